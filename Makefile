@@ -1,0 +1,41 @@
+PYTHON ?= python3
+ENGINE ?= auto
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+
+.PHONY: install run test check bench lock schemas clean
+
+install: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+	  || { echo "fencepost needs Python 3.11 to 3.13; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+run: install  ## find a stale write, then show that fencing stops it
+	$(BIN)/fencepost run --engine $(ENGINE) --set workload.duration=12s etcd-postgres-unfenced etcd-postgres
+
+test: check  ## everything; ends in pytest's summary
+	$(BIN)/pytest
+
+check: install
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: install
+	$(BIN)/python -m benchmarks.campaign
+
+lock:  ## compile the pinned requirements anew (needs uv)
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	  --extra local --group dev --no-header --no-emit-index-url --no-annotate --quiet -o requirements.lock
+
+schemas: install  ## write the JSON Schemas that are committed
+	$(BIN)/python -m harness.schemas
+
+clean:
+	rm -rf $(VENV)

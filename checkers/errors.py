@@ -1,0 +1,17 @@
+"""The root of every error that Fencepost raises on purpose, and those of a recorded history."""
+
+
+class FencepostError(Exception):
+    """Something went wrong that the user can mend: the message says where and how."""
+
+
+class HistoryError(FencepostError):
+    """A recorded history (or commit log) cannot be what it says it is.
+
+    `str()` reads `file:line: what is wrong, with the value`.
+    """
+
+    def __init__(self, file: str, line: int, problem: str) -> None:
+        super().__init__(f"{file}:{line}: {problem}")
+        self.file = file
+        self.line = line

@@ -1,0 +1,85 @@
+"""Engines start the servers of a target, and the proxies in front of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from harness.network.toxiproxy import Toxiproxy
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where something listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSpec:
+    """One server that a target needs."""
+
+    name: str  # "etcd-1", "postgres"
+    system: str  # "etcd", "postgres": the compose file, and the image's folder
+    image: str | None = None  # an official image instead of ours
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """One server that runs."""
+
+    name: str
+    system: str
+    address: Address  # as the harness reaches it, past every proxy
+    upstream: Address  # as the proxies reach it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """All that a run needs started: the servers, and one proxy an edge."""
+
+    servers: tuple[ServerSpec, ...]
+    clients: int  # each gets an edge to each server
+    partitions: bool  # are the edges going to be cut?
+
+
+class Cluster(Protocol):
+    """Servers that are up and usable."""
+
+    servers: tuple[Server, ...]
+    toxiproxy: Toxiproxy | None  # None: no proxy stands between, and no edge can be cut
+
+    def edge(self, client: int, server: str) -> Address:
+        """Where this client reaches that server: through a proxy of its own if there are proxies."""
+
+    def environment(self) -> dict[str, Any]:
+        """Versions, images with their digests, what else a reader must know; for environment.json."""
+
+    def logs(self) -> dict[str, str]:
+        """The log of each server, by name."""
+
+
+class Engine(Protocol):
+    """Starts and stops servers; leaves nothing behind."""
+
+    name: str
+
+    def refusal(self, topology: Topology) -> str | None:
+        """Say why this engine cannot run that (and how to mend it), or None if it can."""
+
+    def start(
+        self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
+    ) -> AbstractContextManager[Cluster]:
+        """Start everything, yield when it is usable, and remove it all at the end.
+
+        `notify` gets one line for each thing that takes long (an image that is being built).
+        Raises ServerNotReadyError or EngineUnavailableError, with nothing left behind.
+        """
