@@ -1,0 +1,56 @@
+"""Lengths of time as target files write them: `"2s"`, `"1500ms"`, `"1.5 ttl"`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+DURATION_PATTERN = r"^\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h)\s*$"
+SPAN_PATTERN = r"^\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h|ttl)\s*$"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A length of time, absolute or counted in the lock's TTL."""
+
+    ns: int = 0
+    ttls: float = 0.0
+
+    def resolve(self, ttl: int) -> int:
+        """Give the length in ns, where a lease is `ttl` ns long."""
+        return self.ns + round(self.ttls * ttl)
+
+    def __str__(self) -> str:
+        return f"{self.ttls:g} ttl" if self.ttls else format_duration(self.ns)
+
+
+def parse_duration(text: object) -> int:
+    """Read `"1500ms"` as ns. Raises ValueError with what is allowed."""
+    amount, unit = _split(text, DURATION_PATTERN, '"2s", "1500ms" or "2m"')
+    return round(amount * NS[unit])
+
+
+def parse_span(text: object) -> Span:
+    """Read `"3s"` or `"1.5 ttl"`. Raises ValueError with what is allowed."""
+    amount, unit = _split(text, SPAN_PATTERN, '"3s" or "1.5 ttl"')
+    return Span(ttls=float(amount)) if unit == "ttl" else Span(ns=round(amount * NS[unit]))
+
+
+def format_duration(ns: int) -> str:
+    """Write ns as a person would: `1.5s`, `20ms`."""
+    for unit in ("s", "ms", "us"):
+        if ns >= NS[unit]:
+            return f"{ns / NS[unit]:.6g}{unit}"
+    return f"{ns}ns"
+
+
+def _split(text: object, pattern: str, examples: str) -> tuple[Decimal, str]:
+    found = re.match(pattern, text) if isinstance(text, str) else None
+    if not found:
+        raise ValueError(f"must be a length of time with its unit, such as {examples}")
+    amount = Decimal(found[1])
+    if not amount:
+        raise ValueError("must be longer than nothing")
+    return amount, found[2]

@@ -1,0 +1,28 @@
+"""What is tested: which lock service, which storage, which work, which faults.
+
+A target is a TOML file. `load` reads one, and reports everything that is wrong
+with it at once; the models are what the rest of the harness sees.
+"""
+
+from harness.target.models import (
+    FaultSpec,
+    LockSpec,
+    PartitionSpec,
+    PauseSpec,
+    StorageSpec,
+    Target,
+    WorkloadSpec,
+)
+from harness.target.reading import load, shipped
+
+__all__ = [
+    "FaultSpec",
+    "LockSpec",
+    "PartitionSpec",
+    "PauseSpec",
+    "StorageSpec",
+    "Target",
+    "WorkloadSpec",
+    "load",
+    "shipped",
+]

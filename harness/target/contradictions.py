@@ -1,0 +1,117 @@
+"""What no section can see alone: settings that do not go together.
+
+Each check gets only sections that are right in themselves, and those that are
+not are None: so a file's contradictions are told together with its other errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from harness.duration import format_duration
+from harness.target.models import FaultSpec, LockSpec, PauseSpec, StorageSpec, WorkloadSpec
+from harness.target.toml import Key
+
+TTLS_OF_A_RUN = 3  # the nemesis stops arming faults 2 TTL before the end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sections:
+    """The sections of one file; None, or absent, where one is wrong in itself."""
+
+    lock: LockSpec | None = None
+    storage: StorageSpec | None = None
+    workload: WorkloadSpec | None = None
+    expected: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
+    faults: dict[int, FaultSpec] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """One setting that does not fit another."""
+
+    key: Key
+    problem: str
+
+
+def contradictions(sections: Sections) -> Iterator[Contradiction]:
+    """Yield every pair of settings that do not go together."""
+    yield from _duration(sections)
+    yield from _writes(sections)
+    yield from _names(sections)
+    for index, fault in sections.faults.items():
+        yield from _victim(index, fault, sections)
+        yield from _stop_point(index, fault, sections)
+        yield from _lengths(index, fault, sections)
+
+
+def _duration(sections: Sections) -> Iterator[Contradiction]:
+    lock, workload = sections.lock, sections.workload
+    if lock and workload and sections.faults and workload.duration < TTLS_OF_A_RUN * lock.ttl:
+        yield Contradiction(
+            ("workload", "duration"),
+            f"is too short for faults: lock.ttl is {format_duration(lock.ttl)}, "
+            f"and a run needs at least {TTLS_OF_A_RUN} of them",
+        )
+
+
+def _writes(sections: Sections) -> Iterator[Contradiction]:
+    storage, workload = sections.storage, sections.workload
+    if storage and workload and storage.policy == "strict" and (workload.writes or 1) > 1:
+        yield Contradiction(
+            ("workload", "writes"),
+            'must be 1: storage.policy "strict" accepts one write a token ("inclusive" accepts more)',
+        )
+
+
+def _names(sections: Sections) -> Iterator[Contradiction]:
+    both = [name for name in sections.may if name in sections.expected]
+    if both:
+        yield Contradiction(("may",), f"{', '.join(both)} must be found already, says expect")
+
+
+def _victim(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
+    kind, _, number = fault.target.replace(":r", ":").partition(":")
+    if not (sections.workload and number):
+        return
+    what, count = (
+        ("clients", sections.workload.clients)
+        if kind == "client"
+        else ("resources", sections.workload.resources)
+    )
+    if int(number) >= count:
+        name = "client:" if kind == "client" else "holder:r"
+        yield Contradiction(
+            ("faults", index, "target"),
+            f"does not exist: workload.{what} is {count}, so the last is {name}{count - 1}",
+        )
+
+
+def _stop_point(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
+    """A client stopped between UPDATE and COMMIT holds the row's lock: nobody can supersede it."""
+    if not (isinstance(fault, PauseSpec) and sections.storage):
+        return
+    if fault.at == "write-sent" and fault.until and not sections.storage.writes_in_one_message:
+        yield Contradiction(
+            ("faults", index, "until"),
+            f'cannot come about at "write-sent" with storage.fencing "{sections.storage.fencing}": '
+            "the stopped client's open transaction locks the row against everybody; give lasts instead",
+        )
+
+
+def _lengths(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
+    if not (fault.every and fault.lasts and sections.lock):
+        return
+    lasts, every = fault.lasts.resolve(sections.lock.ttl), fault.every.resolve(sections.lock.ttl)
+    if lasts >= every:
+        yield Contradiction(
+            ("faults", index, "lasts"),
+            f"must be shorter than every: {format_duration(lasts)} is not within {format_duration(every)}",
+        )
+    if sections.workload and every > sections.workload.duration:
+        yield Contradiction(
+            ("faults", index, "every"),
+            f"is longer than the run: workload.duration is {format_duration(sections.workload.duration)}",
+        )

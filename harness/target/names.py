@@ -1,0 +1,63 @@
+"""Names that a target file may use, and the nearest one to a name that it may not."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+# What may be expected; late-write and double-belief are counted, never violations.
+ANOMALIES = (
+    "stale-write",
+    "stale-read",
+    "false-rejection",
+    "phantom-accept",
+    "ghost-write",
+    "duplicate-write",
+    "lost-write",
+    "high-water-regression",
+    "unfenced-write",
+    "duplicate-token",
+    "token-regression",
+    "early-grant",
+    "stuck-lock",
+    "lost-update",
+    "non-linearizable",
+)
+
+COVERAGE = (
+    "grants",
+    "stale_writes_attempted",
+    "stale_writes_rejected",
+    "stale_writes_accepted",
+    "late_writes_attempted",
+    "pauses",
+    "partitions",
+    "kills",
+    "pauses_past_lease",
+)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Say which known name is nearest, else all of them; begins with a separator."""
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(known)}"
+
+
+def known_anomalies(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names if each is an anomaly's, and stands once; else raise ValueError."""
+    return _known("anomaly", names, ANOMALIES)
+
+
+def known_coverage(minima: dict[str, int]) -> dict[str, int]:
+    """Return the minima if each names something that a run counts; else raise ValueError."""
+    _known("coverage", tuple(minima), COVERAGE)
+    return minima
+
+
+def _known(what: str, names: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
+    wrong = [f"no {what} is called {name}{did_you_mean(name, known)}" for name in names if name not in known]
+    wrong += [f"{name} stands twice" for name in dict.fromkeys(names) if names.count(name) > 1]
+    if wrong:
+        raise ValueError(". ".join(wrong))
+    return names

@@ -1,0 +1,128 @@
+"""What is wrong with a target file, in words of the file: place, key, value, and what is allowed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from harness.target.models import LockSpec, PartitionSpec, PauseSpec, StorageSpec, Target, WorkloadSpec
+from harness.target.names import did_you_mean
+from harness.target.toml import Key
+
+SECTIONS: Mapping[Any, type[BaseModel]] = {
+    "lock": LockSpec,
+    "storage": StorageSpec,
+    "workload": WorkloadSpec,
+}
+FAULTS: Mapping[Any, type[BaseModel]] = {"pause": PauseSpec, "partition": PartitionSpec}
+
+MISSING = object()
+LONGEST_VALUE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong."""
+
+    key: Key
+    what: str
+    data: Mapping[str, Any]  # the whole file's; the value is shown from it
+
+    def __str__(self) -> str:
+        path = ".".join(map(str, self.key))
+        value = _at(self.data, self.key)
+        shown = "" if value is MISSING or isinstance(value, dict) else f" = {_shown(value)}"
+        return f"{path}{shown}: {self.what}" if path else self.what
+
+
+def report(problems: Iterable[Problem], place: Callable[[Key], str]) -> str:
+    """Write one line for each problem, in the file's order."""
+    lines = [(place(problem.key), str(problem)) for problem in problems]
+    return "\n".join(f"{where}: {problem}" for where, problem in sorted(lines, key=_by_line))
+
+
+def problems_of(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:
+    """Say what pydantic found, without its words for it."""
+    return [
+        Problem(key, _what(detail, key, data), data)
+        for detail in error.errors(include_url=False)
+        for key in [_key(detail["loc"], data)]
+    ]
+
+
+def _by_line(line: tuple[str, str]) -> tuple[str, int]:
+    file, _, number = line[0].rpartition(":")
+    return (file, int(number)) if number.isdigit() else (line[0], 0)
+
+
+def _key(loc: tuple[str | int, ...], data: Any) -> Key:
+    """Drop what stands in pydantic's place for the variant of a fault: ("faults", 0, "pause", "at")."""
+    if loc[:1] == ("faults",) and len(loc) > 2 and loc[2] in FAULTS:  # noqa: PLR2004
+        return (*loc[:2], *loc[3:])
+    return loc
+
+
+def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
+    context = detail.get("ctx", {})
+    match detail["type"]:
+        case "extra_forbidden":
+            return f"is no key of {_section_name(key)}{did_you_mean(str(key[-1]), _keys(key[:-1], data))}"
+        case "missing":
+            return "is missing"
+        case "value_error":
+            return str(context["error"])
+        case "union_tag_not_found":
+            return f"has no kind; there are: {', '.join(FAULTS)}"
+        case "union_tag_invalid":
+            return f"no fault is of kind {context['tag']}{did_you_mean(context['tag'], FAULTS)}"
+        case "literal_error":
+            allowed = re.sub("'", '"', context["expected"])
+            return f"must be {allowed}{_near(detail['input'], context['expected'])}"
+        case "string_pattern_mismatch":
+            return f"must match {context['pattern']}"
+        case "model_type" | "model_attributes_type":
+            return f"must be a table: [{key[0]}]"
+    return detail["msg"].replace("Input should be", "must be")
+
+
+def _section_name(key: Key) -> str:
+    section = [str(part) for part in key[:-1]]
+    return "a target" if not section else f"[{section[0]}]" if len(section) == 1 else "this fault"
+
+
+def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
+    """List what may stand in a section."""
+    if not section:
+        model: type[BaseModel] = Target
+    elif section[0] == "faults":
+        model = FAULTS[_at(data, (*section, "kind"))]
+    else:
+        model = SECTIONS[section[0]]
+    return [known.alias or name for name, known in model.model_fields.items()]
+
+
+def _near(value: object, expected: str) -> str:
+    """Name the allowed value that is nearest, if one is near."""
+    allowed = re.findall(r"'([^']*)'", expected)
+    near = did_you_mean(str(value), allowed)
+    return near if "did you mean" in near and len(allowed) > 1 else ""
+
+
+def _at(data: Any, key: Key) -> Any:
+    for part in key:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return MISSING
+    return data
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"

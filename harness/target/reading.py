@@ -1,0 +1,203 @@
+"""Target files: finding one by name, reading it, and saying all that is wrong with it at once."""
+
+from __future__ import annotations
+
+import copy
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from harness.errors import ConfigurationError
+from harness.target.contradictions import Sections, contradictions
+from harness.target.models import FaultSpec, LockSpec, StorageSpec, Target, WorkloadSpec
+from harness.target.names import did_you_mean
+from harness.target.problems import Problem, problems_of, report
+from harness.target.toml import Key, dumps, lines_of_keys
+
+PACKAGE = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed file with what the command line changed in it."""
+
+    file: str
+    text: str
+    data: dict[str, Any]
+    lines: dict[Key, int]
+    overridden: dict[Key, str]  # key → the option that set it
+
+    def place(self, key: Key) -> str:
+        """Say where a key stands, or where it would: `file:line`, or the option."""
+        for length in range(len(key), 0, -1):
+            nearest = key[:length]
+            if nearest in self.overridden:
+                return f"--set {self.overridden[nearest]}"
+            if nearest in self.lines:
+                return f"{self.file}:{self.lines[nearest]}"
+        return self.file
+
+    def source(self) -> str:
+        """The text that gives the same data again."""
+        if not self.overridden:
+            return self.text
+        options = " ".join(f"--set {option}" for option in self.overridden.values())
+        return f"# {Path(self.file).name} with {options}\n{dumps(self.data)}"
+
+
+def shipped() -> dict[str, Path]:
+    """Find the targets that come with Fencepost, by name: a checkout's, or the installed package's."""
+    for folder in (PACKAGE / "targets", PACKAGE.parent / "targets"):
+        if found := sorted(folder.glob("*.toml")):
+            return {path.stem: path for path in found}
+    return {}
+
+
+def load(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Target:
+    """Read a target file, by its path or by the name of one that ships.
+
+    `overrides` are `key=value` with a dotted key, as the option `--set` takes them.
+    Raises ConfigurationError, whose message names everything that is wrong.
+    """
+    path = _find(path_or_name)
+    document = _override(_parse(path), overrides)
+    try:
+        target = Target.model_validate(_frozen(document.data))
+    except ValidationError as error:
+        problems = [*problems_of(error, document.data), *_contradictions(document.data)]
+        raise ConfigurationError(report(problems, document.place)) from None
+    if problems := _contradictions(document.data):
+        raise ConfigurationError(report(problems, document.place))
+    target._source = document.source()  # noqa: SLF001 (no key of the file, so no field)
+    return target
+
+
+def _find(path_or_name: str | Path) -> Path:
+    path = Path(path_or_name)
+    if path.is_file():
+        return path
+    known = shipped()
+    if str(path_or_name) in known:
+        return _as_seen_from_here(known[str(path_or_name)])
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        beside = [str(path.with_name(file.name)) for file in path.parent.glob("*.toml")]
+        hint = did_you_mean(str(path), beside) if beside else ""
+        raise ConfigurationError(f"there is no file {path}{hint}")
+    raise ConfigurationError(
+        f"no target is called {path_or_name}{did_you_mean(str(path_or_name), known)}"
+    )
+
+
+def _as_seen_from_here(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _parse(path: Path) -> Document:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error}") from None
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(_syntax_error(path, text, str(error))) from None
+    return Document(str(path), text, data, lines_of_keys(text), {})
+
+
+def _syntax_error(path: Path, text: str, message: str) -> str:
+    found = re.search(r" \(at line (\d+), column (\d+)\)$", message)
+    line = int(found[1]) if found else len(text.splitlines())
+    shown = text.splitlines()[line - 1].strip() if text else ""
+    what = message[: found.start()] if found else message.removesuffix(" (at end of document)")
+    return f"{path}:{line}: is not TOML: {what}: {shown}"
+
+
+def _override(document: Document, overrides: Sequence[str]) -> Document:
+    data = copy.deepcopy(document.data)
+    overridden: dict[Key, str] = {}
+    for option in overrides:
+        dotted, equals, text = option.partition("=")
+        key: Key = tuple(int(part) if part.isdigit() else part for part in dotted.strip().split("."))
+        if not equals or "" in key:
+            raise ConfigurationError(f"--set {option}: write it as key=value, such as workload.clients=10")
+        _set(data, key, _value(option, text.strip()), option)
+        overridden[key] = option
+    return Document(document.file, document.text, data, document.lines, overridden)
+
+
+def _value(option: str, text: str) -> object:
+    """Read a TOML value; what is none, such as 10s, is a string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError as error:
+        if text[:1] in tuple("[{\"'"):
+            raise ConfigurationError(f"--set {option}: is not a TOML value: {error}") from None
+        return text
+
+
+def _set(data: dict[str, Any], key: Key, value: object, option: str) -> None:
+    place: Any = data
+    for part in key[:-1]:
+        if isinstance(place, dict):
+            place = place.setdefault(str(part), {})
+        elif isinstance(place, list) and isinstance(part, int) and part < len(place):
+            place = place[part]
+        else:
+            place = None
+    last = key[-1]
+    if isinstance(place, dict):
+        place[str(last)] = value
+    elif isinstance(place, list) and isinstance(last, int) and last < len(place):
+        place[last] = value
+    else:
+        raise ConfigurationError(f"--set {option}: the target has no such place to set")
+
+
+def _contradictions(data: Mapping[str, Any]) -> list[Problem]:
+    return [
+        Problem(found.key, found.problem, data) for found in contradictions(_right_sections(data))
+    ]
+
+
+def _right_sections(data: Mapping[str, Any]) -> Sections:
+    faults = data.get("faults")
+    each = enumerate(faults) if isinstance(faults, list) else ()
+    read = ((index, _section(FaultSpec, fault)) for index, fault in each)
+    return Sections(
+        lock=_section(LockSpec, data.get("lock")),
+        storage=_section(StorageSpec, data.get("storage")),
+        workload=_section(WorkloadSpec, data.get("workload", {})),
+        expected=_strings(data.get("expect")),
+        may=_strings(data.get("may")),
+        faults={index: fault for index, fault in read if fault},
+    )
+
+
+def _section(kind: Any, data: object) -> Any:
+    """Read one section if it is right but for keys that do not exist."""
+    try:
+        return TypeAdapter(kind).validate_python(_frozen(data))
+    except ValidationError as error:
+        unknown = {detail["loc"][-1] for detail in error.errors() if detail["type"] == "extra_forbidden"}
+        if not unknown or not isinstance(data, dict):
+            return None
+        return _section(kind, {key: value for key, value in data.items() if key not in unknown})
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def _frozen(value: Any) -> Any:
+    """Turn lists into tuples: the models are strict about what they are given."""
+    if isinstance(value, list):
+        return tuple(_frozen(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _frozen(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,79 @@
+"""TOML as text: the line on which each key stands, and the text of changed data."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+Key = tuple[str | int, ...]  # ("faults", 0, "at")
+
+HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
+ASSIGNMENT = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+
+
+def lines_of_keys(text: str) -> dict[Key, int]:
+    """Find the line, counted from 1, of each table's header and each key of a valid TOML text.
+
+    What stands inside a value (an inline table, a list) has no line of its own:
+    the line of its key is the nearest.
+    """
+    lines: dict[Key, int] = {}
+    table: Key = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := HEADER.match(line):
+            table = _parts(header[2])
+            if header[1] == "[[":
+                table = (*table, sum(1 for key in lines if key[:-1] == table and key[-1:] != table))
+            _add(lines, table, number)
+        elif assignment := ASSIGNMENT.match(line):
+            _add(lines, (*table, *_parts(assignment[1])), number)
+    return lines
+
+
+def dumps(data: Mapping[str, Any]) -> str:
+    """Write what a target file can hold: strings, numbers, booleans, lists and tables."""
+    return "\n".join(_table((), data)) + "\n"
+
+
+def _parts(dotted: str) -> Key:
+    return tuple(part.strip("\"'") for part in PART.findall(dotted))
+
+
+def _add(lines: dict[Key, int], key: Key, number: int) -> None:
+    for length in range(1, len(key) + 1):
+        lines.setdefault(key[:length], number)
+
+
+def _table(path: tuple[str, ...], data: Mapping[str, Any]) -> Iterator[str]:
+    nested = {key: value for key, value in data.items() if isinstance(value, dict) or _is_tables(value)}
+    for key, value in data.items():
+        if key not in nested:
+            yield f"{_key(key)} = {_value(value)}"
+    for key, value in nested.items():
+        header = ".".join(_key(part) for part in (*path, key))
+        for table in [value] if isinstance(value, dict) else value:
+            yield f"\n[{header}]" if isinstance(value, dict) else f"\n[[{header}]]"
+            yield from _table((*path, key), table)
+
+
+def _is_tables(value: object) -> bool:
+    return isinstance(value, Sequence) and bool(value) and all(isinstance(item, dict) for item in value)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else _value(name)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return str(value)
