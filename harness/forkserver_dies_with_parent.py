@@ -1,0 +1,9 @@
+"""Imported by the fork server alone: from then on it dies with the harness, however that ends.
+
+The signal follows the thread that started the fork server, which is why the
+harness starts it from its main thread.
+"""
+
+from harness.dying import die_with_parent
+
+die_with_parent()

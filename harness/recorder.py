@@ -1,0 +1,63 @@
+"""Records what a client asks and is told: an event is with the kernel before its request leaves."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from checkers.history import Outcome
+from workloads.client import Answer, outcome_of
+
+
+class Recorder:
+    """Appends events to one file: one write() each, so that a SIGKILL loses none that left."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._encode = msgspec.json.Encoder().encode
+
+    def record(self, event: dict[str, Any]) -> None:
+        """Append one event, in the form of history.jsonl."""
+        os.write(self._file, self._encode(event) + b"\n")
+
+    def close(self) -> None:
+        """Write no more."""
+        os.close(self._file)
+
+
+class RecordedSession:
+    """One sequential thread of operations: implements `workloads.client.Session`.
+
+    After an info the process number moves on by `stride`, which keeps the
+    numbers of all clients and their threads apart.
+    """
+
+    def __init__(self, recorder: Recorder, process: int, stride: int) -> None:
+        self._recorder = recorder
+        self._process = process
+        self._stride = stride
+
+    def call(
+        self, f: str, resource: str, action: Callable[[], dict[str, Any]], **fields: Any
+    ) -> Answer:
+        """Record the call, run `action`, record what came back."""
+        operation = {"f": f, "resource": resource, **fields}
+        self._record("invoke", operation)
+        try:
+            answer = Answer(Outcome.OK, action())
+        except Exception as error:  # noqa: BLE001 - whatever a client meets is its outcome
+            answer = Answer(outcome_of(error), {"error": str(error) or type(error).__name__})
+        self._record(answer.outcome, operation | answer.fields)
+        if answer.outcome is Outcome.INFO:
+            self._process += self._stride
+        return answer
+
+    def _record(self, kind: str, operation: dict[str, Any]) -> None:
+        self._recorder.record(
+            {"time": time.monotonic_ns(), "process": self._process, "type": kind, **operation}
+        )

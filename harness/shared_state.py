@@ -1,0 +1,80 @@
+"""What clients and nemesis tell one another, in memory that both see.
+
+Every field has one writer at a time, and is a machine word; nobody locks, since
+the holder of a lock may be stopped at any moment.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.context import ForkServerContext
+from typing import Any
+
+NOBODY = -1
+ANY = -1
+STOP_POINTS = ("acquired", "before-write", "write-sent", "before-release")
+OUTSIDE = 0  # phase: not in a critical section; a stop point's phase is its index + 1
+
+
+class _Client(ctypes.Structure):
+    _fields_ = (
+        ("ready", ctypes.c_int64),
+        ("phase", ctypes.c_int64),
+        ("resource", ctypes.c_int64),
+        ("token", ctypes.c_int64),
+        ("stopped", ctypes.c_int64),  # set by the client before it stops itself
+    )
+
+
+class _Snare(ctypes.Structure):
+    _fields_ = (
+        ("point", ctypes.c_int64),  # 0: not armed
+        ("resource", ctypes.c_int64),
+        ("client", ctypes.c_int64),
+        ("caught", ctypes.c_int64),
+    )
+
+
+class _Run(ctypes.Structure):
+    _fields_ = (("go", ctypes.c_int64), ("stop", ctypes.c_int64))
+
+
+@dataclass(frozen=True, slots=True)
+class SharedState:
+    """The state of all clients, and one snare for each fault that waits at a stop point."""
+
+    run: Any  # _Run
+    clients: Any  # array of _Client
+    snares: Any  # array of _Snare
+    accepted: Any  # highest token accepted, by client and resource
+    operations: Any  # operations ended, by client
+    writes: Any  # accepted and rejected writes, by client
+    resources: int
+
+    @classmethod
+    def create(
+        cls, context: ForkServerContext, clients: int, resources: int, snares: int
+    ) -> SharedState:
+        """Allocate it in memory that child processes map."""
+        return cls(
+            run=context.RawValue(_Run),
+            clients=context.RawArray(_Client, clients),
+            snares=context.RawArray(_Snare, max(1, snares)),
+            accepted=context.RawArray(ctypes.c_int64, clients * resources),
+            operations=context.RawArray(ctypes.c_int64, clients),
+            writes=context.RawArray(ctypes.c_int64, clients * 2),
+            resources=resources,
+        )
+
+    def holders(self) -> Iterator[tuple[int, int, int]]:
+        """Yield (client, resource, token) of each client that is in a critical section."""
+        for number, client in enumerate(self.clients):
+            if client.phase != OUTSIDE:
+                yield number, client.resource, client.token
+
+    def superseded(self, client: int, resource: int, token: int) -> bool:
+        """Was a write of another client accepted under a higher token?"""
+        tokens = self.accepted[resource :: self.resources]
+        return any(other > token for number, other in enumerate(tokens) if number != client)

@@ -1,0 +1,191 @@
+"""etcd's lock by transaction: create my key if it is absent, under a lease that I keep alive.
+
+The fencing token is the key's create_revision, which is the header revision of
+the transaction that created it. Whoever finds the key there watches it, and
+tries again once it is deleted.
+
+The lease carries the promise, not the transaction: its grant and every
+keep-alive are recorded as `renew` operations of the owner, by a thread in this
+same OS process, so that a pause of the process stops it too.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from workloads.client import Grant, NotApplied, Session, Unknown
+from workloads.locks.etcd_api import CREATE_REVISION, EQUAL, Connection, message
+
+SECOND = 1_000_000_000  # ns
+KEEP_ALIVES = 3  # in one TTL
+PATIENCE = 3  # TTLs that an acquire waits for the key's deletion
+
+
+class KeptLease:
+    """A lease, and the thread that keeps it alive; one at a time.
+
+    The thread has a session of its own, and with it a process number: a
+    process has at most one operation open.
+    """
+
+    def __init__(self, connection: Connection, session: Session, ttl: int) -> None:
+        self._connection = connection
+        self._session = session
+        self._ttl = ttl  # ns
+        self._one_call = threading.Lock()
+        self._stop = threading.Event()
+        self.lease = 0
+
+    def start(self, resource: str, owner: str) -> int:
+        """Get a lease, keep it alive from now on, and return its id; NotApplied without one."""
+        self.stop()
+        stop = self._stop = threading.Event()
+        if not self._renew(stop, resource, owner, self._grant):
+            raise NotApplied("no lease")
+        threading.Thread(target=self._keep, args=(stop, resource, owner), daemon=True).start()
+        return self.lease
+
+    def renew(self, resource: str, owner: str) -> None:
+        """Keep the lease alive once, now."""
+        self._renew(self._stop, resource, owner, self._keep_alive)
+
+    def stop(self) -> None:
+        """Keep nothing alive any more; what is under way may still end."""
+        self._stop.set()
+
+    def close(self) -> None:
+        """Stop, and drop the connection."""
+        self.stop()
+        with self._one_call:
+            self._connection.close()
+
+    def _keep(self, stop: threading.Event, resource: str, owner: str) -> None:
+        while not stop.wait(self._ttl / KEEP_ALIVES / SECOND):
+            self._renew(stop, resource, owner, self._keep_alive)
+
+    def _renew(
+        self,
+        stop: threading.Event,
+        resource: str,
+        owner: str,
+        action: Callable[[], dict[str, Any]],
+    ) -> bool:
+        with self._one_call:
+            if stop.is_set():
+                return False
+            answer = self._session.call("renew", resource, action, owner=owner)
+            if answer.outcome == "info":
+                self._connection.reconnect()
+            elif not answer.ok:
+                stop.set()
+            return answer.ok
+
+    def _grant(self) -> dict[str, Any]:
+        answer = self._connection.call(
+            "Lease/LeaseGrant",
+            "LeaseGrantRequest",
+            "LeaseGrantResponse",
+            TTL=-(-self._ttl // SECOND),
+        )
+        self.lease = answer.ID
+        return {"ttl": answer.TTL * SECOND}
+
+    def _keep_alive(self) -> dict[str, Any]:
+        ttl = self._connection.keep_alive(self.lease)
+        if ttl <= 0:
+            raise NotApplied("lease lost")
+        return {"ttl": ttl * SECOND}
+
+
+class EtcdLock:
+    """One client of the lock: a hold at a time."""
+
+    def __init__(self, connection: Connection, lease: KeptLease, ttl: int) -> None:
+        self._connection = connection
+        self._lease = lease
+        self._ttl = ttl  # ns
+        self._token = 0
+
+    def acquire(self, resource: str, owner: str) -> Grant:
+        """Wait until my key could be created; NotApplied when it is not in three TTLs."""
+        deadline = time.monotonic_ns() + PATIENCE * self._ttl
+        lease = self._lease.start(resource, owner)
+        waited = False
+        while True:
+            attempt = time.monotonic_ns()
+            answer = self._create(resource, owner, lease)
+            if answer.succeeded:
+                break
+            waited = True
+            self._wait(resource, answer.header.revision + 1, deadline)
+        self._token = answer.header.revision
+        if waited:  # the lease is older than the grant: without this it promises little
+            self._lease.renew(resource, owner)
+        return Grant(token=self._token, ttl=None, attempt=attempt)
+
+    def _create(self, resource: str, owner: str, lease: int) -> Any:
+        key = _key(resource)
+        return self._connection.call(
+            "KV/Txn",
+            "TxnRequest",
+            "TxnResponse",
+            compare=[_created_at(key, 0)],
+            success=[{"request_put": {"key": key, "value": owner.encode(), "lease": lease}}],
+        )
+
+    def _wait(self, resource: str, revision: int, deadline: int) -> None:
+        left = deadline - time.monotonic_ns()
+        try:
+            if left > 0 and self._connection.wait_for_deletion(
+                _key(resource), revision, left / SECOND
+            ):
+                return
+        except Unknown as error:  # only the watch: every attempt so far was refused
+            self._connection.reconnect()
+            self._lease.stop()
+            raise NotApplied(str(error)) from error
+        self._lease.stop()
+        raise NotApplied("not free in time")
+
+    def release(self, resource: str, owner: str) -> None:
+        """Delete the key if its create_revision is still mine; NotApplied if it is not."""
+        self._lease.stop()
+        key = _key(resource)
+        answer = self._connection.call(
+            "KV/Txn",
+            "TxnRequest",
+            "TxnResponse",
+            compare=[_created_at(key, self._token)],
+            success=[{"request_delete_range": {"key": key}}],
+        )
+        if not answer.succeeded:
+            raise NotApplied(f"{owner} is not the holder")
+
+    def revoke(self, resource: str, owner: str) -> None:
+        """Revoke the lease of an acquire that nobody knows the end of."""
+        self._lease.stop()
+        self._connection.call(
+            "Lease/LeaseRevoke", "LeaseRevokeRequest", "LeaseRevokeResponse", ID=self._lease.lease
+        )
+
+    def reconnect(self) -> None:
+        """Turn to the next member on a new connection."""
+        self._connection.reconnect()
+
+    def close(self) -> None:
+        """Stop the lease's thread and drop both connections."""
+        self._lease.close()
+        self._connection.close()
+
+
+def _key(resource: str) -> bytes:
+    return f"fencepost/{resource}".encode()
+
+
+def _created_at(key: bytes, revision: int) -> Any:
+    return message["Compare"](
+        result=EQUAL, target=CREATE_REVISION, key=key, create_revision=revision
+    )

@@ -1,0 +1,197 @@
+"""The part of etcd's gRPC API that a lock needs, without a third-party etcd library.
+
+The messages live in a descriptor pool of their own: etcd's protos in the
+default pool would collide with other etcd libraries of the same process.
+Names and field numbers are those of etcd 3.5's `rpc.proto` and `kv.proto`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import grpc
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from workloads.client import NotApplied, Unknown
+
+_FIELD = descriptor_pb2.FieldDescriptorProto
+_KINDS = {
+    "bytes": _FIELD.TYPE_BYTES,
+    "string": _FIELD.TYPE_STRING,
+    "int64": _FIELD.TYPE_INT64,
+    "uint64": _FIELD.TYPE_UINT64,
+    "int32": _FIELD.TYPE_INT32,  # an enum has the same encoding
+    "bool": _FIELD.TYPE_BOOL,
+}
+_MESSAGES = {
+    "KeyValue": "bytes key=1; int64 create_revision=2; int64 mod_revision=3; int64 version=4;"
+    "bytes value=5; int64 lease=6",
+    "Event": "int32 type=1; KeyValue kv=2",
+    "ResponseHeader": "uint64 cluster_id=1; uint64 member_id=2; int64 revision=3; uint64 raft_term=4",
+    "RangeRequest": "bytes key=1; bytes range_end=2",
+    "RangeResponse": "ResponseHeader header=1; repeated KeyValue kvs=2",
+    "PutRequest": "bytes key=1; bytes value=2; int64 lease=3",
+    "PutResponse": "ResponseHeader header=1",
+    "DeleteRangeRequest": "bytes key=1; bytes range_end=2",
+    "DeleteRangeResponse": "ResponseHeader header=1; int64 deleted=2",
+    "RequestOp": "RangeRequest request_range=1; PutRequest request_put=2;"
+    "DeleteRangeRequest request_delete_range=3",
+    "ResponseOp": "RangeResponse response_range=1; PutResponse response_put=2;"
+    "DeleteRangeResponse response_delete_range=3",
+    "Compare": "int32 result=1; int32 target=2; bytes key=3; int64 version=4; int64 create_revision=5",
+    "TxnRequest": "repeated Compare compare=1; repeated RequestOp success=2;"
+    "repeated RequestOp failure=3",
+    "TxnResponse": "ResponseHeader header=1; bool succeeded=2; repeated ResponseOp responses=3",
+    "WatchCreateRequest": "bytes key=1; bytes range_end=2; int64 start_revision=3",
+    "WatchRequest": "WatchCreateRequest create_request=1",
+    "WatchResponse": "ResponseHeader header=1; int64 watch_id=2; bool created=3; bool canceled=4;"
+    "int64 compact_revision=5; string cancel_reason=6; repeated Event events=11",
+    "LeaseGrantRequest": "int64 TTL=1; int64 ID=2",
+    "LeaseGrantResponse": "ResponseHeader header=1; int64 ID=2; int64 TTL=3; string error=4",
+    "LeaseRevokeRequest": "int64 ID=1",
+    "LeaseRevokeResponse": "ResponseHeader header=1",
+    "LeaseKeepAliveRequest": "int64 ID=1",
+    "LeaseKeepAliveResponse": "ResponseHeader header=1; int64 ID=2; int64 TTL=3",
+}
+_PACKAGE = "etcdserverpb"
+_OPTIONS = (
+    ("grpc.use_local_subchannel_pool", 1),  # else two channels share one TCP connection
+    ("grpc.enable_http_proxy", 0),  # HTTP_PROXY would catch calls to 127.0.0.1
+)
+
+_DEFINITE = {  # etcd answered, and did nothing
+    grpc.StatusCode.NOT_FOUND,  # "requested lease not found"
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,  # "too many requests", said before anything is proposed
+}
+
+EQUAL = 0  # Compare.result
+CREATE_REVISION = 1  # Compare.target
+DELETE = 1  # Event.type
+
+
+def _add_field(message: descriptor_pb2.DescriptorProto, declaration: str) -> None:
+    *repeated, kind, rest = declaration.split()
+    name, number = rest.split("=")
+    field = message.field.add(name=name, number=int(number))
+    field.label = _FIELD.LABEL_REPEATED if repeated else _FIELD.LABEL_OPTIONAL
+    if kind in _KINDS:
+        field.type = _KINDS[kind]
+    else:
+        field.type = _FIELD.TYPE_MESSAGE
+        field.type_name = f".{_PACKAGE}.{kind}"
+
+
+def _build() -> dict[str, Any]:
+    file = descriptor_pb2.FileDescriptorProto(name="fencepost_etcd.proto", package=_PACKAGE)
+    file.syntax = "proto3"
+    for name, fields in _MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for declaration in fields.split(";"):
+            _add_field(message, declaration)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)  # type: ignore[no-untyped-call]
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+        for name in _MESSAGES
+    }
+
+
+message: dict[str, Any] = _build()
+
+
+def _was_refused(error: grpc.RpcError) -> bool:
+    """Did no connection come about, so that the request cannot have left?"""
+    detail = error.details() or ""
+    return (
+        error.code() is grpc.StatusCode.UNAVAILABLE
+        and "failed to connect to all addresses" in detail
+        and "Connection refused" in detail
+    )
+
+
+def _said(error: grpc.RpcError) -> str:
+    return f"{error.code().name}: {error.details()}"
+
+
+class Connection:
+    """One connection to one member at a time; each call has a deadline.
+
+    Nothing is retried. `reconnect` drops the connection and turns to the next
+    member.
+    """
+
+    def __init__(self, endpoints: Sequence[str], timeout: float, first: int = 0) -> None:
+        self._endpoints = endpoints
+        self._timeout = timeout  # seconds
+        self._at = first
+        self._channel: grpc.Channel | None = None
+
+    def call(self, method: str, request: str, response: str, **fields: Any) -> Any:
+        """Call a unary method such as "KV/Txn" and return its answer.
+
+        Raises NotApplied where etcd, or the kernel, refused it; Unknown for any other error.
+        """
+        unary = self._open().unary_unary(
+            f"/{_PACKAGE}.{method}",
+            request_serializer=message[request].SerializeToString,
+            response_deserializer=message[response].FromString,
+        )
+        try:
+            return unary(message[request](**fields), timeout=self._timeout)
+        except grpc.RpcError as error:
+            if error.code() in _DEFINITE or _was_refused(error):
+                raise NotApplied(_said(error)) from error
+            raise Unknown(_said(error)) from error
+
+    def keep_alive(self, lease: int) -> int:
+        """Renew a lease once; return its TTL in seconds, 0 if it is gone."""
+        answers = self._stream("Lease/LeaseKeepAlive", "LeaseKeepAlive", self._timeout, ID=lease)
+        try:
+            return int(next(answers).TTL)
+        except (grpc.RpcError, StopIteration) as error:
+            said = _said(error) if isinstance(error, grpc.RpcError) else "the stream ended"
+            raise Unknown(said) from error
+
+    def wait_for_deletion(self, key: bytes, revision: int, timeout: float) -> bool:
+        """Wait until a key is deleted at or after a revision; False if it was not by then."""
+        create = message["WatchCreateRequest"](key=key, start_revision=revision)
+        answers = self._stream("Watch/Watch", "Watch", timeout, create_request=create)
+        try:
+            for answer in answers:
+                if any(event.type == DELETE for event in answer.events):
+                    return True
+                if answer.canceled:  # compacted: whatever was there is long gone
+                    return True
+        except grpc.RpcError as error:
+            if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise Unknown(_said(error)) from error
+        finally:
+            answers.cancel()
+        return False
+
+    def _stream(self, method: str, name: str, timeout: float, **fields: Any) -> Any:
+        stream = self._open().stream_stream(
+            f"/{_PACKAGE}.{method}",
+            request_serializer=message[f"{name}Request"].SerializeToString,
+            response_deserializer=message[f"{name}Response"].FromString,
+        )
+        return stream(iter([message[f"{name}Request"](**fields)]), timeout=timeout)
+
+    def _open(self) -> grpc.Channel:
+        if self._channel is None:
+            endpoint = self._endpoints[self._at % len(self._endpoints)]
+            self._channel = grpc.insecure_channel(endpoint, options=_OPTIONS)
+        return self._channel
+
+    def reconnect(self) -> None:
+        """Drop the connection; the next call opens one to the next member."""
+        self.close()
+        self._at += 1
+
+    def close(self) -> None:
+        """Drop the connection."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None

@@ -1,0 +1,151 @@
+"""PostgreSQL as a fenced register: four ways to guard a write, and the order it accepted them in.
+
+none                 the token is stored, and never looked at
+conditional-update   one UPDATE that names the mark in its WHERE
+select-for-update    lock the row, compare in the client, update, commit
+upsert               INSERT … ON CONFLICT DO UPDATE … WHERE; needs no row beforehand
+
+Each accepted write leaves a row in `audit`, in the same transaction and after
+the update, so that the row's lock orders the sequence: that is the committed
+order. All but select-for-update go to the server as one message, so that a
+request which the network holds back can still land later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from checkers.history import Commit
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.storages.postgres_wire import Wire
+
+IDLE_IN_TRANSACTION = 5000  # ms; a client stopped there holds the row's lock until then
+FENCINGS = ("none", "conditional-update", "select-for-update", "upsert")
+
+_TABLES = """
+CREATE TABLE register (resource text PRIMARY KEY, value text, token bigint NOT NULL);
+CREATE TABLE audit (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    resource text NOT NULL, token bigint NOT NULL, value text NOT NULL
+)
+"""
+_ACCEPTED = """, logged AS (
+    INSERT INTO audit (resource, token, value)
+    SELECT resource, token, value FROM written RETURNING seq
+)
+SELECT (SELECT count(*) FROM logged), (SELECT count(*) FROM register WHERE resource = $1)
+"""
+_UPDATE = """WITH written AS (
+    UPDATE register SET value = $3, token = $2 WHERE resource = $1 {guard}
+    RETURNING resource, token, value
+)"""
+_UPSERT = """WITH written AS (
+    INSERT INTO register (resource, token, value) VALUES ($1, $2, $3)
+    ON CONFLICT (resource) DO UPDATE SET value = excluded.value, token = excluded.token
+    WHERE register.token {below} excluded.token
+    RETURNING resource, token, value
+)"""
+_BELOW = {"strict": "<", "inclusive": "<="}
+
+
+def conninfo(host: str, port: int) -> str:
+    """Return how to reach the server that an engine started."""
+    return (
+        f"host={host} port={port} user=fencepost password=fencepost dbname=fencepost"
+        " sslmode=disable gssencmode=disable"
+        f" options='-c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION}'"
+    )
+
+
+def one_message(fencing: str) -> bool:
+    """Does a write reach the server as a single message?"""
+    return fencing != "select-for-update"
+
+
+class PostgresStorage:
+    """One client of the register."""
+
+    def __init__(self, wire: Wire, fencing: str, policy: str) -> None:
+        self._wire = wire
+        self._below = _BELOW[policy]
+        self._inclusive = policy == "inclusive"
+        self._fencing = fencing
+        guard = "" if fencing == "none" else f"AND token {self._below} $2"
+        self._update = _UPDATE.format(guard=guard) + _ACCEPTED
+        self._upsert = _UPSERT.format(below=self._below) + _ACCEPTED
+
+    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+        """Write under a token, guarded as the fencing says."""
+        if self._fencing == "select-for-update":
+            self._write_under_row_lock(resource, token, value, sent)
+            return
+        statement = self._upsert if self._fencing == "upsert" else self._update
+        self._expect_row(self._wire.execute(statement, (resource, token, value), sent), resource)
+
+    def _expect_row(self, rows: list[tuple[bytes | None, ...]], resource: str) -> None:
+        accepted, existing = (int(cell or 0) for cell in rows[0])
+        if accepted:
+            return
+        if existing or self._fencing == "upsert":  # its conflict was with a row not yet in view
+            raise Stale
+        raise NotApplied(f"no row for {resource}")
+
+    def _write_under_row_lock(
+        self, resource: str, token: int, value: str, sent: Callable[[], None]
+    ) -> None:
+        try:
+            self._wire.execute("BEGIN")
+            self._compare(resource, token)
+            unguarded = _UPDATE.format(guard="") + _ACCEPTED
+            self._expect_row(self._wire.execute(unguarded, (resource, token, value), sent), resource)
+        except Unknown as error:  # the commit never left, and never will
+            raise NotApplied(str(error)) from error
+        except NotApplied:
+            self._wire.close()
+            raise
+        if self._wire.execute("COMMIT"):
+            raise NotApplied("the server rolled the transaction back")
+
+    def _compare(self, resource: str, token: int) -> None:
+        rows = self._wire.execute(
+            "SELECT token FROM register WHERE resource = $1 FOR UPDATE", (resource,)
+        )
+        if not rows:
+            raise NotApplied(f"no row for {resource}")
+        mark = int(rows[0][0] or 0)
+        if token < mark or (token == mark and not self._inclusive):
+            raise Stale
+
+    def read(self, resource: str) -> tuple[str | None, int]:
+        """Return the value and the token of the last accepted write."""
+        rows = self._wire.execute("SELECT value, token FROM register WHERE resource = $1", (resource,))
+        if not rows:
+            return None, 0
+        value, token = rows[0]
+        return None if value is None else value.decode(), int(token or 0)
+
+    def reconnect(self) -> None:
+        """Drop the connection: the next call opens a new one."""
+        self._wire.close()
+
+
+def set_up(wire: Wire, resources: list[str], fencing: str) -> None:
+    """Make the tables, and a row for each resource where the fencing needs one beforehand."""
+    for statement in _TABLES.split(";"):
+        wire.execute(statement)
+    if fencing != "upsert":
+        for resource in resources:
+            wire.execute("INSERT INTO register VALUES ($1, NULL, 0)", (resource,))
+
+
+def committed(wire: Wire) -> Iterator[Commit]:
+    """Yield the accepted writes in the order the storage accepted them."""
+    for seq, resource, token, value in wire.execute(
+        "SELECT seq, resource, token, value FROM audit ORDER BY seq"
+    ):
+        yield Commit(
+            seq=int(seq or 0),
+            resource=(resource or b"").decode(),
+            token=int(token or 0),
+            value=(value or b"").decode(),
+        )

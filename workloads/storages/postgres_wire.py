@@ -1,0 +1,130 @@
+"""A PostgreSQL connection whose every step has a deadline, also while the server is stopped.
+
+libpq's blocking calls last as long as the server's socket is open, and neither
+statement_timeout nor asyncio's timeouts end them while the server is stopped;
+so this drives libpq's non-blocking interface (`psycopg.pq`) and polls the
+socket itself.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable, Sequence
+
+from psycopg import OperationalError, pq
+
+from workloads.client import NotApplied, Unknown
+
+COMPLETION_UNKNOWN = b"40003"
+Row = tuple[bytes | None, ...]
+
+
+class Wire:
+    """One connection, opened by the first statement; an error that leaves doubt closes it."""
+
+    def __init__(self, conninfo: str, timeout: float) -> None:
+        self._conninfo = conninfo.encode()
+        self._timeout = timeout  # seconds; to connect, and for each statement
+        self._connection: pq.abc.PGconn | None = None
+
+    def execute(
+        self,
+        sql: str,
+        parameters: Sequence[str | int] = (),
+        sent: Callable[[], None] | None = None,
+    ) -> list[Row]:
+        """Send one statement as one message, call `sent`, and return its rows.
+
+        Raises NotApplied if the server refused the statement or was never reached,
+        Unknown for anything else.
+        """
+        connection = self._open()
+        deadline = time.monotonic() + self._timeout
+        try:
+            connection.send_query_params(sql.encode(), [str(each).encode() for each in parameters])
+            while connection.flush():
+                _wait(connection, select.POLLOUT, deadline)
+            if sent is not None:
+                sent()
+            return _rows(connection, deadline)
+        except OperationalError as error:
+            self.close()
+            raise Unknown(str(error).strip()) from error
+        except Unknown:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Drop the connection; the server rolls an open transaction back."""
+        if self._connection is not None:
+            self._connection.finish()
+            self._connection = None
+
+    def _open(self) -> pq.abc.PGconn:
+        if self._connection is None:
+            try:
+                self._connection = _connect(self._conninfo, time.monotonic() + self._timeout)
+            except Unknown as error:  # no statement has left yet
+                raise NotApplied(f"not connected: {error}") from error
+        return self._connection
+
+
+def _connect(conninfo: bytes, deadline: float) -> pq.abc.PGconn:
+    connection = pq.PGconn.connect_start(conninfo)
+    try:
+        while (state := connection.connect_poll()) != pq.PollingStatus.OK:
+            if state == pq.PollingStatus.FAILED:
+                raise Unknown(connection.error_message.decode(errors="replace").strip())
+            reading = state == pq.PollingStatus.READING
+            _wait(connection, select.POLLIN if reading else select.POLLOUT, deadline)
+    except Unknown:
+        connection.finish()
+        raise
+    connection.nonblocking = 1
+    return connection
+
+
+def _wait(connection: pq.abc.PGconn, event: int, deadline: float) -> None:
+    poll = select.poll()
+    poll.register(connection.socket, event)
+    left = max(0.0, deadline - time.monotonic())
+    # Asked again when time is up: a client that was stopped meanwhile may have its answer.
+    if not poll.poll(left * 1000) and not poll.poll(0):
+        raise Unknown("no answer in time")
+
+
+def _rows(connection: pq.abc.PGconn, deadline: float) -> list[Row]:
+    rows: list[Row] = []
+    refusal: Exception | None = None
+    while True:
+        while connection.is_busy():
+            _wait(connection, select.POLLIN, deadline)
+            connection.consume_input()
+        result = connection.get_result()
+        if result is None:
+            break
+        if result.status == pq.ExecStatus.TUPLES_OK:
+            rows += [
+                tuple(result.get_value(row, column) for column in range(result.nfields))
+                for row in range(result.ntuples)
+            ]
+        elif result.status != pq.ExecStatus.COMMAND_OK:
+            refusal = _refusal(result)
+        elif result.command_status == b"ROLLBACK":
+            rows = [(b"ROLLBACK",)]
+    if refusal is not None:
+        raise refusal
+    return rows
+
+
+def _refusal(result: pq.abc.PGresult) -> Exception:
+    """An ERROR undid the statement; after a FATAL one (a shutdown, say) nobody knows."""
+    said = (result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"connection lost").decode(
+        errors="replace"
+    )
+    state = result.error_field(pq.DiagnosticField.SQLSTATE)
+    severity = result.error_field(pq.DiagnosticField.SEVERITY_NONLOCALIZED)
+    if severity == b"ERROR" and state != COMPLETION_UNKNOWN:
+        return NotApplied(said)
+    return Unknown(said)
