@@ -29,7 +29,6 @@ VICTIM_PATTERN = r"^(holder(:r\d+)?|client:\d+)$"
 DEFAULT_REQUIRE = {"stale_writes_attempted": 1}
 
 
-
 def _victim(text: str) -> str:
     if not re.match(VICTIM_PATTERN, text):
         raise ValueError('must be "holder", "holder:r0" (of that resource) or "client:0"')
@@ -42,7 +41,7 @@ def _expectation(value: object) -> tuple[str, ...]:
         return ()
     if isinstance(value, tuple) and value and all(isinstance(name, str) for name in value):
         return known_anomalies(value)
-    raise ValueError('must be "valid", or a list of the anomalies that must be found, such as ["stale-write"]')
+    raise ValueError('must be "valid", or a list of what must be found, such as ["stale-write"]')
 
 
 def _with_default_require(minima: dict[str, int]) -> dict[str, int]:
@@ -71,9 +70,7 @@ Expectation = Annotated[
     BeforeValidator(_expectation),
     WithJsonSchema({"anyOf": [{"const": "valid"}, NAMES_SCHEMA | {"minItems": 1}]}),
 ]
-Anomalies = Annotated[
-    tuple[str, ...], AfterValidator(known_anomalies), WithJsonSchema(NAMES_SCHEMA)
-]
+Anomalies = Annotated[tuple[str, ...], AfterValidator(known_anomalies), WithJsonSchema(NAMES_SCHEMA)]
 Minima = Annotated[
     dict[str, Annotated[int, Field(ge=0)]],
     AfterValidator(_with_default_require),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,14 @@ SECTIONS: Mapping[Any, type[BaseModel]] = {
     "workload": WorkloadSpec,
 }
 FAULTS: Mapping[Any, type[BaseModel]] = {"pause": PauseSpec, "partition": PartitionSpec}
+
+WORDS = {
+    "missing": "is missing",
+    "model_type": "must be a table",
+    "model_attributes_type": "must be a table, such as [[faults]]",
+    "tuple_type": "must be a list",
+    "union_tag_not_found": f"has no kind; there are: {', '.join(FAULTS)}",
+}
 
 MISSING = object()
 LONGEST_VALUE = 60
@@ -52,7 +60,7 @@ def problems_of(error: ValidationError, data: Mapping[str, Any]) -> list[Problem
     return [
         Problem(key, _what(detail, key, data), data)
         for detail in error.errors(include_url=False)
-        for key in [_key(detail["loc"], data)]
+        for key in [_key(detail["loc"])]
     ]
 
 
@@ -61,7 +69,7 @@ def _by_line(line: tuple[str, str]) -> tuple[str, int]:
     return (file, int(number)) if number.isdigit() else (line[0], 0)
 
 
-def _key(loc: tuple[str | int, ...], data: Any) -> Key:
+def _key(loc: Key) -> Key:
     """Drop what stands in pydantic's place for the variant of a fault: ("faults", 0, "pause", "at")."""
     if loc[:1] == ("faults",) and len(loc) > 2 and loc[2] in FAULTS:  # noqa: PLR2004
         return (*loc[:2], *loc[3:])
@@ -73,22 +81,16 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
     match detail["type"]:
         case "extra_forbidden":
             return f"is no key of {_section_name(key)}{did_you_mean(str(key[-1]), _keys(key[:-1], data))}"
-        case "missing":
-            return "is missing"
         case "value_error":
             return str(context["error"])
-        case "union_tag_not_found":
-            return f"has no kind; there are: {', '.join(FAULTS)}"
         case "union_tag_invalid":
             return f"no fault is of kind {context['tag']}{did_you_mean(context['tag'], FAULTS)}"
         case "literal_error":
-            allowed = re.sub("'", '"', context["expected"])
+            allowed = context["expected"].replace("'", '"')
             return f"must be {allowed}{_near(detail['input'], context['expected'])}"
         case "string_pattern_mismatch":
             return f"must match {context['pattern']}"
-        case "model_type" | "model_attributes_type":
-            return f"must be a table: [{key[0]}]"
-    return detail["msg"].replace("Input should be", "must be")
+    return WORDS.get(detail["type"], detail["msg"].replace("Input should be", "must be"))
 
 
 def _section_name(key: Key) -> str:

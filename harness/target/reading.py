@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,9 +88,7 @@ def _find(path_or_name: str | Path) -> Path:
         beside = [str(path.with_name(file.name)) for file in path.parent.glob("*.toml")]
         hint = did_you_mean(str(path), beside) if beside else ""
         raise ConfigurationError(f"there is no file {path}{hint}")
-    raise ConfigurationError(
-        f"no target is called {path_or_name}{did_you_mean(str(path_or_name), known)}"
-    )
+    raise ConfigurationError(f"no target is called {path_or_name}{did_you_mean(str(path_or_name), known)}")
 
 
 def _as_seen_from_here(path: Path) -> Path:
@@ -160,9 +158,7 @@ def _set(data: dict[str, Any], key: Key, value: object, option: str) -> None:
 
 
 def _contradictions(data: Mapping[str, Any]) -> list[Problem]:
-    return [
-        Problem(found.key, found.problem, data) for found in contradictions(_right_sections(data))
-    ]
+    return [Problem(found.key, found.problem, data) for found in contradictions(_right_sections(data))]
 
 
 def _right_sections(data: Mapping[str, Any]) -> Sections:
