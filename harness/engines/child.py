@@ -1,0 +1,129 @@
+"""Servers as child processes that die with the harness, however it ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.engines import tether
+from harness.engines.failure import not_ready
+
+STOP_TIMEOUT = 5.0  # s; then SIGKILL
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """One process that was started."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    stop_signal: signal.Signals
+
+    def check(self) -> None:
+        """Raise ServerNotReadyError, with its last words, if it has ended."""
+        code = self.process.poll()
+        if code is not None:
+            raise not_ready(self.name, f"ended with {_ending(code)}", self.read_log())
+
+    def finish(self, timeout: float) -> None:
+        """Wait for one that ends by itself; ServerNotReadyError if it fails or takes longer (s)."""
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise not_ready(self.name, f"did not end within {timeout:g} s", self.read_log()) from None
+        if code != 0:
+            raise not_ready(self.name, f"ended with {_ending(code)}", self.read_log())
+
+    def read_log(self) -> str:
+        """Return what it has written so far, on either stream."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def ask_to_stop(self) -> None:
+        """Send its stop signal, also to one that a fault has stopped."""
+        if self.process.poll() is None:
+            self.process.send_signal(self.stop_signal)
+            self.process.send_signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        """Make sure that it is gone."""
+        self.ask_to_stop()
+        try:
+            self.process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Where the children of one run live."""
+
+    home: Path  # their data; goes with them
+    logs: Path  # stays
+    environment: Mapping[str, str]  # all they get: ETCD_NAME or PGDATA of the user's would configure them
+    children: list[Child] = field(default_factory=list)
+    # Children die with the thread that started them: this one lives as long as the nest.
+    parent: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1))
+
+    def make(self) -> None:
+        """Make the folders; users other than the harness' own may pass through `home`."""
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self.home.mkdir()
+        self.home.chmod(0o755)  # not left to the umask
+
+    def spawn(
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        *,
+        user: int | None = None,
+        stop_signal: signal.Signals = signal.SIGKILL,
+    ) -> Child:
+        """Start a process that logs to `logs/<name>.log`, deaf to the terminal's Ctrl-C.
+
+        It gets `stop_signal` when the harness ends in any way. `user` is numeric; None: the
+        harness' own.
+        """
+        who = "-" if user is None else str(user)
+        tied = [sys.executable, "-I", "-S", tether.__file__, str(int(stop_signal)), str(os.getpid()), who]
+        log = self.logs / f"{name}.log"
+        with log.open("ab") as output:
+            process = self.parent.submit(
+                subprocess.Popen,
+                [*tied, *map(str, command)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self.home,
+                env={"PATH": os.defpath, "LC_ALL": "C", **self.environment},
+                start_new_session=True,
+            ).result()
+        child = Child(name, process, log, stop_signal)
+        self.children.append(child)
+        return child
+
+    def clear(self) -> None:
+        """End every child, all at the same time, and remove their data."""
+        for child in self.children:
+            child.ask_to_stop()
+        for child in self.children:
+            child.stop()
+        self.children.clear()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def close(self) -> None:
+        """Remove everything but the logs, for good."""
+        self.clear()
+        self.parent.shutdown()
+
+
+def _ending(code: int) -> str:
+    return f"status {code}" if code >= 0 else signal.Signals(-code).name

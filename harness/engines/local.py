@@ -1,0 +1,192 @@
+"""The local engine: real servers from PyPI wheels, as child processes on loopback."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness import owner
+from harness.engines import Address, Server, Topology, local_etcd, local_postgres, ports
+from harness.engines.child import Child, Nest
+from harness.engines.failure import not_ready
+from harness.engines.shield import shielded
+from harness.engines.systems import SYSTEMS
+from harness.engines.wheel import DISTRIBUTIONS, installed
+from harness.errors import EngineUnavailableError, ServerNotReadyError
+from harness.leftovers import leave_note
+from harness.network.topology import Edge, edges
+
+if TYPE_CHECKING:
+    from harness.network.toxiproxy import Toxiproxy
+
+READY_TIMEOUT = 20.0  # s; they take 1 to 2
+POLL = 0.02  # s
+ATTEMPTS = 3  # somebody else may take a port between our finding it free and our using it
+STARTERS: dict[str, Callable[[Sequence[Server], Nest], None]] = {
+    "etcd": local_etcd.start,  # first, for electing a leader takes longest
+    "postgres": local_postgres.start,
+}
+PACKAGES = {"etcd": local_etcd.PACKAGE, "postgres": local_postgres.PACKAGE}
+TOXIPROXY = "toxiproxy-server"
+GET_TOXIPROXY = (
+    f"cutting an edge needs Toxiproxy, and no {TOXIPROXY} is on PATH: "
+    "GOBIN=/tmp go install github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0 && "
+    f"sudo install /tmp/server /usr/local/bin/{TOXIPROXY}, or use Docker"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCluster:
+    """Servers that run as child processes."""
+
+    servers: tuple[Server, ...]
+    toxiproxy: Toxiproxy | None
+    children: tuple[Child, ...]
+    proxies: Mapping[Edge, Address]
+
+    def edge(self, client: int, server: str) -> Address:
+        """Where this client reaches that server: its own proxy, or the server if there are none."""
+        direct = {each.name: each.address for each in self.servers}[server]
+        return self.proxies.get(Edge(client, server), direct)
+
+    def environment(self) -> dict[str, Any]:
+        """Versions of what runs, and of the wheels that it came in."""
+        wheels = {DISTRIBUTIONS[PACKAGES[server.system]] for server in self.servers}
+        return {
+            "engine": "local",
+            "servers": {
+                server.name: {
+                    "system": server.system,
+                    "version": SYSTEMS[server.system].version(server.address),
+                }
+                for server in self.servers
+            },
+            "wheels": {wheel: metadata.version(wheel) for wheel in sorted(wheels)},
+            "toxiproxy": None if self.toxiproxy is None else self.toxiproxy.version(),
+        }
+
+    def logs(self) -> dict[str, str]:
+        """The log of each child, by name."""
+        return {child.name: child.read_log() for child in self.children}
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEngine:
+    """Starts etcd and PostgreSQL without Docker."""
+
+    name: str = "local"
+
+    def refusal(self, topology: Topology) -> str | None:
+        """Say why this engine cannot run that (and how to mend it), or None if it can."""
+        for spec in topology.servers:
+            if spec.system not in STARTERS:
+                return f"the local engine has no {spec.system}, only {', '.join(STARTERS)}: use Docker"
+            if spec.image is not None:
+                return f"the local engine runs no images, and {spec.name} is {spec.image}: use Docker"
+        try:
+            for spec in topology.servers:
+                installed(PACKAGES[spec.system])
+        except EngineUnavailableError as error:
+            return str(error)
+        return GET_TOXIPROXY if topology.partitions and shutil.which(TOXIPROXY) is None else None
+
+    @contextmanager
+    def start(
+        self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
+    ) -> Iterator[LocalCluster]:
+        """Start everything, yield when it is usable, and remove it all at the end.
+
+        Logs stay in `folder/logs`.
+        """
+        del notify  # nothing takes long here
+        refused = self.refusal(topology)
+        if refused is not None:
+            raise EngineUnavailableError(refused)
+        marks = owner.this_process().marks(run_id)
+        home = _home(folder.resolve(), run_id)
+        note = leave_note(marks, self.name, [home])
+        nest = Nest(home, folder.resolve() / "logs", owner.as_environment(marks))
+        try:
+            yield _start(topology, run_id, nest)
+        finally:
+            with shielded():
+                nest.close()
+                note.unlink(missing_ok=True)
+
+
+def _home(folder: Path, run_id: str) -> Path:
+    """Choose where the servers' data goes: into the run's folder, if PostgreSQL's user gets there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if local_postgres.can_live_in(folder):
+        return folder / "servers"
+    return Path(tempfile.gettempdir()) / f"fencepost-{run_id}"
+
+
+def _start(topology: Topology, run_id: str, nest: Nest) -> LocalCluster:
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return _start_once(topology, run_id, nest)
+        except ServerNotReadyError as error:
+            if ports.TAKEN not in str(error).lower():
+                raise
+            nest.clear()
+    return _start_once(topology, run_id, nest)
+
+
+def _start_once(topology: Topology, run_id: str, nest: Nest) -> LocalCluster:
+    nest.make()
+    api, *addresses = ports.free_addresses(1 + len(topology.servers))
+    servers = tuple(
+        Server(name=spec.name, system=spec.system, address=address, upstream=address)
+        for spec, address in zip(topology.servers, addresses, strict=True)
+    )
+    has_proxies = _start_toxiproxy(api, nest)
+    for system, start in STARTERS.items():
+        start([server for server in servers if server.system == system], nest)
+    deadline = time.monotonic() + READY_TIMEOUT
+    toxiproxy = _connect(api, run_id, nest, deadline) if has_proxies else None
+    proxies = {} if toxiproxy is None else _proxies(toxiproxy, topology, servers)
+    for server in servers:
+        _wait(server.name, partial(SYSTEMS[server.system].is_usable, server.address), nest, deadline)
+    return LocalCluster(servers, toxiproxy, tuple(nest.children), proxies)
+
+
+def _start_toxiproxy(api: Address, nest: Nest) -> bool:
+    program = shutil.which(TOXIPROXY)
+    if program is not None:
+        nest.spawn("toxiproxy", [program, f"-host={api.host}", f"-port={api.port}"])
+    return program is not None
+
+
+def _connect(api: Address, run_id: str, nest: Nest, deadline: float) -> Toxiproxy:
+    from harness.network.toxiproxy import Toxiproxy
+
+    toxiproxy = Toxiproxy(api, run_id)
+    _wait("toxiproxy", toxiproxy.answers, nest, deadline)
+    return toxiproxy
+
+
+def _proxies(toxiproxy: Toxiproxy, topology: Topology, servers: tuple[Server, ...]) -> dict[Edge, Address]:
+    upstream = {server.name: server.upstream for server in servers}
+    listen = Address(ports.HOST, 0)  # it chooses a free port
+    states = toxiproxy.create({edge: (listen, upstream[edge.server]) for edge in edges(topology)})
+    return {edge: state.listen for edge, state in states.items()}
+
+
+def _wait(name: str, is_usable: Callable[[], bool], nest: Nest, deadline: float) -> None:
+    """Wait for one of the children, as long as all of them live."""
+    while not is_usable():
+        for child in nest.children:
+            child.check()
+        if time.monotonic() > deadline:
+            log = next(child.read_log() for child in nest.children if child.name == name)
+            raise not_ready(name, f"is not usable after {READY_TIMEOUT:g} s", log)
+        time.sleep(POLL)

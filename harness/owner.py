@@ -1,0 +1,100 @@
+"""Who started a process or a container, and whether they still live.
+
+Everything that a run starts carries three marks: a container, network or volume as labels,
+a process as environment variables. They outlive a harness that was killed, so that a later
+command can tell what is left over from what belongs to a run that goes on beside it.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+RUN = "fencepost"  # the run's id
+HARNESS = "fencepost.harness"  # "<pid>:<start time>"
+HOST = "fencepost.host"  # "<name>/<pid namespace>/<boot>"
+
+
+class Life(enum.Enum):
+    """What this process can say of the one that started something."""
+
+    ALIVE = enum.auto()
+    DEAD = enum.auto()
+    ELSEWHERE = enum.auto()  # on another host or in another container: nobody here can tell
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """One process, on one host, in one boot of it."""
+
+    pid: int
+    started: int  # clock ticks since boot: unlike wall time, no clock step can change it
+    host: str
+
+    def marks(self, run_id: str) -> dict[str, str]:
+        """Return what to put on everything that this process starts for a run."""
+        return {RUN: run_id, HARNESS: f"{self.pid}:{self.started}", HOST: self.host}
+
+    def life(self) -> Life:
+        """Look whether this process still runs; a zombie does not."""
+        name, namespace, boot = _split_host(self.host)
+        our_name, our_namespace, our_boot = _split_host(_this_host())
+        if (name, namespace) != (our_name, our_namespace):
+            return Life.ELSEWHERE
+        if boot == our_boot and _start_ticks(self.pid) == self.started:
+            return Life.ALIVE
+        return Life.DEAD
+
+
+def this_process() -> Owner:
+    """Return the owner of what this process is about to start."""
+    started = _start_ticks(os.getpid())
+    assert started is not None, "a process that runs is in /proc"  # noqa: S101
+    return Owner(os.getpid(), started, _this_host())
+
+
+def owner_of(marks: Mapping[str, str]) -> Owner | None:
+    """Read the owner from the marks of a thing; None if they are not ours, or not readable."""
+    pid, _, started = marks.get(HARNESS, "").partition(":")
+    if not (pid.isdecimal() and started.isdecimal() and HOST in marks):
+        return None
+    return Owner(int(pid), int(started), marks[HOST])
+
+
+def as_environment(marks: Mapping[str, str]) -> dict[str, str]:
+    """Return the marks as environment variables: `fencepost.harness` is `FENCEPOST_HARNESS`."""
+    return {key.upper().replace(".", "_"): value for key, value in marks.items()}
+
+
+def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Read the marks back from the environment of a process."""
+    keys = {as_variable: key for key in (RUN, HARNESS, HOST) for as_variable in as_environment({key: ""})}
+    return {key: environment[variable] for variable, key in keys.items() if variable in environment}
+
+
+@functools.cache
+def _this_host() -> str:
+    namespace = Path("/proc/self/ns/pid").readlink().name.strip("pid:[]")
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{socket.gethostname()}/{namespace}/{boot}"
+
+
+def _split_host(host: str) -> tuple[str, str, str]:
+    name, _, rest = host.partition("/")
+    namespace, _, boot = rest.partition("/")
+    return name, namespace, boot
+
+
+def _start_ticks(pid: int) -> int | None:
+    """Return when a process started, or None if it is gone or dead."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()  # the name before it may hold spaces
+    return None if fields[0] in "ZX" else int(fields[19])
