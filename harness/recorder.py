@@ -37,10 +37,17 @@ class RecordedSession:
     numbers of all clients and their threads apart.
     """
 
-    def __init__(self, recorder: Recorder, process: int, stride: int) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        process: int,
+        stride: int,
+        ended: Callable[[str, Answer], None] = lambda _f, _answer: None,
+    ) -> None:
         self._recorder = recorder
         self._process = process
         self._stride = stride
+        self._ended = ended
 
     def call(
         self, f: str, resource: str, action: Callable[[], dict[str, Any]], **fields: Any
@@ -55,6 +62,7 @@ class RecordedSession:
         self._record(answer.outcome, operation | answer.fields)
         if answer.outcome is Outcome.INFO:
             self._process += self._stride
+        self._ended(f, answer)
         return answer
 
     def _record(self, kind: str, operation: dict[str, Any]) -> None:

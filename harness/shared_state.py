@@ -1,7 +1,7 @@
 """What clients and nemesis tell one another, in memory that both see.
 
-Every field has one writer at a time, and is a machine word; nobody locks, since
-the holder of a lock may be stopped at any moment.
+Every field has one writer at a time, and all but `owner` are machine words; nobody
+locks, since the holder of a lock may be stopped at any moment.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class _Client(ctypes.Structure):
         ("phase", ctypes.c_int64),
         ("resource", ctypes.c_int64),
         ("token", ctypes.c_int64),
+        ("owner", ctypes.c_char * 32),
         ("stopped", ctypes.c_int64),  # set by the client before it stops itself
     )
 

@@ -113,11 +113,8 @@ class Storage(Protocol):
 class Progress(Protocol):
     """Is told where a client stands in its critical section."""
 
-    def reached(self, point: str, resource: str, token: int) -> None:
+    def reached(self, point: str, resource: str, owner: str, token: int) -> None:
         """The client is at a stop point: acquired, before-write, write-sent or before-release."""
-
-    def granted(self, resource: str, token: int) -> None:
-        """The client was granted the lock."""
 
     def accepted(self, resource: str, token: int) -> None:
         """A write of the client was accepted."""

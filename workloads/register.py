@@ -4,8 +4,7 @@ acquire, one to three writes, a read, release; then again with another
 resource. Under the strict policy a hold writes once: the storage lets one
 write through for each token. A holder goes on as if its lease were good, as
 most programs do: it is the storage's fence that must stop it, not the client's
-caution. Each client starts a little later than the one before it, and thinks
-between its steps; both come from the seed.
+caution. How long it thinks between its steps comes from the seed.
 """
 
 from __future__ import annotations
@@ -47,16 +46,15 @@ class Register:
             time.sleep(BACKOFF)
             return
         token = grant.fields["token"]
-        self.progress.granted(resource, token)
-        self.progress.reached("acquired", resource, token)
+        self.progress.reached("acquired", resource, owner, token)
         for nth in range(self.rng.randint(*self.writes)):
             self._think()
-            self.progress.reached("before-write", resource, token)
-            if not self._write(resource, token, f"{owner}.{nth}").ok:
+            self.progress.reached("before-write", resource, owner, token)
+            if not self._write(resource, owner, token, nth).ok:
                 break
         self._think()
         self._read(resource)
-        self.progress.reached("before-release", resource, token)
+        self.progress.reached("before-release", resource, owner, token)
         self._release(resource, owner)
         self.progress.left(resource)
         self._think()
@@ -72,9 +70,11 @@ class Register:
             self._end("revoke", resource, owner, self.lock.revoke)
         return answer
 
-    def _write(self, resource: str, token: int, value: str) -> Answer:
+    def _write(self, resource: str, owner: str, token: int, nth: int) -> Answer:
+        value = f"{owner}.{nth}"
+
         def sent() -> None:
-            self.progress.reached("write-sent", resource, token)
+            self.progress.reached("write-sent", resource, owner, token)
 
         def write() -> dict[str, int]:
             self.storage.write(resource, token, value, sent)

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Fault:
-    """A fault that was observed in force."""
+    """A fault that was observed in force; `healed` holds what proved its end, once it was seen."""
 
     kind: str
     target: str
     evidence: str
+    healed: str = ""

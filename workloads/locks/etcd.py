@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from workloads.client import Grant, NotApplied, Session, Unknown
@@ -189,3 +189,9 @@ def _created_at(key: bytes, revision: int) -> Any:
     return message["Compare"](
         result=EQUAL, target=CREATE_REVISION, key=key, create_revision=revision
     )
+
+
+def connect(endpoints: Sequence[str], ttl: int, timeout: float, client: int, renewals: Session) -> EtcdLock:
+    """Make a client whose two connections start at a member of its own."""
+    lease = KeptLease(Connection(endpoints, timeout, first=client), renewals, ttl)
+    return EtcdLock(Connection(endpoints, timeout, first=client), lease, ttl)

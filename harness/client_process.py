@@ -1,0 +1,138 @@
+"""One logical client is one OS process, so that a pause stops all of it.
+
+A client announces each stop point in shared memory; where a snare is set for
+it there, it stops itself with SIGSTOP, and goes on when the nemesis has both
+cleared its `stopped` flag and continued the process.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from checkers.history import Outcome
+from harness.dying import die_with_parent
+from harness.recorder import RecordedSession, Recorder
+from harness.shared_state import ANY, NOBODY, OUTSIDE, STOP_POINTS, SharedState
+from workloads.client import Answer, Lock
+from workloads.locks import LockSettings
+from workloads.locks import connect as connect_lock
+from workloads.register import Register
+from workloads.storages import StorageSettings
+from workloads.storages import connect as connect_storage
+
+_POLL = 0.0005  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientTask:
+    """All that a client must know: sent to it once the servers run."""
+
+    seed: int
+    resources: tuple[str, ...]
+    writes: tuple[int, int]
+    think: tuple[float, float]  # seconds
+    lock: LockSettings
+    storage: StorageSettings
+
+
+@dataclass(frozen=True, slots=True)
+class SharedProgress:
+    """Tells the nemesis where this client stands, and stops where a snare is set."""
+
+    state: SharedState
+    client: int
+    resources: tuple[str, ...]
+
+    def reached(self, point: str, resource: str, owner: str, token: int) -> None:
+        """Announce a stop point, and stop there if a snare is set for it."""
+        mine = self.state.clients[self.client]
+        place = self.resources.index(resource)
+        phase = STOP_POINTS.index(point) + 1
+        mine.resource, mine.token, mine.owner = place, token, owner.encode()[:31]
+        mine.phase = phase
+        for snare in self.state.snares:
+            if (
+                snare.point == phase
+                and snare.resource in (ANY, place)
+                and snare.client in (ANY, self.client)
+                and snare.caught == NOBODY
+            ):
+                snare.caught = self.client
+                self._stop()
+                return
+
+    def _stop(self) -> None:
+        mine = self.state.clients[self.client]
+        mine.stopped = 1
+        os.kill(os.getpid(), signal.SIGSTOP)
+        while mine.stopped and not self.state.run.stop:
+            time.sleep(_POLL)
+
+    def accepted(self, resource: str, token: int) -> None:
+        """Tell that a write got through: others may be superseded by it."""
+        place = self.client * self.state.resources + self.resources.index(resource)
+        self.state.accepted[place] = max(self.state.accepted[place], token)
+
+    def left(self, resource: str) -> None:
+        """Tell that the critical section is over."""
+        self.state.clients[self.client].phase = OUTSIDE
+
+    def ended(self, f: str, answer: Answer) -> None:
+        """Count an operation, for whoever watches the run."""
+        self.state.operations[self.client] += 1
+        if f == "write" and answer.outcome is not Outcome.INFO:
+            self.state.writes[2 * self.client + (not answer.ok)] += 1
+
+
+def main(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
+    """Be client number `client`: get ready, wait for the start, work until told to stop."""
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to its whole group
+    _log_to(folder / "logs" / f"client-{client}.log")
+    try:
+        task: ClientTask = tasks.recv()
+    except EOFError:  # the servers never came up
+        return
+    recorder = Recorder(folder / "events" / f"client-{client}.jsonl")
+    register, lock = _build(client, state, task, recorder)
+    state.clients[client].ready = 1
+    while not state.run.go:
+        time.sleep(_POLL)
+    register.run(lambda: bool(state.run.stop))
+    lock.close()
+    recorder.close()
+
+
+def _log_to(path: Path) -> None:
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)
+
+
+def _build(
+    client: int, state: SharedState, task: ClientTask, recorder: Recorder
+) -> tuple[Register, Lock]:
+    clients = len(state.clients)
+    progress = SharedProgress(state, client, task.resources)
+    operations = RecordedSession(recorder, client, 2 * clients, progress.ended)
+    renewals = RecordedSession(recorder, clients + client, 2 * clients)
+    lock = connect_lock(task.lock, renewals)
+    register = Register(
+        client=client,
+        resources=task.resources,
+        writes=task.writes,
+        think=task.think,
+        rng=random.Random(f"{task.seed}/client/{client}"),
+        session=operations,
+        lock=lock,
+        storage=connect_storage(task.storage),
+        progress=progress,
+    )
+    return register, lock

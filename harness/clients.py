@@ -1,0 +1,97 @@
+"""The client processes of a run: started, told what to do, watched, and stopped."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import forkserver  # type: ignore[attr-defined]
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
+
+import psutil
+
+from harness.client_process import ClientTask, main
+from harness.errors import InfrastructureError
+from harness.shared_state import SharedState
+
+READY = 20.0  # seconds
+GRACE = 1.0  # seconds, for what is under way when the run ends
+_POLL = 0.002  # seconds
+PRELOADED = ["harness.forkserver_dies_with_parent", "harness.client_process"]
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """As many processes as the target has clients."""
+
+    state: SharedState
+    folder: Path
+    processes: Sequence[ForkServerProcess]
+    tasks: Sequence[Connection]
+
+    def get_ready(self, task: Callable[[int], ClientTask]) -> None:
+        """Tell each what to do, and wait until all could start."""
+        for client, pipe in enumerate(self.tasks):
+            pipe.send(task(client))
+        deadline = time.monotonic() + READY
+        while not all(client.ready for client in self.state.clients):
+            self.check()
+            if time.monotonic() > deadline:
+                raise InfrastructureError(f"the clients were not ready after {READY:.0f} s")
+            time.sleep(_POLL)
+
+    def check(self) -> None:
+        """Raise InfrastructureError if one has ended by itself."""
+        for client, process in enumerate(self.processes):
+            if process.exitcode is not None:
+                log = self.folder / "logs" / f"client-{client}.log"
+                last = log.read_text(errors="replace").strip().splitlines()[-5:]
+                said = "\n".join([f"it said, in {log}:", *last]) if last else "it said nothing"
+                raise InfrastructureError(
+                    f"client {client} ended by itself with status {process.exitcode}; {said}"
+                )
+
+    def finish(self) -> None:
+        """Let what is under way end; a client that still waits for its lock is killed."""
+        self.state.run.stop = 1
+        deadline = time.monotonic() + GRACE
+        while time.monotonic() < deadline and any(each.exitcode is None for each in self.processes):
+            time.sleep(_POLL)
+
+    def handles(self) -> list[psutil.Process]:
+        """The processes, for whoever stops and continues them."""
+        return [psutil.Process(process.pid) for process in self.processes]
+
+
+@contextmanager
+def started(count: int, resources: int, snares: int, folder: Path) -> Iterator[Clients]:
+    """Start the processes; at the end of the block none is left, stopped ones included.
+
+    Call it from the main thread: the fork server, and so every client, dies with
+    the thread that started it.
+    """
+    context: ForkServerContext = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    forkserver.ensure_running()
+    state = SharedState.create(context, count, resources, snares)
+    processes, tasks = [], []
+    try:
+        for number in range(count):
+            receiving, sending = context.Pipe(duplex=False)
+            process = context.Process(
+                target=main, args=(number, state, folder, receiving), name=f"client-{number}"
+            )
+            process.start()
+            receiving.close()
+            processes.append(process)
+            tasks.append(sending)
+        yield Clients(state, folder, processes, tasks)
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.join()

@@ -1,0 +1,36 @@
+"""What a reader must know to run a run again: versions, the machine, the commit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+
+def environment(cluster: dict[str, Any], command: Sequence[str]) -> dict[str, Any]:
+    """Describe the harness and the machine beside what a cluster says of itself, for environment.json."""
+    return {
+        **cluster,
+        "fencepost": metadata.version("fencepost"),
+        "git_commit": _git_commit(),
+        "python": platform.python_version(),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "cpus": os.cpu_count(),
+        "command": list(command),
+    }
+
+
+def _git_commit() -> str | None:
+    """Name the commit of this checkout; None for an installed package."""
+    asked = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return asked.stdout.strip() or None if asked.returncode == 0 else None

@@ -1,0 +1,43 @@
+"""Pause: a client's process is stopped, as a long garbage collection would stop it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+
+from harness.errors import FaultNotInstalledError
+from harness.nemesis.fault import Fault
+
+SETTLING = 1.0  # seconds; signals arrive asynchronously
+_POLL = 0.0005  # seconds
+
+
+@contextmanager
+def pause(process: psutil.Process, target: str) -> Iterator[Fault]:
+    """Stop a process until the block ends; one that has stopped itself is only continued.
+
+    Raises FaultNotInstalledError when it is not seen stopped, or not seen running again.
+    """
+    process.suspend()
+    try:
+        if not _settles(process, stopped=True):
+            raise FaultNotInstalledError("pause", target, f"the process is {process.status()}")
+        fault = Fault("pause", target, evidence=f"process {process.pid} is stopped (state T)")
+        yield fault
+    finally:
+        process.resume()
+    if not _settles(process, stopped=False):
+        raise FaultNotInstalledError("end of the pause", target, "the process is still stopped")
+    fault.healed = f"process {process.pid} runs again"
+
+
+def _settles(process: psutil.Process, *, stopped: bool) -> bool:
+    deadline = time.monotonic() + SETTLING
+    while time.monotonic() < deadline:
+        if (process.status() == psutil.STATUS_STOPPED) is stopped:
+            return True
+        time.sleep(_POLL)
+    return False

@@ -1,0 +1,81 @@
+"""What a fault waits for: a client caught at a stop point, or a holder at a moment."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from harness.shared_state import ANY, NOBODY, STOP_POINTS, SharedState
+
+POLL = 0.001  # seconds
+
+
+def wait_until(condition: Callable[[], bool], deadline: int, given_up: Callable[[], bool]) -> bool:
+    """Poll a condition; False once the deadline (ns, CLOCK_MONOTONIC) has passed or it is given up."""
+    while not condition():
+        if given_up() or time.monotonic_ns() >= deadline:
+            return condition()
+        time.sleep(POLL)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """Whom a fault may hit: `holder`, `holder:r1` or `client:2`."""
+
+    client: int = ANY
+    resource: int = ANY
+
+    @classmethod
+    def named(cls, target: str) -> Victim:
+        """Read a target file's words."""
+        kind, _, which = target.partition(":")
+        if kind == "client":
+            return cls(client=int(which))
+        return cls(resource=int(which.removeprefix("r"))) if which else cls()
+
+    def among_holders(self, state: SharedState, rng: random.Random) -> int | None:
+        """Choose a client that is in a critical section now, or the client that was named."""
+        if self.client != ANY:
+            return self.client
+        fitting = [
+            client for client, resource, _ in state.holders() if self.resource in (ANY, resource)
+        ]
+        return rng.choice(fitting) if fitting else None
+
+
+class Snare:
+    """Catches the first client that reaches a stop point: it stops itself there."""
+
+    def __init__(self, state: SharedState, index: int, point: str, victim: Victim) -> None:
+        self._snare = state.snares[index]
+        self._point = STOP_POINTS.index(point) + 1
+        self._snare.resource = victim.resource
+        self._snare.client = victim.client
+        self._snare.caught = NOBODY
+
+    @property
+    def caught(self) -> int:
+        """The client that was caught, or NOBODY."""
+        return int(self._snare.caught)
+
+    @contextmanager
+    def armed(self) -> Iterator[None]:
+        """Set the snare for as long as the block lasts."""
+        self._snare.caught = NOBODY
+        self._snare.point = self._point
+        try:
+            yield
+        finally:
+            self._snare.point = 0
+
+
+def strays(state: SharedState) -> Iterator[int]:
+    """Yield clients that stopped for a snare which another had taken at the same moment."""
+    taken = {snare.caught for snare in state.snares}
+    for number, client in enumerate(state.clients):
+        if client.stopped and number not in taken:
+            yield number

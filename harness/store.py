@@ -1,0 +1,99 @@
+"""The run folder: written as the run goes, so that a run whose harness was killed can be judged."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from checkers.history import Commit
+from checkers.merge import merge
+from harness.errors import ConfigurationError
+
+HISTORY = "history.jsonl"
+COMMITS = "commits.jsonl"
+VERDICT = "verdict.json"
+HEADER = "header.json"
+EVENTS = "events"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """One run's files; `runs/<target>/<time>-<id>/`."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, runs: Path, target: str) -> RunFolder:
+        """Make a new folder, and point `latest` beside it to it."""
+        run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+        path = (runs / target / run_id).absolute()
+        try:
+            (path / EVENTS).mkdir(parents=True)
+            (path / "logs").mkdir()
+            _point(path.parent / "latest", path.name)
+        except OSError as error:
+            raise ConfigurationError(
+                f"{runs}: cannot hold the runs: {error.strerror}; name another folder with --runs"
+            ) from None
+        return cls(path)
+
+    @property
+    def run_id(self) -> str:
+        """The folder's name, unique among all runs."""
+        return self.path.name
+
+    def write_json(self, name: str, document: dict[str, Any], indent: int | None = 1) -> None:
+        """Write a document as a whole: a reader never sees half of one."""
+        self._replace(name, [json.dumps(document, indent=indent, ensure_ascii=False)])
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a text file."""
+        self._replace(name, [text])
+
+    def write_commits(self, commits: Iterable[Commit]) -> None:
+        """Write the storage's order of accepted writes."""
+        self._replace(
+            COMMITS,
+            (
+                json.dumps(
+                    {
+                        "seq": each.seq,
+                        "resource": each.resource,
+                        "token": each.token,
+                        "value": each.value,
+                    }
+                )
+                + "\n"
+                for each in commits
+            ),
+        )
+
+    def merge_events(self) -> Path:
+        """Join what every process recorded into history.jsonl, by time; once."""
+        history = self.path / HISTORY
+        if not history.exists():
+            header = (self.path / HEADER).read_text()
+            parts = sorted((self.path / EVENTS).glob("*.jsonl"))
+            self._replace(HISTORY, (line + "\n" for line in (header, *merge(parts))))
+        return history
+
+    def _replace(self, name: str, chunks: Iterable[str]) -> None:
+        file_path = self.path / name
+        new = file_path.with_name(f".{file_path.name}.new")
+        with new.open("w", encoding="utf-8") as file:
+            file.writelines(chunks)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(file_path)
+
+
+def _point(link: Path, name: str) -> None:
+    new = link.with_name(f".{name}.latest")
+    new.symlink_to(name)
+    new.replace(link)
