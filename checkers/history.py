@@ -1,96 +1,343 @@
-"""A history: what the clients asked, when, and what they were told."""
+"""A history: what the clients asked, when, and what they were told; read and validated.
+
+A history is a header and one event a line, by time. What cannot have been
+recorded by sequential processes is refused with file, line and value: it is
+better to judge nothing than to judge something else.
+"""
 
 from __future__ import annotations
 
-import enum
-from dataclasses import dataclass, field
-from typing import Literal
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+from msgspec import UNSET
+
+from checkers.anomalies import ANOMALIES, COVERAGE
+from checkers.errors import HistoryError
+from checkers.jsonl import Line, decode, half_written, number_lines, read_lines
+from checkers.lines import ClientLine, CommitLine, FaultLine, HeaderLine
+from checkers.records import Commit, FaultEvent, Header, History, Op, Outcome, Policy, Value
+
+__all__ = [
+    "Commit",
+    "FaultEvent",
+    "Header",
+    "History",
+    "Op",
+    "Outcome",
+    "Policy",
+    "Value",
+    "parse",
+    "read",
+    "read_commits",
+]
+
+_HEADER = msgspec.json.Decoder(HeaderLine)
+_CLIENT = msgspec.json.Decoder(ClientLine)
+_FAULT = msgspec.json.Decoder(FaultLine)
+_COMMIT = msgspec.json.Decoder(CommitLine)
+
+_SAME = ("resource", "owner", "value", "token")  # what a completion repeats of its invoke
+_HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"strict"}'
 
 
+def read(path: Path) -> History:
+    """Read a history.jsonl.
 
-class Outcome(enum.StrEnum):
-    """What the client may conclude about the effect of an operation."""
-
-    OK = "ok"  # it took effect
-    FAIL = "fail"  # it did not, and never will
-    INFO = "info"  # it may have, or may yet: treat it as open for ever
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Op:
-    """One operation: a call, and what came back.
-
-    The interval `[called, returned]` is closed, so an operation that returns
-    at 10 is concurrent with one that is called at 10.
+    Raises:
+        HistoryError: it cannot be the record of a run; the message has file, line and value.
     """
-
-    index: int  # position in History.operations
-    process: int
-    f: str  # acquire renew release revoke write fence read append
-    resource: str
-    called: int  # ns
-    returned: int | None = None  # ns; None when the outcome is INFO
-    outcome: Outcome = Outcome.INFO
-    owner: str | None = None
-    token: int | None = None
-    value: str | None = None
-    ttl: int | None = None  # ns
-    attempt: int | None = None  # ns
-    error: str | None = None
-    learned: int | None = None  # ns; when the client saw the outcome, INFO included; None if it never did
-    lines: tuple[int, ...] = ()  # the history file's lines: the invoke's, then the completion's
-
-    def precedes(self, other: Op) -> bool:
-        """Did this operation finish before `other` began?"""
-        return self.returned is not None and self.returned < other.called
+    return parse(read_lines(path), name=str(path))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FaultEvent:
-    """What the nemesis saw: a fault in force, or healed."""
+def parse(lines: Iterable[str | bytes], name: str = "history") -> History:
+    """Read a history from its lines; `name` stands for the file in messages.
 
-    time: int  # ns
-    kind: str  # pause partition …
-    target: str  # client:0 …
-    state: Literal["in force", "healed"]
-    evidence: str
-    owner: str | None = None  # the hold that was hit, where there was one
-    resource: str | None = None
-    line: int = 0
+    A half-written last line, as a killed recorder leaves it, is left out with a notice.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
-    """The first line of a history: what the run was, and what it is judged by."""
-
-    target: str
-    seed: int | None = None
-    fenced: bool = True
-    policy: Literal["strict", "inclusive"] = "strict"
-    ttl: int | None = None  # ns
-    initial_value: str | None = None
-    initial_token: int = 0
-    expect: tuple[str, ...] = ()  # anomalies that must be found; empty: "valid"
-    may: tuple[str, ...] = ()
-    require: dict[str, int] = field(default_factory=lambda: {"stale_writes_attempted": 1})
+    Raises:
+        HistoryError: the lines cannot be the record of a run.
+    """
+    numbered = number_lines(lines, name)
+    header = _read_header(next(numbered, None), name)
+    assembly = _Assembly(header)
+    for line in numbered:
+        event = decode(line, _FAULT if _is_fault(line) else _CLIENT)
+        if event is None:
+            assembly.notices.append(half_written(line))
+        else:
+            assembly.add(line, event)
+    return assembly.finish()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
-    """One accepted write, in the storage's own order."""
+def read_commits(path: Path) -> tuple[Commit, ...]:
+    """Read a commits.jsonl: the storage's own order of accepted writes.
 
-    seq: int
-    resource: str
-    token: int | None
-    value: str
-    line: int = 0
+    Raises:
+        HistoryError: a line is no commit, or a resource's `seq` does not rise.
+    """
+    commits: list[Commit] = []
+    last: dict[str, int] = {}
+    for line in number_lines(read_lines(path), str(path)):
+        commit = decode(line, _COMMIT)
+        if commit is None:
+            raise line.error("the last line is only half written; read the storage's order again")
+        if commit.seq <= last.get(commit.resource, -1):
+            raise line.error(
+                f"seq {commit.seq} does not come after {last[commit.resource]};"
+                " commits stand in the storage's own order, each with a seq of its own"
+            )
+        last[commit.resource] = commit.seq
+        commits.append(
+            Commit(
+                seq=commit.seq,
+                resource=commit.resource,
+                token=commit.token,
+                value=commit.value,
+                line=line.number,
+                file=line.file,
+            )
+        )
+    return tuple(commits)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """Everything the clients of one run did, in the order of their calls."""
+def _is_fault(line: Line) -> bool:
+    """Does the line come from the nemesis? A string may only look so: then its process decides."""
+    if b'"nemesis"' not in line.text:
+        return False
+    try:
+        return msgspec.json.decode(line.text, type=_Process).process == "nemesis"
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+        return False  # the decoder of a client's line says what is wrong with it
 
-    header: Header
-    operations: tuple[Op, ...]
-    faults: tuple[FaultEvent, ...] = ()
-    notices: tuple[str, ...] = ()  # such as a half-written last line that was cut off
+
+class _Process(msgspec.Struct):
+    process: int | str
+
+
+def _read_header(line: Line | None, name: str) -> Header:
+    if line is None:
+        raise HistoryError(name, 1, f"the file is empty; a history begins with a header: {_HEADER_EXAMPLE}")
+    try:
+        header = decode(line, _HEADER)
+    except HistoryError as error:
+        raise HistoryError(
+            name,
+            1,
+            f"{str(error).split(': ', 1)[1]}; the first line is a header: {_HEADER_EXAMPLE}",
+        ) from None
+    if header is None:
+        raise line.error(f"the header is only half written; it reads like {_HEADER_EXAMPLE}")
+    expect = () if header.expect == "valid" else tuple(header.expect)
+    _check_names(line, "anomaly", (*expect, *header.may), ANOMALIES)
+    _check_names(line, "count", header.require or (), COVERAGE)
+    extra = {} if header.require is None else {"require": header.require}
+    return Header(
+        target=header.target,
+        seed=header.seed,
+        fenced=header.fenced,
+        policy=header.policy,
+        ttl=header.ttl,
+        initial_value=header.initial.value,
+        initial_token=header.initial.token,
+        expect=expect,
+        may=tuple(header.may),
+        clients=header.clients,
+        **extra,
+    )
+
+
+def _check_names(line: Line, what: str, names: Iterable[str], known: Iterable[str]) -> None:
+    known = tuple(known)
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            raise line.error(f"there is no {what} {name[:40]!r}; {hint}")
+
+
+class _Assembly:
+    """Joins invokes and completions into operations, and refuses what cannot be."""
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+        self._operations: list[Op] = []
+        self._faults: list[FaultEvent] = []
+        self._open: dict[int, tuple[Line, ClientLine, int]] = {}
+        self._ended: dict[int, int] = {}  # process → the line of the info that ended it
+        self._written: dict[Value, int] = {}  # value → its write's line
+        self._started: int | None = None
+        self._now = 0
+        self.notices: list[str] = []
+
+    def add(self, line: Line, event: ClientLine | FaultLine) -> None:
+        """Take the next event.
+
+        Raises:
+            HistoryError: it cannot come after those before it.
+        """
+        self._tick(line, event.time)
+        if isinstance(event, FaultLine):
+            self._faults.append(_fault(line, event))
+        elif event.type == "invoke":
+            self._invoke(line, event)
+        else:
+            self._complete(line, event)
+
+    def finish(self) -> History:
+        """The history; operations that are still open stay so, as after a kill."""
+        return History(
+            header=self._header,
+            operations=tuple(self._operations),
+            faults=tuple(self._faults),
+            notices=tuple(self.notices),
+            started=self._started or 0,
+        )
+
+    def _tick(self, line: Line, time: int) -> None:
+        if self._started is None:
+            self._started = time
+        if time < self._now:
+            raise line.error(
+                f"time runs backwards from {self._now} to {time}; events stand in the order of time"
+            )
+        self._now = time
+
+    def _invoke(self, line: Line, event: ClientLine) -> None:
+        process = event.process
+        if process in self._ended:
+            raise line.error(
+                f"process {process} ended in info at line {self._ended[process]} and is used again;"
+                " after an info a client goes on under a new process number"
+            )
+        if process in self._open:
+            raise line.error(
+                f"process {process} has an operation open since line"
+                f" {self._open[process][0].number}; a process does one thing at a time"
+            )
+        if _f(event) == "write":
+            self._claim(line, event)
+        self._open[process] = (line, event, len(self._operations))
+        self._operations.append(_pending(line, event, len(self._operations)))
+
+    def _claim(self, line: Line, event: ClientLine) -> None:
+        value: Value = getattr(event, "value", None)
+        if value in self._written:
+            raise line.error(
+                f"value {value!r} is also written at line {self._written[value]};"
+                " each value is written once in a run"
+            )
+        if value == self._header.initial_value:
+            raise line.error(
+                f"value {value!r} is the one that stood there before the run;"
+                " each value is written once in a run"
+            )
+        self._written[value] = line.number
+
+    def _complete(self, line: Line, event: ClientLine) -> None:
+        if event.process not in self._open:
+            raise line.error(
+                f"process {event.process} has no operation open: this {event.type} has no invoke"
+            )
+        invoked, invoke, index = self._open.pop(event.process)
+        if event.type == "info":
+            self._ended[event.process] = line.number
+        _check_repeats(line, event, invoked, invoke)
+        _check_carries(line, event, invoke)
+        self._operations[index] = _completed(self._operations[index], line, event)
+
+
+def _f(event: ClientLine) -> str:
+    """The name of an event's operation, such as "write"."""
+    return str(event.__struct_config__.tag)
+
+
+def _fault(line: Line, event: FaultLine) -> FaultEvent:
+    seen = event.value
+    return FaultEvent(
+        time=event.time,
+        kind=event.f,
+        target=seen.target,
+        state=seen.state,
+        evidence=seen.evidence,
+        owner=seen.owner,
+        resource=seen.resource,
+        line=line.number,
+    )
+
+
+def _pending(line: Line, event: ClientLine, index: int) -> Op:
+    f = _f(event)
+    return Op(
+        index=index,
+        process=event.process,
+        f=f,
+        resource=event.resource,
+        called=event.time,
+        owner=getattr(event, "owner", None),
+        token=getattr(event, "token", None) if f in {"write", "fence"} else None,
+        value=getattr(event, "value", None) if f == "write" else None,
+        ttl=getattr(event, "ttl", None),
+        lines=(line.number,),
+    )
+
+
+def _completed(op: Op, line: Line, event: ClientLine) -> Op:
+    outcome = Outcome(event.type)
+    ok = outcome is Outcome.OK
+    token, value, ttl, attempt = op.token, op.value, op.ttl, None
+    if ok:
+        ttl = getattr(event, "ttl", None)
+        attempt = getattr(event, "attempt", None)
+        token = getattr(event, "token", None)
+        value = getattr(event, "value", None)
+    return Op(
+        index=op.index,
+        process=op.process,
+        f=op.f,
+        resource=op.resource,
+        called=op.called,
+        returned=None if outcome is Outcome.INFO else event.time,
+        outcome=outcome,
+        owner=op.owner,
+        token=token,
+        value=value,
+        ttl=ttl,
+        attempt=attempt,
+        error=event.error,
+        learned=event.time,
+        lines=(*op.lines, line.number),
+    )
+
+
+def _check_repeats(line: Line, event: ClientLine, invoked: Line, invoke: ClientLine) -> None:
+    """Is this the completion of that invoke?"""
+    if _f(event) != _f(invoke):
+        raise line.error(f"{event.type} of {_f(event)}, but line {invoked.number} invoked {_f(invoke)}")
+    answered = _f(event) in {"acquire", "read"}
+    for name in _SAME:
+        if answered and name in {"token", "value"}:
+            continue  # the answer, not the question
+        asked, told = getattr(invoke, name, None), getattr(event, name, None)
+        if asked != told or type(asked) is not type(told):
+            raise line.error(
+                f"{name} is {told!r}, but the operation was invoked with {asked!r} at line {invoked.number}"
+            )
+
+
+def _check_carries(line: Line, event: ClientLine, invoke: ClientLine) -> None:
+    """Does an ok carry what its kind of operation answers?"""
+    if event.type != "ok":
+        return
+    f = _f(event)
+    if f in {"acquire", "read"} and getattr(event, "token", None) is None:
+        raise line.error(f"an ok {f} without a token; it carries the one that was given")
+    if f == "read" and getattr(event, "value", UNSET) is UNSET:
+        raise line.error("an ok read without a value; it carries the one that was read, or null")
+    attempt = getattr(event, "attempt", None)
+    if attempt is not None and not invoke.time <= attempt <= event.time:
+        raise line.error(
+            f"attempt {attempt} lies outside of its operation, which ran from {invoke.time} to {event.time}"
+        )

@@ -1,0 +1,45 @@
+"""verdict.json, as types: one definition gives the document and its schema."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+VerdictWord = Literal["valid", "unknown", "invalid"]
+
+
+class FindingDocument(Struct, frozen=True, kw_only=True):
+    """One violation: a sentence, the lines of history.jsonl that prove it, and why they do."""
+
+    anomaly: str
+    resource: str
+    summary: str
+    operations: list[int]
+    steps: list[str]
+
+
+class CheckerDocument(Struct, frozen=True, kw_only=True):
+    """One checker: what it found by itself, on which evidence, in how many seconds."""
+
+    name: str
+    verdict: VerdictWord
+    evidence: Literal["committed", "observed"]
+    seconds: float
+
+
+class VerdictDocument(Struct, frozen=True, kw_only=True):
+    """verdict.json: fields may be added, never renamed.
+
+    `anomalies` has a count for every name that was looked for, 0 included.
+    """
+
+    version: Literal[1] = field(name="schema", default=1)
+    verdict: VerdictWord
+    expected: Literal["valid"] | list[str]
+    as_expected: bool
+    reasons: list[str]
+    anomalies: dict[str, int]
+    findings: list[FindingDocument]
+    coverage: dict[str, int]
+    checkers: list[CheckerDocument]

@@ -1,0 +1,109 @@
+"""What a run left behind: operations, faults, the storage's own order of writes."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Literal
+
+Value = str | int | None
+"""What a write carries: a string, a 64-bit integer or null, each written once in a run."""
+
+Policy = Literal["strict", "inclusive"]
+"""What a fence lets through: strict, `token > mark`; inclusive, `token >= mark`."""
+
+
+class Outcome(enum.StrEnum):
+    """What the client may conclude about the effect of an operation."""
+
+    OK = "ok"  # it took effect
+    FAIL = "fail"  # it did not, and never will
+    INFO = "info"  # it may have, or may yet: treat it as open for ever
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Op:
+    """One operation: a call, and what came back.
+
+    The interval `[called, returned]` is closed, so an operation that returns
+    at 10 is concurrent with one that is called at 10.
+    """
+
+    index: int  # position in History.operations
+    process: int
+    f: str  # acquire renew release revoke write fence read
+    resource: str
+    called: int  # ns
+    returned: int | None = None  # ns; None when the outcome is INFO
+    outcome: Outcome = Outcome.INFO
+    owner: str | None = None
+    token: int | None = None
+    value: Value = None
+    ttl: int | None = None  # ns; ok: what was promised, otherwise what was asked for
+    attempt: int | None = None  # ns; when the request that was granted was sent
+    error: str | None = None
+    learned: int | None = None  # ns; when the client saw the outcome, INFO included; None if never
+    lines: tuple[int, ...] = ()  # the history file's lines: the invoke's, then the completion's
+
+    def precedes(self, other: Op) -> bool:
+        """Did this operation finish before `other` began?"""
+        return self.returned is not None and self.returned < other.called
+
+    @property
+    def sent(self) -> int:
+        """When the request that was answered left at the earliest, in ns."""
+        return self.called if self.attempt is None else self.attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultEvent:
+    """What the nemesis saw: a fault in force, or healed."""
+
+    time: int  # ns
+    kind: str  # pause partition …
+    target: str  # client:0 …
+    state: Literal["in force", "healed"]
+    evidence: str
+    owner: str | None = None  # the hold that was hit, where there was one
+    resource: str | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The first line of a history: what the run was, and what it is judged by."""
+
+    target: str
+    seed: int | None = None
+    fenced: bool = True
+    policy: Policy = "strict"
+    ttl: int | None = None  # ns
+    initial_value: Value = None
+    initial_token: int = 0
+    expect: tuple[str, ...] = ()  # anomalies that must be found; empty: "valid"
+    may: tuple[str, ...] = ()
+    require: dict[str, int] = field(default_factory=lambda: {"stale_writes_attempted": 1})
+    clients: int | None = None  # client c runs under the process numbers p with p % clients == c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One accepted write, in the storage's own order."""
+
+    seq: int
+    resource: str
+    token: int
+    value: Value
+    line: int = 0
+    file: str = "commits.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Everything the clients of one run did, in the order of their calls."""
+
+    header: Header
+    operations: tuple[Op, ...]
+    faults: tuple[FaultEvent, ...] = ()
+    notices: tuple[str, ...] = ()  # such as a half-written last line that was cut off
+    started: int = 0  # ns; the time of the first event
