@@ -1,0 +1,6 @@
+"""What a run looked like: reports for people."""
+
+from harness.report.run import write
+from harness.report.show import show
+
+__all__ = ["show", "write"]

@@ -1,0 +1,67 @@
+"use strict";
+
+/* Times are µs from the workload's start. */
+
+const format = {
+  /** A duration with the digits that matter. */
+  duration(us) {
+    if (us < 1000) return `${Math.round(us)} µs`;
+    if (us < 10_000) return `${(us / 1000).toFixed(1)} ms`;
+    if (us < 1_000_000) return `${Math.round(us / 1000)} ms`;
+    return `${(us / 1_000_000).toFixed(2)} s`;
+  },
+
+  /** A moment, to the precision that a step between ticks needs. */
+  moment(us, step = 1000) {
+    const digits = Math.max(0, Math.min(6, Math.ceil(6 - Math.log10(step) - 1e-9)));
+    return `${(us / 1_000_000).toFixed(digits)} s`;
+  },
+};
+
+/** The colours of the page's style, by name: light, dark or print. */
+function palette() {
+  const style = getComputedStyle(document.documentElement);
+  const names = ["paper", "panel", "ink", "soft", "rule", "link", "lease", "lease-ink", "belief", "wait", "write",
+    "read", "release", "stale", "refused", "pause", "pause-wash", "cut", "cut-wash", "commit", "stripe"];
+  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+}
+
+/** A pattern for bands, so that they do not rest on colour alone. */
+function hatching(context, colour, slanted) {
+  const tile = document.createElement("canvas");
+  const ratio = window.devicePixelRatio || 1;
+  const size = Math.round(8 * ratio);
+  tile.width = tile.height = size;
+  const pen = tile.getContext("2d");
+  pen.strokeStyle = colour;
+  pen.lineWidth = 1.4 * ratio;
+  pen.globalAlpha = 0.55;
+  pen.beginPath();
+  if (slanted) {
+    for (const shift of [-size, 0, size]) {
+      pen.moveTo(shift - 1, size + 1);
+      pen.lineTo(shift + size + 1, -1);
+    }
+  } else {
+    pen.moveTo(0, size / 2);
+    pen.lineTo(size, size / 2);
+  }
+  pen.stroke();
+  const pattern = context.createPattern(tile, "repeat");
+  pattern.setTransform(new DOMMatrix().scale(1 / ratio));
+  return pattern;
+}
+
+/** Make a canvas as sharp as the screen; returns its pen, in CSS pixels. */
+function sharpen(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== wide || canvas.height !== high) {
+    canvas.width = wide;
+    canvas.height = high;
+    canvas.style.height = `${height}px`;
+  }
+  const pen = canvas.getContext("2d");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return pen;
+}

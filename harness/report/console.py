@@ -1,0 +1,228 @@
+"""A run on the console: one live screen on a terminal, a plain line every ten seconds elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from harness.duration import NS
+from harness.events import Event, FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
+from harness.report.telling import Line, Tone
+
+if TYPE_CHECKING:
+    from rich.console import Console as RichConsole
+    from rich.console import RenderableType
+    from rich.live import Live
+    from rich.spinner import Spinner
+
+PLAIN_EVERY = 10 * NS["s"]
+
+STYLES = {
+    Tone.GOOD: "bold green",
+    Tone.BAD: "bold red",
+    Tone.UNSURE: "bold yellow",
+    Tone.PLAIN: "",
+    Tone.FAINT: "dim",
+    Tone.COMMAND: "",
+}
+
+
+class Console(Protocol):
+    """Where a run is told while it goes, and its verdict afterwards."""
+
+    def show(self, event: Event) -> None:
+        """Take in one event."""
+
+    def write(self, lines: Iterable[Line]) -> None:
+        """Print lines that stay."""
+
+    def clear(self) -> None:
+        """Leave the stream to others."""
+
+
+@contextmanager
+def console(out: TextIO | None) -> Iterator[Console]:
+    """Pick what suits the stream; on leaving, the terminal is as it was.
+
+    `out` is None where the stream was closed before Python began: then nothing is printed.
+    """
+    if out is None:
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 (no path of ours)
+            yield PlainConsole(nowhere)
+    elif out.isatty() and os.environ.get("TERM") != "dumb":
+        screen = Screen.on(out)
+        try:
+            yield screen
+        finally:
+            screen.clear()
+    else:
+        yield PlainConsole(out)
+
+
+@dataclass(slots=True)
+class PlainConsole:
+    """Lines for a pipe, a file or a CI log."""
+
+    out: TextIO
+    told: int = 0  # ns of the workload; when the last line about it was printed
+
+    def show(self, event: Event) -> None:
+        """Print what is worth a line."""
+        match event:
+            case RunStarted():
+                self._print(f"{event.target}: engine {event.engine}, seed {event.seed}, {event.folder}")
+                self.told = 0
+            case StageReached():
+                self._print(f"  {event.stage}: {event.detail}" if event.detail else f"  {event.stage}")
+            case Progress() if event.elapsed - self.told >= PLAIN_EVERY:
+                self.told = event.elapsed - event.elapsed % PLAIN_EVERY
+                self._print(f"  {_clock(event)}: {_counts(event)}{_in_force(event)}")
+            case Notice():
+                self._print(f"  note: {event.text}")
+            case _:
+                pass  # single faults are in the run folder; the verdict is written as lines
+
+    def write(self, lines: Iterable[Line]) -> None:
+        """Print lines as they are; whoever reads a log wraps them."""
+        for line in lines:
+            self._print(" " * line.indent + line.text)
+
+    def clear(self) -> None:
+        """Nothing is in the way."""
+
+    def _print(self, text: str) -> None:
+        print(text, file=self.out, flush=True)
+
+
+@dataclass(slots=True)
+class Screen:
+    """One picture that is drawn over and over, below the lines that stay."""
+
+    rich: RichConsole
+    live: Live | None = None
+    run: RunStarted | None = None
+    stage: StageReached | None = None
+    progress: Progress | None = None
+    last_fault: FaultObserved | None = None
+    spinner: Spinner | None = None
+
+    @classmethod
+    def on(cls, out: TextIO) -> Screen:
+        """Draw on this terminal. NO_COLOR is respected by rich."""
+        from rich.console import Console as RichConsole
+
+        return cls(RichConsole(file=out, highlight=False, markup=False, emoji=False))
+
+    def show(self, event: Event) -> None:
+        """Remember the event; the picture is drawn a few times a second."""
+        match event:
+            case RunStarted():
+                self.run, self.stage, self.progress, self.last_fault = event, None, None, None
+                self._open()
+            case StageReached():
+                self.stage = event
+            case Progress():
+                self.progress = event
+            case FaultObserved():
+                self.last_fault = event
+            case Notice():
+                self.write([Line(f"note: {event.text}", Tone.FAINT)])
+            case RunJudged():
+                self.clear()
+
+    def write(self, lines: Iterable[Line]) -> None:
+        """Print lines above the picture: prose wraps at words, commands are left whole."""
+        from rich.padding import Padding
+        from rich.text import Text
+
+        for line in lines:
+            text = Text(line.text, style=STYLES[line.tone])
+            if line.tone is Tone.COMMAND:
+                self.rich.print(Text(" " * line.indent) + text, soft_wrap=True)
+            else:
+                self.rich.print(Padding(text, (0, 0, 0, line.indent), expand=False))
+
+    def clear(self) -> None:
+        """Take the picture away."""
+        if self.live:
+            self.live.stop()
+            self.live = None
+
+    def _open(self) -> None:
+        from rich.live import Live
+        from rich.spinner import Spinner
+
+        self.clear()
+        self.spinner = Spinner("dots")
+        self.live = Live(
+            get_renderable=self._picture,
+            console=self.rich,
+            refresh_per_second=8,
+            transient=True,
+            redirect_stdout=False,  # it may be the pipe that the verdict goes to
+            redirect_stderr=False,
+        )
+        self.live.start()
+
+    def _picture(self) -> RenderableType:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+
+        rows: list[RenderableType] = [_row(_title(self.run), "bold")]
+        rows.append(_beside(self.spinner or "", _row(_stage(self.stage))))
+        if self.progress:
+            rows.append(ProgressBar(total=self.progress.duration, completed=self.progress.elapsed))
+            rows.append(_row(f"{_clock(self.progress)} · {_counts(self.progress)}"))
+            rows.append(_row(f"in force: {', '.join(self.progress.faults) or 'no fault'}"))
+        if self.last_fault:
+            rows.append(_row(_observed(self.last_fault), "dim"))
+        return Group(*rows)
+
+
+def _row(text: str, style: str = "") -> RenderableType:
+    """Make a row that never takes two: the picture must not jump on a narrow terminal."""
+    from rich.text import Text
+
+    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _beside(left: RenderableType, right: RenderableType) -> RenderableType:
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=1)
+    grid.add_column(no_wrap=True, overflow="ellipsis")
+    grid.add_row(left, right)
+    return grid
+
+
+def _title(run: RunStarted | None) -> str:
+    return f"{run.target} · {run.engine} · seed {run.seed}" if run else ""
+
+
+def _stage(stage: StageReached | None) -> str:
+    return (
+        f"{stage.stage}: {stage.detail}" if stage and stage.detail else stage.stage if stage else "starting"
+    )
+
+
+def _clock(progress: Progress) -> str:
+    return f"{progress.elapsed / NS['s']:.0f} s of {progress.duration / NS['s']:.0f} s"
+
+
+def _counts(progress: Progress) -> str:
+    return (
+        f"{progress.operations:,} operations, writes {progress.writes_accepted:,} accepted, "
+        f"{progress.writes_rejected:,} rejected"
+    )
+
+
+def _in_force(progress: Progress) -> str:
+    return f"; in force: {', '.join(progress.faults)}" if progress.faults else ""
+
+
+def _observed(fault: FaultObserved) -> str:
+    return f"{fault.kind} {fault.target} {fault.state} at {fault.elapsed / NS['s']:.1f} s: {fault.evidence}"

@@ -1,0 +1,53 @@
+"""Who did what: the process numbers of a history, gathered into one lane per client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from checkers.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The lanes of a timeline, from the top.
+
+    With `clients` = N, client i is the OS process whose main thread has the
+    process numbers i, i+2N, i+4N, … and whose renewing thread has N+i, N+i+2N, …
+    A history that does not say how many clients there were gets a lane per process.
+    """
+
+    names: tuple[str, ...]
+    clients: int | None
+    processes: dict[int, int]  # process number: lane
+
+    def lane(self, process: int) -> int:
+        """The position of a process' lane."""
+        return process % self.clients if self.clients else self.processes[process]
+
+    def renews(self, process: int) -> bool:
+        """Is this the thread that keeps a lease alive?"""
+        return self.clients is not None and process % (2 * self.clients) >= self.clients
+
+    def target(self, target: str) -> int | None:
+        """The lane that a fault's target names (`client:3`), if it names one."""
+        kind, _, rest = target.partition(":")
+        digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+        if kind != "client" or not digits:
+            return None
+        client = int(digits)
+        if self.clients is None:
+            return self.processes.get(client)
+        return client if client < self.clients else None
+
+
+def lanes(history: History) -> Lanes:
+    """One lane per client, or per process where the clients are not known."""
+    clients = history.header.clients
+    if clients:
+        names = tuple(f"client {client}" for client in range(clients))
+        return Lanes(names, clients, {})
+    numbers = sorted({operation.process for operation in history.operations})
+    names = tuple(f"process {number}" for number in numbers)
+    return Lanes(names, None, {number: lane for lane, number in enumerate(numbers)})

@@ -1,0 +1,95 @@
+"""A scene told in words, event by event: the timeline for those who cannot see the drawing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from checkers.history import Outcome
+from harness.report.holds import end_of
+from harness.report.wording import action, answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from harness.report.bands import Band
+    from harness.report.holds import Hold
+    from harness.report.lanes import Lanes
+    from harness.report.scenes import Scene
+    from harness.report.timeline import Timeline
+
+_MOST = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One line of the telling."""
+
+    at: int  # ns
+    who: str
+    what: str
+    lines: tuple[int, ...] = ()
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narration:
+    """What happened to one resource in a scene, by time."""
+
+    moments: tuple[Moment, ...]
+    left_out: int
+
+
+def narrate(scene: Scene, timeline: Timeline, lanes: Lanes) -> Narration:
+    """Tell a scene: grants, writes and their answers, leases that ran out, faults."""
+    moments = sorted(_moments(scene, timeline, lanes), key=lambda moment: moment.at)
+    if len(moments) <= _MOST:
+        return Narration(moments=tuple(moments), left_out=0)
+    kept = _most_telling(moments)
+    return Narration(moments=tuple(kept), left_out=len(moments) - len(kept))
+
+
+def _most_telling(moments: Sequence[Moment]) -> list[Moment]:
+    """Those that are marked, and the first and last of the others."""
+    spare = max(2, _MOST - sum(moment.marked for moment in moments))
+    others = [position for position, moment in enumerate(moments) if not moment.marked]
+    chosen = {*others[: spare // 2], *others[-(spare - spare // 2) :]}
+    return [moment for position, moment in enumerate(moments) if moment.marked or position in chosen]
+
+
+def _moments(scene: Scene, timeline: Timeline, lanes: Lanes) -> Iterator[Moment]:
+    for moment in _all(scene, timeline, lanes):
+        if scene.start <= moment.at <= scene.end:
+            yield moment
+
+
+def _all(scene: Scene, timeline: Timeline, lanes: Lanes) -> Iterator[Moment]:
+    proof = set(scene.proof)
+    for op in timeline.within(scene.start, scene.end):
+        if op.resource == scene.resource and op.f not in {"renew", "read"}:
+            answered = op.f == "acquire" and op.outcome is Outcome.OK
+            yield Moment(
+                at=end_of(op) if answered else op.called,
+                who=lanes.names[lanes.lane(op.process)],
+                what=f"{action(op)}: {answer(op)}",
+                lines=op.lines,
+                marked=op.index in proof,
+            )
+    for band in timeline.bands:
+        yield from _fault(band, scene)
+    for hold in timeline.held(scene.resource):
+        yield from _lapse(hold, lanes)
+
+
+def _fault(band: Band, scene: Scene) -> Iterator[Moment]:
+    marked = band.lane in scene.lanes
+    yield Moment(at=band.start, who=band.target, what=f"{band.kind} in force", marked=marked)
+    if band.end is not None:
+        yield Moment(at=band.end, who=band.target, what=f"{band.kind} healed", marked=marked)
+
+
+def _lapse(hold: Hold, lanes: Lanes) -> Iterator[Moment]:
+    """A lease that ran out while its client still took itself for the holder."""
+    if hold.promised is not None and hold.promised < hold.believed_until:
+        what = f"the lease with token {hold.token} on {hold.resource} has run out"
+        yield Moment(at=hold.promised, who=lanes.names[hold.lane], what=what, marked=True)

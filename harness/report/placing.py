@@ -1,0 +1,95 @@
+"""The storage's order of accepted writes, placed in time.
+
+The storage says in which order it accepted writes, not when. A write took
+effect somewhere between its call and its return, so the order narrows each one
+down: no earlier than any write before it was called, no later than any write
+after it returned. It is drawn in the middle of what is left.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from checkers.history import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from checkers.history import Commit, History, Op
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """A write that the storage took. Times in ns."""
+
+    seq: int | None  # None: no order of the storage's own; placed at the write's return
+    resource: str
+    token: int | None
+    value: str | None
+    operation: int | None  # index of the write; None: nobody is known to have sent it
+    at: int
+    earliest: int
+    latest: int
+
+
+def accepted(history: History, commits: Sequence[Commit] | None) -> tuple[Accepted, ...]:
+    """Every write that took effect: committed where the storage says so, else as clients saw it."""
+    writes = [op for op in history.operations if op.f in {"write", "append"}]
+    if commits is None:
+        return tuple(_observed(op) for op in writes if op.outcome is Outcome.OK)
+    sent = {(op.resource, op.value): op for op in writes}
+    by_resource: dict[str, list[Commit]] = {}
+    for commit in sorted(commits, key=lambda commit: commit.seq):
+        by_resource.setdefault(commit.resource, []).append(commit)
+    placed = (_placed(group, sent) for group in by_resource.values())
+    return tuple(sorted(itertools.chain.from_iterable(placed), key=lambda write: write.at))
+
+
+def _observed(write: Op) -> Accepted:
+    returned = write.called if write.returned is None else write.returned
+    return Accepted(
+        seq=None,
+        resource=write.resource,
+        token=write.token,
+        value=write.value,
+        operation=write.index,
+        at=returned,
+        earliest=write.called,
+        latest=returned,
+    )
+
+
+def _placed(commits: Sequence[Commit], sent: dict[tuple[str, str | None], Op]) -> list[Accepted]:
+    writes = [sent.get((commit.resource, commit.value)) for commit in commits]
+    earliest = list(itertools.accumulate((_called(write) for write in writes), max))
+    latest = list(itertools.accumulate((_returned(write) for write in reversed(writes)), min))[::-1]
+    placed: list[Accepted] = []
+    at = 0
+    for commit, write, low, high in zip(commits, writes, earliest, latest, strict=True):
+        at = max(at, low if high == _NEVER else (low + max(low, high)) // 2)
+        placed.append(
+            Accepted(
+                seq=commit.seq,
+                resource=commit.resource,
+                token=commit.token,
+                value=commit.value,
+                operation=None if write is None else write.index,
+                at=at,
+                earliest=low,
+                latest=at if high == _NEVER else max(low, high),
+            )
+        )
+    return placed
+
+
+_NEVER = 2**63 - 1
+
+
+def _called(write: Op | None) -> int:
+    return 0 if write is None else write.called
+
+
+def _returned(write: Op | None) -> int:
+    return _NEVER if write is None or write.returned is None else write.returned

@@ -1,0 +1,90 @@
+"""A run folder, as far as it was written: only the verdict must be there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from checkers import history
+from checkers.errors import HistoryError
+from harness.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from checkers.history import Commit, History
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What a run left behind. `problems` are sentences about what could not be read."""
+
+    folder: Path
+    verdict: dict[str, Any]
+    history: History | None
+    commits: tuple[Commit, ...] | None  # None: the storage gave no order
+    plan: dict[str, Any]
+    environment: dict[str, Any]
+    target_file: str | None
+    problems: tuple[str, ...]
+
+
+def load(folder: Path) -> Recorded:
+    """Read what is there. A file that is missing or torn costs its part of the report alone.
+
+    Raises ConfigurationError where there is no verdict to report.
+    """
+    problems: list[str] = []
+    verdict = _document(folder / "verdict.json", problems)
+    if "verdict" not in verdict:
+        reason = problems[0] if problems else "it has no verdict.json"
+        message = f"{folder} cannot be reported: {reason}; `fencepost recheck {folder}` judges it"
+        raise ConfigurationError(message)
+    return Recorded(
+        folder=folder,
+        verdict=verdict,
+        history=_history(folder / "history.jsonl", problems),
+        commits=_commits(folder / "commits.jsonl", problems),
+        plan=_document(folder / "plan.json", problems),
+        environment=_document(folder / "environment.json", problems),
+        target_file=_text(folder / "target.toml"),
+        problems=tuple(problems),
+    )
+
+
+def _document(path: Path, problems: list[str]) -> dict[str, Any]:
+    text = _text(path)
+    if text is None:
+        return {}
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        problems.append(f"{path.name} could not be read: {error}")
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _text(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+
+
+def _history(path: Path, problems: list[str]) -> History | None:
+    if not path.is_file():
+        problems.append("There is no history.jsonl, so there is no timeline.")
+        return None
+    try:
+        return history.read(path)
+    except HistoryError as error:
+        problems.append(f"The history could not be read: {error}")
+        return None
+
+
+def _commits(path: Path, problems: list[str]) -> tuple[Commit, ...] | None:
+    if not path.is_file():
+        return None
+    try:
+        return history.read_commits(path)
+    except HistoryError as error:
+        problems.append(f"The storage's order could not be read: {error}")
+        return None

@@ -1,0 +1,192 @@
+"""The report of one run: a single HTML file that needs no network and opens from disk."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.resources
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from harness.report import wording
+from harness.report.embed import Kept, drawing, keep, script_safe
+from harness.report.lanes import Lanes, lanes
+from harness.report.latency import points, summaries
+from harness.report.narration import Narration, narrate
+from harness.report.recorded import Recorded, load
+from harness.report.scenes import Scene, findings, rejections
+from harness.report.timeline import Timeline, timeline
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "report.html"
+_MOST_SCENES = 100
+_MOST_TOLD = 25
+_SCRIPTS = ("uplot/uPlot.iife.min.js", "format.js", "timeline.js", "latency.js", "page.js")
+_STYLES = ("uplot/uPlot.min.css", "report.css")
+
+
+def write(folder: Path) -> Path:
+    """Write `report.html` into a run folder, from whatever else is in it; returns its path.
+
+    Raises ConfigurationError where the folder has no verdict.
+    """
+    report = folder / NAME
+    partial = folder / f".{NAME}.partial"
+    partial.write_text(render(load(folder)), encoding="utf-8")
+    partial.replace(report)
+    return report
+
+
+def render(recorded: Recorded) -> str:
+    """The report's HTML."""
+    import jinja2  # noqa: PLC0415: slow to import, and needed by few commands
+
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"seconds": _seconds, "duration": _duration, "lines": _lines, "title": wording.title}
+    return environment.get_template("report.html.j2").render(_page(recorded))
+
+
+def _page(recorded: Recorded) -> dict[str, Any]:
+    verdict = recorded.verdict
+    style = "\n".join(_asset(name) for name in _STYLES)
+    script = "\n".join(_asset(name) for name in _SCRIPTS)
+    page = {
+        "target": _target(recorded),
+        "headline": wording.headline(verdict),
+        "verdict": verdict,
+        "leads": [row for row in wording.coverage(verdict) if row[0] in wording.LEADS],
+        "coverage": wording.coverage(verdict),
+        "plain": wording.MEANINGS,
+        "faults": _faults(recorded),
+        "environment": recorded.environment,
+        "plan": recorded.plan,
+        "target_file": recorded.target_file,
+        "problems": recorded.problems,
+        "notices": recorded.history.notices if recorded.history else (),
+        "rerun": _rerun(recorded),
+        "folder": str(recorded.folder),
+        "recheck": shlex.join(["fencepost", "recheck", str(recorded.folder)]),
+        "show": shlex.join(["fencepost", "show", str(recorded.folder)]),
+        "style": style,
+        "script": script,
+        "style_hash": _digest(style),
+        "script_hash": _digest(script),
+    }
+    return page | _timed(recorded)
+
+
+def _timed(recorded: Recorded) -> dict[str, Any]:
+    """The parts of the page that need a history."""
+    clients = lanes(recorded.history) if recorded.history else Lanes((), None, {})
+    laid_out = timeline(recorded, clients)
+    if laid_out is None:
+        return {"timeline": None, "scenes": [], "findings": 0, "latency": (), "kept": None, "data": "{}"}
+    scenes = _scenes(recorded, laid_out, clients)
+    kept = keep(laid_out, scenes)
+    data = {"drawing": drawing(laid_out, scenes, clients, kept), "latency": _points(laid_out)}
+    return {
+        "timeline": laid_out,
+        "scenes": [_told(number, scene, laid_out, clients) for number, scene in enumerate(scenes)],
+        "findings": len(recorded.verdict.get("findings", ())),
+        "latency": summaries(laid_out.operations),
+        "kept": kept,
+        "data": script_safe(data),
+    }
+
+
+def _scenes(recorded: Recorded, laid_out: Timeline, clients: Lanes) -> tuple[Scene, ...]:
+    documents = recorded.verdict.get("findings", ())[:_MOST_SCENES]
+    return findings(documents, laid_out, clients) if documents else rejections(laid_out, clients)
+
+
+def _told(number: int, scene: Scene, laid_out: Timeline, clients: Lanes) -> dict[str, Any]:
+    told = narrate(scene, laid_out, clients) if number < _MOST_TOLD else Narration(moments=(), left_out=0)
+    operations = [laid_out.operations[index] for index in scene.proof]
+    return {
+        "scene": scene,
+        "told": told,
+        "proof": [
+            {
+                "lines": op.lines,
+                "at": op.called,
+                "who": clients.names[clients.lane(op.process)],
+                "what": wording.action(op),
+                "answer": wording.answer(op),
+                "took": None if op.returned is None else op.returned - op.called,
+                "mark": "stale" if op.index == scene.stale else "newer" if op.index == scene.newer else "",
+            }
+            for op in operations
+        ],
+    }
+
+
+def _points(laid_out: Timeline) -> dict[str, list[list[float]]]:
+    """Columns of seconds and milliseconds by kind of call."""
+    series = points(laid_out.operations, laid_out.start, laid_out.end)
+    return {
+        kind: [
+            [round((at - laid_out.start) / 1e9, 4) for at, _ in measured],
+            [max(0.001, round(took / 1e6, 3)) for _, took in measured],
+        ]
+        for kind, measured in series.items()
+    }
+
+
+def _target(recorded: Recorded) -> str:
+    return recorded.history.header.target if recorded.history else recorded.folder.parent.name
+
+
+def _rerun(recorded: Recorded) -> str:
+    """The command that runs the same target with the same faults."""
+    command = recorded.environment.get("command")
+    seed = recorded.plan.get("seed")
+    if seed is None and recorded.history:
+        seed = recorded.history.header.seed
+    words = [str(word) for word in command] if isinstance(command, list) else []
+    if not words:
+        words = ["fencepost", "run", _target(recorded)]
+    if seed is not None and not any(word.startswith("--seed") for word in words):
+        words += ["--seed", str(seed)]
+    return shlex.join(words)
+
+
+def _faults(recorded: Recorded) -> list[dict[str, Any]]:
+    faults = recorded.plan.get("faults")
+    return [fault for fault in faults if isinstance(fault, dict)] if isinstance(faults, list) else []
+
+
+def _asset(name: str) -> str:
+    return (importlib.resources.files("harness.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """A Content-Security-Policy source: this very text, and nothing that got in beside it."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _seconds(moment: int | None, start: int = 0) -> str:
+    """A moment, in seconds from the start."""
+    return "" if moment is None else f"{(moment - start) / 1e9:,.3f} s"
+
+
+def _duration(ns: int | None) -> str:
+    """A duration with three digits that matter."""
+    if ns is None:
+        return "–"
+    if ns < 1_000_000:
+        return f"{ns / 1e3:.0f} µs"
+    if ns < 1_000_000_000:
+        return f"{ns / 1e6:.3g} ms"
+    return f"{ns / 1e9:.2f} s"
+
+
+def _lines(lines: tuple[int, ...]) -> str:
+    return ", ".join(str(line) for line in lines)

@@ -1,0 +1,216 @@
+"""Scenes: the stretch of a run that a finding needs to be understood, and who plays in it.
+
+A run without findings still has something to show: the stale writes that the
+fence turned away.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from checkers.history import Op, Outcome
+from harness.report.holds import end_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from harness.report.bands import Band
+    from harness.report.holds import Hold
+    from harness.report.lanes import Lanes
+    from harness.report.timeline import Timeline
+
+REJECTED = "stale write rejected"  # no anomaly: the fence at work
+_WRITES = {"write", "append", "fence"}
+_EDGE = 0.06  # of the window, on either side
+_MOST_LANES = 12
+_MOST_EXAMPLES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What to show for one finding. Times in ns."""
+
+    anomaly: str
+    resource: str
+    summary: str
+    steps: tuple[str, ...]
+    proof: tuple[int, ...]  # indices of the operations that prove it, by time
+    stale: int | None  # index of the write that came too late
+    newer: int | None  # index of the write with the higher token that it came after
+    start: int
+    end: int
+    lanes: tuple[int, ...]  # who had to do with it, from the top
+
+
+def findings(
+    documents: Sequence[Mapping[str, Any]], timeline: Timeline, lanes: Lanes
+) -> tuple[Scene, ...]:
+    """A scene for each finding of a verdict."""
+    by_line = {line: op for op in timeline.operations for line in op.lines}
+    order = {
+        write.operation: position
+        for position, write in enumerate(timeline.accepted)
+        if write.operation is not None
+    }
+    return tuple(_finding(document, by_line, order, timeline, lanes) for document in documents)
+
+
+def _finding(
+    document: Mapping[str, Any],
+    by_line: Mapping[int, Op],
+    order: Mapping[int, int],
+    timeline: Timeline,
+    lanes: Lanes,
+) -> Scene:
+    operations = {
+        by_line[line].index: by_line[line]
+        for line in document.get("operations", ())
+        if line in by_line
+    }
+    proof = sorted(operations.values(), key=lambda op: (op.called, op.index))
+    anomaly = str(document.get("anomaly", ""))
+    newer, stale = _collision(proof, order) if anomaly == "stale-write" else (None, None)
+    return _scene(
+        anomaly=anomaly,
+        resource=str(document.get("resource", "")),
+        summary=str(document.get("summary", "")),
+        steps=tuple(str(step) for step in document.get("steps", ())),
+        proof=proof,
+        newer=newer,
+        stale=stale,
+        timeline=timeline,
+        lanes=lanes,
+    )
+
+
+def _collision(proof: Sequence[Op], order: Mapping[int, int]) -> tuple[Op | None, Op | None]:
+    """The write with the newer token, and the one with the older token that stands after it."""
+    writes = [op for op in proof if op.f in _WRITES and op.token is not None]
+    if len(writes) < 2:  # noqa: PLR2004: it takes two to collide
+        return None, (writes[0] if writes else None)
+    stale = min(
+        writes,
+        key=lambda op: (op.token if op.token is not None else 0, -order.get(op.index, op.called)),
+    )
+    others = [op for op in writes if op is not stale]
+    return max(others, key=lambda op: op.token if op.token is not None else 0), stale
+
+
+def rejections(timeline: Timeline, lanes: Lanes) -> tuple[Scene, ...]:
+    """The first stale writes that were turned away, each with the newer write that came before it."""
+    return tuple(itertools.islice(_rejections(timeline, lanes), _MOST_EXAMPLES))
+
+
+def _rejections(timeline: Timeline, lanes: Lanes) -> Iterator[Scene]:
+    standing: defaultdict[str, list[Op]] = defaultdict(list)
+    for write in timeline.operations:
+        if write.f not in _WRITES or write.token is None:
+            continue
+        if write.outcome is Outcome.OK:
+            newest = standing[write.resource]
+            if not newest or write.token > (newest[-1].token or 0):
+                newest.append(write)
+        elif write.outcome is Outcome.FAIL and write.error == "stale":
+            newer = _newer(standing[write.resource], write)
+            if newer is not None:
+                yield _rejection(write, newer, timeline, lanes)
+
+
+def _newer(standing: Sequence[Op], write: Op) -> Op | None:
+    """The first accepted write with a higher token that may have caused a rejection."""
+    for other in standing:
+        if (other.token or 0) > (write.token or 0):
+            return other
+    return None
+
+
+def _rejection(write: Op, newer: Op, timeline: Timeline, lanes: Lanes) -> Scene:
+    late, early = (lanes.names[lanes.lane(op.process)].capitalize() for op in (write, newer))
+    return _scene(
+        anomaly=REJECTED,
+        resource=write.resource,
+        summary=(
+            f"{late} wrote to {write.resource} with token {write.token} after {early.lower()} "
+            f"had written with token {newer.token}: the storage refused it, as it must."
+        ),
+        steps=(
+            f"{early} held the lock with token {newer.token}, and its write was accepted.",
+            f"{late} then sent a write with the older token {write.token}.",
+            f"The storage had already seen token {newer.token} and refused the write as stale.",
+        ),
+        proof=sorted((newer, write), key=lambda op: (op.called, op.index)),
+        newer=newer,
+        stale=write,
+        timeline=timeline,
+        lanes=lanes,
+    )
+
+
+def _scene(  # noqa: PLR0913: keywords only, each a field of the scene
+    *,
+    anomaly: str,
+    resource: str,
+    summary: str,
+    steps: tuple[str, ...],
+    proof: Sequence[Op],
+    newer: Op | None,
+    stale: Op | None,
+    timeline: Timeline,
+    lanes: Lanes,
+) -> Scene:
+    involved = _involved(proof, timeline.holds, lanes)
+    faults = _causes(involved, proof, timeline.bands)
+    moments = [moment for op in proof for moment in (_from(op), end_of(op))]
+    moments += [hold.granted for hold in involved]
+    moments += [fault.start for fault in faults]
+    start, end = min(moments, default=timeline.start), max(moments, default=timeline.end)
+    edge = max(int((end - start) * _EDGE), 20_000_000)
+    return Scene(
+        anomaly=anomaly,
+        resource=resource,
+        summary=summary,
+        steps=steps,
+        proof=tuple(op.index for op in proof),
+        stale=None if stale is None else stale.index,
+        newer=None if newer is None else newer.index,
+        start=max(timeline.start, start - edge),
+        end=min(timeline.end, end + edge),
+        lanes=_cast(proof, involved, lanes),
+    )
+
+
+def _from(op: Op) -> int:
+    """An acquire matters from its grant on: it may have waited for long."""
+    return end_of(op) if op.f == "acquire" else op.called
+
+
+def _involved(proof: Sequence[Op], holds: Mapping[tuple[str, int | None], Sequence[Hold]], lanes: Lanes) -> list[Hold]:
+    """The holds under which the operations of a proof were done."""
+    found: dict[int, Hold] = {}
+    for op in proof:
+        for hold in holds.get((op.resource, op.token), ()):
+            if hold.lane == lanes.lane(op.process):
+                found[hold.grant] = hold
+    return list(found.values())
+
+
+def _causes(involved: Sequence[Hold], proof: Sequence[Op], bands: Sequence[Band]) -> list[Band]:
+    """Faults that hit a client of the proof while it believed in its hold."""
+    last = max((end_of(op) for op in proof), default=0)
+    return [
+        band
+        for band in bands
+        for hold in involved
+        if band.lane == hold.lane
+        and hold.granted <= band.start <= min(last, hold.believed_until)
+        and (band.owner is None or band.owner == hold.owner)
+    ]
+
+
+def _cast(proof: Sequence[Op], involved: Sequence[Hold], lanes: Lanes) -> tuple[int, ...]:
+    """The lanes of those who had to do with it."""
+    seen = [hold.lane for hold in involved] + [lanes.lane(op.process) for op in proof]
+    return tuple(sorted(dict.fromkeys(seen).keys())[:_MOST_LANES])

@@ -1,0 +1,37 @@
+"""Open a report in the user's browser."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.report.run import NAME, write
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+def show(run: Path, environment: Mapping[str, str] = os.environ) -> bool:
+    """Open a run folder's report, written first where it is missing; `run` may be the report itself.
+
+    Prints its path in any case. Returns whether a browser was asked to open it:
+    without a display none is, since a browser in the terminal would show nothing of it.
+    """
+    report = run / NAME if run.is_dir() else run
+    if not report.exists() and run.is_dir():
+        report = write(run)
+    click.echo(report)
+    if not _display(environment):
+        return False
+    return webbrowser.open(report.resolve().as_uri())
+
+
+def _display(environment: Mapping[str, str]) -> bool:
+    if sys.platform != "linux":
+        return True
+    return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"))

@@ -1,0 +1,184 @@
+"""A verdict as lines of text, the same for a terminal, a log and whoever else prints it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checkers.anomalies import VIOLATIONS
+
+MOST_FINDINGS = 3  # told in full; the report has the others
+
+
+class Tone(enum.StrEnum):
+    """What a line is, for those who colour it."""
+
+    GOOD = "good"
+    BAD = "bad"
+    UNSURE = "unsure"
+    PLAIN = "plain"
+    FAINT = "faint"
+    COMMAND = "command"  # to be copied: never wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line, without its end."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+    indent: int = 0  # columns; what is wrapped keeps it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """One judged run, and where its files are; None for what there is not."""
+
+    target: str
+    document: Mapping[str, Any]  # verdict.json
+    folder: Path | None = None
+    report: Path | None = None
+    seed: int | None = None
+    interrupted: bool = False
+
+    @property
+    def tone(self) -> Tone:
+        """Is the verdict what it should be?"""
+        if self.document["as_expected"]:
+            return Tone.GOOD
+        return Tone.UNSURE if self.document["verdict"] == "unknown" else Tone.BAD
+
+
+def tell(run: Telling) -> Iterator[Line]:
+    """Tell a run's verdict: what it is, what proves it, and what to do next."""
+    yield Line(headline(run), run.tone)
+    yield from _because(run.document)
+    yield from _findings(run.document)
+    yield Line(counted(run.document["coverage"]), Tone.FAINT, 2)
+    yield from _next_steps(run)
+
+
+def summary(runs: Sequence[Telling]) -> Iterator[Line]:
+    """Tell several runs, a line each."""
+    widest = max((len(run.target) for run in runs), default=0)
+    for run in runs:
+        expected = "as expected" if run.document["as_expected"] else "NOT as expected"
+        verdict = run.document["verdict"]
+        yield Line(
+            f"{run.target:<{widest}}  {verdict:<7}  {expected:<15}  {_in_short(run.document)}", run.tone, 2
+        )
+
+
+def headline(run: Telling) -> str:
+    """Say the verdict in one line."""
+    document = run.document
+    cut = " (interrupted: judged as far as it got)" if run.interrupted else ""
+    found = _found(document)
+    missing = [name for name in _expected(document) if name not in found]
+    match document["verdict"], bool(document["as_expected"]):
+        case "valid", True:
+            said = f"VALID: {fence(document['coverage'])}"
+        case "invalid", True:
+            said = f"INVALID, as expected: found {_times(found)}"
+        case "unknown", _:
+            said = f"UNKNOWN: {'; '.join(document['reasons']) or 'undecided'}"
+        case _ if found:
+            said = f"VIOLATION: found {_times(found)}"
+        case _:
+            said = f"NOT FOUND: expected {', '.join(missing)}"
+    return f"{run.target}: {said}{cut}"
+
+
+def fence(coverage: Mapping[str, int]) -> str:
+    """Say what the fence did with stale writes."""
+    attempted = coverage.get("stale_writes_attempted", 0)
+    accepted = coverage.get("stale_writes_accepted", 0)
+    rejected = coverage.get("stale_writes_rejected", 0)
+    if not attempted:
+        return "no stale write was attempted"
+    if rejected == attempted:
+        every = f"all {rejected}" if rejected > 1 else "and"
+        return f"{_count(attempted, 'stale write')} attempted, {every} rejected"
+    unknown = attempted - accepted - rejected
+    parts = [f"{accepted} accepted"] * bool(accepted) + [f"{rejected} rejected"]
+    parts += [f"{unknown} of unknown outcome"] * (unknown > 0)
+    return f"{_count(attempted, 'stale write')} attempted: {', '.join(parts)}"
+
+
+def counted(coverage: Mapping[str, int]) -> str:
+    """Say how hard the run tried."""
+    return " · ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in coverage.items())
+
+
+def _because(document: Mapping[str, Any]) -> Iterator[Line]:
+    if document["verdict"] == "unknown":
+        if any("not exercised" in reason for reason in document["reasons"]):
+            yield Line(
+                "The run did not challenge the fence, so it says nothing about it: not a pass.", indent=2
+            )
+    elif document["verdict"] == "invalid":
+        yield Line(fence(document["coverage"]), indent=2)
+        for reason in document["reasons"]:
+            yield Line(reason, indent=2)
+
+
+def _findings(document: Mapping[str, Any]) -> Iterator[Line]:
+    """Tell the first finding of each anomaly; what was not expected comes first."""
+    expected = _expected(document)
+    first = {finding["anomaly"]: finding for finding in reversed(document["findings"])}
+    order = sorted(first, key=lambda name: (name in expected, list(_found(document)).index(name)))
+    for name in order[:MOST_FINDINGS]:
+        yield from _finding(first[name])
+    more = len(document["findings"]) - min(len(first), MOST_FINDINGS)
+    if more:
+        yield Line(f"{_count(more, 'more finding')} in the report", Tone.FAINT, 2)
+
+
+def _finding(finding: Mapping[str, Any]) -> Iterator[Line]:
+    yield Line("")
+    yield Line(finding["summary"], Tone.BAD, 2)
+    for number, step in enumerate(finding["steps"], start=1):
+        yield Line(f"{number}. {step}", indent=4)
+    if finding.get("fault"):
+        yield Line(f"The window was opened by: {finding['fault']}", indent=4)
+    yield Line("")
+
+
+def _next_steps(run: Telling) -> Iterator[Line]:
+    if not run.folder:
+        return
+    yield Line(f"run folder   {run.folder}", Tone.COMMAND, 2)
+    if run.report:
+        yield Line(f"report       {run.report}", Tone.COMMAND, 2)
+    yield Line(f"check again  fencepost recheck {run.folder}", Tone.COMMAND, 2)
+    yield Line(f"look         fencepost show {run.folder}", Tone.COMMAND, 2)
+    if run.seed is not None:
+        again = f"fencepost run {run.folder / 'target.toml'} --seed {run.seed}"
+        yield Line(f"run again    {again}", Tone.COMMAND, 2)
+
+
+def _in_short(document: Mapping[str, Any]) -> str:
+    found = _found(document)
+    if document["verdict"] == "unknown":
+        return "; ".join(document["reasons"])
+    return _times(found) if found else fence(document["coverage"])
+
+
+def _found(document: Mapping[str, Any]) -> dict[str, int]:
+    """Count the violations; what is only counted (a late write) makes no run invalid."""
+    return {name: number for name, number in document["anomalies"].items() if number and name in VIOLATIONS}
+
+
+def _expected(document: Mapping[str, Any]) -> list[str]:
+    return [] if document["expected"] == "valid" else list(document["expected"])
+
+
+def _times(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ×{number}" for name, number in found.items())
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -1,0 +1,77 @@
+"""A run laid out in time: what the swimlane draws, in nanoseconds."""
+
+from __future__ import annotations
+
+import bisect
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.report.bands import Band, bands
+from harness.report.holds import Hold, end_of, holds
+from harness.report.placing import Accepted, accepted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from checkers.history import Op
+
+    from harness.report.lanes import Lanes
+    from harness.report.recorded import Recorded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """Everything that happened, by time. `start` and `end` in ns on the run's clock."""
+
+    operations: tuple[Op, ...]
+    holds: Mapping[tuple[str, int | None], tuple[Hold, ...]]  # by resource and token
+    bands: tuple[Band, ...]
+    accepted: tuple[Accepted, ...]
+    start: int
+    end: int
+    longest: int  # ns; the longest operation
+
+    def within(self, start: int, end: int) -> Iterator[Op]:
+        """Operations that were open at some time between two moments."""
+        first = bisect.bisect_left(self.operations, start - self.longest, key=_called)
+        last = bisect.bisect_right(self.operations, end, key=_called)
+        return (op for op in self.operations[first:last] if end_of(op) >= start)
+
+    def held(self, resource: str) -> Iterator[Hold]:
+        """Every hold of one resource's lock."""
+        return (hold for key, group in self.holds.items() if key[0] == resource for hold in group)
+
+
+def _called(operation: Op) -> int:
+    return operation.called
+
+
+def timeline(recorded: Recorded, lanes: Lanes) -> Timeline | None:
+    """Lay a recorded run out in time; None where nothing was recorded."""
+    history = recorded.history
+    if history is None or not history.operations:
+        return None
+    gathered: defaultdict[tuple[str, int | None], list[Hold]] = defaultdict(list)
+    for hold in holds(history, lanes):
+        gathered[hold.resource, hold.token].append(hold)
+    first = min(op.called for op in history.operations)
+    faults = [fault.time for fault in history.faults]
+    return Timeline(
+        operations=history.operations,
+        holds={key: tuple(group) for key, group in gathered.items()},
+        bands=bands(history.faults, lanes),
+        accepted=accepted(history, recorded.commits),
+        start=_start(recorded, min([first, *faults])),
+        end=max([*(end_of(op) for op in history.operations), *faults]),
+        longest=max(end_of(op) - op.called for op in history.operations),
+    )
+
+
+def _start(recorded: Recorded, first: int) -> int:
+    """When the workload began, if the plan says so and its clock is the history's."""
+    started = recorded.plan.get("started")
+    near = 60_000_000_000
+    if isinstance(started, int) and first - near <= started <= first:
+        return started
+    return first

@@ -1,0 +1,348 @@
+"""Run folders to look at: a small simulation of clients, a lock with leases, and a storage.
+
+It knows no server; what it writes has the shape, the rates and the faults of a
+real run, and a verdict that was counted while simulating.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import random
+from collections import Counter, defaultdict, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MS = 1_000_000
+SECOND = 1_000 * MS
+BEGAN = 81_234 * SECOND + 567_890_123  # a monotonic clock's reading
+
+
+@dataclass(kw_only=True)
+class Simulation:
+    """A run, simulated. Every duration in ns."""
+
+    fenced: bool
+    seed: int = 7
+    clients: int = 5
+    resources: int = 2
+    duration: int = 20 * SECOND
+    ttl: int = 2 * SECOND
+    think: int = 6 * MS
+    pauses: bool = True
+
+    now: int = 0
+    events: list[tuple[int, int, dict[str, Any]]] = field(default_factory=list)
+    commits: list[dict[str, Any]] = field(default_factory=list)
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    findings: list[tuple[dict[str, Any], dict[str, Any]]] = field(default_factory=list)
+    counted: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.seed)
+        self.queue: list[tuple[int, int, Iterator[int]]] = []
+        self.holder: dict[str, tuple[str, int] | None] = {}
+        self.waiting: defaultdict[str, deque[str]] = defaultdict(deque)
+        self.mark: dict[str, tuple[int, dict[str, Any] | None]] = defaultdict(lambda: (0, None))
+        self.revision = 30
+        self.next_pause = {f"r{r}": int(0.2 * SECOND) for r in range(self.resources)}
+        self.ticket = 0
+        self.process = {client: client for client in range(self.clients)}
+
+    def run(self) -> Simulation:
+        """Simulate until the duration is over."""
+        for client in range(self.clients):
+            self._schedule(self.rng.randrange(5 * MS), self._client(client))
+        while self.queue:
+            self.now, _, steps = heapq.heappop(self.queue)
+            for delay in steps:
+                self._schedule(self.now + delay, steps)
+                break
+        self.events.sort(key=lambda event: (event[0], event[1]))
+        return self
+
+    def _schedule(self, at: int, steps: Iterator[int]) -> None:
+        self.ticket += 1
+        heapq.heappush(self.queue, (at, self.ticket, steps))
+
+    def _record(self, **event: Any) -> dict[str, Any]:
+        event = {"time": BEGAN + self.now, **event}
+        self.events.append((event["time"], len(self.events), event))
+        return event
+
+    def _client(self, client: int) -> Iterator[int]:
+        number = 0
+        while self.now < self.duration - 100 * MS:
+            yield self.rng.randrange(self.think // 2, self.think * 2)
+            number += 1
+            resource = f"r{self.rng.randrange(self.resources)}"
+            yield from self._hold(client, resource, f"{client}-{number}")
+
+    def _hold(self, client: int, resource: str, owner: str) -> Iterator[int]:
+        common = {"process": self.process[client], "resource": resource, "owner": owner}
+        renewer = common | {"process": self.process[client] + self.clients}
+        self._record(type="invoke", f="acquire", **common)
+        queue = self.waiting[resource]
+        queue.append(owner)
+        while True:
+            holder = self.holder.get(resource)
+            lapsed = holder is None or holder[1] < self.now
+            if lapsed and queue[0] == owner:
+                break
+            yield 4 * MS if holder and holder[1] > self.now + SECOND else MS
+            if self.now > self.duration + SECOND:
+                queue.remove(owner)
+                self._record(type="fail", f="acquire", error="gave up waiting", **common)
+                return
+        queue.popleft()
+        attempt = BEGAN + self.now
+        self.revision += self.rng.randrange(1, 3)
+        token = self.revision
+        self.holder[resource] = (owner, self.now + self.ttl + self.rng.randrange(300 * MS))
+        yield self._call()
+        self._record(type="invoke", f="renew", **renewer)
+        yield MS // 2
+        self._record(type="ok", f="renew", ttl=self.ttl, **renewer)
+        self._record(type="ok", f="acquire", token=token, ttl=self.ttl, attempt=attempt, **common)
+        self.counted["grants"] += 1
+        writes = 1 if self.fenced else self.rng.randrange(1, 3)
+        for write in range(writes):
+            if self._pause_is_due(resource):
+                yield from self._pause(client, resource, owner)
+            yield self.rng.randrange(MS)
+            yield from self._write(client, resource, token, f"{owner}.{write}")
+        yield from self._read(client, resource)
+        common["process"] = self.process[client]
+        self._record(type="invoke", f="release", **common)
+        yield self._call()
+        holder = self.holder.get(resource)
+        if holder and holder[0] == owner:
+            self.holder[resource] = None
+            self._record(type="ok", f="release", **common)
+        else:
+            self._record(type="fail", f="release", error="not the holder", **common)
+
+    def _call(self) -> int:
+        slow = 20 if self.rng.random() < 0.01 else 1
+        return int(self.rng.lognormvariate(0.4, 0.35) * MS) * slow
+
+    def _pause_is_due(self, resource: str) -> bool:
+        late = self.now > self.duration - 2 * self.ttl
+        return self.pauses and not late and self.now >= self.next_pause[resource]
+
+    def _pause(self, client: int, resource: str, owner: str) -> Iterator[int]:
+        self.next_pause[resource] = self.duration
+        value = {"target": f"client:{client}", "resource": resource, "owner": owner}
+        nemesis = {"process": "nemesis", "type": "info", "f": "pause"}
+        requested = BEGAN + self.now
+        yield 300_000
+        stopped = value | {"state": "in force", "evidence": "process state is T"}
+        begun = self._record(value=stopped, **nemesis)
+        before = self.mark[resource][0]
+        while self.mark[resource][0] == before and self.now < self.duration + SECOND:
+            yield MS
+        yield 3 * MS
+        running = value | {"state": "healed", "evidence": "process state is S"}
+        healed = self._record(value=running, **nemesis)
+        self.counted["pauses"] += 1
+        self.counted["pauses_past_lease"] += 1
+        self.next_pause[resource] = self.now + int(0.4 * SECOND)
+        self.faults.append(
+            {
+                "kind": "pause",
+                **value,
+                "at": "before-write",
+                "requested": requested,
+                "in_force": begun["time"],
+                "healed": healed["time"],
+                "evidence": stopped["evidence"],
+                "healed_evidence": running["evidence"],
+            }
+        )
+
+    def _write(self, client: int, resource: str, token: int, value: str) -> Iterator[int]:
+        common = {
+            "process": self.process[client],
+            "f": "write",
+            "resource": resource,
+            "token": token,
+            "value": value,
+        }
+        call = self._record(type="invoke", **common)
+        mark, newest = self.mark[resource]
+        stale = token < mark
+        self.counted["stale_writes_attempted"] += stale
+        yield self._call()
+        if stale and self.fenced:
+            self.counted["stale_writes_rejected"] += 1
+            self._record(type="fail", error="stale", **common)
+            return
+        self.commits.append({"resource": resource, "token": token, "value": value})
+        if stale and newest is not None:
+            self.counted["stale_writes_accepted"] += 1
+            self.findings.append((newest, call))
+        elif not stale:
+            self.mark[resource] = (token, call)
+        if self.rng.random() < 0.002:
+            yield 40 * MS
+            self._record(type="info", error="no answer within 40 ms", **common)
+            self.process[client] += 2 * self.clients
+        else:
+            yield MS // 3
+            self._record(type="ok", **common)
+
+    def _read(self, client: int, resource: str) -> Iterator[int]:
+        common = {"process": self.process[client], "f": "read", "resource": resource}
+        self._record(type="invoke", **common)
+        yield self._call()
+        last = next((c for c in reversed(self.commits) if c["resource"] == resource), None)
+        seen = {"value": last["value"], "token": last["token"]} if last else {"value": None, "token": 0}
+        self._record(type="ok", **common, **seen)
+
+
+def write_sample(folder: Path, *, fenced: bool = False, **options: Any) -> Path:
+    """Simulate a run and write its folder, all but the report. Returns the folder."""
+    simulation = Simulation(fenced=fenced, **options).run()
+    name = "etcd-postgres" if fenced else "etcd-postgres-unfenced"
+    folder.mkdir(parents=True, exist_ok=True)
+    header = {
+        "fencepost": 1,
+        "target": name,
+        "seed": simulation.seed,
+        "fenced": fenced,
+        "policy": "strict" if fenced else "inclusive",
+        "ttl": simulation.ttl,
+        "initial": {"value": None, "token": 0},
+        "clients": simulation.clients,
+    }
+    events = [event for _, _, event in simulation.events]
+    _write_lines(folder / "history.jsonl", [header, *events])
+    commits = [{"seq": seq, **commit} for seq, commit in enumerate(simulation.commits, 1)]
+    _write_lines(folder / "commits.jsonl", commits)
+    _write_document(folder / "verdict.json", _verdict(simulation, events))
+    _write_document(folder / "plan.json", _plan(simulation))
+    _write_document(folder / "environment.json", _environment(name, simulation.seed))
+    (folder / "target.toml").write_text(TARGET.format(name=name, expect=_expect(fenced=fenced)))
+    return folder
+
+
+def _write_lines(path: Path, documents: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(document) + "\n" for document in documents))
+
+
+def _write_document(path: Path, document: dict[str, Any]) -> None:
+    path.write_text(json.dumps(document, indent=2))
+
+
+def _expect(*, fenced: bool) -> str:
+    return '"valid"' if fenced else '["stale-write"]'
+
+
+def _verdict(simulation: Simulation, events: list[dict[str, Any]]) -> dict[str, Any]:
+    line = {id(event): number for number, event in enumerate(events, 2)}
+    ends = {(e["value"], e["f"]): n for n, e in enumerate(events, 2) if e["type"] != "invoke" and e.get("f") == "write"}
+    found = [_finding(newer, stale, line, ends) for newer, stale in simulation.findings]
+    counted = simulation.counted
+    names = ("stale_writes_attempted", "stale_writes_rejected", "stale_writes_accepted")
+    coverage = {name: counted[name] for name in ("grants", *names, "late_writes_attempted")}
+    coverage |= {name: counted[name] for name in ("pauses", "partitions", "kills", "pauses_past_lease")}
+    exercised = coverage["stale_writes_attempted"] > 0
+    word = "invalid" if found else "valid" if exercised else "unknown"
+    expected: Any = "valid" if simulation.fenced else ["stale-write"]
+    return {
+        "schema": 1,
+        "verdict": word,
+        "expected": expected,
+        "as_expected": word == ("valid" if simulation.fenced else "invalid"),
+        "reasons": [] if exercised else ["not exercised: 0 stale writes attempted, 1 required"],
+        "anomalies": {"stale-write": len(found), "late-write": 0, "duplicate-token": 0, "early-grant": 0},
+        "findings": found,
+        "coverage": coverage,
+        "checkers": [
+            {"name": "stale-write", "verdict": word, "evidence": "committed", "seconds": 0.012},
+            {"name": "duplicate-token", "verdict": "valid", "evidence": "observed", "seconds": 0.004},
+        ],
+    }
+
+
+def _finding(
+    newer: dict[str, Any], stale: dict[str, Any], line: dict[int, int], ends: dict[Any, int]
+) -> dict[str, Any]:
+    late, early = (f"client {event['process'] % 5}" for event in (stale, newer))
+    where = stale["resource"]
+    return {
+        "anomaly": "stale-write",
+        "resource": where,
+        "summary": (
+            f"{where}: the storage accepted a write with token {stale['token']} from {late} after it "
+            f"had accepted one with token {newer['token']} from {early}."
+        ),
+        "operations": [
+            line[id(newer)],
+            ends[newer["value"], "write"],
+            line[id(stale)],
+            ends[stale["value"], "write"],
+        ],
+        "steps": [
+            f"{early} wrote {newer['value']} to {where} with token {newer['token']}, and the storage accepted it.",
+            f"{late} wrote {stale['value']} to {where} with token {stale['token']}, and the storage accepted it too.",
+            f"In the storage's own order, token {stale['token']} stands after token {newer['token']}.",
+            f"{stale['token']} < {newer['token']}: the older holder overwrote the newer one. A fence must not allow that.",
+        ],
+    }
+
+
+def _plan(simulation: Simulation) -> dict[str, Any]:
+    return {
+        "seed": simulation.seed,
+        "started": BEGAN,
+        "duration": simulation.duration,
+        "faults": simulation.faults,
+    }
+
+
+def _environment(name: str, seed: int) -> dict[str, Any]:
+    etcd = {"version": "3.5.16", "image": "fencepost/etcd:3.5", "digest": "sha256:4f1c2ab09d3e"}
+    postgres = {"version": "17.6", "image": "fencepost/postgres:17", "digest": "sha256:90ab77ce1204"}
+    return {
+        "fencepost": "0.1.0",
+        "python": "3.11.2",
+        "kernel": "6.1.0-37-amd64",
+        "cpus": 2,
+        "git_commit": "61bfca3",
+        "engine": {"name": "docker", "version": "28.0.1"},
+        "servers": {"etcd-1": etcd, "etcd-2": etcd, "etcd-3": etcd, "postgres": postgres},
+        "command": ["fencepost", "run", name, "--seed", str(seed)],
+    }
+
+
+TARGET = """\
+#:schema ./schema.json
+name = "{name}"
+expect = {expect}
+
+[lock]
+kind = "etcd"
+nodes = 3
+ttl = "2s"
+
+[storage]
+kind = "postgres"
+fencing = "none"
+
+[workload]
+kind = "register"
+clients = 5
+resources = 2
+duration = "20s"
+
+[[faults]]
+kind = "pause"
+target = "holder"
+at = "before-write"
+until = "superseded"
+"""
