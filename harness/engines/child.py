@@ -110,6 +110,14 @@ class Nest:
         self.children.append(child)
         return child
 
+    def run_to_its_end(
+        self, name: str, command: Sequence[str | Path], *, user: int | None, timeout: float
+    ) -> None:
+        """Start one that ends by itself, and wait (s); ServerNotReadyError if it fails or takes longer."""
+        child = self.spawn(name, command, user=user)
+        child.finish(timeout)
+        self.children.remove(child)
+
     def clear(self) -> None:
         """End every child, all at the same time, and remove their data."""
         for child in self.children:

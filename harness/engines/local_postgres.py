@@ -42,14 +42,14 @@ def can_live_in(folder: Path) -> bool:
 def _start_one(server: Server, nest: Nest, programs: Path, user: int | None) -> None:
     data = _own_folder(nest.home / server.name, user)
     initdb: list[str | Path] = [programs / "initdb", f"--pgdata={data}", *CLUSTER, *LOGIN, *QUICKLY]
-    nest.spawn(server.name, initdb, user=user).finish(SET_UP_TIMEOUT)
+    nest.run_to_its_end(server.name, initdb, user=user, timeout=SET_UP_TIMEOUT)
     postgres = programs / "postgres"
     create: list[str | Path] = [
         "/bin/sh",
         "-c",
         'echo CREATE DATABASE fencepost | "$0" --single -j -D "$1" postgres',
     ]
-    nest.spawn(server.name, [*create, postgres, data], user=user).finish(SET_UP_TIMEOUT)
+    nest.run_to_its_end(server.name, [*create, postgres, data], user=user, timeout=SET_UP_TIMEOUT)
     address = ["-h", server.address.host, "-p", str(server.address.port), "-c", "unix_socket_directories="]
     nest.spawn(
         server.name,
