@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from checkers.anomalies import VIOLATIONS
+from checkers.history import History
+from harness.report.window import opened_by
 
 MOST_FINDINGS = 3  # told in full; the report has the others
 
@@ -39,6 +41,7 @@ class Telling:
 
     target: str
     document: Mapping[str, Any]  # verdict.json
+    history: History | None = None  # names the fault behind each finding
     folder: Path | None = None
     report: Path | None = None
     seed: int | None = None
@@ -56,7 +59,7 @@ def tell(run: Telling) -> Iterator[Line]:
     """Tell a run's verdict: what it is, what proves it, and what to do next."""
     yield Line(headline(run), run.tone)
     yield from _because(run.document)
-    yield from _findings(run.document)
+    yield from _findings(run.document, run.history)
     yield Line(counted(run.document["coverage"]), Tone.FAINT, 2)
     yield from _next_steps(run)
 
@@ -125,25 +128,25 @@ def _because(document: Mapping[str, Any]) -> Iterator[Line]:
             yield Line(reason, indent=2)
 
 
-def _findings(document: Mapping[str, Any]) -> Iterator[Line]:
+def _findings(document: Mapping[str, Any], history: History | None) -> Iterator[Line]:
     """Tell the first finding of each anomaly; what was not expected comes first."""
     expected = _expected(document)
     first = {finding["anomaly"]: finding for finding in reversed(document["findings"])}
     order = sorted(first, key=lambda name: (name in expected, list(_found(document)).index(name)))
     for name in order[:MOST_FINDINGS]:
-        yield from _finding(first[name])
+        yield from _finding(first[name], history)
     more = len(document["findings"]) - min(len(first), MOST_FINDINGS)
     if more:
         yield Line(f"{_count(more, 'more finding')} in the report", Tone.FAINT, 2)
 
 
-def _finding(finding: Mapping[str, Any]) -> Iterator[Line]:
+def _finding(finding: Mapping[str, Any], history: History | None) -> Iterator[Line]:
     yield Line("")
     yield Line(finding["summary"], Tone.BAD, 2)
     for number, step in enumerate(finding["steps"], start=1):
         yield Line(f"{number}. {step}", indent=4)
-    if finding.get("fault"):
-        yield Line(f"The window was opened by: {finding['fault']}", indent=4)
+    if fault := history and opened_by(finding, history):
+        yield Line(f"What opened the window: {fault}", indent=4)
     yield Line("")
 
 

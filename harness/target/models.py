@@ -17,8 +17,9 @@ from pydantic import (
     model_validator,
 )
 
+from checkers.anomalies import COVERAGE
 from harness.duration import DURATION_PATTERN, NS, SPAN_PATTERN, Span, parse_duration, parse_span
-from harness.target.names import ANOMALIES, known_anomalies, known_coverage
+from harness.target.names import EXPECTABLE, known_anomalies, known_coverage
 
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
@@ -48,7 +49,7 @@ def _with_default_require(minima: dict[str, int]) -> dict[str, int]:
     return DEFAULT_REQUIRE | known_coverage(minima)
 
 
-NAMES_SCHEMA = {"type": "array", "items": {"enum": list(ANOMALIES)}, "uniqueItems": True}
+NAMES_SCHEMA = {"type": "array", "items": {"enum": list(EXPECTABLE)}, "uniqueItems": True}
 
 Duration = Annotated[
     int,
@@ -74,6 +75,16 @@ Anomalies = Annotated[tuple[str, ...], AfterValidator(known_anomalies), WithJson
 Minima = Annotated[
     dict[str, Annotated[int, Field(ge=0)]],
     AfterValidator(_with_default_require),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "properties": {
+                name: {"type": "integer", "minimum": 0, "description": what}
+                for name, what in COVERAGE.items()
+            },
+            "additionalProperties": False,
+        }
+    ),
 ]
 Image = Annotated[str, Field(pattern=r"^\S+$")]
 
@@ -87,7 +98,7 @@ class LockSpec(BaseModel):
     """etcd: a key created with a lease, if it is absent; its create_revision is the token."""
     nodes: Literal[1, 3] = 3
     """Members of the cluster."""
-    ttl: Duration = 2 * NS["s"]
+    ttl: Duration = Field(2 * NS["s"], json_schema_extra={"default": "2s"})
     """How long a grant lasts without a keep-alive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
@@ -133,11 +144,11 @@ class WorkloadSpec(BaseModel):
     """Logical clients, each an OS process."""
     resources: Annotated[int, Field(ge=1, le=1000)] = 2
     """What is locked and written: r0, r1, …"""
-    duration: Duration = 20 * NS["s"]
+    duration: Duration = Field(20 * NS["s"], json_schema_extra={"default": "20s"})
     """How long the clients work."""
     writes: Annotated[int, Field(ge=1, le=3)] | None = None
     """The most writes of one hold: 1 under the policy strict, else 3 if not said."""
-    think: Duration = 20 * NS["ms"]
+    think: Duration = Field(20 * NS["ms"], json_schema_extra={"default": "20ms"})
     """The longest pause for thought between two steps; the seed draws each."""
 
 
@@ -197,7 +208,7 @@ FaultSpec = Annotated[PauseSpec | PartitionSpec, Field(discriminator="kind")]
 class Target(BaseModel):
     """One case to test: a lock service and a storage, the work, and the faults."""
 
-    model_config = STRICT | ConfigDict(title="Fencepost target")
+    model_config = STRICT
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
     """Names the folder of its runs."""
@@ -207,7 +218,7 @@ class Target(BaseModel):
     """Anomalies that may come with those."""
     lock: LockSpec
     storage: StorageSpec
-    workload: WorkloadSpec = WorkloadSpec()
+    workload: WorkloadSpec = Field(default_factory=WorkloadSpec)
     faults: tuple[FaultSpec, ...] = ()
     require: Minima = Field(default_factory=DEFAULT_REQUIRE.copy)
     """How often a run must have challenged the fence to be judged valid."""

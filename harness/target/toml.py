@@ -21,12 +21,11 @@ def lines_of_keys(text: str) -> dict[Key, int]:
     the line of its key is the nearest.
     """
     lines: dict[Key, int] = {}
+    newest: dict[Key, int] = {}  # array of tables → index of its newest
     table: Key = ()
     for number, line in enumerate(text.splitlines(), start=1):
         if header := HEADER.match(line):
-            table = _parts(header[2])
-            if header[1] == "[[":
-                table = (*table, sum(1 for key in lines if key[:-1] == table and key[-1:] != table))
+            table = _table_of(_parts(header[2]), newest, begins=header[1] == "[[")
             _add(lines, table, number)
         elif assignment := ASSIGNMENT.match(line):
             _add(lines, (*table, *_parts(assignment[1])), number)
@@ -35,11 +34,23 @@ def lines_of_keys(text: str) -> dict[Key, int]:
 
 def dumps(data: Mapping[str, Any]) -> str:
     """Write what a target file can hold: strings, numbers, booleans, lists and tables."""
-    return "\n".join(_table((), data)) + "\n"
+    return "\n".join(_lines((), data)) + "\n"
 
 
 def _parts(dotted: str) -> Key:
     return tuple(part.strip("\"'") for part in PART.findall(dotted))
+
+
+def _table_of(parts: Key, newest: dict[Key, int], *, begins: bool) -> Key:
+    """Insert the indices into a header's path; `begins` where the header is a `[[...]]`."""
+    table: Key = ()
+    for position, part in enumerate(parts, start=1):
+        table = (*table, part)
+        if begins and position == len(parts):
+            newest[table] = newest.get(table, -1) + 1
+        if table in newest:
+            table = (*table, newest[table])
+    return table
 
 
 def _add(lines: dict[Key, int], key: Key, number: int) -> None:
@@ -47,7 +58,7 @@ def _add(lines: dict[Key, int], key: Key, number: int) -> None:
         lines.setdefault(key[:length], number)
 
 
-def _table(path: tuple[str, ...], data: Mapping[str, Any]) -> Iterator[str]:
+def _lines(path: tuple[str, ...], data: Mapping[str, Any]) -> Iterator[str]:
     nested = {key: value for key, value in data.items() if isinstance(value, dict) or _is_tables(value)}
     for key, value in data.items():
         if key not in nested:
@@ -56,7 +67,7 @@ def _table(path: tuple[str, ...], data: Mapping[str, Any]) -> Iterator[str]:
         header = ".".join(_key(part) for part in (*path, key))
         for table in [value] if isinstance(value, dict) else value:
             yield f"\n[{header}]" if isinstance(value, dict) else f"\n[[{header}]]"
-            yield from _table((*path, key), table)
+            yield from _lines((*path, key), table)
 
 
 def _is_tables(value: object) -> bool:

@@ -1,0 +1,267 @@
+"""The command `fencepost`.
+
+Imports of anything heavy stay inside the commands, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.errors import ConfigurationError, FencepostError
+from harness.exit_codes import ExitCode, of_error
+
+if TYPE_CHECKING:
+    from harness.target import Target
+
+FORMATS = click.Choice(["text", "json"])
+ENGINES = click.Choice(["auto", "docker", "local"])
+RUNS = click.option(
+    "--runs",
+    default="runs",
+    show_default=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the folders of the runs are.",
+)
+FORMAT = click.option(
+    "--format",
+    "output",
+    default="text",
+    type=FORMATS,
+    help="json: one verdict a line on stdout, everything else on stderr.",
+)
+
+EPILOG = """
+\b
+Exit codes:
+  0  as expected
+  1  a violation, or an expected one was not found
+  2  unknown: not exercised, or undecided
+  3  servers, engine or faults did not do their part
+  4  bad configuration, or a wrong use of this command
+  5  nothing was selected
+  130  interrupted
+Of several runs, the first of 1, 130, 4, 3, 2, 0 that occurs.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit with its code. Every error ends here, as one message."""
+    sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: Sequence[str] | None) -> int:
+    _end_on_signals()
+    try:
+        code = cli.main(arguments, prog_name="fencepost", standalone_mode=False)
+        sys.stdout and sys.stdout.flush()
+        return int(code or 0)
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.CONFIGURATION
+    except FencepostError as error:
+        click.echo(f"fencepost: {error}", err=True)
+        return of_error(error)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes stdout once more when it exits
+        return ExitCode.BROKEN_PIPE
+    except Exception:  # noqa: BLE001 (the edge)
+        traceback.print_exc()
+        click.echo("fencepost: this is a bug of Fencepost; the run folder holds what was recorded", err=True)
+        return ExitCode.INFRASTRUCTURE
+
+
+def _end_on_signals() -> None:
+    """End as on Ctrl-C, so that everything is taken down; `nohup` stays in force."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="fencepost", prog_name="fencepost")
+def cli() -> None:
+    """Prove, on real servers and under real faults, whether fencing keeps stale writers out."""
+    from harness.leftovers import sweep
+
+    _report_sweep(sweep())
+
+
+@cli.command()
+@click.argument("names", metavar="TARGET...", nargs=-1)
+@click.option("--engine", default="auto", type=ENGINES, help="auto: Docker where it answers, else local.")
+@click.option(
+    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Change a setting of the target."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Repeat the schedule of another run.")
+@click.option("--no-faults", is_flag=True, help="Only the work: the verdict will be 'not exercised'.")
+@FORMAT
+@RUNS
+def run(
+    names: tuple[str, ...],
+    engine: str,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    no_faults: bool,
+    output: str,
+    runs: Path,
+) -> int:
+    """Run targets: by the name of one that ships, as a file, a folder, or a pattern such as 'etcd-*'."""
+    from harness.engines.choice import choose
+    from harness.run import RunOptions
+    from harness.running import run_all
+    from harness.selection import targets
+
+    selected = targets(names)
+    if not selected:
+        click.echo("fencepost: no target was selected; `fencepost targets` lists those that ship", err=True)
+        return ExitCode.NOTHING_SELECTED
+    loaded = _load_all(selected, overrides)
+    options = RunOptions(seed=seed, faults=not no_faults, runs=runs, command=("fencepost", *sys.argv[1:]))
+    return run_all(loaded, choose(engine), options, text=_text_stream(output), judged=_documents(output))
+
+
+@cli.command()
+@click.argument("recorded", metavar="RUN|HISTORY")
+@click.option(
+    "--commits",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The storage's own order of accepted writes, where it is not beside the history.",
+)
+@FORMAT
+@RUNS
+def recheck(recorded: str, commits: Path | None, output: str, runs: Path) -> int:
+    """Judge a recorded history again: a run, or a history file alone. Needs no server."""
+    from harness.rechecking import recheck_and_tell
+    from harness.selection import run_folder
+
+    path = Path(recorded) if Path(recorded).is_file() else run_folder(recorded, runs)
+    return recheck_and_tell(path, commits, text=_text_stream(output), judged=_documents(output))
+
+
+@cli.command()
+@click.argument("recorded", metavar="RUN")
+@RUNS
+def show(recorded: str, runs: Path) -> None:
+    """Open the report of a run: its folder, or a target's name for its newest run."""
+    from harness.report.show import show as open_report
+    from harness.selection import run_folder
+
+    open_report(run_folder(recorded, runs))
+
+
+@cli.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Change a setting of the target."
+)
+def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> None:
+    """Check target files, and say all that is wrong with them."""
+    for file, target in zip(files, _load_all(files, overrides), strict=True):
+        click.echo(f"{file}: ok, {_described(target)}")
+
+
+@cli.command()
+@click.option("--format", "output", default="text", type=FORMATS, help="json: one list, on stdout.")
+def targets(output: str) -> None:
+    """List the targets that ship."""
+    from harness.target import load, shipped
+
+    rows = [(name, path, load(path)) for name, path in shipped().items()]
+    if output == "json":
+        listed = [
+            {"name": name, "path": str(path), "expect": list(target.expected) or "valid"}
+            for name, path, target in rows
+        ]
+        click.echo(json.dumps(listed, indent=1))
+        return
+    widest = max(len(name) for name, _, _ in rows)
+    for name, _, target in rows:
+        click.echo(f"{name:<{widest}}  {_described(target)}")
+
+
+@cli.command()
+@click.argument("document", default="target", type=click.Choice(["target", "history", "commits", "verdict"]))
+def schema(document: str) -> None:
+    """Print the JSON Schema of target files, or of a file in a run folder."""
+    from harness.schemas import schemas, written
+
+    click.echo(written(schemas()[document]), nl=False)
+
+
+@cli.command()
+def doctor() -> int:
+    """Look at this machine: engines, tools, and what each would need."""
+    from harness.doctor import examine
+
+    return examine()
+
+
+@cli.command()
+def clean() -> None:
+    """Remove what killed runs left behind: processes, containers, networks. Run folders stay."""
+    from harness.leftovers import clean as remove
+
+    swept = remove()
+    _report_sweep(swept)
+    if not swept.removed and not swept.kept:
+        click.echo("nothing was left behind")
+
+
+def _report_sweep(swept: Any) -> None:
+    for thing in swept.removed:
+        click.echo(f"removed what an earlier run left: {thing}", err=True)
+    for thing in swept.kept:
+        click.echo(f"left in place: {thing}", err=True)
+
+
+def _load_all(names: Sequence[str], overrides: Sequence[str]) -> list[Target]:
+    """Read all targets before anything starts, and report the errors of all."""
+    from harness.target import load
+
+    loaded, errors = [], []
+    for name in names:
+        try:
+            loaded.append(load(name, overrides))
+        except ConfigurationError as error:
+            errors.append(str(error))
+    if errors:
+        raise ConfigurationError("\n".join(errors))
+    return loaded
+
+
+def _described(target: Target) -> str:
+    from harness.duration import format_duration
+
+    lock, storage = target.lock, target.storage
+    faults = ", ".join(dict.fromkeys(fault.kind for fault in target.faults)) or "no fault"
+    return (
+        f"{lock.kind} ×{lock.nodes}, {storage.kind} {storage.fencing} {storage.policy}, {faults}, "
+        f"{format_duration(target.workload.duration)}: expects {', '.join(target.expected) or 'valid'}"
+    )
+
+
+def _text_stream(output: str) -> Any:
+    return sys.stderr if output == "json" else sys.stdout
+
+
+def _documents(output: str) -> Callable[[dict[str, Any]], None]:
+    """Print verdict documents, where they were asked for, one a line."""
+    if output == "json":
+        return lambda document: click.echo(json.dumps(document, ensure_ascii=False))
+    return lambda _: None
+
+
+if __name__ == "__main__":
+    main()

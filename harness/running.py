@@ -1,0 +1,82 @@
+"""Several targets, one after the other: each told as it goes, and all in one exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from typing import Any, TextIO
+
+import click
+
+import checkers
+from checkers import History
+from harness.engines import Engine
+from harness.errors import FencepostError
+from harness.events import RunJudged, RunStarted
+from harness.exit_codes import ExitCode, of_error, of_several, of_verdict
+from harness.report.console import Console, console
+from harness.report.telling import Line, Telling, summary, tell
+from harness.run import RunOptions, run
+from harness.store import HISTORY
+from harness.target import Target
+
+
+def run_all(
+    targets: Sequence[Target],
+    engine: Engine,
+    options: RunOptions,
+    *,
+    text: TextIO | None,
+    judged: Callable[[dict[str, Any]], None],
+) -> ExitCode:
+    """Run targets in their order, and give the exit code of them all.
+
+    What goes wrong with one is told, and the next has its turn; an interruption ends them all.
+    `judged` gets each verdict document as soon as it is known.
+    """
+    codes: list[ExitCode] = []
+    told: list[Telling] = []
+    with console(text) as screen:
+        for target in targets:
+            try:
+                for telling in _run(target, engine, options, screen):
+                    judged(dict(telling.document))
+                    told.append(telling)
+                    codes.append(of_verdict(telling.document, interrupted=telling.interrupted))
+            except (FencepostError, KeyboardInterrupt) as error:
+                screen.clear()
+                click.echo(f"fencepost: {target.name}: {str(error) or 'interrupted'}", err=True)
+                codes.append(of_error(error))
+            if ExitCode.INTERRUPTED in codes:
+                break
+        if len(targets) > 1:
+            screen.write([Line(""), *summary(told)])
+    return of_several(codes)
+
+
+def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -> Iterator[Telling]:
+    """Run one target, and yield its verdict once; its servers go down when it is asked for more."""
+    seed = None
+    with closing(run(target, engine, options)) as events:
+        for event in events:
+            screen.show(event)
+            match event:
+                case RunStarted():
+                    seed = event.seed
+                case RunJudged():
+                    telling = Telling(
+                        target=target.name,
+                        document=event.document,
+                        history=_history(event),
+                        folder=event.folder,
+                        report=event.report,
+                        seed=seed,
+                        interrupted=event.interrupted,
+                    )
+                    screen.write(tell(telling))
+                    yield telling
+
+
+def _history(judged: RunJudged) -> History | None:
+    """Read what the faults behind the findings are told from; a clean run is told without."""
+    return checkers.read(judged.folder / HISTORY) if judged.document["findings"] else None
