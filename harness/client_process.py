@@ -79,7 +79,7 @@ class SharedProgress:
         place = self.client * self.state.resources + self.resources.index(resource)
         self.state.accepted[place] = max(self.state.accepted[place], token)
 
-    def left(self, resource: str) -> None:
+    def left(self) -> None:
         """Tell that the critical section is over."""
         self.state.clients[self.client].phase = OUTSIDE
 
@@ -116,9 +116,7 @@ def _log_to(path: Path) -> None:
     os.close(log)
 
 
-def _build(
-    client: int, state: SharedState, task: ClientTask, recorder: Recorder
-) -> tuple[Register, Lock]:
+def _build(client: int, state: SharedState, task: ClientTask, recorder: Recorder) -> tuple[Register, Lock]:
     clients = len(state.clients)
     progress = SharedProgress(state, client, task.resources)
     operations = RecordedSession(recorder, client, 2 * clients, progress.ended)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import forkserver  # type: ignore[attr-defined]
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
@@ -56,11 +56,12 @@ class Clients:
                 )
 
     def finish(self) -> None:
-        """Let what is under way end; a client that still waits for its lock is killed."""
+        """Let what is under way end for a moment; a client that still waits for its lock is killed."""
         self.state.run.stop = 1
         deadline = time.monotonic() + GRACE
         while time.monotonic() < deadline and any(each.exitcode is None for each in self.processes):
             time.sleep(_POLL)
+        _end(self.processes)
 
     def handles(self) -> list[psutil.Process]:
         """The processes, for whoever stops and continues them."""
@@ -91,7 +92,11 @@ def started(count: int, resources: int, snares: int, folder: Path) -> Iterator[C
             tasks.append(sending)
         yield Clients(state, folder, processes, tasks)
     finally:
-        for process in processes:
-            process.kill()
-        for process in processes:
-            process.join()
+        _end(processes)
+
+
+def _end(processes: Sequence[ForkServerProcess]) -> None:
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.join()

@@ -49,9 +49,7 @@ class RecordedSession:
         self._stride = stride
         self._ended = ended
 
-    def call(
-        self, f: str, resource: str, action: Callable[[], dict[str, Any]], **fields: Any
-    ) -> Answer:
+    def call(self, f: str, resource: str, action: Callable[[], dict[str, Any]], **fields: Any) -> Answer:
         """Record the call, run `action`, record what came back."""
         operation = {"f": f, "resource": resource, **fields}
         self._record("invoke", operation)

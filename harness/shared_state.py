@@ -55,9 +55,7 @@ class SharedState:
     resources: int
 
     @classmethod
-    def create(
-        cls, context: ForkServerContext, clients: int, resources: int, snares: int
-    ) -> SharedState:
+    def create(cls, context: ForkServerContext, clients: int, resources: int, snares: int) -> SharedState:
         """Allocate it in memory that child processes map."""
         return cls(
             run=context.RawValue(_Run),

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from checkers.history import Commit
 from checkers.merge import merge
+
+from checkers.history import Commit
 from harness.errors import ConfigurationError
 
 HISTORY = "history.jsonl"

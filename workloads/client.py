@@ -69,9 +69,7 @@ class Session(Protocol):
     new number, on a new connection.
     """
 
-    def call(
-        self, f: str, resource: str, action: Callable[[], dict[str, Any]], **fields: Any
-    ) -> Answer:
+    def call(self, f: str, resource: str, action: Callable[[], dict[str, Any]], **fields: Any) -> Answer:
         """Record the call, run `action`, record what came back; never raises for the action's sake.
 
         `fields` go into both events; what `action` returns goes into the ok.
@@ -119,5 +117,5 @@ class Progress(Protocol):
     def accepted(self, resource: str, token: int) -> None:
         """A write of the client was accepted."""
 
-    def left(self, resource: str) -> None:
+    def left(self) -> None:
         """The client's critical section is over."""

@@ -56,7 +56,7 @@ class Register:
         self._read(resource)
         self.progress.reached("before-release", resource, owner, token)
         self._release(resource, owner)
-        self.progress.left(resource)
+        self.progress.left()
         self._think()
 
     def _acquire(self, resource: str, owner: str) -> Answer:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import psutil
 
@@ -16,8 +16,8 @@ from harness.events import FaultObserved
 from harness.nemesis.fault import Fault
 from harness.nemesis.pause import pause
 from harness.nemesis.plan import ObservedFault, PlanLog
-from harness.nemesis.triggers import NOBODY, POLL, Snare, Victim, strays, wait_until
-from harness.shared_state import SharedState
+from harness.nemesis.triggers import POLL, Snare, Victim, strays, wait_until
+from harness.shared_state import NOBODY, SharedState
 from harness.target import FaultSpec, PartitionSpec, PauseSpec
 
 NOT_SUPERSEDED = 3  # TTLs after which a pause ends although nobody has taken over
@@ -44,7 +44,7 @@ class Nemesis:
     _busy: set[int] = field(default_factory=set)  # clients that a fault has now
     _threads: list[threading.Thread] = field(default_factory=list)
 
-    def __enter__(self) -> Nemesis:
+    def __enter__(self) -> Self:
         for index, fault in enumerate(self.faults):
             self._start(self._carry_out, index, fault)
         self._start(self._free_strays)
@@ -122,9 +122,7 @@ class Nemesis:
 
         if not wait_until(choose, moment + self.ttl, self._over.is_set) or self._over.is_set():
             return
-        fault_in_force = (
-            self._paused(found[0]) if isinstance(fault, PauseSpec) else self.cut(found[0], fault)
-        )
+        fault_in_force = self._paused(found[0]) if isinstance(fault, PauseSpec) else self.cut(found[0], fault)
         with self._observed(fault, found[0], moment, fault_in_force):
             self._wait_for_end(fault, found[0])
 
@@ -179,16 +177,12 @@ class Nemesis:
             return None, None
         return self.resources[hold.resource], hold.owner.decode()
 
-    def _record(
-        self, fault: ObservedFault, state: Literal["in force", "healed"], evidence: str
-    ) -> int:
+    def _record(self, fault: ObservedFault, state: Literal["in force", "healed"], evidence: str) -> int:
         now = time.monotonic_ns()
-        value = {"target": fault.target, "state": state, "evidence": evidence}
+        value: dict[str, str | None] = {"target": fault.target, "state": state, "evidence": evidence}
         if fault.owner is not None:
             value |= {"resource": fault.resource, "owner": fault.owner}
-        self.record(
-            {"time": now, "process": "nemesis", "type": "info", "f": fault.kind, "value": value}
-        )
+        self.record({"time": now, "process": "nemesis", "type": "info", "f": fault.kind, "value": value})
         self.log.changed()
         self.tell(
             FaultObserved(

@@ -41,9 +41,7 @@ class Victim:
         """Choose a client that is in a critical section now, or the client that was named."""
         if self.client != ANY:
             return self.client
-        fitting = [
-            client for client, resource, _ in state.holders() if self.resource in (ANY, resource)
-        ]
+        fitting = [client for client, resource, _ in state.holders() if self.resource in (ANY, resource)]
         return rng.choice(fitting) if fitting else None
 
 

@@ -21,9 +21,7 @@ class LockSettings:
 
 
 def _etcd(settings: LockSettings, renewals: Session) -> Lock:
-    return etcd.connect(
-        settings.endpoints, settings.ttl, settings.timeout, settings.client, renewals
-    )
+    return etcd.connect(settings.endpoints, settings.ttl, settings.timeout, settings.client, renewals)
 
 
 LOCKS: dict[str, Callable[[LockSettings, Session], Lock]] = {"etcd": _etcd}

@@ -139,9 +139,7 @@ class EtcdLock:
     def _wait(self, resource: str, revision: int, deadline: int) -> None:
         left = deadline - time.monotonic_ns()
         try:
-            if left > 0 and self._connection.wait_for_deletion(
-                _key(resource), revision, left / SECOND
-            ):
+            if left > 0 and self._connection.wait_for_deletion(_key(resource), revision, left / SECOND):
                 return
         except Unknown as error:  # only the watch: every attempt so far was refused
             self._connection.reconnect()
@@ -164,7 +162,7 @@ class EtcdLock:
         if not answer.succeeded:
             raise NotApplied(f"{owner} is not the holder")
 
-    def revoke(self, resource: str, owner: str) -> None:
+    def revoke(self, resource: str, owner: str) -> None:  # noqa: ARG002 - the lease says both
         """Revoke the lease of an acquire that nobody knows the end of."""
         self._lease.stop()
         self._connection.call(
@@ -186,9 +184,7 @@ def _key(resource: str) -> bytes:
 
 
 def _created_at(key: bytes, revision: int) -> Any:
-    return message["Compare"](
-        result=EQUAL, target=CREATE_REVISION, key=key, create_revision=revision
-    )
+    return message["Compare"](result=EQUAL, target=CREATE_REVISION, key=key, create_revision=revision)
 
 
 def connect(endpoints: Sequence[str], ttl: int, timeout: float, client: int, renewals: Session) -> EtcdLock:

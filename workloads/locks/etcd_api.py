@@ -40,8 +40,7 @@ _MESSAGES = {
     "ResponseOp": "RangeResponse response_range=1; PutResponse response_put=2;"
     "DeleteRangeResponse response_delete_range=3",
     "Compare": "int32 result=1; int32 target=2; bytes key=3; int64 version=4; int64 create_revision=5",
-    "TxnRequest": "repeated Compare compare=1; repeated RequestOp success=2;"
-    "repeated RequestOp failure=3",
+    "TxnRequest": "repeated Compare compare=1; repeated RequestOp success=2;repeated RequestOp failure=3",
     "TxnResponse": "ResponseHeader header=1; bool succeeded=2; repeated ResponseOp responses=3",
     "WatchCreateRequest": "bytes key=1; bytes range_end=2; int64 start_revision=3",
     "WatchRequest": "WatchCreateRequest create_request=1",
@@ -91,7 +90,7 @@ def _build() -> dict[str, Any]:
         for declaration in fields.split(";"):
             _add_field(message, declaration)
     pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)  # type: ignore[no-untyped-call]
+    pool.Add(file)
     return {
         name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
         for name in _MESSAGES

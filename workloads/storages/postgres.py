@@ -90,9 +90,7 @@ class PostgresStorage:
             raise Stale
         raise NotApplied(f"no row for {resource}")
 
-    def _write_under_row_lock(
-        self, resource: str, token: int, value: str, sent: Callable[[], None]
-    ) -> None:
+    def _write_under_row_lock(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         try:
             self._wire.execute("BEGIN")
             self._compare(resource, token)
@@ -107,9 +105,7 @@ class PostgresStorage:
             raise NotApplied("the server rolled the transaction back")
 
     def _compare(self, resource: str, token: int) -> None:
-        rows = self._wire.execute(
-            "SELECT token FROM register WHERE resource = $1 FOR UPDATE", (resource,)
-        )
+        rows = self._wire.execute("SELECT token FROM register WHERE resource = $1 FOR UPDATE", (resource,))
         if not rows:
             raise NotApplied(f"no row for {resource}")
         mark = int(rows[0][0] or 0)

@@ -73,16 +73,20 @@ class Wire:
 def _connect(conninfo: bytes, deadline: float) -> pq.abc.PGconn:
     connection = pq.PGconn.connect_start(conninfo)
     try:
-        while (state := connection.connect_poll()) != pq.PollingStatus.OK:
-            if state == pq.PollingStatus.FAILED:
-                raise Unknown(connection.error_message.decode(errors="replace").strip())
-            reading = state == pq.PollingStatus.READING
-            _wait(connection, select.POLLIN if reading else select.POLLOUT, deadline)
+        _complete(connection, deadline)
     except Unknown:
         connection.finish()
         raise
     connection.nonblocking = 1
     return connection
+
+
+def _complete(connection: pq.abc.PGconn, deadline: float) -> None:
+    while (state := connection.connect_poll()) != pq.PollingStatus.OK:
+        if state == pq.PollingStatus.FAILED:
+            raise Unknown(connection.error_message.decode(errors="replace").strip())
+        reading = state == pq.PollingStatus.READING
+        _wait(connection, select.POLLIN if reading else select.POLLOUT, deadline)
 
 
 def _wait(connection: pq.abc.PGconn, event: int, deadline: float) -> None:

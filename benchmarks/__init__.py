@@ -1,0 +1,1 @@
+"""Figures that the documentation quotes, each measured anew by one command."""

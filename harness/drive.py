@@ -1,0 +1,107 @@
+"""The time in which the clients work: faults strike, and somebody watches."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from harness.clients import Clients
+from harness.engines import Cluster
+from harness.events import Event, FaultObserved, Progress
+from harness.nemesis.fault import Fault
+from harness.nemesis.nemesis import Nemesis
+from harness.nemesis.partition import partition
+from harness.nemesis.plan import PlanLog, plan
+from harness.recorder import Recorder
+from harness.store import EVENTS, RunFolder
+from harness.target import FaultSpec, PartitionSpec, Target
+from harness.wiring import resources
+
+SECOND = 1_000_000_000  # ns
+TICK = 0.1  # seconds between two looks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drive:
+    """Clients that are ready, and what is to be done to them."""
+
+    target: Target
+    faults: Sequence[FaultSpec]
+    seed: int
+    folder: RunFolder
+    cluster: Cluster
+    clients: Clients
+
+    def run(self, interrupted: threading.Event) -> Iterator[Event]:
+        """Let the clients work, under faults, for as long as the target says or until interrupted."""
+        log = self._plan()
+        duration = log.duration
+        observed: queue.SimpleQueue[FaultObserved] = queue.SimpleQueue()
+        recorder = Recorder(self.folder.path / EVENTS / "nemesis.jsonl")
+        nemesis = self._nemesis(log, recorder, observed)
+        with nemesis:
+            self.clients.state.run.go = 1
+            while (elapsed := time.monotonic_ns() - log.started) < duration and not interrupted.is_set():
+                nemesis.check()
+                self.clients.check()
+                yield from _drained(observed)
+                yield self._progress(nemesis, elapsed)
+                interrupted.wait(min(TICK, (duration - elapsed) / SECOND))
+        self.clients.finish()
+        recorder.close()
+        nemesis.check()
+        yield from _drained(observed)
+        yield self._progress(nemesis, min(elapsed, duration))
+
+    def _plan(self) -> PlanLog:
+        duration = self.target.workload.duration
+        log = PlanLog(
+            seed=self.seed,
+            started=time.monotonic_ns(),
+            duration=duration,
+            planned=plan(self.faults, self.seed, self.target.lock.ttl, duration),
+            save=lambda document: self.folder.write_json("plan.json", document),
+        )
+        log.changed()
+        return log
+
+    def _nemesis(
+        self, log: PlanLog, recorder: Recorder, observed: queue.SimpleQueue[FaultObserved]
+    ) -> Nemesis:
+        return Nemesis(
+            faults=self.faults,
+            log=log,
+            ttl=self.target.lock.ttl,
+            state=self.clients.state,
+            resources=resources(self.target),
+            processes=self.clients.handles(),
+            cut=self._cut,
+            record=recorder.record,
+            tell=observed.put,
+        )
+
+    def _cut(self, client: int, fault: PartitionSpec) -> AbstractContextManager[Fault]:
+        systems = {"lock": self.target.lock.kind, "storage": self.target.storage.kind}
+        sides = systems.values() if fault.side == "both" else (systems[fault.side],)
+        servers = [server.name for server in self.cluster.servers if server.system in sides]
+        return partition(self.cluster, client, servers, fault.direction)
+
+    def _progress(self, nemesis: Nemesis, elapsed: int) -> Progress:
+        state = self.clients.state
+        return Progress(
+            elapsed=elapsed,
+            duration=self.target.workload.duration,
+            operations=sum(state.operations),
+            writes_accepted=sum(state.writes[0::2]),
+            writes_rejected=sum(state.writes[1::2]),
+            faults=nemesis.in_force(),
+        )
+
+
+def _drained(observed: queue.SimpleQueue[FaultObserved]) -> Iterator[Event]:
+    while not observed.empty():
+        yield observed.get()

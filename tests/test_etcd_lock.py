@@ -1,0 +1,218 @@
+"""etcd's lock on a real etcd: what is granted to whom, under which token, and what is recorded."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+
+import pytest
+from stopped import frozen
+
+from checkers.history import Outcome
+from harness.recorder import RecordedSession
+from workloads.client import NotApplied, Unknown
+from workloads.locks import etcd
+
+SECOND = 1_000_000_000
+TTL = 2 * SECOND
+resources = (f"lock-{number}" for number in itertools.count())
+
+
+class Memory:
+    """A recorder that keeps its events."""
+
+    def __init__(self):
+        self.events = []
+
+    def record(self, event):
+        self.events.append(event)
+
+    def of(self, kind):
+        return [event for event in self.events if event["type"] == kind]
+
+
+@pytest.fixture
+def endpoints(servers):
+    return [str(server.address) for server in servers.servers if server.system == "etcd"]
+
+
+@pytest.fixture
+def open_lock(endpoints):
+    locks = []
+
+    def open_one(client=0, timeout=1.0):
+        memory = Memory()
+        session = RecordedSession(memory, process=10 + client, stride=100)
+        lock = etcd.connect(endpoints, TTL, timeout, client, session)
+        locks.append(lock)
+        return lock, memory
+
+    yield open_one
+    for lock in locks:
+        lock.close()
+
+
+@pytest.fixture
+def resource():
+    return next(resources)
+
+
+def test_the_token_rises_with_each_grant(open_lock, resource):
+    lock, _ = open_lock()
+    tokens = []
+    for hold in range(3):
+        tokens.append(lock.acquire(resource, f"0-{hold}").token)
+        lock.release(resource, f"0-{hold}")
+
+    assert tokens == sorted(set(tokens))
+
+
+def test_a_waiter_is_granted_after_the_release_and_not_before(open_lock, resource):
+    (first, _), (second, _) = open_lock(0), open_lock(1)
+    held = first.acquire(resource, "0-1")
+    granted = []
+    waiting = threading.Thread(target=lambda: granted.append(second.acquire(resource, "1-1")))
+    waiting.start()
+    waiting.join(timeout=0.3)
+    assert waiting.is_alive()
+
+    released = time.monotonic_ns()
+    first.release(resource, "0-1")
+    waiting.join(timeout=5)
+
+    assert granted[0].token > held.token
+    assert granted[0].attempt > released
+
+
+def test_a_lease_that_nobody_keeps_alive_ends_the_hold(open_lock, resource):
+    (first, _), (second, _) = open_lock(0), open_lock(1)
+    held = first.acquire(resource, "0-1")
+    first._lease.stop()
+
+    granted = second.acquire(resource, "1-1")
+
+    assert granted.token > held.token
+    with pytest.raises(NotApplied, match="not the holder"):
+        first.release(resource, "0-1")
+
+
+def test_a_lease_that_is_kept_alive_outlasts_its_ttl(open_lock, resource):
+    lock, memory = open_lock()
+    lock.acquire(resource, "0-1")
+    until = time.monotonic_ns() + 2 * TTL
+    while time.monotonic_ns() < until:
+        time.sleep(0.01)
+
+    lock.release(resource, "0-1")
+
+    renewals = memory.of("ok")
+    assert len(renewals) >= 5
+    assert all(event["f"] == "renew" and event["ttl"] == TTL for event in renewals)
+
+
+def test_the_grant_of_the_lease_is_recorded_before_the_lock_is_asked_for(open_lock, resource):
+    lock, memory = open_lock()
+
+    grant = lock.acquire(resource, "0-1")
+
+    first = memory.of("ok")[0]
+    assert (first["f"], first["owner"], first["process"]) == ("renew", "0-1", 10)
+    assert first["time"] < grant.attempt
+    assert grant.ttl is None
+
+
+def test_a_waiter_renews_at_once_when_it_is_granted(open_lock, resource):
+    (first, _), (second, memory) = open_lock(0), open_lock(1)
+    first.acquire(resource, "0-1")
+    releasing = threading.Timer(0.4, first.release, (resource, "0-1"))
+    releasing.start()
+
+    grant = second.acquire(resource, "1-1")
+
+    assert any(event["time"] > grant.attempt for event in memory.of("ok"))
+
+
+def test_a_lost_lease_is_recorded_as_a_renewal_that_failed(open_lock, resource):
+    lock, memory = open_lock()
+    lock.acquire(resource, "0-1")
+    lock._connection.call(
+        "Lease/LeaseRevoke", "LeaseRevokeRequest", "LeaseRevokeResponse", ID=lock._lease.lease
+    )
+
+    deadline = time.monotonic() + 5
+    while not memory.of("fail") and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+    (failed,) = memory.of("fail")
+    assert (failed["f"], failed["error"]) == ("renew", "lease lost")
+
+
+def test_revoking_frees_a_lock_at_once(open_lock, resource):
+    (first, _), (second, _) = open_lock(0), open_lock(1)
+    first.acquire(resource, "0-1")
+
+    first.revoke(resource, "0-1")
+    called = time.monotonic()
+    second.acquire(resource, "1-1")
+
+    assert time.monotonic() - called < 1
+
+
+def test_a_call_to_a_stopped_server_ends_in_doubt_at_its_deadline_and_is_made_once(
+    open_lock, resource, servers
+):
+    lock, memory = open_lock(timeout=0.5)
+    grant = lock.acquire(resource, "0-1")
+    lock._lease.stop()
+
+    with frozen(servers, "etcd"):
+        called = time.monotonic()
+        with pytest.raises(Unknown, match="DEADLINE_EXCEEDED"):
+            lock.release(resource, "0-1")
+        took = time.monotonic() - called
+
+    assert 0.5 <= took < 0.8
+    assert grant.token > 0
+
+
+def test_a_keep_alive_to_a_stopped_server_is_recorded_as_info_under_a_number_that_is_not_used_again(
+    open_lock, resource, servers
+):
+    lock, memory = open_lock(timeout=0.3)
+    lock.acquire(resource, "0-1")
+
+    with frozen(servers, "etcd"):
+        deadline = time.monotonic() + 5
+        while not memory.of("info") and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    doubtful = memory.of("info")[0]
+    assert doubtful["f"] == "renew"
+    later = memory.events[memory.events.index(doubtful) + 1 :]
+    assert all(event["process"] != doubtful["process"] for event in later)
+
+
+def test_a_refused_connection_applies_nothing():
+    session = RecordedSession(Memory(), process=0, stride=1)
+    lock = etcd.connect(["127.0.0.1:1"], TTL, 1.0, 0, session)
+
+    with pytest.raises(NotApplied):
+        lock.acquire("r0", "0-1")
+    lock.close()
+
+
+def test_an_outcome_is_only_definite_where_the_protocol_guarantees_it():
+    memory = Memory()
+    session = RecordedSession(memory, process=3, stride=10)
+
+    def unclear():
+        raise TimeoutError("no answer")
+
+    def refused():
+        raise NotApplied("refused")
+
+    assert session.call("write", "r0", unclear).outcome is Outcome.INFO
+    assert session.call("write", "r0", refused).outcome is Outcome.FAIL
+
+    assert [event["process"] for event in memory.events] == [3, 3, 13, 13]

@@ -1,0 +1,257 @@
+"""The register on a real PostgreSQL: what each fencing lets through, and what a client may conclude."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+
+import psutil
+import pytest
+from stopped import frozen
+
+from checkers.history import Commit
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.storages import postgres
+from workloads.storages.postgres import PostgresStorage
+from workloads.storages.postgres_wire import Wire
+
+FENCED = [fencing for fencing in postgres.FENCINGS if fencing != "none"]
+POLICIES = ["strict", "inclusive"]
+resources = (f"r{number}" for number in itertools.count())
+
+
+def nothing() -> None:
+    """Do nothing once the request has left."""
+
+
+@pytest.fixture(scope="module")
+def conninfo(servers):
+    address = next(server.address for server in servers.servers if server.system == "postgres")
+    where = postgres.conninfo(address.host, address.port)
+    postgres.set_up(Wire(where, 5), [], "none")
+    return where
+
+
+@pytest.fixture
+def open_storage(conninfo):
+    """Make clients of a resource of the test's own; each kind of fencing sets it up as a run does."""
+    wires = []
+
+    def open_one(fencing: str, policy: str = "strict", timeout: float = 1.0) -> PostgresStorage:
+        wires.append(Wire(conninfo, timeout))
+        return PostgresStorage(wires[-1], fencing, policy)
+
+    yield open_one
+    for wire in wires:
+        wire.close()
+
+
+@pytest.fixture
+def resource(conninfo):
+    name = next(resources)
+    Wire(conninfo, 5).execute("INSERT INTO register VALUES ($1, NULL, 0)", (name,))
+    return name
+
+
+def commits_of(conninfo: str, resource: str) -> list[tuple[int | None, str]]:
+    wire = Wire(conninfo, 5)
+    try:
+        return [(each.token, each.value) for each in postgres.committed(wire) if each.resource == resource]
+    finally:
+        wire.close()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("fencing", FENCED)
+def test_a_fenced_storage_refuses_an_older_token(open_storage, conninfo, resource, fencing, policy):
+    storage = open_storage(fencing, policy)
+    storage.write(resource, 7, "new", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 6, "old", nothing)
+
+    assert storage.read(resource) == ("new", 7)
+    assert commits_of(conninfo, resource) == [(7, "new")]
+
+
+@pytest.mark.parametrize("fencing", FENCED)
+def test_a_strict_fence_takes_one_write_a_token(open_storage, resource, fencing):
+    storage = open_storage(fencing, "strict")
+    storage.write(resource, 7, "first", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 7, "second", nothing)
+
+
+@pytest.mark.parametrize("fencing", FENCED)
+def test_an_inclusive_fence_takes_every_write_of_a_token(open_storage, resource, fencing):
+    storage = open_storage(fencing, "inclusive")
+    storage.write(resource, 7, "first", nothing)
+    storage.write(resource, 7, "second", nothing)
+
+    assert storage.read(resource) == ("second", 7)
+
+
+def test_an_unfenced_storage_takes_an_older_token(open_storage, conninfo, resource):
+    storage = open_storage("none")
+    storage.write(resource, 7, "new", nothing)
+    storage.write(resource, 6, "old", nothing)
+
+    assert storage.read(resource) == ("old", 6)
+    assert commits_of(conninfo, resource) == [(7, "new"), (6, "old")]
+
+
+@pytest.mark.parametrize("fencing", ["none", "conditional-update", "select-for-update"])
+def test_a_missing_row_is_no_success_and_not_stale(open_storage, conninfo, fencing):
+    storage = open_storage(fencing)
+
+    with pytest.raises(NotApplied, match="no row") as raised:
+        storage.write("nowhere", 1, "lost", nothing)
+
+    assert not isinstance(raised.value, Stale)
+    assert commits_of(conninfo, "nowhere") == []
+
+
+def test_an_upsert_needs_no_row(open_storage):
+    storage = open_storage("upsert")
+    fresh = next(resources)
+
+    assert storage.read(fresh) == (None, 0)
+    storage.write(fresh, 1, "first", nothing)
+
+    assert storage.read(fresh) == ("first", 1)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("fencing", FENCED)
+def test_writers_that_race_commit_in_token_order(open_storage, conninfo, resource, fencing, policy):
+    def write(token: int) -> None:
+        storage = open_storage(fencing, policy, timeout=5)
+        barrier.wait()
+        for nth in range(20):
+            try:
+                storage.write(resource, token + 4 * nth, f"{token}.{nth}", nothing)
+            except Stale:
+                pass
+
+    barrier = threading.Barrier(4)
+    threads = [threading.Thread(target=write, args=(token,)) for token in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    tokens = [token for token, _ in commits_of(conninfo, resource)]
+    assert tokens == sorted(set(tokens))
+    assert len(tokens) > 4
+
+
+def test_the_request_has_left_when_sent_is_called(open_storage, conninfo, resource):
+    storage = open_storage("conditional-update")
+    landed = []
+
+    def look() -> None:
+        deadline = time.monotonic() + 5
+        while not landed and time.monotonic() < deadline:
+            landed.extend(commits_of(conninfo, resource))
+
+    storage.write(resource, 1, "sent", look)
+
+    assert landed == [(1, "sent")]
+
+
+@pytest.mark.parametrize("fencing", ["none", "conditional-update", "upsert"])
+def test_a_write_to_a_stopped_server_ends_in_doubt_at_its_deadline_and_lands_later(
+    open_storage, conninfo, resource, servers, fencing
+):
+    storage = open_storage(fencing, timeout=0.5)
+    storage.read(resource)
+
+    with frozen(servers, "postgres"):
+        called = time.monotonic()
+        with pytest.raises(Unknown, match="no answer in time"):
+            storage.write(resource, 3, f"late {fencing}", nothing)
+        took = time.monotonic() - called
+
+    assert 0.5 <= took < 0.8
+    deadline = time.monotonic() + 5
+    while not (landed := commits_of(conninfo, resource)) and time.monotonic() < deadline:
+        pass
+    assert landed == [(3, f"late {fencing}")]
+
+
+def test_a_transaction_whose_commit_never_left_is_certainly_not_applied(
+    open_storage, conninfo, resource, servers
+):
+    storage = open_storage("select-for-update", timeout=0.5)
+    storage.read(resource)
+
+    with frozen(servers, "postgres"), pytest.raises(NotApplied, match="no answer in time"):
+        storage.write(resource, 3, "never", nothing)
+
+    assert open_storage("none").read(resource) == (None, 0)
+    assert commits_of(conninfo, resource) == []
+
+
+def test_connecting_to_a_stopped_server_ends_at_the_deadline_and_applies_nothing(
+    open_storage, resource, servers
+):
+    storage = open_storage("none", timeout=0.5)
+
+    with frozen(servers, "postgres"):
+        called = time.monotonic()
+        with pytest.raises(NotApplied, match="not connected"):
+            storage.write(resource, 1, "never", nothing)
+        took = time.monotonic() - called
+
+    assert took < 0.8
+
+
+def test_a_refused_connection_applies_nothing():
+    storage = PostgresStorage(Wire(postgres.conninfo("127.0.0.1", 1), 1), "none", "strict")
+
+    with pytest.raises(NotApplied, match="refused"):
+        storage.write("r0", 1, "never", nothing)
+
+
+def test_a_backend_that_is_terminated_in_mid_write_leaves_doubt(open_storage, conninfo, resource):
+    storage = open_storage("none", timeout=5)
+    storage.read(resource)
+    blocker = Wire(conninfo, 5)
+    blocker.execute("BEGIN")
+    blocker.execute("SELECT 1 FROM register WHERE resource = $1 FOR UPDATE", (resource,))
+
+    def terminate_the_waiting_backend() -> None:
+        admin = Wire(conninfo, 5)
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline and not admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        ):
+            pass
+        admin.close()
+
+    with pytest.raises(Unknown, match="terminating connection"):
+        storage.write(resource, 1, "doubtful", terminate_the_waiting_backend)
+    blocker.close()
+
+
+def test_the_committed_order_carries_sequence_resource_token_and_value(conninfo, open_storage, resource):
+    storage = open_storage("conditional-update")
+    storage.write(resource, 1, "a", nothing)
+    storage.write(resource, 2, "b", nothing)
+
+    wire = Wire(conninfo, 5)
+    mine = [each for each in postgres.committed(wire) if each.resource == resource]
+    wire.close()
+
+    first, second = mine
+    assert first == Commit(seq=first.seq, resource=resource, token=1, value="a")
+    assert second == Commit(seq=second.seq, resource=resource, token=2, value="b")
+    assert first.seq < second.seq
+
+
+def test_no_postgres_process_is_left_stopped(servers):
+    processes = [psutil.Process(child.process.pid) for child in servers.children]
+
+    assert all(process.status() != psutil.STATUS_STOPPED for process in processes)
