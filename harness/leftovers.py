@@ -19,7 +19,9 @@ from harness import owner
 from harness.errors import InfrastructureError
 from harness.owner import Life
 
+DOCKER = "docker"  # the name of that engine in a note
 GONE_TIMEOUT = 5.0  # s
+FINISH_TIMEOUT = 10.0  # s; a `docker compose up` that outlived its harness takes one or two
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def sweep() -> Sweep:
     Never raises for what cannot be removed now, such as containers while no Docker answers:
     the note stays, and the next command tries again.
     """
-    return sum((_remove_noted(note) for note in notes() if _life(note.marks) is Life.DEAD), Sweep())
+    return sum((_remove_noted(note) for note in notes() if owner.life_of(note.marks) is Life.DEAD), Sweep())
 
 
 def clean() -> Sweep:
@@ -77,7 +79,8 @@ def clean() -> Sweep:
 
     swept = sweep()
     try:
-        swept += docker_removal.remove_ownerless()
+        removed, kept = docker_removal.remove_ownerless()
+        swept += Sweep(tuple(removed), tuple(kept))
     except InfrastructureError as error:
         swept += Sweep(kept=(f"containers, if there are any: {error}",))
     return swept + _end_processes(None)
@@ -97,7 +100,7 @@ def notes() -> Iterator[Note]:
 def _remove_noted(note: Note) -> Sweep:
     """Remove what one dead run left, and then its note."""
     try:
-        swept = _remove_containers(note) if note.engine == "docker" else _end_processes(note.run_id)
+        swept = _remove_containers(note) if note.engine == DOCKER else _end_processes(note.run_id)
     except InfrastructureError as error:
         return Sweep(kept=(f"run {note.run_id}: {error}",))
     for path in note.paths:
@@ -112,11 +115,12 @@ def _remove_noted(note: Note) -> Sweep:
 def _remove_containers(note: Note) -> Sweep:
     from harness.engines import docker_removal
 
+    _end_processes(note.run_id, FINISH_TIMEOUT)  # or it would start more containers behind our back
     return Sweep(removed=tuple(docker_removal.remove_run(note.run_id)))
 
 
-def _end_processes(run_id: str | None) -> Sweep:
-    """Kill the processes of a dead run, or of all dead runs.
+def _end_processes(run_id: str | None, patience: float = 0.0) -> Sweep:
+    """Kill the processes of a dead run, or of all dead runs, that do not end within `patience` (s).
 
     They die with their harness, but one that a fault had stopped would only when it goes on.
     """
@@ -128,16 +132,13 @@ def _end_processes(run_id: str | None) -> Sweep:
             marks = owner.from_environment(process.environ())
         except (psutil.Error, OSError):
             continue
-        if owner.RUN in marks and run_id in (None, marks[owner.RUN]) and _life(marks) is Life.DEAD:
+        if owner.RUN in marks and run_id in (None, marks[owner.RUN]) and owner.life_of(marks) is Life.DEAD:
             found.append(process)
-            process.kill()
-    psutil.wait_procs(found, timeout=GONE_TIMEOUT)
+    _, still_there = psutil.wait_procs(found, timeout=patience)
+    for process in still_there:
+        process.kill()
+    psutil.wait_procs(still_there, timeout=GONE_TIMEOUT)
     return Sweep(removed=tuple(f"process {process.pid}" for process in found))
-
-
-def _life(marks: Mapping[str, str]) -> Life:
-    holder = owner.owner_of(marks)
-    return Life.ELSEWHERE if holder is None else holder.life()
 
 
 def _folders() -> tuple[Path, Path]:

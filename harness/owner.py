@@ -18,6 +18,7 @@ from pathlib import Path
 RUN = "fencepost"  # the run's id
 HARNESS = "fencepost.harness"  # "<pid>:<start time>"
 HOST = "fencepost.host"  # "<name>/<pid namespace>/<boot>"
+VARIABLES = {RUN: "FENCEPOST_RUN", HARNESS: "FENCEPOST_HARNESS", HOST: "FENCEPOST_HOST"}
 
 
 class Life(enum.Enum):
@@ -66,15 +67,20 @@ def owner_of(marks: Mapping[str, str]) -> Owner | None:
     return Owner(int(pid), int(started), marks[HOST])
 
 
+def life_of(marks: Mapping[str, str]) -> Life:
+    """Look whether the one who left these marks still lives; ELSEWHERE if they do not say who."""
+    found = owner_of(marks)
+    return Life.ELSEWHERE if found is None else found.life()
+
+
 def as_environment(marks: Mapping[str, str]) -> dict[str, str]:
-    """Return the marks as environment variables: `fencepost.harness` is `FENCEPOST_HARNESS`."""
-    return {key.upper().replace(".", "_"): value for key, value in marks.items()}
+    """Return the marks as environment variables."""
+    return {VARIABLES[key]: value for key, value in marks.items()}
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Read the marks back from the environment of a process."""
-    keys = {as_variable: key for key in (RUN, HARNESS, HOST) for as_variable in as_environment({key: ""})}
-    return {key: environment[variable] for variable, key in keys.items() if variable in environment}
+    """Read the marks back from the environment of a process; those that are there."""
+    return {key: environment[variable] for key, variable in VARIABLES.items() if variable in environment}
 
 
 @functools.cache

@@ -54,8 +54,13 @@ class Topology:
 class Cluster(Protocol):
     """Servers that are up and usable."""
 
-    servers: tuple[Server, ...]
-    toxiproxy: Toxiproxy | None  # None: no proxy stands between, and no edge can be cut
+    @property
+    def servers(self) -> tuple[Server, ...]:
+        """Those that the target named, in its order."""
+
+    @property
+    def toxiproxy(self) -> Toxiproxy | None:
+        """What cuts edges; None: no proxy stands between, and no edge can be cut."""
 
     def edge(self, client: int, server: str) -> Address:
         """Where this client reaches that server: through a proxy of its own if there are proxies."""
@@ -70,7 +75,9 @@ class Cluster(Protocol):
 class Engine(Protocol):
     """Starts and stops servers; leaves nothing behind."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Return "docker" or "local"."""
 
     def refusal(self, topology: Topology) -> str | None:
         """Say why this engine cannot run that (and how to mend it), or None if it can."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -16,6 +17,7 @@ from harness.engines import tether
 from harness.engines.failure import not_ready
 
 STOP_TIMEOUT = 5.0  # s; then SIGKILL
+LET_IT_FINISH = 0  # the signal that is none: for a command that ends by itself, and better not half-way
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Child:
     name: str
     process: subprocess.Popen[bytes]
     log: Path
-    stop_signal: signal.Signals
+    stop_signal: int
 
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last words, if it has ended."""
@@ -33,14 +35,19 @@ class Child:
         if code is not None:
             raise not_ready(self.name, f"ended with {_ending(code)}", self.read_log())
 
+    def has_finished(self) -> bool:
+        """Look whether one that ends by itself has; ServerNotReadyError if it failed."""
+        code = self.process.poll()
+        if code:
+            raise not_ready(self.name, f"ended with {_ending(code)}", self.read_log())
+        return code == 0
+
     def finish(self, timeout: float) -> None:
         """Wait for one that ends by itself; ServerNotReadyError if it fails or takes longer (s)."""
-        try:
-            code = self.process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            raise not_ready(self.name, f"did not end within {timeout:g} s", self.read_log()) from None
-        if code != 0:
-            raise not_ready(self.name, f"ended with {_ending(code)}", self.read_log())
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout)
+        if not self.has_finished():
+            raise not_ready(self.name, f"did not end within {timeout:g} s", self.read_log())
 
     def read_log(self) -> str:
         """Return what it has written so far, on either stream."""
@@ -85,12 +92,12 @@ class Nest:
         command: Sequence[str | Path],
         *,
         user: int | None = None,
-        stop_signal: signal.Signals = signal.SIGKILL,
+        stop_signal: int = signal.SIGKILL,
     ) -> Child:
         """Start a process that logs to `logs/<name>.log`, deaf to the terminal's Ctrl-C.
 
-        It gets `stop_signal` when the harness ends in any way. `user` is numeric; None: the
-        harness' own.
+        It gets `stop_signal` when the harness ends in any way; LET_IT_FINISH: it does not.
+        `user` is numeric; None: the harness' own.
         """
         who = "-" if user is None else str(user)
         tied = [sys.executable, "-I", "-S", tether.__file__, str(int(stop_signal)), str(os.getpid()), who]

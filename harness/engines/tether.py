@@ -24,7 +24,10 @@ def main() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
     if os.getppid() != int(parent):  # it died before it could be asked for
         sys.exit(1)
-    os.execv(command[0], command)  # noqa: S606
+    try:
+        os.execvp(command[0], command)  # noqa: S606
+    except OSError as error:
+        sys.exit(f"{command[0]}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,163 @@
+"""The Docker engine: `docker compose` brings servers up, the docker SDK looks after them."""
+
+from __future__ import annotations
+
+import importlib.resources
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import docker
+
+from harness import owner
+from harness.engines import Address, Server, Topology
+from harness.engines.child import Nest
+from harness.engines.docker_api import check_compose, compose_version, connect, told_plainly
+from harness.engines.docker_compose import TOXIPROXY, Project
+from harness.engines.docker_containers import Container, containers_of
+from harness.engines.docker_images import provide
+from harness.engines.docker_removal import remove_all
+from harness.engines.failure import not_ready
+from harness.engines.shield import shielded
+from harness.engines.systems import SYSTEMS
+from harness.errors import EngineUnavailableError
+from harness.leftovers import DOCKER, leave_note
+from harness.network.topology import Edge
+from harness.network.toxiproxy import Toxiproxy
+
+READY_TIMEOUT = 60.0  # s; they take one to three
+POLL = 0.03  # s
+TOXIPROXY_API = 8474
+EVERYWHERE = "0.0.0.0"  # noqa: S104 (in the container; published on 127.0.0.1 only)
+
+
+@dataclass(frozen=True, slots=True)
+class DockerCluster:
+    """Servers that run in containers."""
+
+    servers: tuple[Server, ...]
+    toxiproxy: Toxiproxy
+    proxies: Mapping[Edge, Address]
+    client: docker.DockerClient
+    run_id: str
+
+    def edge(self, client: int, server: str) -> Address:
+        """Where this client reaches that server: its own proxy."""
+        return self.proxies[Edge(client, server)]
+
+    def environment(self) -> dict[str, Any]:
+        """Versions of what runs, the images with their ids and digests, and of Docker."""
+        containers = containers_of(self.client, self.run_id)
+        with told_plainly():
+            engine = self.client.version()["Version"]
+            images = {name: each.image() for name, each in containers.items()}
+        versions = {server.name: SYSTEMS[server.system].version(server.address) for server in self.servers}
+        return {
+            "engine": "docker",
+            "docker": engine,
+            "compose": compose_version(),
+            "servers": {
+                server.name: {"system": server.system, "version": versions[server.name]}
+                for server in self.servers
+            },
+            "images": images,
+            "toxiproxy": self.toxiproxy.version(),
+        }
+
+    def logs(self) -> dict[str, str]:
+        """The log of each container, by the name of its server."""
+        return {name: each.log() for name, each in containers_of(self.client, self.run_id).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class DockerEngine:
+    """Starts servers in containers."""
+
+    name: str = DOCKER
+
+    def refusal(self, topology: Topology) -> str | None:
+        """Say why this engine cannot run that (and how to mend it), or None if it can."""
+        compose = importlib.resources.files("compose")
+        for spec in topology.servers:
+            if not compose.joinpath(f"{spec.system}.yaml").is_file() or spec.system not in SYSTEMS:
+                return f"there is no compose file for {spec.system}, only for {', '.join(SYSTEMS)}"
+        return unavailability()
+
+    @contextmanager
+    def start(
+        self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
+    ) -> Iterator[DockerCluster]:
+        """Start everything, yield when it is usable, and remove it all at the end.
+
+        What the builds and compose said stays in `folder/logs`.
+        """
+        check_compose()
+        marks = owner.this_process().marks(run_id)
+        home = folder.resolve() / "compose"
+        project = Project(topology, marks, home / "override.yaml")
+        environment = project.environment() | owner.as_environment(marks)
+        nest = Nest(home, folder.resolve() / "logs", environment)
+        with closing(connect()) as client:
+            note = leave_note(marks, self.name, [home])
+            try:
+                nest.make()
+                provide(client, project.images().values(), nest, notify)
+                project.up(nest)
+                yield _usable(client, project, run_id)
+            finally:
+                with shielded():
+                    nest.close()
+                    with told_plainly():
+                        remove_all(client, run_id)
+                    note.unlink(missing_ok=True)
+
+
+def unavailability() -> str | None:
+    """Say why no Docker engine can be used here, or None if one can."""
+    try:
+        connect().close()
+        check_compose()
+    except EngineUnavailableError as error:
+        return str(error)
+    return None
+
+
+def _usable(client: docker.DockerClient, project: Project, run_id: str) -> DockerCluster:
+    """Make the proxies while the servers get ready, and wait for them."""
+    deadline = time.monotonic() + READY_TIMEOUT
+    containers = containers_of(client, run_id)
+    servers = tuple(
+        Server(
+            name=spec.name,
+            system=spec.system,
+            address=containers[spec.name].published(SYSTEMS[spec.system].port),
+            upstream=Address(spec.name, SYSTEMS[spec.system].port),
+        )
+        for spec in project.topology.servers
+    )
+    toxiproxy = Toxiproxy(containers[TOXIPROXY].published(TOXIPROXY_API), run_id)
+    _wait(containers[TOXIPROXY], toxiproxy.answers, deadline)
+    upstream = {server.name: server.upstream for server in servers}
+    toxiproxy.create(
+        {
+            edge: (Address(EVERYWHERE, port), upstream[edge.server])
+            for edge, port in project.edge_ports().items()
+        }
+    )
+    for server in servers:
+        usable = partial(SYSTEMS[server.system].is_usable, server.address)
+        _wait(containers[server.name], usable, deadline)
+    proxies = {edge: containers[TOXIPROXY].published(port) for edge, port in project.edge_ports().items()}
+    return DockerCluster(servers, toxiproxy, proxies, client, run_id)
+
+
+def _wait(container: Container, is_usable: Callable[[], bool], deadline: float) -> None:
+    while not is_usable():
+        container.check()
+        if time.monotonic() > deadline:
+            raise not_ready(container.name, f"is not usable after {READY_TIMEOUT:g} s", container.log())
+        time.sleep(POLL)

@@ -1,0 +1,80 @@
+"""The way to Docker: which engine, whether it answers, and why not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import docker
+import requests
+from docker.context import ContextAPI
+from docker.errors import DockerException
+
+from harness.errors import EngineUnavailableError, InfrastructureError
+
+ANSWER_TIMEOUT = 2  # s; an engine that is up answers in milliseconds
+CALL_TIMEOUT = 60  # s; removing a container may take seconds on a busy machine
+COMPOSE = "the compose plugin, version 2 (Debian and Ubuntu: docker-compose-plugin or docker-compose-v2)"
+
+
+def connect() -> docker.DockerClient:
+    """Find the engine that the docker command would use; EngineUnavailableError says why not."""
+    host = engine_host()
+    if not host.startswith("unix://"):
+        raise EngineUnavailableError(
+            f"the Docker engine is at {host}, and ports that it publishes on 127.0.0.1 "
+            "would not be on this machine: use one here (unix://...)"
+        )
+    try:
+        docker.DockerClient(base_url=host, timeout=ANSWER_TIMEOUT, version="auto").close()
+        return docker.DockerClient(base_url=host, timeout=CALL_TIMEOUT, version="auto")
+    except (DockerException, requests.RequestException) as error:
+        raise EngineUnavailableError(_why_silent(host, error)) from error
+
+
+def check_compose() -> None:
+    """Raise EngineUnavailableError where there is no `docker compose` of version 2 or later."""
+    if shutil.which("docker") is None:
+        raise EngineUnavailableError("a Docker engine answers, but there is no docker command on PATH")
+    version = compose_version()
+    if version is None:
+        raise EngineUnavailableError(f"Docker lacks {COMPOSE}")
+    if version.startswith(("0.", "1.")):
+        raise EngineUnavailableError(f"compose {version} is too old: Docker needs {COMPOSE}")
+
+
+def compose_version() -> str | None:
+    """Return such as "2.26.1", or None if there is no compose plugin."""
+    command = ["docker", "compose", "version", "--short"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip().removeprefix("v") if done.returncode == 0 else None
+
+
+def engine_host() -> str:
+    """Return the engine's address, by the docker command's own order of precedence."""
+    if host := os.environ.get("DOCKER_HOST"):
+        return host
+    context = ContextAPI.get_context(os.environ.get("DOCKER_CONTEXT") or None)
+    return str(context.Host) if context is not None else "unix:///var/run/docker.sock"
+
+
+@contextmanager
+def told_plainly() -> Iterator[None]:
+    """Turn an error of the docker SDK into an InfrastructureError of one sentence."""
+    try:
+        yield
+    except (DockerException, requests.RequestException) as error:
+        raise InfrastructureError(f"Docker: {' '.join(str(error).split())}") from error
+
+
+def _why_silent(host: str, error: Exception) -> str:
+    text = str(error)
+    if "Permission denied" in text or "PermissionError" in text:
+        return (
+            f"permission denied on {host}: put yourself into the group docker "
+            "(sudo usermod -aG docker $USER) and log in again"
+        )
+    return f"no Docker engine answers at {host}; start it, or use the local engine (--engine local)"

@@ -1,0 +1,80 @@
+"""`docker compose` for one run: its project, and the file that is laid over ours."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.engines import ServerSpec, Topology
+from harness.engines.child import LET_IT_FINISH, Nest
+from harness.engines.docker_images import our_image
+from harness.network.topology import Edge, edges
+
+TOXIPROXY = "toxiproxy"
+FIRST_EDGE_PORT = 20000  # in Toxiproxy's container
+TIMEOUT = 60.0  # s; it takes one to two
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What compose brings up for one run."""
+
+    topology: Topology
+    marks: Mapping[str, str]  # the labels of all that it starts
+    override: Path
+
+    def images(self) -> dict[str, str]:
+        """Return each service's image."""
+        chosen = {spec.name: spec.image or our_image(spec.system) for spec in self.topology.servers}
+        return {**chosen, TOXIPROXY: our_image(TOXIPROXY)}
+
+    def edge_ports(self) -> dict[Edge, int]:
+        """Return where in its container Toxiproxy listens for each edge."""
+        return {edge: FIRST_EDGE_PORT + index for index, edge in enumerate(edges(self.topology))}
+
+    def up(self, nest: Nest) -> None:
+        """Create and start everything; ServerNotReadyError with what compose said if it cannot."""
+        self.override.write_text(json.dumps(self._override(), indent=1), encoding="utf-8")
+        # A second etcd member that starts with the first delays both: see etcd.yaml.
+        later = [spec.name for spec in _etcd(self.topology)[1:]]
+        first = [service for service in self.images() if service not in later]
+        for services in (first, later):
+            if services:
+                command = [*self._compose(), "up", "--detach", "--no-build", "--no-deps", *services]
+                nest.spawn("compose", command, stop_signal=LET_IT_FINISH).finish(TIMEOUT)
+
+    def environment(self) -> dict[str, str]:
+        """Return what the docker command gets: the user's own, but for what would steer compose."""
+        members = ",".join(f"{spec.name}=http://{spec.name}:2380" for spec in _etcd(self.topology))
+        users = {key: value for key, value in os.environ.items() if not key.startswith("COMPOSE_")}
+        return {**users, "FENCEPOST_ETCD_CLUSTER": members}
+
+    def _compose(self) -> list[str | Path]:
+        ours = Path(str(importlib.resources.files("compose")))
+        systems = dict.fromkeys([*(spec.system for spec in self.topology.servers), TOXIPROXY])
+        files = [*(ours / f"{system}.yaml" for system in systems), self.override]
+        options = [option for file in files for option in ("--file", file)]
+        folder = self.override.parent  # its .env is read: the package has none, the user's shell may
+        return ["docker", "compose", "--project-name", self._name(), "--project-directory", folder, *options]
+
+    def _name(self) -> str:
+        run_id = self.marks["fencepost"].lower()
+        return f"fencepost-{re.sub('[^a-z0-9_-]', '-', run_id)}"
+
+    def _override(self) -> dict[str, Any]:
+        labels = dict(self.marks)
+        services: dict[str, Any] = {
+            service: {"image": image, "labels": labels} for service, image in self.images().items()
+        }
+        services[TOXIPROXY]["ports"] = [f"127.0.0.1::{port}" for port in self.edge_ports().values()]
+        return {"services": services, "networks": {"default": {"labels": labels}}}
+
+
+def _etcd(topology: Topology) -> list[ServerSpec]:
+    return [spec for spec in topology.servers if spec.system == "etcd"]

@@ -1,0 +1,65 @@
+"""The containers of one run: where they listen, what they log, and whether they live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import docker
+
+from harness import owner
+from harness.engines import Address
+from harness.engines.docker_api import told_plainly
+from harness.engines.failure import not_ready
+
+SERVICE = "com.docker.compose.service"
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One server's container."""
+
+    name: str  # of the server
+    id: str
+    ports: tuple[dict[str, Any], ...]
+    client: docker.DockerClient
+
+    def published(self, port: int) -> Address:
+        """Return where a port of it is published on this machine; ServerNotReadyError if it is not."""
+        for each in self.ports:
+            if each["PrivatePort"] == port and "PublicPort" in each:
+                return Address(each["IP"], each["PublicPort"])
+        self.check()
+        raise not_ready(self.name, f"does not publish its port {port}", self.log())
+
+    def check(self) -> None:
+        """Raise ServerNotReadyError, with its last words, if it has ended or is unhealthy."""
+        with told_plainly():
+            state = self.client.api.inspect_container(self.id)["State"]
+        if not state["Running"]:
+            raise not_ready(self.name, f"ended with status {state['ExitCode']}", self.log())
+        if state.get("Health", {}).get("Status") == "unhealthy":
+            raise not_ready(self.name, "is unhealthy", self.log())
+
+    def image(self) -> dict[str, Any]:
+        """Return its image's name, id, and digests in the registries that it came from, if any."""
+        with told_plainly():
+            name = self.client.api.inspect_container(self.id)["Config"]["Image"]
+            image = self.client.images.get(name)
+        return {"name": name, "id": image.id, "digests": image.attrs["RepoDigests"] or []}
+
+    def log(self) -> str:
+        """Return all that it wrote."""
+        with told_plainly():
+            written: bytes = self.client.api.logs(self.id, stdout=True, stderr=True)
+        return written.decode("utf-8", errors="replace")
+
+
+def containers_of(client: docker.DockerClient, run_id: str) -> dict[str, Container]:
+    """List the containers of a run, the stopped ones too, by the name of their server."""
+    with told_plainly():
+        found = client.api.containers(all=True, filters={"label": f"{owner.RUN}={run_id}"})
+    return {
+        each["Labels"][SERVICE]: Container(each["Labels"][SERVICE], each["Id"], tuple(each["Ports"]), client)
+        for each in found
+    }

@@ -1,0 +1,123 @@
+"""Removal of what runs started on Docker, found by its labels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import docker
+from docker.errors import APIError, NotFound
+
+from harness import owner
+from harness.engines.docker_api import connect, told_plainly
+from harness.errors import InfrastructureError
+from harness.owner import Life
+
+TIMEOUT = 30.0  # s
+POLL = 0.05  # s
+CONFLICT = 409  # somebody else is removing it
+IN_USE = 403  # a network whose last container is just going
+WHY_KEPT = {
+    Life.ALIVE: "it goes on",
+    Life.ELSEWHERE: "it was started by hand, on another host or in a container",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A container, a volume or a network."""
+
+    kind: str
+    name: str
+    marks: dict[str, str]
+    remove: Callable[[], None]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+def remove_run(run_id: str) -> list[str]:
+    """Remove everything of one run, and say what that was; InfrastructureError if it stays."""
+    with told_plainly(), closing(connect()) as client:
+        return remove_all(client, run_id)
+
+
+def remove_all(client: docker.DockerClient, run_id: str) -> list[str]:
+    """Remove everything of one run, over a connection that is there."""
+    removed: dict[str, None] = {}
+    deadline = time.monotonic() + TIMEOUT
+    while things := _things(client, f"{owner.RUN}={run_id}"):
+        if time.monotonic() > deadline:
+            raise InfrastructureError(f"Docker did not remove {', '.join(map(str, things))}")
+        if removed:
+            time.sleep(POLL)  # what is left is on its way, or waits for what is
+        _remove(things)
+        removed |= dict.fromkeys(map(str, things))
+    return list(removed)
+
+
+def remove_ownerless() -> tuple[list[str], list[str]]:
+    """Remove everything of ours whose harness is dead; return what that was, and what was kept and why."""
+    with told_plainly(), closing(connect()) as client:
+        things = _things(client, owner.RUN)
+        lives = {_run(thing): owner.life_of(thing.marks) for thing in things}
+        removed = [
+            line for run, life in lives.items() if life is Life.DEAD for line in remove_all(client, run)
+        ]
+        kept = [
+            f"{thing} of run {_run(thing)}: {WHY_KEPT[lives[_run(thing)]]}"
+            for thing in things
+            if lives[_run(thing)] is not Life.DEAD
+        ]
+    return removed, kept
+
+
+def _run(thing: Thing) -> str:
+    return thing.marks[owner.RUN]
+
+
+def _remove(things: Sequence[Thing]) -> None:
+    """Remove them all, containers first: the others cannot go before."""
+    containers = [thing for thing in things if thing.kind == "container"]
+    others = [thing for thing in things if thing.kind != "container"]
+    for batch in (containers, others):
+        with ThreadPoolExecutor(max_workers=max(len(batch), 1)) as pool:
+            list(pool.map(_remove_one, batch))
+
+
+def _remove_one(thing: Thing) -> None:
+    try:
+        thing.remove()
+    except NotFound:
+        pass
+    except APIError as error:
+        if error.status_code not in (CONFLICT, IN_USE):
+            raise
+
+
+def _things(client: docker.DockerClient, label: str) -> list[Thing]:
+    api: Any = client.api
+    filters = {"label": label}
+    containers = [
+        Thing(
+            "container",
+            each["Names"][0].lstrip("/"),
+            each["Labels"],
+            partial(api.remove_container, each["Id"], v=True, force=True),  # v: its unnamed volumes
+        )
+        for each in api.containers(all=True, filters=filters)
+    ]
+    volumes = [
+        Thing("volume", each["Name"], each["Labels"], partial(api.remove_volume, each["Name"], force=True))
+        for each in api.volumes(filters=filters)["Volumes"] or []
+    ]
+    networks = [
+        Thing("network", each["Name"], each["Labels"], partial(api.remove_network, each["Id"]))
+        for each in api.networks(filters=filters)
+    ]
+    return containers + volumes + networks
