@@ -68,7 +68,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         error.show()
         return ExitCode.CONFIGURATION
     except FencepostError as error:
-        click.echo(f"fencepost: {error}", err=True)
+        click.echo(error, err=True)
         return of_error(error)
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
@@ -78,7 +78,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         return ExitCode.BROKEN_PIPE
     except Exception:  # noqa: BLE001 (the edge)
         traceback.print_exc()
-        click.echo("fencepost: this is a bug of Fencepost; the run folder holds what was recorded", err=True)
+        click.echo("this is a bug of Fencepost; the run folder holds what was recorded", err=True)
         return ExitCode.INFRASTRUCTURE
 
 
@@ -98,7 +98,7 @@ def cli() -> None:
     _report_sweep(sweep())
 
 
-@cli.command()
+@cli.command(short_help="Run targets.")
 @click.argument("names", metavar="TARGET...", nargs=-1)
 @click.option("--engine", default="auto", type=ENGINES, help="auto: Docker where it answers, else local.")
 @click.option(
@@ -118,21 +118,23 @@ def run(
     runs: Path,
 ) -> int:
     """Run targets: by the name of one that ships, as a file, a folder, or a pattern such as 'etcd-*'."""
+    from harness.selection import targets as select
+
+    selected = select(names)
+    if not selected:
+        click.echo("no target was selected; `fencepost targets` lists those that ship", err=True)
+        return ExitCode.NOTHING_SELECTED
+    loaded = _load_all(selected, overrides)
+
     from harness.engines.choice import choose
     from harness.run import RunOptions
     from harness.running import run_all
-    from harness.selection import targets
 
-    selected = targets(names)
-    if not selected:
-        click.echo("fencepost: no target was selected; `fencepost targets` lists those that ship", err=True)
-        return ExitCode.NOTHING_SELECTED
-    loaded = _load_all(selected, overrides)
     options = RunOptions(seed=seed, faults=not no_faults, runs=runs, command=("fencepost", *sys.argv[1:]))
     return run_all(loaded, choose(engine), options, text=_text_stream(output), judged=_documents(output))
 
 
-@cli.command()
+@cli.command(short_help="Judge a recorded run or history again.")
 @click.argument("recorded", metavar="RUN|HISTORY")
 @click.option(
     "--commits",
@@ -150,7 +152,7 @@ def recheck(recorded: str, commits: Path | None, output: str, runs: Path) -> int
     return recheck_and_tell(path, commits, text=_text_stream(output), judged=_documents(output))
 
 
-@cli.command()
+@cli.command(short_help="Open the report of a run.")
 @click.argument("recorded", metavar="RUN")
 @RUNS
 def show(recorded: str, runs: Path) -> None:
@@ -166,10 +168,18 @@ def show(recorded: str, runs: Path) -> None:
 @click.option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Change a setting of the target."
 )
-def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> None:
+def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     """Check target files, and say all that is wrong with them."""
-    for file, target in zip(files, _load_all(files, overrides), strict=True):
-        click.echo(f"{file}: ok, {_described(target)}")
+    from harness.target import load
+
+    code = ExitCode.AS_EXPECTED
+    for file in files:
+        try:
+            click.echo(f"{file}: ok, {_described(load(file, overrides))}")
+        except ConfigurationError as error:
+            click.echo(error, err=True)
+            code = ExitCode.CONFIGURATION
+    return code
 
 
 @cli.command()
@@ -191,7 +201,7 @@ def targets(output: str) -> None:
         click.echo(f"{name:<{widest}}  {_described(target)}")
 
 
-@cli.command()
+@cli.command(short_help="Print a JSON Schema.")
 @click.argument("document", default="target", type=click.Choice(["target", "history", "commits", "verdict"]))
 def schema(document: str) -> None:
     """Print the JSON Schema of target files, or of a file in a run folder."""
@@ -200,7 +210,7 @@ def schema(document: str) -> None:
     click.echo(written(schemas()[document]), nl=False)
 
 
-@cli.command()
+@cli.command(short_help="Look at this machine: engines and tools.")
 def doctor() -> int:
     """Look at this machine: engines, tools, and what each would need."""
     from harness.doctor import examine
@@ -208,7 +218,7 @@ def doctor() -> int:
     return examine()
 
 
-@cli.command()
+@cli.command(short_help="Remove what killed runs left behind.")
 def clean() -> None:
     """Remove what killed runs left behind: processes, containers, networks. Run folders stay."""
     from harness.leftovers import clean as remove

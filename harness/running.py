@@ -45,7 +45,7 @@ def run_all(
                     codes.append(of_verdict(telling.document, interrupted=telling.interrupted))
             except (FencepostError, KeyboardInterrupt) as error:
                 screen.clear()
-                click.echo(f"fencepost: {target.name}: {str(error) or 'interrupted'}", err=True)
+                click.echo(f"{target.name}: {str(error) or 'interrupted'}", err=True)
                 codes.append(of_error(error))
             if ExitCode.INTERRUPTED in codes:
                 break

@@ -33,5 +33,5 @@ def _known(what: str, names: tuple[str, ...], known: tuple[str, ...]) -> tuple[s
     wrong = [f"no {what} is called {name}{did_you_mean(name, known)}" for name in names if name not in known]
     wrong += [f"{name} stands twice" for name in dict.fromkeys(names) if names.count(name) > 1]
     if wrong:
-        raise ValueError(". ".join(wrong))
+        raise ValueError(" And ".join(wrong))
     return names

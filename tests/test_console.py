@@ -1,0 +1,381 @@
+import io
+import os
+import pty
+import re
+from pathlib import Path
+
+import pytest
+
+from checkers import FaultEvent, Header, History, Op, Outcome
+from harness.errors import ConfigurationError, EngineUnavailableError, HistoryError
+from harness.events import FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
+from harness.exit_codes import ExitCode, of_error, of_several, of_verdict
+from harness.report.console import console
+from harness.report.telling import Line, Telling, Tone, summary, tell
+from harness.report.window import opened_by
+
+SECOND = 1_000_000_000
+FOLDER = Path("runs/etcd-postgres/20260101T000000-abc123")
+
+STALE = {
+    "anomaly": "stale-write",
+    "resource": "r0",
+    "summary": "client 1 overwrote r0 with token 33 after token 34 had been written",
+    "operations": [2, 5, 7, 9],
+    "steps": ["token 33 was granted to client 1", "token 34 was written", "token 33 was accepted after it"],
+}
+
+
+def document(verdict="valid", *, expected="valid", as_expected=True, reasons=(), findings=(), **coverage):
+    anomalies = {"stale-write": 0, "late-write": 4, "early-grant": 0}
+    for finding in findings:
+        anomalies[finding["anomaly"]] += 1
+    return {
+        "schema": 1,
+        "verdict": verdict,
+        "expected": expected,
+        "as_expected": as_expected,
+        "reasons": list(reasons),
+        "anomalies": anomalies,
+        "findings": list(findings),
+        "coverage": {"grants": 1084} | coverage,
+        "checkers": [],
+    }
+
+
+def told(judged, **run):
+    return [" " * line.indent + line.text for line in tell(Telling(target="t", document=judged, **run))]
+
+
+def progress(seconds, faults=()):
+    return Progress(
+        elapsed=int(seconds * SECOND),
+        duration=30 * SECOND,
+        operations=int(seconds * 100),
+        writes_accepted=int(seconds * 20),
+        writes_rejected=3,
+        faults=faults,
+    )
+
+
+STARTED = RunStarted(target="etcd-postgres", engine="local", folder=FOLDER, seed=7, duration=30 * SECOND)
+OBSERVED = FaultObserved(
+    kind="pause", target="client:3", state="in force", evidence="status is stopped", elapsed=3 * SECOND
+)
+
+
+class TestTelling:
+    def test_a_fenced_run_says_how_many_stale_writes_were_turned_away(self):
+        judged = document(stale_writes_attempted=17, stale_writes_rejected=17, stale_writes_accepted=0)
+
+        lines = told(judged, folder=FOLDER, report=FOLDER / "report.html", seed=7)
+
+        assert lines == [
+            "t: VALID: 17 stale writes attempted, all 17 rejected",
+            "  grants 1,084 · stale writes attempted 17 · stale writes rejected 17 · stale writes accepted 0",
+            f"  run folder   {FOLDER}",
+            f"  report       {FOLDER}/report.html",
+            f"  check again  fencepost recheck {FOLDER}",
+            f"  look         fencepost show {FOLDER}",
+            f"  run again    fencepost run {FOLDER}/target.toml --seed 7",
+        ]
+
+    def test_an_expected_stale_write_is_told_with_its_proof_and_its_fault(self):
+        judged = document(
+            "invalid",
+            expected=["stale-write"],
+            findings=[STALE, STALE],
+            stale_writes_attempted=2,
+            stale_writes_accepted=2,
+        )
+
+        lines = told(judged, history=paused_history())
+
+        assert lines == [
+            "t: INVALID, as expected: found stale-write ×2",
+            "  2 stale writes attempted: 2 accepted, 0 rejected",
+            "",
+            "  client 1 overwrote r0 with token 33 after token 34 had been written",
+            "    1. token 33 was granted to client 1",
+            "    2. token 34 was written",
+            "    3. token 33 was accepted after it",
+            "    What opened the window: pause of client:1, in force at 0.500 s (status is stopped), healed at 4.000 s",
+            "",
+            "  1 more finding in the report",
+            "  grants 1,084 · stale writes attempted 2 · stale writes accepted 2",
+        ]
+
+    def test_what_was_not_expected_is_a_violation_and_comes_first(self):
+        early = {
+            "anomaly": "early-grant",
+            "resource": "r0",
+            "summary": "EARLY",
+            "operations": [],
+            "steps": [],
+        }
+        judged = document("invalid", expected=["stale-write"], as_expected=False, findings=[STALE, early])
+
+        lines = told(judged)
+
+        assert lines[0] == "t: VIOLATION: found stale-write ×1, early-grant ×1"
+        assert lines.index("  EARLY") < lines.index(f"  {STALE['summary']}")
+
+    def test_an_anomaly_that_had_to_be_found_and_was_not_is_named(self):
+        judged = document("valid", expected=["stale-write"], as_expected=False)
+
+        assert told(judged)[0] == "t: NOT FOUND: expected stale-write"
+
+    def test_a_run_that_challenged_nothing_is_no_pass(self):
+        judged = document(
+            "unknown", as_expected=False, reasons=["not exercised: stale_writes_attempted is 0"]
+        )
+
+        assert told(judged)[:2] == [
+            "t: UNKNOWN: not exercised: stale_writes_attempted is 0",
+            "  The run did not challenge the fence, so it says nothing about it: not a pass.",
+        ]
+
+    def test_an_interrupted_run_says_so(self):
+        assert told(document(), interrupted=True)[0].endswith("(interrupted: judged as far as it got)")
+
+    def test_several_runs_end_in_a_line_each(self):
+        runs = [
+            Telling(
+                target="etcd-postgres-unfenced",
+                document=document("invalid", expected=["stale-write"], findings=[STALE]),
+            ),
+            Telling(
+                target="etcd-postgres",
+                document=document(stale_writes_attempted=1, stale_writes_rejected=1),
+            ),
+        ]
+
+        assert [line.text for line in summary(runs)] == [
+            "etcd-postgres-unfenced  invalid  as expected      stale-write ×1",
+            "etcd-postgres           valid    as expected      1 stale write attempted, and rejected",
+        ]
+
+
+def paused_history():
+    def op(index, process, f, called, token, lines, **rest):
+        return Op(
+            index=index,
+            process=process,
+            f=f,
+            resource="r0",
+            called=called,
+            returned=called + 1,
+            outcome=Outcome.OK,
+            token=token,
+            lines=lines,
+            **rest,
+        )
+
+    def fault(time, state, owner):
+        evidence = "status is stopped" if state == "in force" else "status is sleeping"
+        return FaultEvent(
+            time=time, kind="pause", target=f"client:{owner[0]}", state=state, evidence=evidence, owner=owner
+        )
+
+    return History(
+        header=Header(target="t"),
+        started=SECOND,
+        operations=(
+            op(0, 1, "acquire", SECOND, 33, (2, 3), owner="1-1"),
+            op(1, 2, "acquire", 3 * SECOND, 34, (4, 5), owner="2-1"),
+            op(2, 2, "write", 4 * SECOND, 34, (6, 7)),
+            op(3, 1, "write", 5 * SECOND, 33, (8, 9)),
+        ),
+        faults=(
+            fault(SECOND + SECOND // 2, "in force", "1-1"),
+            fault(2 * SECOND, "in force", "2-1"),
+            fault(5 * SECOND, "healed", "1-1"),
+        ),
+    )
+
+
+def test_the_fault_that_opened_the_window_hit_the_hold_with_the_lowest_token():
+    assert opened_by(STALE, paused_history()) == (
+        "pause of client:1, in force at 0.500 s (status is stopped), healed at 4.000 s"
+    )
+
+
+def test_a_finding_that_no_fault_explains_names_none():
+    assert opened_by(STALE | {"operations": [6, 7]}, paused_history()).startswith("pause of client:2")
+    assert opened_by(STALE | {"operations": []}, paused_history()) is None
+
+
+class TestPlain:
+    def lines(self, *events):
+        out = io.StringIO()
+        with console(out) as screen:
+            for event in events:
+                screen.show(event)
+        return out.getvalue().splitlines()
+
+    def test_progress_is_one_line_every_ten_seconds(self):
+        ticks = [progress(tenth / 10) for tenth in range(301)]
+
+        lines = self.lines(STARTED, *ticks)
+
+        assert lines == [
+            f"etcd-postgres: engine local, seed 7, {FOLDER}",
+            "  10 s of 30 s: 1,000 operations, writes 200 accepted, 3 rejected",
+            "  20 s of 30 s: 2,000 operations, writes 400 accepted, 3 rejected",
+            "  30 s of 30 s: 3,000 operations, writes 600 accepted, 3 rejected",
+        ]
+
+    def test_stages_and_notices_get_a_line_and_single_faults_do_not(self):
+        lines = self.lines(
+            StageReached(stage="building", detail="etcd"),
+            StageReached(stage="judging", detail=""),
+            Notice(text="the last line was half written"),
+            OBSERVED,
+            progress(12, ("pause client:3", "partition client:2")),
+        )
+
+        assert lines == [
+            "  building: etcd",
+            "  judging",
+            "  note: the last line was half written",
+            "  12 s of 30 s: 1,200 operations, writes 240 accepted, 3 rejected; in force: pause client:3, partition client:2",
+        ]
+
+    def test_a_second_run_counts_its_seconds_anew(self):
+        lines = self.lines(STARTED, progress(25), STARTED, progress(10))
+
+        assert [line for line in lines if "operations" in line][-1].startswith("  10 s of 30 s")
+
+    def test_nothing_is_printed_where_the_stream_was_closed(self):
+        with console(None) as screen:
+            screen.show(STARTED)
+            screen.write([Line("unseen")])
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """A pseudo-terminal 40 columns wide: its stream, and a function that reads what it showed."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "40")  # rich asks the standard streams for their size, not this one
+    master, slave = pty.openpty()
+    os.set_blocking(master, False)
+
+    def shown():
+        text = b""
+        try:
+            while chunk := os.read(master, 65536):
+                text += chunk
+        except BlockingIOError:
+            pass
+        return text.decode()
+
+    with os.fdopen(slave, "w", encoding="utf-8") as stream:
+        yield stream, shown
+    os.close(master)
+
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def whole_run(screen):
+    screen.show(STARTED)
+    screen.show(StageReached(stage="running", detail="etcd ×3, postgres, toxiproxy and a long detail"))
+    screen.show(progress(12, ("pause client:3", "partition client:2")))
+    screen.show(OBSERVED)
+    screen.live.refresh()
+    screen.show(RunJudged(folder=FOLDER, document=document(), report=FOLDER / "report.html"))
+    screen.write([Line("all is well and this sentence is long enough to wrap", Tone.GOOD, 2)])
+    screen.write([Line(f"report       {FOLDER}/report.html", Tone.COMMAND, 2)])
+
+
+class TestScreen:
+    def test_the_picture_fits_a_narrow_terminal_and_is_taken_away(self, terminal):
+        stream, shown = terminal
+
+        with console(stream) as screen:
+            whole_run(screen)
+
+        text = shown()
+        plain = ESCAPES.sub("", text).replace("\r", "")
+        picture = plain[: plain.index("all is well")]
+        assert "etcd-postgres · local · seed 7" in picture
+        assert "in force: pause client:3, partition cli…" in picture
+        assert max(len(line) for line in picture.split("\n")) <= 40
+        assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is shown again
+
+    def test_prose_wraps_with_its_indent_and_paths_stay_whole(self, terminal):
+        stream, shown = terminal
+
+        with console(stream) as screen:
+            whole_run(screen)
+
+        plain = ESCAPES.sub("", shown()).replace("\r", "")
+        assert "  all is well and this sentence is long\n  enough to wrap\n" in re.sub(" +\n", "\n", plain)
+        assert f"  report       {FOLDER}/report.html\n" in plain
+
+    def test_colour_can_be_turned_off(self, terminal, monkeypatch):
+        stream, shown = terminal
+        monkeypatch.setenv("NO_COLOR", "1")
+
+        with console(stream) as screen:
+            whole_run(screen)
+
+        assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", shown())
+
+    def test_a_dumb_terminal_gets_plain_lines(self, terminal, monkeypatch):
+        stream, shown = terminal
+        monkeypatch.setenv("TERM", "dumb")
+
+        with console(stream) as screen:
+            screen.show(STARTED)
+
+        assert shown() == f"etcd-postgres: engine local, seed 7, {FOLDER}\r\n"
+
+    def test_an_error_leaves_the_terminal_as_it_was(self, terminal):
+        stream, shown = terminal
+
+        def fail():
+            with console(stream) as screen:
+                screen.show(STARTED)
+                raise EngineUnavailableError("no engine")
+
+        with pytest.raises(EngineUnavailableError):
+            fail()
+
+        text = shown()
+        assert text.count("\x1b[?25l") == text.count("\x1b[?25h")
+
+
+class TestExitCodes:
+    @pytest.mark.parametrize(
+        ("verdict", "as_expected", "interrupted", "code"),
+        [
+            ("valid", True, False, ExitCode.AS_EXPECTED),
+            ("invalid", True, False, ExitCode.AS_EXPECTED),
+            ("invalid", False, False, ExitCode.VIOLATION),
+            ("valid", False, False, ExitCode.VIOLATION),
+            ("unknown", False, False, ExitCode.UNKNOWN),
+            ("valid", True, True, ExitCode.INTERRUPTED),
+            ("unknown", False, True, ExitCode.INTERRUPTED),
+            ("valid", False, True, ExitCode.INTERRUPTED),
+            ("invalid", False, True, ExitCode.VIOLATION),
+        ],
+    )
+    def test_a_verdict_has_its_code(self, verdict, as_expected, interrupted, code):
+        assert of_verdict(document(verdict, as_expected=as_expected), interrupted=interrupted) is code
+
+    def test_a_violation_outranks_everything(self):
+        everything = set(ExitCode) - {ExitCode.NOTHING_SELECTED, ExitCode.BROKEN_PIPE}
+
+        assert of_several(everything) is ExitCode.VIOLATION
+        assert of_several(everything - {ExitCode.VIOLATION}) is ExitCode.INTERRUPTED
+        assert of_several([ExitCode.UNKNOWN, ExitCode.INFRASTRUCTURE]) is ExitCode.INFRASTRUCTURE
+        assert of_several([ExitCode.AS_EXPECTED, ExitCode.UNKNOWN]) is ExitCode.UNKNOWN
+        assert of_several([]) is ExitCode.NOTHING_SELECTED
+
+    def test_an_error_is_the_settings_or_the_servers(self):
+        assert of_error(ConfigurationError("x")) is ExitCode.CONFIGURATION
+        assert of_error(HistoryError("f", 1, "x")) is ExitCode.CONFIGURATION
+        assert of_error(EngineUnavailableError("x")) is ExitCode.INFRASTRUCTURE
+        assert of_error(KeyboardInterrupt()) is ExitCode.INTERRUPTED
