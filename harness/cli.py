@@ -5,6 +5,7 @@ Imports of anything heavy stay inside the commands, so that `--help` answers at 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -21,6 +22,8 @@ from harness.exit_codes import ExitCode, of_error
 
 if TYPE_CHECKING:
     from harness.target import Target
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 FORMATS = click.Choice(["text", "json"])
 ENGINES = click.Choice(["auto", "docker", "local"])
@@ -61,9 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _exit_code(arguments: Sequence[str] | None) -> int:
     _end_on_signals()
     try:
-        code = cli.main(arguments, prog_name="fencepost", standalone_mode=False)
-        sys.stdout and sys.stdout.flush()
-        return int(code or 0)
+        return _invoke(sys.argv[1:] if arguments is None else arguments)
     except click.ClickException as error:
         error.show()
         return ExitCode.CONFIGURATION
@@ -74,12 +75,33 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         click.echo("interrupted", err=True)
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes stdout once more when it exits
+        _discard_stdout()
         return ExitCode.BROKEN_PIPE
-    except Exception:  # noqa: BLE001 (the edge)
-        traceback.print_exc()
-        click.echo("this is a bug of Fencepost; the run folder holds what was recorded", err=True)
+    except Exception as error:  # noqa: BLE001 (the edge)
+        if isinstance(error, OSError) and error.errno in FULL:
+            _discard_stdout()
+            click.echo(f"this machine has no room to go on: {error}", err=True)
+        else:
+            traceback.print_exc()
+            click.echo("this is a bug of Fencepost; the run folder holds what was recorded", err=True)
         return ExitCode.INFRASTRUCTURE
+
+
+def _invoke(arguments: Sequence[str]) -> int:
+    """Run a command as click's own `main` does, which would end a broken pipe with 1: a violation."""
+    try:
+        with cli.make_context("fencepost", list(arguments)) as context:
+            code = cli.invoke(context)
+    except click.exceptions.Exit as done:  # --help and --version
+        code = done.exit_code
+    if sys.stdout is not None:  # it was closed before Python began
+        sys.stdout.flush()
+    return int(code or 0)
+
+
+def _discard_stdout() -> None:
+    """Python flushes stdout once more when it exits, which must not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _end_on_signals() -> None:

@@ -297,7 +297,7 @@ class TestScreen:
             whole_run(screen)
 
         text = shown()
-        plain = ESCAPES.sub("", text).replace("\r", "")
+        plain = ESCAPES.sub("", text.replace("\x1b[1A", "\n")).replace("\r", "")
         picture = plain[: plain.index("all is well")]
         assert "etcd-postgres · local · seed 7" in picture
         assert "in force: pause client:3, partition cli…" in picture

@@ -1,0 +1,308 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from harness import schemas
+
+FENCEPOST = [sys.executable, "-m", "harness.cli"]
+ROOT = Path(__file__).parents[1]
+DEADLINE = 60  # s
+
+HEADER = {"fencepost": 1, "target": "t", "seed": 7, "fenced": True, "policy": "strict", "ttl": 2_000_000_000}
+
+
+@pytest.fixture
+def fencepost(tmp_path):
+    """Call the command as a user would, in an empty folder."""
+
+    def call(*arguments, **options):
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(tmp_path / "state")}
+        return subprocess.run(
+            [*FENCEPOST, *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+            **options,
+        )
+
+    return call
+
+
+def event(time, process, kind, f, **rest):
+    return {"time": time, "process": process, "type": kind, "f": f, "resource": "r0"} | rest
+
+
+def grant(time, process, token):
+    owner = f"{process}-{token}"
+    return [
+        event(time, process, "invoke", "acquire", owner=owner),
+        event(time + 1, process, "ok", "acquire", owner=owner, token=token, ttl=1),
+    ]
+
+
+def write(time, process, token, outcome):
+    value = f"{process}-{time}"
+    error = {"error": "stale"} if outcome == "fail" else {}
+    return [
+        event(time, process, "invoke", "write", token=token, value=value),
+        event(time + 1, process, outcome, "write", token=token, value=value, **error),
+    ]
+
+
+def superseded(outcome):
+    """Client 0 is granted 33 and writes after client 1 wrote with 34."""
+    return [*grant(10, 0, 33), *grant(20, 1, 34), *write(30, 1, 34, "ok"), *write(40, 0, 33, outcome)]
+
+
+@pytest.fixture
+def history(tmp_path):
+    def save(events, **header):
+        file = tmp_path / "history.jsonl"
+        file.write_text("".join(json.dumps(line) + "\n" for line in [HEADER | header, *events]))
+        return str(file)
+
+    return save
+
+
+class TestHelp:
+    def test_help_answers_at_once(self, fencepost):
+        fencepost("--help")  # the first call compiles
+        took = []
+        for _ in range(5):
+            begun = time.monotonic()
+            assert fencepost("--help").returncode == 0
+            took.append(time.monotonic() - begun)
+
+        assert min(took) < 0.2
+
+    def test_help_tells_the_exit_codes(self, fencepost):
+        assert "130  interrupted" in fencepost("--help").stdout
+
+    def test_the_version_is_told(self, fencepost):
+        assert fencepost("--version").stdout.startswith("fencepost, version ")
+
+
+class TestWrongUse:
+    def test_a_misspelled_command_is_answered_with_the_nearest(self, fencepost):
+        done = fencepost("rnu")
+
+        assert done.returncode == 4
+        assert "Did you mean 'run'?" in done.stderr
+
+    def test_a_misspelled_target_is_answered_with_the_nearest(self, fencepost):
+        done = fencepost("run", "etcd-postgre")
+
+        assert (done.returncode, done.stdout) == (4, "")
+        assert done.stderr == "no target is called etcd-postgre; did you mean etcd-postgres?\n"
+
+    def test_an_unknown_option_is_wrong_use(self, fencepost):
+        assert fencepost("run", "--sed", "3", "etcd-postgres").returncode == 4
+
+    @pytest.mark.parametrize("nothing", [[], ["nothing-*"], ["."]])
+    def test_no_target_is_nothing_selected(self, fencepost, nothing):
+        done = fencepost("run", *nothing)
+
+        assert done.returncode == 5
+        assert "`fencepost targets` lists" in done.stderr
+
+    def test_the_errors_of_all_targets_are_told_before_anything_starts(self, fencepost, tmp_path):
+        done = fencepost(
+            "run", "etcd-postgres", "etcd-postgres-upsert", "--set", "lock.ttl=1s", "--set", "lock.nods=3"
+        )
+
+        assert done.returncode == 4
+        assert done.stderr.count("--set lock.ttl=1s: ") == 2
+        assert done.stderr.count("did you mean nodes?") == 2
+        assert not (tmp_path / "runs").exists()
+
+    def test_a_run_that_is_not_there_is_refused(self, fencepost, tmp_path):
+        (tmp_path / "runs" / "etcd-postgres").mkdir(parents=True)
+
+        assert "; did you mean etcd-postgres?" in fencepost("recheck", "etcd-postgre").stderr
+        assert fencepost("show", "etcd-postgre").returncode == 4
+
+
+class TestTargets:
+    def test_those_that_ship_are_listed(self, fencepost):
+        lines = fencepost("targets").stdout.splitlines()
+
+        assert any(line.startswith("etcd-postgres ") and line.endswith("expects valid") for line in lines)
+
+    def test_the_list_can_be_read_by_a_program(self, fencepost):
+        listed = {each["name"]: each for each in json.loads(fencepost("targets", "--format", "json").stdout)}
+
+        assert listed["etcd-postgres-unfenced"]["expect"] == ["stale-write"]
+        assert Path(listed["etcd-postgres"]["path"]).is_file()
+
+    def test_validate_tells_right_files_from_wrong_ones(self, fencepost, tmp_path):
+        (tmp_path / "wrong.toml").write_text('name = "wrong"\nexpect = "valid"\nlock = 3\n')
+
+        done = fencepost("validate", "wrong.toml", str(ROOT / "targets/etcd-postgres.toml"))
+
+        assert done.returncode == 4
+        assert done.stdout.endswith("expects valid\n")
+        assert done.stderr.splitlines() == [
+            "wrong.toml: storage: is missing",
+            "wrong.toml:3: lock = 3: must be a table",
+        ]
+
+    @pytest.mark.parametrize("name", schemas.FILES)
+    def test_a_schema_can_be_printed(self, fencepost, name):
+        assert json.loads(fencepost("schema", name).stdout) == schemas.schemas()[name]
+
+
+class TestRecheck:
+    def test_a_fence_that_held_is_valid(self, fencepost, history):
+        done = fencepost("recheck", history(superseded("fail")))
+
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("t: VALID: 1 stale write attempted, and rejected\n")
+
+    def test_a_stale_write_that_was_accepted_is_a_violation(self, fencepost, history):
+        done = fencepost("recheck", history(superseded("ok")))
+
+        assert done.returncode == 1
+        assert done.stdout.startswith("t: VIOLATION: found stale-write ×1\n")
+
+    def test_a_stale_write_that_was_expected_is_a_success(self, fencepost, history):
+        done = fencepost("recheck", history(superseded("ok"), expect=["stale-write"], fenced=False))
+
+        assert done.returncode == 0
+        assert "as expected: found stale-write ×1" in done.stdout
+
+    def test_an_expected_one_that_is_not_found_fails(self, fencepost, history):
+        done = fencepost("recheck", history(superseded("fail"), expect=["stale-write"]))
+
+        assert done.returncode == 1
+        assert "NOT FOUND: expected stale-write" in done.stdout
+
+    def test_a_history_that_challenged_nothing_is_unknown(self, fencepost, history):
+        done = fencepost("recheck", history([*grant(10, 0, 33), *write(20, 0, 33, "ok")]))
+
+        assert done.returncode == 2
+        assert "not exercised" in done.stdout
+
+    def test_json_on_stdout_is_the_verdict_and_nothing_else(self, fencepost, history):
+        done = fencepost("recheck", "--format", "json", history(superseded("fail")))
+
+        document = json.loads(done.stdout)
+        jsonschema.validate(document, schemas.verdict())
+        assert (document["verdict"], document["as_expected"]) == ("valid", True)
+        assert done.stderr.startswith("t: VALID")
+
+    def test_the_storages_own_order_can_be_added(self, fencepost, history, tmp_path):
+        lines = [
+            {"seq": 1, "resource": "r0", "token": 34, "value": "1-30"},
+            {"seq": 2, "resource": "r0", "token": 33, "value": "0-40"},
+        ]
+        (tmp_path / "order.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+        done = fencepost("recheck", history(superseded("fail")), "--commits", "order.jsonl")
+
+        assert done.returncode == 1
+
+    def test_a_broken_history_is_refused_with_its_line(self, fencepost, history):
+        done = fencepost("recheck", history([event(10, 0, "ok", "acquire", owner="0-1", token=3)]))
+
+        assert done.returncode == 4
+        assert "history.jsonl:2:" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+class TestStreams:
+    def test_a_reader_that_goes_away_ends_the_command_quietly(self, tmp_path):
+        read, written = os.pipe()
+        os.close(read)
+        with os.fdopen(written, "w") as stdout:
+            done = subprocess.run(
+                [*FENCEPOST, "schema"],
+                stdout=stdout,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=tmp_path,
+                env=os.environ | {"PYTHONPATH": str(ROOT)},
+                check=False,
+            )
+
+        assert (done.returncode, done.stderr) == (141, "")
+
+    def test_a_full_disk_is_told_without_a_traceback(self, tmp_path):
+        with Path("/dev/full").open("w") as stdout:
+            done = subprocess.run(
+                [*FENCEPOST, "targets"],
+                stdout=stdout,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=tmp_path,
+                env=os.environ | {"PYTHONPATH": str(ROOT)},
+                check=False,
+            )
+
+        assert done.returncode == 3
+        assert done.stderr == "this machine has no room to go on: [Errno 28] No space left on device\n"
+
+    def test_a_closed_stdout_is_no_error(self, history, tmp_path):
+        file = history(superseded("fail"))
+        command = " ".join([*FENCEPOST, "recheck", file, ">&-"])
+
+        done = subprocess.run(
+            ["sh", "-c", command],
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+SHORT = ["--engine", "local", "--set", "lock.nodes=1", "--set", "workload.duration=6s"]
+
+
+class TestRun:
+    def test_without_faults_nothing_is_exercised(self, fencepost, tmp_path):
+        done = fencepost("run", "etcd-postgres", *SHORT, "--no-faults", "--format", "json", "--seed", "7")
+
+        assert done.returncode == 2, done.stderr
+        document = json.loads(done.stdout)
+        jsonschema.validate(document, schemas.verdict())
+        assert any("not exercised" in reason for reason in document["reasons"])
+        newest = tmp_path / "runs" / "etcd-postgres" / "latest"
+        assert json.loads((newest / "verdict.json").read_text()) == document
+        again = fencepost("recheck", "etcd-postgres", "--format", "json")
+        assert again.returncode == 2
+        assert json.loads(again.stdout)["anomalies"] == document["anomalies"]
+
+    def test_ctrl_c_ends_the_run_at_once_and_what_was_recorded_is_judged(self, tmp_path):
+        command = [*FENCEPOST, "run", "etcd-postgres", "--engine", "local", "--set", "workload.duration=60s"]
+        process = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if line.startswith("  running"):
+                    break
+            process.send_signal(signal.SIGINT)
+            rest, errors = process.communicate(timeout=DEADLINE)
+
+        assert process.returncode == 130, errors
+        assert "(interrupted: judged as far as it got)" in rest
+        assert "Traceback" not in errors
+        assert (tmp_path / "runs" / "etcd-postgres" / "latest" / "verdict.json").is_file()
