@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +40,7 @@ class RunOptions:
     notify: Callable[[Event], None] = lambda _event: None  # what cannot wait for the iterator
 
 
-def run(target: Target, engine: Engine, options: RunOptions) -> Iterator[Event]:
+def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event, None, None]:
     """Run a target once, and yield what happens; close the iterator to stop early.
 
     The first Ctrl-C (or SIGTERM) while the clients work ends the work: what was
@@ -51,7 +51,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Iterator[Event]:
     faults = target.faults if options.faults else ()
     topology = wiring.topology(target, faults)
     if refusal := engine.refusal(topology):
-        raise ConfigurationError(f"{target.name}: {refusal}")
+        raise ConfigurationError(refusal)
     folder = RunFolder.create(options.runs, target.name)
     yield RunStarted(
         target=target.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, TextIO
 
 import click
@@ -57,7 +58,7 @@ def run_all(
 def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -> Iterator[Telling]:
     """Run one target, and yield its verdict once; its servers go down when it is asked for more."""
     seed = None
-    with closing(run(target, engine, options)) as events:
+    with closing(run(target, engine, replace(options, notify=screen.show))) as events:
         for event in events:
             screen.show(event)
             match event:
