@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from checkers.history import FaultEvent
-    from harness.report.lanes import Lanes
+from checkers.history import FaultEvent
+from harness.report.lanes import Lanes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,22 +8,17 @@ cannot end it, and reach the page as text.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from checkers.history import Outcome
-from harness.report.holds import end_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from checkers.history import Op
-    from harness.report.bands import Band
-    from harness.report.holds import Hold
-    from harness.report.lanes import Lanes
-    from harness.report.placing import Accepted
-    from harness.report.scenes import Scene
-    from harness.report.timeline import Timeline
+from checkers.history import Op, Outcome
+from harness.report.bands import Band
+from harness.report.holds import Hold, end_of
+from harness.report.lanes import Lanes
+from harness.report.placing import Accepted
+from harness.report.scenes import Scene
+from harness.report.timeline import Timeline
 
 MOST_OPERATIONS = 100_000
 OK, REJECTED, FAILED, UNKNOWN = range(4)
@@ -62,11 +57,7 @@ def drawing(timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, kept: Kep
     resources = sorted(names | {scene.resource for scene in scenes})
     scale = _Scale(timeline.start, {name: place for place, name in enumerate(resources)}, position)
     held = (hold for group in timeline.holds.values() for hold in group if hold.grant in position)
-    stored = [
-        write
-        for write in timeline.accepted
-        if write.operation is None or write.operation in position
-    ]
+    stored = [write for write in timeline.accepted if write.operation is None or write.operation in position]
     return {
         "length": scale.time(timeline.end),
         "lanes": lanes.names,

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from checkers.history import Op, Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from checkers.history import History
-    from harness.report.lanes import Lanes
+from checkers.history import History, Op, Outcome
+from harness.report.lanes import Lanes
 
 _LEAVES = {"release", "revoke"}
 

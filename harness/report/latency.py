@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from checkers.history import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from checkers.history import Op
+from checkers.history import Op, Outcome
 
 _SLOTS = 1_500  # points a kind: about one a pixel
 UNANSWERED = "unanswered"

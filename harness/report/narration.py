@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from checkers.history import Outcome
-from harness.report.holds import end_of
+from harness.report.bands import Band
+from harness.report.holds import Hold, end_of
+from harness.report.lanes import Lanes
+from harness.report.scenes import Scene
+from harness.report.timeline import Timeline
 from harness.report.wording import action, answer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from harness.report.bands import Band
-    from harness.report.holds import Hold
-    from harness.report.lanes import Lanes
-    from harness.report.scenes import Scene
-    from harness.report.timeline import Timeline
 
 _MOST = 40
 

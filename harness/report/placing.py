@@ -9,15 +9,10 @@ after it returned. It is drawn in the middle of what is left.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from checkers.history import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from checkers.history import Commit, History, Op
+from checkers.history import Commit, History, Op, Outcome, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +22,7 @@ class Accepted:
     seq: int | None  # None: no order of the storage's own; placed at the write's return
     resource: str
     token: int | None
-    value: str | None
+    value: Value
     operation: int | None  # index of the write; None: nobody is known to have sent it
     at: int
     earliest: int
@@ -61,7 +56,7 @@ def _observed(write: Op) -> Accepted:
     )
 
 
-def _placed(commits: Sequence[Commit], sent: dict[tuple[str, str | None], Op]) -> list[Accepted]:
+def _placed(commits: Sequence[Commit], sent: dict[tuple[str, Value], Op]) -> list[Accepted]:
     writes = [sent.get((commit.resource, commit.value)) for commit in commits]
     earliest = list(itertools.accumulate((_called(write) for write in writes), max))
     latest = list(itertools.accumulate((_returned(write) for write in reversed(writes)), min))[::-1]

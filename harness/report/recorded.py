@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from checkers import history
 from checkers.errors import HistoryError
+from checkers.history import Commit, History
 from harness.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from checkers.history import Commit, History
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

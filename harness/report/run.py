@@ -6,10 +6,11 @@ import base64
 import hashlib
 import importlib.resources
 import shlex
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from harness.report import wording
-from harness.report.embed import Kept, drawing, keep, script_safe
+from harness.report.embed import drawing, keep, script_safe
 from harness.report.lanes import Lanes, lanes
 from harness.report.latency import points, summaries
 from harness.report.narration import Narration, narrate
@@ -17,13 +18,12 @@ from harness.report.recorded import Recorded, load
 from harness.report.scenes import Scene, findings, rejections
 from harness.report.timeline import Timeline, timeline
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 NAME = "report.html"
 _MOST_SCENES = 100
 _MOST_TOLD = 25
 _SCRIPTS = ("uplot/uPlot.iife.min.js", "format.js", "timeline.js", "latency.js", "page.js")
+_MILLISECOND = 1_000_000  # ns
+_SECOND = 1_000_000_000  # ns
 _STYLES = ("uplot/uPlot.min.css", "report.css")
 
 
@@ -41,7 +41,7 @@ def write(folder: Path) -> Path:
 
 def render(recorded: Recorded) -> str:
     """The report's HTML."""
-    import jinja2  # noqa: PLC0415: slow to import, and needed by few commands
+    import jinja2  # slow to import, and few commands need it
 
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_asset),
@@ -50,7 +50,12 @@ def render(recorded: Recorded) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"seconds": _seconds, "duration": _duration, "lines": _lines, "title": wording.title}
+    environment.filters |= {
+        "seconds": _seconds,
+        "duration": _duration,
+        "lines": _lines,
+        "title": wording.title,
+    }
     return environment.get_template("report.html.j2").render(_page(recorded))
 
 
@@ -64,6 +69,8 @@ def _page(recorded: Recorded) -> dict[str, Any]:
         "verdict": verdict,
         "leads": [row for row in wording.coverage(verdict) if row[0] in wording.LEADS],
         "coverage": wording.coverage(verdict),
+        "challenged": bool(wording.counted(verdict).get("stale_writes_attempted")),
+        "anomalies": wording.anomalies(verdict),
         "plain": wording.MEANINGS,
         "faults": _faults(recorded),
         "environment": recorded.environment,
@@ -113,6 +120,7 @@ def _told(number: int, scene: Scene, laid_out: Timeline, clients: Lanes) -> dict
     return {
         "scene": scene,
         "told": told,
+        "at": operations[-1].called if operations else scene.start,
         "proof": [
             {
                 "lines": op.lines,
@@ -181,9 +189,9 @@ def _duration(ns: int | None) -> str:
     """A duration with three digits that matter."""
     if ns is None:
         return "–"
-    if ns < 1_000_000:
+    if ns < _MILLISECOND:
         return f"{ns / 1e3:.0f} µs"
-    if ns < 1_000_000_000:
+    if ns < _SECOND:
         return f"{ns / 1e6:.3g} ms"
     return f"{ns / 1e9:.2f} s"
 

@@ -6,21 +6,18 @@ fence turned away.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from checkers.history import Op, Outcome
-from harness.report.holds import end_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from harness.report.bands import Band
-    from harness.report.holds import Hold
-    from harness.report.lanes import Lanes
-    from harness.report.timeline import Timeline
+from harness.report.bands import Band
+from harness.report.holds import Hold, end_of
+from harness.report.lanes import Lanes
+from harness.report.timeline import Timeline
 
 REJECTED = "stale write rejected"  # no anomaly: the fence at work
 _WRITES = {"write", "append", "fence"}
@@ -45,9 +42,7 @@ class Scene:
     lanes: tuple[int, ...]  # who had to do with it, from the top
 
 
-def findings(
-    documents: Sequence[Mapping[str, Any]], timeline: Timeline, lanes: Lanes
-) -> tuple[Scene, ...]:
+def findings(documents: Sequence[Mapping[str, Any]], timeline: Timeline, lanes: Lanes) -> tuple[Scene, ...]:
     """A scene for each finding of a verdict."""
     by_line = {line: op for op in timeline.operations for line in op.lines}
     order = {
@@ -65,38 +60,34 @@ def _finding(
     timeline: Timeline,
     lanes: Lanes,
 ) -> Scene:
-    operations = {
-        by_line[line].index: by_line[line]
-        for line in document.get("operations", ())
-        if line in by_line
-    }
+    lines = (line for line in document.get("operations", ()) if line in by_line)
+    operations = {by_line[line].index: by_line[line] for line in lines}
     proof = sorted(operations.values(), key=lambda op: (op.called, op.index))
     anomaly = str(document.get("anomaly", ""))
     newer, stale = _collision(proof, order) if anomaly == "stale-write" else (None, None)
-    return _scene(
+    claim = _Claim(
         anomaly=anomaly,
         resource=str(document.get("resource", "")),
         summary=str(document.get("summary", "")),
         steps=tuple(str(step) for step in document.get("steps", ())),
-        proof=proof,
+        proof=tuple(proof),
         newer=newer,
         stale=stale,
-        timeline=timeline,
-        lanes=lanes,
     )
+    return _staged(claim, timeline, lanes)
 
 
 def _collision(proof: Sequence[Op], order: Mapping[int, int]) -> tuple[Op | None, Op | None]:
     """The write with the newer token, and the one with the older token that stands after it."""
     writes = [op for op in proof if op.f in _WRITES and op.token is not None]
-    if len(writes) < 2:  # noqa: PLR2004: it takes two to collide
-        return None, (writes[0] if writes else None)
+    if not writes:
+        return None, None
     stale = min(
         writes,
-        key=lambda op: (op.token if op.token is not None else 0, -order.get(op.index, op.called)),
+        key=lambda op: (_token(op), -order.get(op.index, op.called)),
     )
     others = [op for op in writes if op is not stale]
-    return max(others, key=lambda op: op.token if op.token is not None else 0), stale
+    return max(others, key=_token, default=None), stale
 
 
 def rejections(timeline: Timeline, lanes: Lanes) -> tuple[Scene, ...]:
@@ -105,31 +96,40 @@ def rejections(timeline: Timeline, lanes: Lanes) -> tuple[Scene, ...]:
 
 
 def _rejections(timeline: Timeline, lanes: Lanes) -> Iterator[Scene]:
-    standing: defaultdict[str, list[Op]] = defaultdict(list)
+    levels = _levels(timeline.operations)
     for write in timeline.operations:
-        if write.f not in _WRITES or write.token is None:
-            continue
-        if write.outcome is Outcome.OK:
-            newest = standing[write.resource]
-            if not newest or write.token > (newest[-1].token or 0):
-                newest.append(write)
-        elif write.outcome is Outcome.FAIL and write.error == "stale":
-            newer = _newer(standing[write.resource], write)
+        if write.f in _WRITES and write.outcome is Outcome.FAIL and write.error == "stale":
+            newer = _newer(levels[write.resource], write)
             if newer is not None:
                 yield _rejection(write, newer, timeline, lanes)
 
 
-def _newer(standing: Sequence[Op], write: Op) -> Op | None:
-    """The first accepted write with a higher token that may have caused a rejection."""
-    for other in standing:
-        if (other.token or 0) > (write.token or 0):
-            return other
-    return None
+def _levels(operations: Sequence[Op]) -> defaultdict[str, list[Op]]:
+    """The accepted writes of each resource that raised its highest token, by call."""
+    levels: defaultdict[str, list[Op]] = defaultdict(list)
+    for write in operations:
+        if write.f in _WRITES and write.outcome is Outcome.OK and write.token is not None:
+            raised = levels[write.resource]
+            if not raised or write.token > _token(raised[-1]):
+                raised.append(write)
+    return levels
+
+
+def _newer(levels: Sequence[Op], write: Op) -> Op | None:
+    """The first accepted write with a higher token, if it can have caused this rejection."""
+    position = bisect.bisect_right(levels, _token(write), key=_token)
+    if position == len(levels) or levels[position].called > end_of(write):
+        return None
+    return levels[position]
+
+
+def _token(write: Op) -> int:
+    return -1 if write.token is None else write.token
 
 
 def _rejection(write: Op, newer: Op, timeline: Timeline, lanes: Lanes) -> Scene:
     late, early = (lanes.names[lanes.lane(op.process)].capitalize() for op in (write, newer))
-    return _scene(
+    claim = _Claim(
         anomaly=REJECTED,
         resource=write.resource,
         summary=(
@@ -141,26 +141,29 @@ def _rejection(write: Op, newer: Op, timeline: Timeline, lanes: Lanes) -> Scene:
             f"{late} then sent a write with the older token {write.token}.",
             f"The storage had already seen token {newer.token} and refused the write as stale.",
         ),
-        proof=sorted((newer, write), key=lambda op: (op.called, op.index)),
+        proof=tuple(sorted((newer, write), key=lambda op: (op.called, op.index))),
         newer=newer,
         stale=write,
-        timeline=timeline,
-        lanes=lanes,
     )
+    return _staged(claim, timeline, lanes)
 
 
-def _scene(  # noqa: PLR0913: keywords only, each a field of the scene
-    *,
-    anomaly: str,
-    resource: str,
-    summary: str,
-    steps: tuple[str, ...],
-    proof: Sequence[Op],
-    newer: Op | None,
-    stale: Op | None,
-    timeline: Timeline,
-    lanes: Lanes,
-) -> Scene:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    """What is said to have happened, and the operations that show it."""
+
+    anomaly: str
+    resource: str
+    summary: str
+    steps: tuple[str, ...]
+    proof: tuple[Op, ...]
+    newer: Op | None
+    stale: Op | None
+
+
+def _staged(claim: _Claim, timeline: Timeline, lanes: Lanes) -> Scene:
+    """A claim with the stretch of time and the clients that it takes to see it."""
+    proof = claim.proof
     involved = _involved(proof, timeline.holds, lanes)
     faults = _causes(involved, proof, timeline.bands)
     moments = [moment for op in proof for moment in (_from(op), end_of(op))]
@@ -169,13 +172,13 @@ def _scene(  # noqa: PLR0913: keywords only, each a field of the scene
     start, end = min(moments, default=timeline.start), max(moments, default=timeline.end)
     edge = max(int((end - start) * _EDGE), 20_000_000)
     return Scene(
-        anomaly=anomaly,
-        resource=resource,
-        summary=summary,
-        steps=steps,
+        anomaly=claim.anomaly,
+        resource=claim.resource,
+        summary=claim.summary,
+        steps=claim.steps,
         proof=tuple(op.index for op in proof),
-        stale=None if stale is None else stale.index,
-        newer=None if newer is None else newer.index,
+        stale=None if claim.stale is None else claim.stale.index,
+        newer=None if claim.newer is None else claim.newer.index,
         start=max(timeline.start, start - edge),
         end=min(timeline.end, end + edge),
         lanes=_cast(proof, involved, lanes),
@@ -187,7 +190,9 @@ def _from(op: Op) -> int:
     return end_of(op) if op.f == "acquire" else op.called
 
 
-def _involved(proof: Sequence[Op], holds: Mapping[tuple[str, int | None], Sequence[Hold]], lanes: Lanes) -> list[Hold]:
+def _involved(
+    proof: Sequence[Op], holds: Mapping[tuple[str, int | None], Sequence[Hold]], lanes: Lanes
+) -> list[Hold]:
     """The holds under which the operations of a proof were done."""
     found: dict[int, Hold] = {}
     for op in proof:

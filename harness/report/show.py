@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import click
 
 from harness.report.run import NAME, write
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 
 def show(run: Path, environment: Mapping[str, str] = os.environ) -> bool:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from checkers.history import Op
 from harness.report.bands import Band, bands
 from harness.report.holds import Hold, end_of, holds
+from harness.report.lanes import Lanes
 from harness.report.placing import Accepted, accepted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from checkers.history import Op
-
-    from harness.report.lanes import Lanes
-    from harness.report.recorded import Recorded
+from harness.report.recorded import Recorded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from checkers.anomalies import ANOMALIES, COVERAGE
+from checkers.anomalies import ANOMALIES, COVERAGE, RANK
+from checkers.history import Op
 from harness.report.scenes import REJECTED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from checkers.history import Op
 
 Tone = Literal["good", "bad", "unsure"]
 
@@ -63,9 +60,8 @@ def _invalid(verdict: Mapping[str, Any], *, expected: bool) -> Headline:
 
 
 def _valid(verdict: Mapping[str, Any], *, expected: bool) -> Headline:
-    coverage = _coverage(verdict)
-    attempted = coverage.get("stale_writes_attempted", 0)
-    rejected = coverage.get("stale_writes_rejected", 0)
+    attempted = counted(verdict).get("stale_writes_attempted", 0)
+    rejected = counted(verdict).get("stale_writes_rejected", 0)
     if not expected:
         lead = (
             f"Nothing wrong was found, but this target has to show {_names(_expectation(verdict))}. "
@@ -103,7 +99,8 @@ def _found(verdict: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(str(finding.get("anomaly")) for finding in verdict.get("findings", ())))
 
 
-def _coverage(verdict: Mapping[str, Any]) -> dict[str, int]:
+def counted(verdict: Mapping[str, Any]) -> dict[str, int]:
+    """What a run challenged, by name."""
     coverage = verdict.get("coverage")
     return dict(coverage) if isinstance(coverage, dict) else {}
 
@@ -118,9 +115,16 @@ def _count(number: int, one: str, several: str) -> str:
 
 def coverage(verdict: Mapping[str, Any]) -> list[tuple[str, str, str, Any]]:
     """Rows of the coverage table, in reading order: key, title, what it counts, how many."""
-    counted = _coverage(verdict)
-    order = [*(key for key in COVERAGE if key in counted), *(key for key in counted if key not in COVERAGE)]
-    return [(key, title(key), COVERAGE.get(key, ""), counted[key]) for key in order]
+    counts = counted(verdict)
+    order = [*(key for key in COVERAGE if key in counts), *(key for key in counts if key not in COVERAGE)]
+    return [(key, title(key), COVERAGE.get(key, ""), counts[key]) for key in order]
+
+
+def anomalies(verdict: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Every anomaly that was looked for and how often it was found, those found first."""
+    found = verdict.get("anomalies")
+    rows = found.items() if isinstance(found, dict) else ()
+    return sorted(rows, key=lambda row: (-row[1], RANK.get(row[0], len(RANK)), row[0]))
 
 
 def title(name: str) -> str:

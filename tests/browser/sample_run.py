@@ -10,12 +10,10 @@ import heapq
 import json
 import random
 from collections import Counter, defaultdict, deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 MS = 1_000_000
 SECOND = 1_000 * MS
@@ -244,7 +242,11 @@ def _expect(*, fenced: bool) -> str:
 
 def _verdict(simulation: Simulation, events: list[dict[str, Any]]) -> dict[str, Any]:
     line = {id(event): number for number, event in enumerate(events, 2)}
-    ends = {(e["value"], e["f"]): n for n, e in enumerate(events, 2) if e["type"] != "invoke" and e.get("f") == "write"}
+    ends = {
+        (e["value"], e["f"]): n
+        for n, e in enumerate(events, 2)
+        if e["type"] != "invoke" and e.get("f") == "write"
+    }
     found = [_finding(newer, stale, line, ends) for newer, stale in simulation.findings]
     counted = simulation.counted
     names = ("stale_writes_attempted", "stale_writes_rejected", "stale_writes_accepted")

@@ -81,7 +81,8 @@
       startScenes(data.drawing, timeline);
     } else {
       find("whole").append(figure);
-      for (const id of ["to-scene", "shorten"]) find(id).closest(id === "shorten" ? "label" : "button").hidden = true;
+      find("to-scene").hidden = true;
+      find("shorten").parentElement.hidden = true;
       timeline.press(true);
     }
     const replot = plotLatency(find("plot"), data.latency, data.drawing);

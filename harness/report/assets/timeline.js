@@ -10,7 +10,8 @@ class Scale {
     this.knots = shorten ? knots : [];
     const [first, last] = [knots[0], knots[knots.length - 1]];
     const gaps = this.knots.slice(1).map((knot, i) => knot - this.knots[i]);
-    const weights = gaps.map((gap) => 0.7 + Math.log1p(gap / 300));
+    const inner = (i) => i > 0 && i < gaps.length - 1;
+    const weights = gaps.map((gap, i) => Math.min(0.7 + Math.log1p(gap / 300), inner(i) ? Infinity : 2));
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     let at = first;
     this.places = this.knots.map((_, i) => (i === 0 ? first : (at += (weights[i - 1] / total) * (last - first))));
@@ -251,6 +252,7 @@ class Swimlane {
     pen.fillRect(0, below, this.width, this.height - below);
     pen.fillStyle = colours.rule;
     for (const top of [...this.row.values(), ...this.shelves.values()]) pen.fillRect(0, top, this.width, 1);
+    for (const knot of this.scale.knots) pen.fillRect(this.x(knot), AXIS, 1, this.height);
   }
 
   paintBands() {
@@ -556,16 +558,22 @@ class Swimlane {
     pen.strokeStyle = colour;
     pen.lineWidth = 2;
     pen.strokeRect(left - 3, top + 31, wide + 6, 25);
+    const [x, y] = [left + wide / 2, wide > 21 ? top + 43.5 : top + 26];
+    pen.fillStyle = colours.paper;
+    pen.beginPath();
+    pen.arc(x, y, 10.5, 0, 7);
+    pen.fill();
     pen.fillStyle = colour;
     pen.beginPath();
-    pen.arc(left + wide / 2, top + 29, 9.5, 0, 7);
+    pen.arc(x, y, 9, 0, 7);
     pen.fill();
-    this.text(`${number}`, left + wide / 2, top + 29.5, { colour: "paper", size: 12, weight: 700, align: "center" });
+    this.text(`${number}`, x, y + 0.5, { colour: "paper", size: 12, weight: 700, align: "center" });
   }
 
   arrow(from, to) {
     const { pen, colours } = this;
-    const away = Math.max(12, Math.abs(to.x - from.x));
+    const away = Math.abs(to.x - from.x);
+    if (away < 26) return; // too close for it to say anything
     const [x0, x1] = [from.x, to.x > from.x ? to.x - 10 : to.x + 10];
     const y = to.y + 11;
     pen.strokeStyle = pen.fillStyle = colours.stale;
@@ -640,7 +648,7 @@ class Swimlane {
     knots.forEach((knot, i) => {
       if (xs[i] >= this.gutter) {
         pen.fillStyle = colours.rule;
-        pen.fillRect(xs[i], AXIS - 16, 1, this.height);
+        pen.fillRect(xs[i], AXIS - 16, 1, 16);
       }
       if (i === 0) return;
       const [left, right] = [Math.max(xs[i - 1], this.gutter), Math.min(xs[i], this.width)];

@@ -1,0 +1,438 @@
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from checkers import history
+from checkers.history import Commit, History, Op, Outcome
+from harness import report
+from harness.errors import ConfigurationError
+from harness.report import wording
+from harness.report.bands import bands
+from harness.report.embed import keep, script_safe
+from harness.report.holds import holds
+from harness.report.lanes import lanes
+from harness.report.latency import UNANSWERED, points, summaries
+from harness.report.placing import accepted
+from harness.report.recorded import load
+from harness.report.scenes import REJECTED, findings, rejections
+from harness.report.timeline import Timeline, timeline
+from tests.browser.sample_run import write_sample
+
+HEADER = '{"fencepost":1,"target":"t","fenced":false,"policy":"inclusive","ttl":100,"clients":2}'
+STALE = f"""\
+{HEADER}
+{{"time":1000,"process":0,"type":"invoke","f":"acquire","resource":"r0","owner":"a"}}
+{{"time":1010,"process":0,"type":"ok","f":"acquire","resource":"r0","owner":"a","token":1,"ttl":100,"attempt":1002}}
+{{"time":1020,"process":2,"type":"invoke","f":"renew","resource":"r0","owner":"a"}}
+{{"time":1022,"process":2,"type":"ok","f":"renew","resource":"r0","owner":"a","ttl":100}}
+{{"time":1030,"process":"nemesis","type":"info","f":"pause","value":{{"target":"client:0","state":"in force","evidence":"T","owner":"a","resource":"r0"}}}}
+{{"time":1040,"process":1,"type":"invoke","f":"acquire","resource":"r0","owner":"b"}}
+{{"time":1130,"process":1,"type":"ok","f":"acquire","resource":"r0","owner":"b","token":2,"ttl":100,"attempt":1125}}
+{{"time":1140,"process":1,"type":"invoke","f":"write","resource":"r0","token":2,"value":"new"}}
+{{"time":1150,"process":1,"type":"ok","f":"write","resource":"r0","token":2,"value":"new"}}
+{{"time":1160,"process":"nemesis","type":"info","f":"pause","value":{{"target":"client:0","state":"healed","evidence":"S"}}}}
+{{"time":1170,"process":0,"type":"invoke","f":"write","resource":"r0","token":1,"value":"old"}}
+{{"time":1180,"process":0,"type":"ok","f":"write","resource":"r0","token":1,"value":"old"}}
+{{"time":1190,"process":0,"type":"invoke","f":"release","resource":"r0","owner":"a"}}
+{{"time":1195,"process":0,"type":"fail","f":"release","resource":"r0","owner":"a","error":"not the holder"}}
+"""
+REFUSED = STALE.replace(
+    '{"time":1180,"process":0,"type":"ok","f":"write","resource":"r0","token":1,"value":"old"}',
+    '{"time":1180,"process":0,"type":"fail","f":"write","resource":"r0","token":1,"value":"old","error":"stale"}',
+)
+FINDING = {
+    "anomaly": "stale-write",
+    "resource": "r0",
+    "summary": "!",
+    "operations": [12, 13, 9, 10],
+    "steps": ["1"],
+}
+VERDICT = {
+    "schema": 1,
+    "verdict": "invalid",
+    "expected": "valid",
+    "as_expected": False,
+    "reasons": [],
+    "anomalies": {"stale-write": 1},
+    "findings": [FINDING],
+    "coverage": {"stale_writes_attempted": 1, "stale_writes_accepted": 1},
+    "checkers": [],
+}
+
+
+def recorded(text: str) -> History:
+    return history.parse(text.splitlines(keepends=True))
+
+
+def run_folder(folder: Path, text: str = STALE, **verdict: object) -> Path:
+    (folder / "history.jsonl").write_text(text)
+    (folder / "verdict.json").write_text(json.dumps(VERDICT | verdict))
+    return folder
+
+
+def laid_out(folder: Path, text: str = STALE) -> Timeline:
+    run = load(run_folder(folder, text))
+    assert run.history is not None
+    found = timeline(run, lanes(run.history))
+    assert found is not None
+    return found
+
+
+def text_of(page: Path) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page.read_text()))
+
+
+def operation(index: int, **fields: object) -> Op:
+    defaults = {"process": 0, "f": "write", "resource": "r0", "outcome": Outcome.OK}
+    return Op(index=index, **{**defaults, **fields})  # type: ignore[arg-type]
+
+
+def test_a_clients_renewing_thread_is_in_its_lane():
+    clients = lanes(recorded(HEADER.replace('"clients":2', '"clients":5') + "\n"))
+
+    assert [clients.lane(process) for process in (3, 8, 13, 18)] == [3, 3, 3, 3]
+    assert [clients.renews(process) for process in (3, 8, 13, 18)] == [False, True, False, True]
+
+
+def test_a_history_that_names_no_clients_has_a_lane_for_each_process():
+    clients = lanes(recorded(STALE.replace(',"clients":2', "")))
+
+    assert clients.names == ("process 0", "process 1", "process 2")
+    assert clients.lane(2) == 2
+
+
+def test_a_fault_of_a_client_is_in_its_lane_and_a_fault_of_a_server_in_none():
+    clients = lanes(recorded(STALE))
+
+    assert clients.target("client:1") == 1
+    assert clients.target("client:1 → lock") == 1
+    assert clients.target("client:9") is None
+    assert clients.target("storage") is None
+
+
+def test_a_lease_lasts_from_its_grant_to_the_end_that_its_last_renewal_promised():
+    run = recorded(STALE)
+
+    first, second = holds(run, lanes(run))
+
+    assert (first.granted, first.promised, first.renewals) == (1010, 1120, 1)
+    assert (second.granted, second.promised, second.ended) == (1130, 1225, None)
+
+
+def test_a_client_believes_in_its_hold_until_it_releases_it():
+    run = recorded(STALE)
+
+    first, _ = holds(run, lanes(run))
+
+    assert (first.leased_until, first.believed_until) == (1120, 1190)
+
+
+def test_a_release_ends_a_lease_that_was_promised_for_longer():
+    run = recorded(STALE.replace('"ttl":100', '"ttl":1000'))
+
+    first, _ = holds(run, lanes(run))
+
+    assert first.promised == 2020
+    assert first.leased_until == 1190
+
+
+def test_a_fault_lasts_from_seen_in_force_to_seen_healed():
+    run = recorded(STALE)
+
+    (band,) = bands(run.faults, lanes(run))
+
+    assert (band.kind, band.lane, band.start, band.end) == ("pause", 0, 1030, 1160)
+
+
+def test_a_fault_that_was_never_seen_healed_has_no_end():
+    run = recorded(STALE)
+
+    (band,) = bands(run.faults[:1], lanes(run))
+
+    assert band.end is None
+
+
+def test_accepted_writes_are_placed_in_the_storages_order_and_within_their_calls():
+    run = recorded(STALE)
+    commits = (
+        Commit(seq=1, resource="r0", token=2, value="new"),
+        Commit(seq=2, resource="r0", token=1, value="old"),
+    )
+
+    first, second = accepted(run, commits)
+
+    assert (first.value, first.at) == ("new", 1145)
+    assert (second.value, second.at) == ("old", 1175)
+
+
+def test_a_write_that_was_held_up_is_placed_after_the_one_that_overtook_it():
+    operations = (
+        operation(0, called=0, returned=100, token=1, value="held up"),
+        operation(1, called=60, returned=80, token=2, value="overtook"),
+    )
+    run = History(header=recorded(HEADER + "\n").header, operations=operations)
+    commits = (
+        Commit(seq=1, resource="r0", token=2, value="overtook"),
+        Commit(seq=2, resource="r0", token=1, value="held up"),
+    )
+
+    overtook, held_up = accepted(run, commits)
+
+    assert (overtook.earliest, overtook.latest) == (60, 80)
+    assert (held_up.earliest, held_up.latest) == (60, 100)
+    assert overtook.at <= held_up.at
+
+
+def test_without_the_storages_order_writes_stand_where_their_clients_saw_them_accepted():
+    assert [(write.value, write.at) for write in accepted(recorded(STALE), None)] == [
+        ("new", 1150),
+        ("old", 1180),
+    ]
+
+
+def test_the_scene_of_a_finding_reaches_from_the_grant_to_the_stale_write(tmp_path: Path):
+    run = laid_out(tmp_path)
+
+    (scene,) = findings([FINDING], run, lanes(recorded(STALE)))
+
+    assert [run.operations[index].value for index in scene.proof] == ["new", "old"]
+    assert scene.newer == scene.proof[0]
+    assert scene.stale == scene.proof[1]
+    assert scene.start <= 1010
+    assert scene.end >= 1180
+    assert scene.lanes == (0, 1)
+
+
+def test_a_finding_whose_lines_are_unknown_still_has_a_scene(tmp_path: Path):
+    run = laid_out(tmp_path)
+
+    (scene,) = findings([FINDING | {"operations": [999]}], run, lanes(recorded(STALE)))
+
+    assert scene.proof == ()
+    assert (scene.start, scene.end) == (run.start, run.end)
+
+
+def test_a_run_without_findings_shows_the_stale_writes_that_were_turned_away(tmp_path: Path):
+    run = laid_out(tmp_path, REFUSED)
+
+    (scene,) = rejections(run, lanes(recorded(REFUSED)))
+
+    assert scene.anomaly == REJECTED
+    assert "token 1" in scene.summary
+    assert "token 2" in scene.summary
+
+
+def test_a_rejection_that_nothing_newer_explains_is_not_shown_as_the_fences_work(tmp_path: Path):
+    run = laid_out(tmp_path, REFUSED.replace('"token":1,"value":"old"', '"token":3,"value":"old"'))
+
+    assert rejections(run, lanes(recorded(REFUSED))) == ()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "tone", "chip", "words"),
+    [
+        (
+            {"verdict": "invalid", "as_expected": False},
+            "bad",
+            "not expected",
+            "broke what the target promises",
+        ),
+        (
+            {"verdict": "invalid", "as_expected": True, "expected": ["stale-write"]},
+            "good",
+            "as expected",
+            "Finding it is this run's success",
+        ),
+        (
+            {"verdict": "valid", "as_expected": False, "expected": ["stale-write"], "findings": []},
+            "bad",
+            "not expected",
+            "has to show stale-write",
+        ),
+        (
+            {
+                "verdict": "valid",
+                "as_expected": True,
+                "findings": [],
+                "coverage": {"stale_writes_attempted": 9, "stale_writes_rejected": 9},
+            },
+            "good",
+            "as expected",
+            "9 stale writes were attempted, and the storage rejected every one.",
+        ),
+        (
+            {"verdict": "unknown", "as_expected": False, "findings": [], "reasons": ["not exercised"]},
+            "unsure",
+            "not exercised",
+            "That is not a pass",
+        ),
+        (
+            {"verdict": "unknown", "as_expected": False, "findings": [], "reasons": ["out of time"]},
+            "unsure",
+            "undecided",
+            "could not be judged",
+        ),
+    ],
+)
+def test_a_verdict_is_told_with_whether_it_was_expected(
+    verdict: dict[str, object], tone: str, chip: str, words: str
+):
+    headline = wording.headline(VERDICT | verdict)
+
+    assert (headline.tone, headline.expectation) == (tone, chip)
+    assert words in headline.lead
+
+
+def test_a_point_of_the_latency_plot_stands_for_the_slowest_of_its_neighbours():
+    operations = [
+        operation(0, called=0, returned=5),
+        operation(1, called=1, returned=90),
+        operation(2, called=900_000, returned=900_010),
+    ]
+
+    assert points(operations, 0, 1_500_000)["write"] == [(1, 89), (900_000, 10)]
+
+
+def test_a_call_without_an_answer_is_a_point_of_its_own_where_the_client_gave_up():
+    operations = [operation(0, called=5, learned=25, outcome=Outcome.INFO)]
+
+    assert points(operations, 0, 100) == {UNANSWERED: [(5, 20)]}
+
+
+def test_latency_is_summed_up_over_answered_calls():
+    operations = [
+        operation(0, called=0, returned=10),
+        operation(1, called=0, returned=30, outcome=Outcome.FAIL),
+        operation(2, called=0, outcome=Outcome.INFO),
+    ]
+
+    (row,) = summaries(operations)
+
+    assert (row.calls, row.ok, row.fail, row.info) == (3, 1, 1, 1)
+    assert (row.median, row.slowest) == (30, 30)
+
+
+def test_a_long_history_is_thinned_but_not_where_it_matters(tmp_path: Path):
+    folder = write_sample(tmp_path)
+    run = load(folder)
+    assert run.history is not None
+    clients = lanes(run.history)
+    whole = timeline(run, clients)
+    assert whole is not None
+    (scene,) = findings(run.verdict["findings"][:1], whole, clients)
+
+    kept = keep(whole, [scene], most=500)
+
+    inside = {op.index for op in whole.within(scene.start, scene.end)}
+    assert len(kept.operations) <= 500
+    assert kept.left_out == len(whole.operations) - len(kept.operations)
+    assert inside <= {op.index for op in kept.operations}
+
+
+def test_nothing_in_the_data_can_end_its_script_element():
+    text = script_safe({"value": "</script><!--<script>&\u2028"})
+
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == {"value": "</script><!--<script>&\u2028"}
+
+
+def test_values_of_a_history_reach_the_page_only_as_text(tmp_path: Path):
+    attack = "</script><img src=x onerror=alert(1)>"
+    folder = run_folder(
+        tmp_path,
+        STALE.replace('"old"', json.dumps(attack)).replace('"target":"t"', f'"target":{json.dumps(attack)}'),
+        findings=[FINDING | {"summary": attack, "steps": [attack]}],
+        reasons=[attack],
+    )
+    (folder / "target.toml").write_text(attack)
+    (folder / "plan.json").write_text(json.dumps({"seed": attack, "faults": [{"kind": attack}]}))
+
+    page = report.write(folder).read_text()
+
+    assert "<img" not in page
+
+
+def test_a_report_says_what_happened_with_the_lines_that_prove_it(tmp_path: Path):
+    page = text_of(report.write(run_folder(tmp_path)))
+
+    assert "INVALID" in page
+    assert "write old to r0 with token 1" in page
+    assert "12, 13" in page
+
+
+def test_a_report_tells_how_to_run_and_judge_again(tmp_path: Path):
+    folder = write_sample(tmp_path / "my runs")
+
+    page = text_of(report.write(folder))
+
+    assert "fencepost run etcd-postgres-unfenced --seed 7" in page
+    assert f"fencepost recheck &#39;{folder}&#39;" in page
+
+
+def test_a_verdict_alone_makes_a_report_that_says_what_is_missing(tmp_path: Path):
+    (tmp_path / "verdict.json").write_text(json.dumps(VERDICT))
+
+    page = text_of(report.write(tmp_path))
+
+    assert "There is no history.jsonl" in page
+
+
+@pytest.mark.parametrize("name", ["history.jsonl", "commits.jsonl", "plan.json", "environment.json"])
+def test_a_torn_file_costs_its_part_of_the_report_alone(tmp_path: Path, name: str):
+    folder = write_sample(tmp_path)
+    (folder / name).write_text('{"torn": [1, 2\n{"x\n')
+
+    page = text_of(report.write(folder))
+
+    assert "could not be read" in page
+    assert "INVALID" in page
+
+
+def test_a_folder_without_a_verdict_cannot_be_reported(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match="fencepost recheck"):
+        report.write(tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_asks_for_nothing_from_the_network(tmp_path: Path):
+    page = report.write(write_sample(tmp_path)).read_text()
+
+    assert (
+        re.findall(
+            r"""(?:src|href)\s*=\s*["']?(?!data:|#)[^"'\s>]+""",
+            re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL),
+        )
+        == []
+    )
+    assert "default-src 'none'" in page
+
+
+def test_the_report_of_a_normal_run_is_written_within_half_a_second(tmp_path: Path):
+    folder = write_sample(tmp_path, fenced=True, pauses=False, duration=11_000_000_000)
+    operations = (folder / "history.jsonl").read_text().count("\n") // 2
+    report.write(folder)  # the first one also loads jinja2
+
+    took = []
+    for _ in range(3):
+        began = time.perf_counter()
+        report.write(folder)
+        took.append(time.perf_counter() - began)
+
+    assert operations > 7_000
+    assert min(took) < 0.5
+
+
+def test_without_a_display_the_path_is_printed_and_no_browser_opened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    opened = report.show(run_folder(tmp_path), environment={})
+
+    assert not opened
+    assert capsys.readouterr().out == f"{tmp_path / 'report.html'}\n"
+    assert (tmp_path / "report.html").exists()
