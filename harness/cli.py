@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -132,7 +132,7 @@ def cli() -> None:
 @RUNS
 def run(
     names: tuple[str, ...],
-    engine: str,
+    engine: Literal["auto", "docker", "local"],
     overrides: tuple[str, ...],
     seed: int | None,
     no_faults: bool,
