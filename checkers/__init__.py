@@ -1,12 +1,14 @@
 """Was it right? Reads the history of a run and judges it; no servers, no faults.
 
-    history = checkers.read(Path("history.jsonl"))
-    verdict.to_document()["verdict"]  # "valid", "unknown" or "invalid"
+history = checkers.read(Path("history.jsonl"))
+verdict = checkers.judge(history, checkers.read_commits(Path("commits.jsonl")))
+verdict.to_document()["verdict"]  # "valid", "unknown" or "invalid"
 """
 
 from checkers.anomalies import ANOMALIES, COVERAGE, Anomaly
 from checkers.errors import FencepostError, HistoryError
 from checkers.history import parse, read, read_commits
+from checkers.judge import judge
 from checkers.merge import merge
 from checkers.records import Commit, FaultEvent, Header, History, Op, Outcome
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
@@ -27,6 +29,7 @@ __all__ = [
     "Outcome",
     "Validity",
     "Verdict",
+    "judge",
     "merge",
     "parse",
     "read",

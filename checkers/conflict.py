@@ -1,0 +1,55 @@
+"""What a checker found: which rule was broken, by which operation, and because of which."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from checkers.records import Op
+
+
+class Rule(enum.Enum):
+    """The rule that an operation broke; `explain` has the words for each."""
+
+    # stale-write
+    SENT_AFTER_NEWER = enum.auto()  # because: what proves that a newer token had been accepted
+    SEEN_AFTER_NEWER = enum.auto()  # because: the newer write's proof, then the read that saw this one
+    LOGGED_AFTER_NEWER = enum.auto()  # because: the newer write
+    SAME_TOKEN_TWICE = enum.auto()  # because: the other write
+    BELOW_THE_START = enum.auto()
+    # stale-read
+    OLDER_THAN_ACCEPTED = enum.auto()  # because: what proves that a newer token had been accepted
+    # stale-read or non-linearizable
+    WENT_BACK = enum.auto()  # because: what shows that the other value came later
+    AGAINST_THE_LOG = enum.auto()  # because: what had returned before, and stands later in the log
+    # false-rejection
+    NO_CAUSE = enum.auto()
+    CAUSE_TOO_LATE = enum.auto()  # because: the first write that could have caused it
+    # phantom-accept, ghost-write, duplicate-write
+    NEVER_LOGGED = enum.auto()
+    FAILED_BUT_LOGGED = enum.auto()
+    FAILED_BUT_READ = enum.auto()  # because: the read
+    LOGGED_TWICE = enum.auto()
+    # late-write
+    AFTER_NEWER_GRANT = enum.auto()  # because: the grant
+    # non-linearizable
+    VALUE_OF_NOBODY = enum.auto()
+    VALUE_WITH_WRONG_TOKEN = enum.auto()  # because: the write
+    READ_BEFORE_WRITTEN = enum.auto()  # because: the write
+    READ_BUT_NOT_LOGGED = enum.auto()  # because: the write
+    FALSE_OR_STALE = enum.auto()  # because: the rejection
+    # locks
+    TOKEN_OF_ANOTHER = enum.auto()  # because: the other grant
+    TOKEN_NOT_ABOVE = enum.auto()  # because: the earlier grant
+    LEASE_STILL_PROMISED = enum.auto()  # because: the holder's grant, and what set its lease last
+    BOTH_BELIEVED = enum.auto()  # because: the other's grant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """One event that the rules do not allow."""
+
+    anomaly: str
+    rule: Rule
+    accused: Op
+    because: tuple[Op, ...] = ()

@@ -1,0 +1,217 @@
+"""From evidence to a verdict: every checker, one finding for each event, what was expected."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from checkers import durability, explain, fencing, grants, lateness, leases, order
+from checkers.anomalies import RANK, VIOLATIONS
+from checkers.conflict import Conflict
+from checkers.coverage import coverage
+from checkers.evidence import Evidence, gather
+from checkers.records import Commit, Header, History
+from checkers.verdict import CheckerResult, Finding, Validity, Verdict
+from checkers.verdict import Evidence as Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checker:
+    """Judges evidence: no I/O, no clock, no randomness, so a stored run can be judged again."""
+
+    name: str
+    evidence: Kind
+    decides: tuple[str, ...]  # the anomalies it looks for
+    check: Callable[[Evidence], Iterable[Conflict]]
+
+
+_REGISTER = ("stale-write", "stale-read", "false-rejection", "ghost-write", "non-linearizable")
+
+OBSERVED_REGISTER = Checker(name="register", evidence="observed", decides=_REGISTER, check=fencing.observed)
+
+COMMITTED = (
+    Checker(
+        name="stale-write",
+        evidence="committed",
+        decides=("stale-write",),
+        check=fencing.stale_in_log,
+    ),
+    Checker(
+        name="phantom-accept",
+        evidence="committed",
+        decides=("phantom-accept",),
+        check=durability.phantom_accepts,
+    ),
+    Checker(
+        name="ghost-write",
+        evidence="committed",
+        decides=("ghost-write",),
+        check=durability.ghost_writes,
+    ),
+    Checker(
+        name="duplicate-write",
+        evidence="committed",
+        decides=("duplicate-write",),
+        check=durability.duplicate_writes,
+    ),
+    Checker(name="register", evidence="committed", decides=_REGISTER, check=fencing.resolved),
+    Checker(
+        name="order",
+        evidence="committed",
+        decides=("stale-read", "non-linearizable"),
+        check=order.against_the_log,
+    ),
+)
+
+OTHERS = (
+    Checker(
+        name="late-write",
+        evidence="observed",
+        decides=("late-write",),
+        check=lateness.late_writes,
+    ),
+    Checker(
+        name="duplicate-token",
+        evidence="observed",
+        decides=("duplicate-token",),
+        check=grants.duplicate_tokens,
+    ),
+    Checker(
+        name="token-regression",
+        evidence="observed",
+        decides=("token-regression",),
+        check=grants.token_regressions,
+    ),
+    Checker(
+        name="early-grant",
+        evidence="observed",
+        decides=("early-grant",),
+        check=leases.early_grants,
+    ),
+    Checker(
+        name="double-belief",
+        evidence="observed",
+        decides=("double-belief",),
+        check=leases.double_beliefs,
+    ),
+)
+
+
+def judge(history: History, commits: Iterable[Commit] | None = None) -> Verdict:
+    """Judge a run by what its clients saw and, where there is one, by the storage's own order.
+
+    Raises:
+        HistoryError: a commit is of a write that the history does not know.
+    """
+    evidence = gather(history, commits)
+    committed = () if evidence.log is None else COMMITTED
+    crashes: list[str] = []
+    results = [_run(each, evidence, crashes) for each in (*committed, OBSERVED_REGISTER, *OTHERS)]
+    counts = _counts(evidence, crashes)
+    findings = _join(results)
+    violations = tuple(each for each in findings if each.anomaly in VIOLATIONS)
+    anomalies = _tally(findings, (*committed, OBSERVED_REGISTER, *OTHERS))
+    doubts = (*crashes, *_not_exercised(counts, history.header.require))
+    validity = Validity.INVALID if violations else Validity.UNKNOWN if doubts else Validity.VALID
+    unexpected = _unexpected(history.header, anomalies, validity)
+    return Verdict(
+        validity=validity,
+        expected=history.header.expect,
+        as_expected=not crashes and not unexpected and _is_decided(history.header, validity),
+        reasons=(*doubts, *unexpected),
+        anomalies=anomalies,
+        findings=violations,
+        coverage=counts,
+        checkers=tuple(results),
+    )
+
+
+def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerResult:
+    began = time.perf_counter()
+    validity = Validity.VALID
+    findings: tuple[Finding, ...] = ()
+    try:
+        findings = tuple(explain.findings(evidence, checker.check(evidence)))
+    except Exception as error:  # noqa: BLE001 - a broken checker says nothing about the run
+        validity = Validity.UNKNOWN
+        crashes.append(f"the checker {checker.name} crashed: {type(error).__name__}: {error}")
+    if any(finding.anomaly in VIOLATIONS for finding in findings):
+        validity = Validity.INVALID
+    return CheckerResult(
+        name=checker.name,
+        validity=validity,
+        evidence=checker.evidence,
+        seconds=time.perf_counter() - began,
+        findings=findings,
+    )
+
+
+def _counts(evidence: Evidence, crashes: list[str]) -> dict[str, int]:
+    try:
+        return coverage(evidence)
+    except Exception as error:  # noqa: BLE001 - as a checker
+        crashes.append(f"the coverage could not be counted: {type(error).__name__}: {error}")
+        return {}
+
+
+def _join(results: Sequence[CheckerResult]) -> tuple[Finding, ...]:
+    """One finding for each event, under the first name that fits, in order of name and time.
+
+    What clients saw of a resource's storage is told only if the commit log
+    shows nothing wrong with it: the log tells the same events exactly.
+    """
+    told = {
+        finding.resource
+        for result in results
+        if result.evidence == "committed"
+        for finding in result.findings
+    }
+    findings = [
+        finding
+        for result in results
+        for finding in result.findings
+        if not (_is_observed_register(result) and finding.resource in told)
+    ]
+    findings.sort(key=lambda finding: (RANK[finding.anomaly], finding.accused))
+    first: dict[tuple[int, bool], Finding] = {}
+    for finding in findings:
+        counted = finding.anomaly not in VIOLATIONS
+        key = (finding.accused, counted)
+        first.setdefault(key, finding)
+    return tuple(first.values())
+
+
+def _is_observed_register(result: CheckerResult) -> bool:
+    return (result.name, result.evidence) == (OBSERVED_REGISTER.name, OBSERVED_REGISTER.evidence)
+
+
+def _tally(findings: Iterable[Finding], checkers: Iterable[Checker]) -> dict[str, int]:
+    names = {name for checker in checkers for name in checker.decides}
+    tally = {name: 0 for name in RANK if name in names}
+    for finding in findings:
+        tally[finding.anomaly] += 1
+    return tally
+
+
+def _not_exercised(counts: Mapping[str, int], require: Mapping[str, int]) -> Iterator[str]:
+    for name, least in require.items():
+        if counts.get(name, 0) < least:
+            yield f"not exercised: {name} is {counts.get(name, 0)}, required {least}"
+
+
+def _unexpected(header: Header, anomalies: Mapping[str, int], validity: Validity) -> tuple[str, ...]:
+    """Why the run is not what its target expects, apart from doubts."""
+    found = [name for name, count in anomalies.items() if count]
+    reasons = [
+        f"found {name}, which was not expected"
+        for name in found
+        if name in VIOLATIONS and name not in header.expect and name not in header.may
+    ]
+    if validity is not Validity.UNKNOWN:
+        reasons += [f"expected {name} was not found" for name in header.expect if name not in found]
+    return tuple(reasons)
+
+
+def _is_decided(header: Header, validity: Validity) -> bool:
+    return validity is not Validity.UNKNOWN and (bool(header.expect) or validity is Validity.VALID)

@@ -1,0 +1,205 @@
+"""Zones: each value that a register held, with the operations that prove when it was there.
+
+Written values are unique, so a value's write and the reads that returned it
+belong together, and no other value stands between them (Gibbons and Korach,
+"Testing Shared Memories", 1997). Two moments of a zone decide its place:
+
+settled  the earliest return of its operations: by then the value had been there
+claimed  the latest call of its operations: the value was there after this
+
+So u stood before v for certain iff `u.settled < v.claimed`: an operation of u
+had returned before one of v was called.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from checkers.conflict import Conflict, Rule
+from checkers.evidence import CommitLog, Evidence
+from checkers.highwater import HighWater
+from checkers.records import Header, Op, Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Zone:
+    """One value of a register: its write, and the ok reads that returned it."""
+
+    token: int
+    write: Op | None  # None: the value that stood there before the run
+    reads: tuple[Op, ...]
+    settled: float  # ns; infinity while nothing proves that it had been there by any moment
+    settled_by: Op | None
+    claimed: float  # ns
+    claimed_by: Op | None
+
+    def surely_before(self, other: Zone) -> bool:
+        """Had this value been there before the other's last operation was called?"""
+        return self.settled < other.claimed
+
+    @property
+    def proof(self) -> tuple[Op, ...]:
+        """The write, and the operation that had returned when the value was settled."""
+        return tuple(dict.fromkeys(op for op in (self.write, self.settled_by) if op is not None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Register:
+    """All that one resource's storage was asked, sorted by what it proves."""
+
+    resource: str
+    strict: bool
+    zones: tuple[Zone, ...]  # the initial value's first; then each write known to have taken effect
+    optional: tuple[Op, ...]  # writes that may have taken effect, unseen
+    rejected: tuple[Op, ...]  # writes that the fence refused
+    fences: tuple[Op, ...]  # ok and info
+    misreads: tuple[Conflict, ...]  # reads that no write explains, and ghosts that were read
+    ghosts: frozenset[int]  # indexes of failed writes that took effect
+
+    @property
+    def written(self) -> tuple[Zone, ...]:
+        """The zones of writes."""
+        return self.zones[1:]
+
+
+def registers(evidence: Evidence) -> list[Register]:
+    """The register of each resource that was written, fenced or read.
+
+    With a commit log, the writes that stand in it took effect and no others did.
+    """
+    header = evidence.history.header
+    return [
+        _register(resource, operations, header, evidence.log)
+        for resource, operations in evidence.by_resource("write", "read", "fence").items()
+    ]
+
+
+def flip_flops(zones: Sequence[Zone]) -> Iterator[tuple[Zone, Zone]]:
+    """Pairs of values each of which must have been there before the other; at least one if any is.
+
+    Algorithm R. A longer cycle of "surely before" always contains such a pair,
+    so a register without one can be put in order.
+    """
+    ordered = sorted(zones, key=lambda zone: zone.settled)
+    settled = [zone.settled for zone in ordered]
+    latest = HighWater((zone.settled, zone.claimed, zone) for zone in ordered)
+    for position, zone in enumerate(ordered):
+        reach = min(position, bisect_left(settled, zone.claimed))
+        found = latest.first(reach)
+        if found is not None and zone.settled < found[0]:
+            yield found[1], zone
+
+
+def went_back(one: Zone, other: Zone) -> Conflict:
+    """Accuse the read that closes a flip-flop: the later called of the two that overtook."""
+    late, early = sorted((one, other), key=lambda zone: zone.claimed, reverse=True)
+    accused = late.claimed_by
+    if accused is None:  # impossible: the later call of a flip-flop is a read's
+        raise AssertionError("a flip-flop without a read")
+    proof = (early.settled_by, late.settled_by, early.claimed_by)
+    return Conflict(
+        anomaly="stale-read" if late.token < early.token else "non-linearizable",
+        rule=Rule.WENT_BACK,
+        accused=accused,
+        because=tuple(dict.fromkeys(op for op in proof if op is not None and op != accused)),
+    )
+
+
+def _register(resource: str, operations: Sequence[Op], header: Header, log: CommitLog | None) -> Register:
+    writes = [op for op in operations if op.f == "write"]
+    readers, misreads = _sort_reads(operations, writes, header)
+    initial_reads = readers.pop(None, [])
+    ghosts: set[int] = set()
+    zones = [_zone(None, header.initial_token, initial_reads, acknowledged=True)]
+    optional = []
+    for write in writes:
+        reads = readers.get(write.index, [])
+        logged = log is not None and write.index in log.places
+        lost = log is not None and not logged
+        if reads or logged or (write.outcome is Outcome.OK and not lost):
+            acknowledged = write.outcome is Outcome.OK and not lost
+            zones.append(_zone(write, write.token or 0, reads, acknowledged=acknowledged))
+            if write.outcome is Outcome.FAIL:
+                ghosts.add(write.index)
+        elif write.outcome is Outcome.OK or (write.outcome is Outcome.INFO and log is None):
+            optional.append(write)
+    return Register(
+        resource=resource,
+        strict=header.policy == "strict",
+        zones=tuple(zones),
+        optional=tuple(optional),
+        rejected=tuple(op for op in writes if was_rejected(op) and op.index not in ghosts),
+        fences=tuple(op for op in operations if op.f == "fence" and op.outcome is not Outcome.FAIL),
+        misreads=tuple(misreads),
+        ghosts=frozenset(ghosts),
+    )
+
+
+def was_rejected(op: Op) -> bool:
+    """Did a fence refuse this write?"""
+    return op.f == "write" and op.outcome is Outcome.FAIL and op.error == "stale"
+
+
+def _sort_reads(
+    operations: Sequence[Op], writes: Sequence[Op], header: Header
+) -> tuple[dict[int | None, list[Op]], list[Conflict]]:
+    """The ok reads of each write (None: of the initial value), and those that no write explains."""
+    by_value = {write.value: write for write in writes}
+    readers: dict[int | None, list[Op]] = defaultdict(list)
+    misreads: list[Conflict] = []
+    ghosts: set[int] = set()
+    for read in operations:
+        if read.f != "read" or read.outcome is not Outcome.OK:
+            continue
+        write = by_value.get(read.value)
+        if write is None:
+            if (read.value, read.token) == (header.initial_value, header.initial_token):
+                readers[None].append(read)
+            else:
+                misreads.append(_misread(Rule.VALUE_OF_NOBODY, read))
+        elif write.token != read.token:
+            misreads.append(_misread(Rule.VALUE_WITH_WRONG_TOKEN, read, write))
+        elif read.precedes(write):
+            misreads.append(_misread(Rule.READ_BEFORE_WRITTEN, read, write))
+        else:
+            readers[write.index].append(read)
+            if write.outcome is Outcome.FAIL and write.index not in ghosts:
+                ghosts.add(write.index)
+                misreads.append(
+                    Conflict(
+                        anomaly="ghost-write",
+                        rule=Rule.FAILED_BUT_READ,
+                        accused=write,
+                        because=(read,),
+                    )
+                )
+    return readers, misreads
+
+
+def _misread(rule: Rule, read: Op, *because: Op) -> Conflict:
+    return Conflict(anomaly="non-linearizable", rule=rule, accused=read, because=because)
+
+
+def _zone(write: Op | None, token: int, reads: Sequence[Op], *, acknowledged: bool) -> Zone:
+    """A zone; `acknowledged`: the write's own ok proves that it was there when it returned."""
+    returns = [(op.returned, op) for op in reads if op.returned is not None]
+    if write is not None and acknowledged and write.returned is not None:
+        returns.append((write.returned, write))
+    calls = [(op.called, op) for op in (*reads, *([write] if write else []))]
+    settled: tuple[float, Op | None] = min(returns, key=lambda each: each[0], default=(math.inf, None))
+    if write is None:
+        settled = (-math.inf, None)
+    claimed: tuple[float, Op | None] = max(calls, key=lambda each: each[0], default=(-math.inf, None))
+    return Zone(
+        token=token,
+        write=write,
+        reads=tuple(reads),
+        settled=settled[0],
+        settled_by=settled[1],
+        claimed=claimed[0],
+        claimed_by=claimed[1],
+    )
