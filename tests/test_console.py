@@ -300,6 +300,7 @@ class TestScreen:
         plain = ESCAPES.sub("", text.replace("\x1b[1A", "\n")).replace("\r", "")
         picture = plain[: plain.index("all is well")]
         assert "etcd-postgres · local · seed 7" in picture
+        assert "12 s of 30 s · 1,200 operations, writes…" in picture
         assert "in force: pause client:3, partition cli…" in picture
         assert max(len(line) for line in picture.split("\n")) <= 40
         assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is shown again

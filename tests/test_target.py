@@ -6,10 +6,20 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from checkers.anomalies import COVERAGE
 from harness import schemas
 from harness.duration import NS, Span, format_duration, parse_duration, parse_span
 from harness.errors import ConfigurationError
-from harness.target import PartitionSpec, PauseSpec, load, shipped
+from harness.target import (
+    LockSpec,
+    PartitionSpec,
+    PauseSpec,
+    StorageSpec,
+    Target,
+    WorkloadSpec,
+    load,
+    shipped,
+)
 from harness.target.toml import dumps, lines_of_keys
 
 SECOND = NS["s"]
@@ -443,3 +453,25 @@ def test_written_toml_reads_as_the_same_data():
     }
 
     assert tomllib.loads(dumps(data)) == data
+
+
+DOCUMENTATION = (schemas.ROOT / "docs/targets.md").read_text()
+
+
+@pytest.mark.parametrize("model", [Target, LockSpec, StorageSpec, WorkloadSpec, PauseSpec, PartitionSpec])
+def test_every_key_is_documented(model):
+    keys = {known.alias or name for name, known in model.model_fields.items()} - {"kind"}
+    sections = {"lock", "storage", "workload", "faults", "require"}
+
+    missing = [key for key in keys if f"`{key}`" not in DOCUMENTATION and key not in sections]
+    assert not missing
+
+
+def test_every_count_that_can_be_required_is_documented():
+    assert [name for name in COVERAGE if f"`{name}`" not in DOCUMENTATION] == []
+
+
+def test_the_example_of_the_documentation_is_right(write):
+    example = DOCUMENTATION.split("```toml\n")[1].split("```")[0]
+
+    assert load(write(example)).name == "mine"

@@ -169,12 +169,14 @@ class Screen:
 
     def _picture(self) -> RenderableType:
         from rich.console import Group
+        from rich.padding import Padding
         from rich.progress_bar import ProgressBar
 
         rows: list[RenderableType] = [_row(_title(self.run), "bold")]
         rows.append(_beside(self.spinner or "", _row(_stage(self.stage))))
         if self.progress:
-            rows.append(ProgressBar(total=self.progress.duration, completed=self.progress.elapsed))
+            bar = ProgressBar(total=self.progress.duration, completed=self.progress.elapsed)
+            rows.append(Padding(bar, 0))  # a bar alone does not end its line
             rows.append(_row(f"{_clock(self.progress)} · {_counts(self.progress)}"))
             rows.append(_row(f"in force: {', '.join(self.progress.faults) or 'no fault'}"))
         if self.last_fault:
