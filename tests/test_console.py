@@ -113,17 +113,28 @@ class TestTelling:
             "operations": [],
             "steps": [],
         }
-        judged = document("invalid", expected=["stale-write"], as_expected=False, findings=[STALE, early])
+        judged = document(
+            "invalid",
+            expected=["stale-write"],
+            as_expected=False,
+            reasons=["found early-grant, which was not expected"],
+            findings=[STALE, early],
+        )
 
         lines = told(judged)
 
-        assert lines[0] == "t: VIOLATION: found stale-write ×1, early-grant ×1"
+        assert lines[0] == "t: VIOLATION: found early-grant, which was not expected"
         assert lines.index("  EARLY") < lines.index(f"  {STALE['summary']}")
 
     def test_an_anomaly_that_had_to_be_found_and_was_not_is_named(self):
-        judged = document("valid", expected=["stale-write"], as_expected=False)
+        judged = document(
+            "valid",
+            expected=["stale-write"],
+            as_expected=False,
+            reasons=["expected stale-write was not found"],
+        )
 
-        assert told(judged)[0] == "t: NOT FOUND: expected stale-write"
+        assert told(judged)[0] == "t: NOT AS EXPECTED: expected stale-write was not found"
 
     def test_a_run_that_challenged_nothing_is_no_pass(self):
         judged = document(

@@ -80,18 +80,16 @@ def headline(run: Telling) -> str:
     document = run.document
     cut = " (interrupted: judged as far as it got)" if run.interrupted else ""
     found = _found(document)
-    missing = [name for name in _expected(document) if name not in found]
+    why = "; ".join(document["reasons"])
     match document["verdict"], bool(document["as_expected"]):
         case "valid", True:
             said = f"VALID: {fence(document['coverage'])}"
         case "invalid", True:
             said = f"INVALID, as expected: found {_times(found)}"
         case "unknown", _:
-            said = f"UNKNOWN: {'; '.join(document['reasons']) or 'undecided'}"
-        case _ if found:
-            said = f"VIOLATION: found {_times(found)}"
+            said = f"UNKNOWN: {why or 'undecided'}"
         case _:
-            said = f"NOT FOUND: expected {', '.join(missing)}"
+            said = f"{'VIOLATION' if found else 'NOT AS EXPECTED'}: {why or _times(found)}"
     return f"{run.target}: {said}{cut}"
 
 
@@ -124,8 +122,8 @@ def _because(document: Mapping[str, Any]) -> Iterator[Line]:
             )
     elif document["verdict"] == "invalid":
         yield Line(fence(document["coverage"]), indent=2)
-        for reason in document["reasons"]:
-            yield Line(reason, indent=2)
+        if document["as_expected"]:  # else the headline has the reasons
+            yield from (Line(reason, indent=2) for reason in document["reasons"])
 
 
 def _findings(document: Mapping[str, Any], history: History | None) -> Iterator[Line]:
