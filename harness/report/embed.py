@@ -1,4 +1,4 @@
-"""The data that a report carries for its drawings: columns of small numbers, times in µs from the start.
+"""What a report carries for its drawings: columns of small numbers, times in µs from the first event.
 
 Values of a history are hostile here: they are whatever a service answered. They
 only ever travel as JSON inside an inert script element, escaped so that they

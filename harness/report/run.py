@@ -6,6 +6,7 @@ import base64
 import hashlib
 import importlib.resources
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from harness.report.latency import points, summaries
 from harness.report.narration import Narration, narrate
 from harness.report.recorded import Recorded, load
 from harness.report.scenes import Scene, findings, rejections
+from harness.report.surroundings import surroundings
 from harness.report.timeline import Timeline, timeline
 
 NAME = "report.html"
@@ -73,7 +75,8 @@ def _page(recorded: Recorded) -> dict[str, Any]:
         "anomalies": wording.anomalies(verdict),
         "plain": wording.MEANINGS,
         "faults": _faults(recorded),
-        "environment": recorded.environment,
+        "engine": _engine(recorded.environment),
+        "where": surroundings(recorded.environment),
         "plan": recorded.plan,
         "target_file": recorded.target_file,
         "problems": recorded.problems,
@@ -154,16 +157,17 @@ def _target(recorded: Recorded) -> str:
 
 def _rerun(recorded: Recorded) -> str:
     """The command that runs the same target with the same faults."""
-    command = recorded.environment.get("command")
+    file = recorded.folder / "target.toml"
     seed = recorded.plan.get("seed")
     if seed is None and recorded.history:
         seed = recorded.history.header.seed
-    words = [str(word) for word in command] if isinstance(command, list) else []
-    if not words:
-        words = ["fencepost", "run", _target(recorded)]
-    if seed is not None and not any(word.startswith("--seed") for word in words):
-        words += ["--seed", str(seed)]
-    return shlex.join(words)
+    words = ["fencepost", "run", str(file) if recorded.target_file is not None else _target(recorded)]
+    return shlex.join(words if seed is None else [*words, "--seed", str(seed)])
+
+
+def _engine(environment: Mapping[str, Any]) -> str:
+    engine = environment.get("engine", "")
+    return str(engine.get("name", "") if isinstance(engine, dict) else engine)
 
 
 def _faults(recorded: Recorded) -> list[dict[str, Any]]:

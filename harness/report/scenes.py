@@ -39,6 +39,7 @@ class Scene:
     newer: int | None  # index of the write with the higher token that it came after
     start: int
     end: int
+    cause: Band | None  # the fault that opened the window
     lanes: tuple[int, ...]  # who had to do with it, from the top
 
 
@@ -181,6 +182,7 @@ def _staged(claim: _Claim, timeline: Timeline, lanes: Lanes) -> Scene:
         newer=None if claim.newer is None else claim.newer.index,
         start=max(timeline.start, start - edge),
         end=min(timeline.end, end + edge),
+        cause=_opening(involved, faults),
         lanes=_cast(proof, involved, lanes),
     )
 
@@ -213,6 +215,13 @@ def _causes(involved: Sequence[Hold], proof: Sequence[Op], bands: Sequence[Band]
         and hold.granted <= band.start <= min(last, hold.believed_until)
         and (band.owner is None or band.owner == hold.owner)
     ]
+
+
+def _opening(involved: Sequence[Hold], faults: Sequence[Band]) -> Band | None:
+    """The last fault that hit the oldest of the holds."""
+    oldest = min(involved, key=lambda hold: (hold.token is None, hold.token), default=None)
+    hits = [fault for fault in faults if oldest is not None and fault.lane == oldest.lane]
+    return max(hits, key=lambda fault: fault.start, default=None)
 
 
 def _cast(proof: Sequence[Op], involved: Sequence[Hold], lanes: Lanes) -> tuple[int, ...]:

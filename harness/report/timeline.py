@@ -57,16 +57,7 @@ def timeline(recorded: Recorded, lanes: Lanes) -> Timeline | None:
         holds={key: tuple(group) for key, group in gathered.items()},
         bands=bands(history.faults, lanes),
         accepted=accepted(history, recorded.commits),
-        start=_start(recorded, min([first, *faults])),
+        start=min([first, *faults]),
         end=max([*(end_of(op) for op in history.operations), *faults]),
         longest=max(end_of(op) - op.called for op in history.operations),
     )
-
-
-def _start(recorded: Recorded, first: int) -> int:
-    """When the workload began, if the plan says so and its clock is the history's."""
-    started = recorded.plan.get("started")
-    near = 60_000_000_000
-    if isinstance(started, int) and first - near <= started <= first:
-        return started
-    return first

@@ -308,16 +308,23 @@ def _plan(simulation: Simulation) -> dict[str, Any]:
 
 
 def _environment(name: str, seed: int) -> dict[str, Any]:
-    etcd = {"version": "3.5.16", "image": "fencepost/etcd:3.5", "digest": "sha256:4f1c2ab09d3e"}
-    postgres = {"version": "17.6", "image": "fencepost/postgres:17", "digest": "sha256:90ab77ce1204"}
+    etcd = {"system": "etcd", "version": "3.5.16"}
+    image = {"name": "fencepost/etcd:4f1c2ab09d3e", "id": "sha256:90ab77ce1204", "digests": []}
     return {
+        "engine": "docker",
+        "docker": "28.0.1",
+        "compose": "2.40.3",
+        "servers": {
+            **dict.fromkeys(("etcd-1", "etcd-2", "etcd-3"), etcd),
+            "postgres": {"system": "postgres", "version": "17.6"},
+        },
+        "images": dict.fromkeys(("etcd-1", "etcd-2", "etcd-3", "postgres", "toxiproxy"), image),
+        "toxiproxy": "2.12.0",
         "fencepost": "0.1.0",
-        "python": "3.11.2",
-        "kernel": "6.1.0-37-amd64",
-        "cpus": 2,
         "git_commit": "61bfca3",
-        "engine": {"name": "docker", "version": "28.0.1"},
-        "servers": {"etcd-1": etcd, "etcd-2": etcd, "etcd-3": etcd, "postgres": postgres},
+        "python": "3.11.2",
+        "kernel": "Linux 6.1.0-37-amd64",
+        "cpus": 2,
         "command": ["fencepost", "run", name, "--seed", str(seed)],
     }
 

@@ -1,6 +1,6 @@
 "use strict";
 
-/* Times are µs from the workload's start. */
+/* Times are µs from the first recorded event. */
 
 const format = {
   /** A duration with the digits that matter. */

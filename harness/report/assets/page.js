@@ -8,6 +8,7 @@
   /** The drawing, its buttons, and the choice of the scene that it shows. */
   const startTimeline = (drawing) => {
     figure.hidden = false;
+    find("undrawn").hidden = true;
     const elements = { canvas: find("lanes"), map: find("map"), tip: find("tip"), spoken: find("spoken") };
     const swimlane = new Swimlane(drawing, elements);
     const press = (whole) => {

@@ -1,0 +1,67 @@
+"""Where a run took place, from environment.json: engines write what they know, and all of it is shown."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.report.wording import title
+
+_TITLES = {"fencepost": "Fencepost", "cpus": "CPUs", "command": "Started with"}
+_FIRST = ("fencepost", "git_commit", "engine", "command")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """A table of servers, and facts by their titles."""
+
+    columns: tuple[str, ...]
+    servers: tuple[tuple[str, ...], ...]  # a row each, the name first
+    facts: tuple[tuple[str, str], ...]
+
+
+def surroundings(environment: Mapping[str, Any]) -> Surroundings:
+    """Lay out environment.json: whatever has a server's name is about that server, the rest are facts."""
+    about = _mapping(environment.get("servers"))
+    images = _mapping(environment.get("images"))
+    servers = {name: _server(about.get(name), images.get(name)) for name in sorted({*about, *images})}
+    columns = tuple(dict.fromkeys(key for server in servers.values() for key in server))
+    rows = tuple((name, *(server.get(column, "") for column in columns)) for name, server in servers.items())
+    return Surroundings(columns, rows, tuple(_facts(environment)))
+
+
+def _server(about: Any, image: Any) -> dict[str, str]:
+    """What is known of one server; an image's registry digest says more than its local id."""
+    known = dict(_mapping(about))
+    image = dict(_mapping(image))
+    if image:
+        known["image"] = image.get("name")
+        known["digest"] = image.get("digests") or image.get("id")
+    return {key: _plain(value) for key, value in known.items() if value}
+
+
+def _facts(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    names = [*_FIRST, *(name for name in environment if name not in _FIRST)]
+    for name in names:
+        value = environment.get(name)
+        if name not in {"servers", "images"} and value not in (None, "", [], {}):
+            shown = (
+                shlex.join(map(str, value))
+                if name == "command" and isinstance(value, list)
+                else _plain(value)
+            )
+            yield _TITLES.get(name, title(name)), shown
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(each)}" for key, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    return str(value)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
