@@ -349,6 +349,9 @@ def _level(token: int, zones: list[Zone], raising: list[Op], *, fenced: bool) ->
 
 def _possible_firsts(zones: list[Zone]) -> list[Zone]:
     """The values of a level that can have been its first: none of the others surely came before."""
+    logged = [zone for zone in zones if zone.places]
+    if logged:
+        return [min(logged, key=lambda zone: zone.places)]
     firsts = [
         zone for zone in zones if not any(other.surely_before(zone) for other in zones if other is not zone)
     ]

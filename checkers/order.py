@@ -7,7 +7,7 @@ operation had returned before another was called that stands at a lower place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
@@ -15,33 +15,31 @@ from checkers.highwater import HighWater
 from checkers.records import Op, Outcome
 from checkers.zones import Register, Zone, registers
 
-_START = -1  # the place of what stood there before the run
-
 
 def against_the_log(evidence: Evidence) -> Iterator[Conflict]:
     """Operations that come too late for their place in the storage's own order."""
     if evidence.log is None:
         return
     for register in registers(evidence):
-        yield from _of_register(register, evidence.log.places)
+        yield from _of_register(register)
 
 
-def _of_register(register: Register, places: Mapping[int, tuple[int, ...]]) -> Iterator[Conflict]:
-    logged = [zone for zone in register.zones if _places(zone, places)]
+def _of_register(register: Register) -> Iterator[Conflict]:
+    logged = [zone for zone in register.zones if zone.places]
     reached = HighWater(
-        (op.returned, min(_places(zone, places)), (zone, op))
+        (op.returned, min(zone.places), (zone, op))
         for zone in logged
         for op in _operations(zone)
         if op.outcome is Outcome.OK and op.returned is not None
     )
     for zone in logged:
-        last = max(_places(zone, places))  # a write that stands twice may be read at either
+        last = max(zone.places)  # a write that stands twice may be read at either
         for op in _operations(zone):
             found = reached.before(op.called)
             if found is not None and found[0] > last:
                 yield _conflict(op, zone, *found[1])
     for zone in register.zones:
-        if zone.write is not None and zone.write.outcome is Outcome.INFO and zone not in logged:
+        if zone.write is not None and zone.write.outcome is Outcome.INFO and not zone.places:
             yield Conflict(
                 anomaly="non-linearizable",
                 rule=Rule.READ_BUT_NOT_LOGGED,
@@ -62,7 +60,3 @@ def _conflict(op: Op, zone: Zone, later: Zone, by: Op) -> Conflict:
 
 def _operations(zone: Zone) -> tuple[Op, ...]:
     return zone.reads if zone.write is None else (zone.write, *zone.reads)
-
-
-def _places(zone: Zone, places: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:
-    return (_START,) if zone.write is None else places.get(zone.write.index, ())

@@ -36,6 +36,7 @@ class Zone:
     settled_by: Op | None
     claimed: float  # ns
     claimed_by: Op | None
+    places: tuple[int, ...] = ()  # where the write stands in the commit log; -1: before all
 
     def surely_before(self, other: Zone) -> bool:
         """Had this value been there before the other's last operation was called?"""
@@ -114,19 +115,18 @@ def _register(resource: str, operations: Sequence[Op], header: Header, log: Comm
     readers, misreads = _sort_reads(operations, writes, header)
     initial_reads = readers.pop(None, [])
     ghosts: set[int] = set()
-    zones = [_zone(None, header.initial_token, initial_reads, acknowledged=True)]
+    zones = [_initial_zone(header, initial_reads)]
     optional = []
     for write in writes:
         reads = readers.get(write.index, [])
-        logged = log is not None and write.index in log.places
-        lost = log is not None and not logged
-        if reads or logged or (write.outcome is Outcome.OK and not lost):
-            acknowledged = write.outcome is Outcome.OK and not lost
-            zones.append(_zone(write, write.token or 0, reads, acknowledged=acknowledged))
+        places = () if log is None else log.places.get(write.index, ())
+        acknowledged = write.outcome is Outcome.OK and (log is None or bool(places))
+        if reads or places or acknowledged:
+            zones.append(_zone(write, reads, places, acknowledged=acknowledged))
             if write.outcome is Outcome.FAIL:
                 ghosts.add(write.index)
         elif write.outcome is Outcome.OK or (write.outcome is Outcome.INFO and log is None):
-            optional.append(write)
+            optional.append(write)  # an ok that the log lacks proves nothing any more
     return Register(
         resource=resource,
         strict=header.policy == "strict",
@@ -184,22 +184,34 @@ def _misread(rule: Rule, read: Op, *because: Op) -> Conflict:
     return Conflict(anomaly="non-linearizable", rule=rule, accused=read, because=because)
 
 
-def _zone(write: Op | None, token: int, reads: Sequence[Op], *, acknowledged: bool) -> Zone:
-    """A zone; `acknowledged`: the write's own ok proves that it was there when it returned."""
-    returns = [(op.returned, op) for op in reads if op.returned is not None]
-    if write is not None and acknowledged and write.returned is not None:
-        returns.append((write.returned, write))
-    calls = [(op.called, op) for op in (*reads, *([write] if write else []))]
-    settled: tuple[float, Op | None] = min(returns, key=lambda each: each[0], default=(math.inf, None))
-    if write is None:
-        settled = (-math.inf, None)
-    claimed: tuple[float, Op | None] = max(calls, key=lambda each: each[0], default=(-math.inf, None))
+def _initial_zone(header: Header, reads: Sequence[Op]) -> Zone:
+    """What stood there before the run: a write at minus infinity."""
+    claimed = max(reads, key=lambda read: read.called, default=None)
     return Zone(
-        token=token,
+        token=header.initial_token,
+        write=None,
+        reads=tuple(reads),
+        settled=-math.inf,
+        settled_by=None,
+        claimed=-math.inf if claimed is None else claimed.called,
+        claimed_by=claimed,
+        places=(-1,),
+    )
+
+
+def _zone(write: Op, reads: Sequence[Op], places: tuple[int, ...], *, acknowledged: bool) -> Zone:
+    """A zone; `acknowledged`: the write's own ok proves that it was there when it returned."""
+    answers = [*reads, write] if acknowledged else reads
+    returns = [(op.returned, op) for op in answers if op.returned is not None]
+    settled, settled_by = min(returns, key=lambda each: each[0], default=(math.inf, None))
+    claimed_by = max((write, *reads), key=lambda op: op.called)
+    return Zone(
+        token=write.token or 0,
         write=write,
         reads=tuple(reads),
-        settled=settled[0],
-        settled_by=settled[1],
-        claimed=claimed[0],
-        claimed_by=claimed[1],
+        settled=settled,
+        settled_by=settled_by,
+        claimed=claimed_by.called,
+        claimed_by=claimed_by,
+        places=places,
     )

@@ -1,0 +1,145 @@
+"""The words that findings are told in: who, when, where it is written, and why it is certain.
+
+Times are in seconds since the first event of the history, lines are those of
+its file. A process number stands for one sequential thread of a client.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from checkers.coverage import is_client
+from checkers.evidence import Evidence
+from checkers.faults import Fault, faults_of
+from checkers.leases import ENDS, promised_until
+from checkers.records import Op, Outcome
+
+_SECOND = 1_000_000_000  # ns
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What a rule's breach comes to in words, and the operations it rests on."""
+
+    summary: str
+    steps: tuple[str, ...]
+    proof: tuple[Op, ...]
+
+
+class Narrator:
+    """Knows the run that conflicts are told of."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.history = evidence.history
+        self.log = evidence.log
+        self._faults = faults_of(evidence.history.faults)
+        self._grants = {
+            (op.resource, op.token): op
+            for op in reversed(evidence.history.operations)
+            if op.f == "acquire" and op.outcome is Outcome.OK
+        }
+
+    def at(self, time: float) -> str:
+        """A moment, in seconds since the start."""
+        return f"{(time - self.history.started) / _SECOND:.3f} s"
+
+    def sent(self, op: Op) -> str:
+        """When an operation was called, and where that is written."""
+        return f"at {self.at(op.called)} (line {op.lines[0]})"
+
+    def answered(self, op: Op) -> str:
+        """When an operation returned, and where that is written."""
+        if op.learned is None or len(op.lines) == 1:
+            return f"never, as far as was recorded (line {op.lines[0]})"
+        return f"at {self.at(op.learned)} (line {op.lines[-1]})"
+
+    def place(self, write: Op) -> str:
+        """Where a write stands in the storage's own order."""
+        if self.log is None or write.index not in self.log.places:
+            return "nowhere in the storage's own order"
+        commit = self.log.commits[self.log.places[write.index][-1]]
+        return f"number {commit.seq}"
+
+    def granted(self, resource: str, token: int | None) -> tuple[Op, ...]:
+        """The acquire that was given this token."""
+        grant = self._grants.get((resource, token))
+        return () if grant is None else (grant,)
+
+    def grant_steps(self, *grants: Op) -> list[str]:
+        """Who was given which token when."""
+        return [
+            f"{who(grant)} was granted the lock on {grant.resource} with token {grant.token}"
+            f" {self.answered(grant)}."
+            for grant in grants
+        ]
+
+    def acceptance(self, proof: tuple[Op, ...]) -> str:
+        """Why a write was surely there: its own ok, or a read that returned it."""
+        by = proof[-1]
+        if by.f == "read":
+            return (
+                f"A read by {whom(by)} returned {by.value!r} with token {by.token}"
+                f" {self.answered(by)}, so that write had been accepted by then."
+            )
+        if by.f == "fence":
+            return (
+                f"The storage acknowledged to {whom(by)} a fence with token {by.token}"
+                f" {self.answered(by)}: from then on, older tokens had to be refused."
+            )
+        return (
+            f"{who(by)} wrote {by.value!r} with token {by.token}, and the storage said ok"
+            f" {self.answered(by)}."
+        )
+
+    def ending(self, op: Op) -> str:
+        """What the client was told in the end."""
+        if op.outcome is Outcome.OK:
+            return f"The storage accepted it {self.answered(op)}"
+        if op.outcome is Outcome.FAIL:
+            return f"Its client was told that it had failed ({op.error}) {self.answered(op)}"
+        return f"Its client heard no answer that it could rely on ({op.error or 'none came'})"
+
+    def fault_steps(self, op: Op) -> list[str]:
+        """The fault that held up the holder behind a write, between its grant and the write's end."""
+        grant = next(iter(self.granted(op.resource, op.token)), None)
+        start = op.called if grant is None else (grant.returned or grant.called)
+        end = op.called if op.learned is None else op.learned
+        return [
+            self._fault(fault)
+            for fault in self._faults
+            if fault.overlaps(start, end) and self._hit(fault, op, grant)
+        ][:1]
+
+    def lease(self, grant: Op) -> float:
+        """Until when a hold was promised, in ns."""
+        of_owner = [op for op in self.history.operations if op.owner == grant.owner]
+        own = [op for op in of_owner if op.resource == grant.resource]
+        renews = (op for op in own if op.f == "renew")
+        return promised_until(grant, renews, (op for op in own if op.f in ENDS)).end
+
+    def _hit(self, fault: Fault, op: Op, grant: Op | None) -> bool:
+        if fault.owner is not None:
+            return grant is not None and fault.owner == grant.owner
+        return fault.client is None or is_client(op.process, fault.client, self.history.header)
+
+    def _fault(self, fault: Fault) -> str:
+        lines = " and ".join(str(line) for line in fault.lines)
+        number = "" if len(fault.lines) == 1 else "s"
+        until = "the end of the record" if len(fault.lines) == 1 else self.at(fault.healed)
+        target = fault.target.replace(":", " ")
+        what = {
+            "pause": f"{target} was stopped",
+            "partition": f"{target} was cut off",
+            "kill": f"{target} was killed",
+        }.get(fault.kind, f"{fault.kind} of {target} was in force")
+        return f"Meanwhile {what} from {self.at(fault.began)} to {until} (line{number} {lines})."
+
+
+def who(op: Op) -> str:
+    """Who did it, at the beginning of a sentence."""
+    return f"Process {op.process}"
+
+
+def whom(op: Op) -> str:
+    """Who did it, within a sentence."""
+    return f"process {op.process}"
