@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from harness.errors import ConfigurationError, FencepostError
 from harness.exit_codes import ExitCode, of_error
 
 if TYPE_CHECKING:
@@ -68,9 +67,6 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         error.show()
         return ExitCode.CONFIGURATION
-    except FencepostError as error:
-        click.echo(error, err=True)
-        return of_error(error)
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return ExitCode.INTERRUPTED
@@ -78,13 +74,22 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         _discard_stdout()
         return ExitCode.BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 (the edge)
-        if isinstance(error, OSError) and error.errno in FULL:
-            _discard_stdout()
-            click.echo(f"this machine has no room to go on: {error}", err=True)
-        else:
-            traceback.print_exc()
-            click.echo("this is a bug of Fencepost; the run folder holds what was recorded", err=True)
-        return ExitCode.INFRASTRUCTURE
+        return _failure(error)
+
+
+def _failure(error: Exception) -> int:
+    from harness.errors import FencepostError
+
+    if isinstance(error, FencepostError):
+        click.echo(error, err=True)
+        return of_error(error)
+    if isinstance(error, OSError) and error.errno in FULL:
+        _discard_stdout()
+        click.echo(f"this machine has no room to go on: {error}", err=True)
+    else:
+        traceback.print_exception(error)
+        click.echo("this is a bug of Fencepost; the run folder holds what was recorded", err=True)
+    return ExitCode.INFRASTRUCTURE
 
 
 def _invoke(arguments: Sequence[str]) -> int:
@@ -192,6 +197,7 @@ def show(recorded: str, runs: Path) -> None:
 )
 def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     """Check target files, and say all that is wrong with them."""
+    from harness.errors import ConfigurationError
     from harness.target import load
 
     code = ExitCode.AS_EXPECTED
@@ -233,11 +239,18 @@ def schema(document: str) -> None:
 
 
 @cli.command(short_help="Look at this machine: engines and tools.")
-def doctor() -> int:
-    """Look at this machine: engines, tools, and what each would need."""
-    from harness.doctor import examine
+@RUNS
+def doctor(runs: Path) -> int:
+    """Look at this machine: engines and tools, and how to get what is not there."""
+    from harness.doctor import can_run, examine
 
-    return examine()
+    findings = examine(runs)
+    widest = max(len(finding.name) for finding in findings)
+    for finding in findings:
+        click.echo(f"{'ok' if finding.ok else 'NO':<3} {finding.name:<{widest}}  {finding.seen}")
+        if finding.remedy:
+            click.echo(f"{'':<{widest + 4}}  {finding.remedy}")
+    return ExitCode.AS_EXPECTED if can_run(findings) else ExitCode.INFRASTRUCTURE
 
 
 @cli.command(short_help="Remove what killed runs left behind.")
@@ -260,6 +273,7 @@ def _report_sweep(swept: Any) -> None:
 
 def _load_all(names: Sequence[str], overrides: Sequence[str]) -> list[Target]:
     """Read all targets before anything starts, and report the errors of all."""
+    from harness.errors import ConfigurationError
     from harness.target import load
 
     loaded, errors = [], []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.errors import ConfigurationError, FencepostError, HistoryError
+if TYPE_CHECKING:
+    from harness.errors import FencepostError
 
 
 class ExitCode(enum.IntEnum):
@@ -52,6 +53,8 @@ def of_verdict(document: Mapping[str, Any], *, interrupted: bool = False) -> Exi
 
 def of_error(error: FencepostError | KeyboardInterrupt) -> ExitCode:
     """Say what ended a command: the user, the user's settings, or the servers."""
+    from harness.errors import ConfigurationError, HistoryError
+
     match error:
         case KeyboardInterrupt():
             return ExitCode.INTERRUPTED

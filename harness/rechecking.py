@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 import checkers
 from harness.exit_codes import ExitCode, of_verdict
+from harness.paths import as_seen_from_here
 from harness.recheck import recheck
 from harness.report.console import console
 from harness.report.telling import Line, Telling, Tone, tell
@@ -33,7 +34,7 @@ def _telling(path: Path, document: dict[str, Any], history: checkers.History) ->
         target=history.header.target,
         document=document,
         history=history,
-        folder=path if path.is_dir() else None,
-        report=report if report.exists() else None,
+        folder=as_seen_from_here(path) if path.is_dir() else None,
+        report=as_seen_from_here(report) if report.exists() else None,
         seed=history.header.seed if (path / "target.toml").exists() else None,
     )

@@ -15,6 +15,7 @@ from harness.engines import Engine
 from harness.errors import FencepostError
 from harness.events import RunJudged, RunStarted
 from harness.exit_codes import ExitCode, of_error, of_several, of_verdict
+from harness.paths import as_seen_from_here
 from harness.report.console import Console, console
 from harness.report.telling import Line, Telling, summary, tell
 from harness.run import RunOptions, run
@@ -39,6 +40,8 @@ def run_all(
     told: list[Telling] = []
     with console(text) as screen:
         for target in targets:
+            if codes:
+                screen.write([Line("")])
             try:
                 for telling in _run(target, engine, options, screen):
                     judged(dict(telling.document))
@@ -69,8 +72,8 @@ def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -
                         target=target.name,
                         document=event.document,
                         history=_history(event),
-                        folder=event.folder,
-                        report=event.report,
+                        folder=as_seen_from_here(event.folder),
+                        report=as_seen_from_here(event.report) if event.report.exists() else None,
                         seed=seed,
                         interrupted=event.interrupted,
                     )

@@ -297,7 +297,7 @@ def whole_run(screen):
     screen.live.refresh()
     screen.show(RunJudged(folder=FOLDER, document=document(), report=FOLDER / "report.html"))
     screen.write([Line("all is well and this sentence is long enough to wrap", Tone.GOOD, 2)])
-    screen.write([Line(f"report       {FOLDER}/report.html", Tone.COMMAND, 2)])
+    screen.write([Line(""), Line(f"report       {FOLDER}/report.html", Tone.COMMAND, 2)])
 
 
 class TestScreen:
@@ -325,6 +325,7 @@ class TestScreen:
         plain = ESCAPES.sub("", shown()).replace("\r", "")
         assert "  all is well and this sentence is long\n  enough to wrap\n" in re.sub(" +\n", "\n", plain)
         assert f"  report       {FOLDER}/report.html\n" in plain
+        assert "\n\n  report" in re.sub(" +\n", "\n", plain)
 
     def test_colour_can_be_turned_off(self, terminal, monkeypatch):
         stream, shown = terminal

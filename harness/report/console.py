@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from harness.duration import NS
 from harness.events import Event, FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
+from harness.paths import as_seen_from_here
 from harness.report.telling import Line, Tone
 
 if TYPE_CHECKING:
@@ -73,9 +74,10 @@ class PlainConsole:
         """Print what is worth a line."""
         match event:
             case RunStarted():
-                self._print(f"{event.target}: engine {event.engine}, seed {event.seed}, {event.folder}")
+                where = as_seen_from_here(event.folder)
+                self._print(f"{event.target}: engine {event.engine}, seed {event.seed}, {where}")
                 self.told = 0
-            case StageReached():
+            case StageReached() if event.stage != "stopping":  # the verdict has been told
                 self._print(f"  {event.stage}: {event.detail}" if event.detail else f"  {event.stage}")
             case Progress() if event.elapsed - self.told >= PLAIN_EVERY:
                 self.told = event.elapsed - event.elapsed % PLAIN_EVERY
@@ -140,7 +142,7 @@ class Screen:
 
         for line in lines:
             text = Text(line.text, style=STYLES[line.tone])
-            if line.tone is Tone.COMMAND:
+            if line.tone is Tone.COMMAND or not line.text:
                 self.rich.print(Text(" " * line.indent) + text, soft_wrap=True)
             else:
                 self.rich.print(Padding(text, (0, 0, 0, line.indent), expand=False))

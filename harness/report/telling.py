@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,14 +152,16 @@ def _finding(finding: Mapping[str, Any], history: History | None) -> Iterator[Li
 def _next_steps(run: Telling) -> Iterator[Line]:
     if not run.folder:
         return
+    folder = shlex.quote(str(run.folder))
     yield Line(f"run folder   {run.folder}", Tone.COMMAND, 2)
     if run.report:
         yield Line(f"report       {run.report}", Tone.COMMAND, 2)
-    yield Line(f"check again  fencepost recheck {run.folder}", Tone.COMMAND, 2)
-    yield Line(f"look         fencepost show {run.folder}", Tone.COMMAND, 2)
+    yield Line(f"check again  fencepost recheck {folder}", Tone.COMMAND, 2)
+    if run.report:
+        yield Line(f"look         fencepost show {folder}", Tone.COMMAND, 2)
     if run.seed is not None:
-        again = f"fencepost run {run.folder / 'target.toml'} --seed {run.seed}"
-        yield Line(f"run again    {again}", Tone.COMMAND, 2)
+        file = shlex.quote(str(run.folder / "target.toml"))
+        yield Line(f"run again    fencepost run {file} --seed {run.seed}", Tone.COMMAND, 2)
 
 
 def _in_short(document: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from harness.errors import ConfigurationError
+from harness.paths import as_seen_from_here
 from harness.target.contradictions import Sections, contradictions
 from harness.target.models import FaultSpec, LockSpec, StorageSpec, Target, WorkloadSpec
 from harness.target.names import did_you_mean
@@ -83,17 +84,12 @@ def _find(path_or_name: str | Path) -> Path:
         return path
     known = shipped()
     if str(path_or_name) in known:
-        return _as_seen_from_here(known[str(path_or_name)])
+        return as_seen_from_here(known[str(path_or_name)])
     if path.suffix == ".toml" or len(path.parts) > 1:
         beside = [str(path.with_name(file.name)) for file in path.parent.glob("*.toml")]
         hint = did_you_mean(str(path), beside) if beside else ""
         raise ConfigurationError(f"there is no file {path}{hint}")
     raise ConfigurationError(f"no target is called {path_or_name}{did_you_mean(str(path_or_name), known)}")
-
-
-def _as_seen_from_here(path: Path) -> Path:
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _parse(path: Path) -> Document:
