@@ -1,22 +1,96 @@
-"""Servers that tests share."""
+"""Engines for the tests: real ones. Where one is missing, its tests skip, or fail where CI asks for it."""
 
 from __future__ import annotations
 
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+
 import pytest
 
-from harness.engines import ServerSpec, Topology
-from harness.engines.local import LocalEngine
+from harness.engines import Cluster, Engine, ServerSpec, Topology
+from harness.engines.docker import DockerEngine, unavailability
+from harness.engines.local import TOXIPROXY, LocalEngine
 
-ETCD_AND_POSTGRES = (
-    ServerSpec(name="etcd-1", system="etcd"),
-    ServerSpec(name="postgres", system="postgres"),
-)
+REQUIRED = "FENCEPOST_REQUIRE_ENGINES"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the notes of test runs apart from the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def docker_engine() -> Engine:
+    why_not = unavailability()
+    if why_not is not None:
+        _miss(why_not)
+    return DockerEngine()
+
+
+@pytest.fixture(scope="session")
+def local_engine() -> Engine:
+    why_not = LocalEngine().refusal(topology(etcd=1, clients=1, partitions=False))
+    if why_not is not None:
+        _miss(why_not)
+    return LocalEngine()
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory):
-    """One etcd and one PostgreSQL of the local engine."""
-    folder = tmp_path_factory.mktemp("servers")
-    topology = Topology(servers=ETCD_AND_POSTGRES, clients=1, partitions=False)
-    with LocalEngine().start(topology, folder.name, folder, lambda _line: None) as cluster:
+def servers(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One etcd and one PostgreSQL of the local engine; Toxiproxy need not be there."""
+    needed = topology(clients=1, partitions=False)
+    with local_engine.start(needed, new_run_id(), tmp_path_factory.mktemp("run"), print) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="module")
+def local_cluster(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    if shutil.which(TOXIPROXY) is None:
+        _miss(f"no {TOXIPROXY} is on PATH")
+    with local_engine.start(topology(), new_run_id(), tmp_path_factory.mktemp("run"), print) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def docker_cluster(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with docker_engine.start(topology(), new_run_id(), tmp_path_factory.mktemp("run"), print) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module", params=["local", "docker"])
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    """A cluster of each engine, with proxies."""
+    found: Cluster = request.getfixturevalue(f"{request.param}_cluster")
+    return found
+
+
+@pytest.fixture
+def run_id() -> str:
+    return new_run_id()
+
+
+@pytest.fixture
+def make_topology() -> Callable[..., Topology]:
+    return topology
+
+
+def topology(etcd: int = 1, clients: int = 2, *, partitions: bool = True) -> Topology:
+    """etcd with so many members, and a PostgreSQL."""
+    members = [ServerSpec(name=f"etcd-{number + 1}", system="etcd") for number in range(etcd)]
+    servers = (*members, ServerSpec(name="postgres", system="postgres"))
+    return Topology(servers=servers, clients=clients, partitions=partitions)
+
+
+def new_run_id() -> str:
+    return f"test-{secrets.token_hex(4)}"
+
+
+def _miss(why: str) -> None:
+    if os.environ.get(REQUIRED):
+        pytest.fail(f"{REQUIRED} is set, and {why}")
+    pytest.skip(why)

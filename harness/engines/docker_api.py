@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,24 +16,23 @@ from docker.errors import DockerException
 
 from harness.errors import EngineUnavailableError, InfrastructureError
 
-ANSWER_TIMEOUT = 2  # s; an engine that is up answers in milliseconds
+ANSWER_TIMEOUT = 2.0  # s; an engine that is up answers in milliseconds
 CALL_TIMEOUT = 60  # s; removing a container may take seconds on a busy machine
+UNIX = "unix://"
 COMPOSE = "the compose plugin, version 2 (Debian and Ubuntu: docker-compose-plugin or docker-compose-v2)"
 
 
 def connect() -> docker.DockerClient:
     """Find the engine that the docker command would use; EngineUnavailableError says why not."""
     host = engine_host()
-    if not host.startswith("unix://"):
+    if not host.startswith(UNIX):
         raise EngineUnavailableError(
             f"the Docker engine is at {host}, and ports that it publishes on 127.0.0.1 "
-            "would not be on this machine: use one here (unix://...)"
+            f"would not be on this machine: use one here ({UNIX}...)"
         )
-    try:
-        docker.DockerClient(base_url=host, timeout=ANSWER_TIMEOUT, version="auto").close()
+    _ping(host)
+    with told_plainly():
         return docker.DockerClient(base_url=host, timeout=CALL_TIMEOUT, version="auto")
-    except (DockerException, requests.RequestException) as error:
-        raise EngineUnavailableError(_why_silent(host, error)) from error
 
 
 def check_compose() -> None:
@@ -58,7 +58,7 @@ def engine_host() -> str:
     if host := os.environ.get("DOCKER_HOST"):
         return host
     context = ContextAPI.get_context(os.environ.get("DOCKER_CONTEXT") or None)
-    return str(context.Host) if context is not None else "unix:///var/run/docker.sock"
+    return str(context.Host) if context is not None else f"{UNIX}/var/run/docker.sock"
 
 
 @contextmanager
@@ -70,11 +70,22 @@ def told_plainly() -> Iterator[None]:
         raise InfrastructureError(f"Docker: {' '.join(str(error).split())}") from error
 
 
-def _why_silent(host: str, error: Exception) -> str:
-    text = str(error)
-    if "Permission denied" in text or "PermissionError" in text:
-        return (
+def _ping(host: str) -> None:
+    """Ask the engine for a sign of life: the SDK's own errors do not say what the user can do."""
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(ANSWER_TIMEOUT)
+            connection.connect(host.removeprefix(UNIX))
+            connection.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
+            answered = connection.recv(16).startswith(b"HTTP/1.")
+    except PermissionError as error:
+        raise EngineUnavailableError(
             f"permission denied on {host}: put yourself into the group docker "
             "(sudo usermod -aG docker $USER) and log in again"
+        ) from error
+    except OSError:
+        answered = False
+    if not answered:
+        raise EngineUnavailableError(
+            f"no Docker engine answers at {host}; start it, or use the local engine (--engine local)"
         )
-    return f"no Docker engine answers at {host}; start it, or use the local engine (--engine local)"

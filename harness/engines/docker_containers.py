@@ -11,7 +11,9 @@ from harness import owner
 from harness.engines import Address
 from harness.engines.docker_api import told_plainly
 from harness.engines.failure import not_ready
+from harness.errors import InfrastructureError
 
+END_TIMEOUT = 10  # s
 SERVICE = "com.docker.compose.service"
 
 
@@ -41,12 +43,43 @@ class Container:
         if state.get("Health", {}).get("Status") == "unhealthy":
             raise not_ready(self.name, "is unhealthy", self.log())
 
+    def freeze(self) -> None:
+        """Stop all its processes with the kernel's freezer, not PID 1 alone."""
+        with told_plainly():
+            self.client.api.pause(self.id)
+        self._expect("paused")
+
+    def thaw(self) -> None:
+        """Let them go on."""
+        with told_plainly():
+            self.client.api.unpause(self.id)
+        self._expect("running")
+
+    def kill(self) -> None:
+        """End it with SIGKILL; what it had written stays in the page cache, so this is no power loss."""
+        with told_plainly():
+            self.client.api.kill(self.id)
+            self.client.api.wait(self.id, timeout=END_TIMEOUT)
+        self._expect("exited")
+
+    def start_again(self) -> None:
+        """Start it after it ended. Docker publishes its ports anew: list the containers again."""
+        with told_plainly():
+            self.client.api.start(self.id)
+        self._expect("running")
+
     def image(self) -> dict[str, Any]:
         """Return its image's name, id, and digests in the registries that it came from, if any."""
         with told_plainly():
             name = self.client.api.inspect_container(self.id)["Config"]["Image"]
             image = self.client.images.get(name)
         return {"name": name, "id": image.id, "digests": image.attrs["RepoDigests"] or []}
+
+    def _expect(self, status: str) -> None:
+        with told_plainly():
+            seen = self.client.api.inspect_container(self.id)["State"]["Status"]
+        if seen != status:
+            raise InfrastructureError(f"{self.name} was to be {status}, and is {seen}")
 
     def log(self) -> str:
         """Return all that it wrote."""

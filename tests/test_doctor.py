@@ -1,0 +1,59 @@
+"""The look at this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness import doctor
+from harness.doctor import Finding
+
+
+def finding(findings, name):
+    return next(each for each in findings if each.name == name)
+
+
+@pytest.mark.usefixtures("local_engine")
+def test_this_machine_can_run():
+    findings = doctor.examine()
+
+    assert finding(findings, "local engine").ok
+    assert finding(findings, "pausing").seen == "SIGSTOP stops a process"
+    assert doctor.can_run(findings)
+
+
+def test_what_is_missing_comes_with_a_remedy(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
+
+    findings = doctor.examine()
+
+    assert not finding(findings, "docker engine").ok
+    assert "no Docker engine answers" in finding(findings, "docker engine").seen
+    assert "go install" in finding(findings, "toxiproxy-server").remedy
+    assert not finding(findings, "pausing").ok
+    assert all(each.remedy for each in findings if not each.ok)
+
+
+def test_a_runs_folder_that_cannot_be_written_is_found():
+    runs = Path("/proc/runs")  # not even root can make that
+
+    assert not finding(doctor.examine(runs), "runs folder").ok
+
+
+@pytest.mark.parametrize(
+    ("bad", "can_run"),
+    [
+        ([], True),
+        (["docker engine"], True),
+        (["local engine", "toxiproxy-server"], True),
+        (["docker engine", "local engine"], False),
+        (["clock"], False),
+    ],
+)
+def test_one_engine_is_enough(bad, can_run):
+    names = ["python", "docker engine", "local engine", "toxiproxy-server", "clock"]
+    findings = [Finding(name, ok=name not in bad, seen="") for name in names]
+
+    assert doctor.can_run(findings) is can_run

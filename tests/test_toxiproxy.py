@@ -1,0 +1,119 @@
+"""Toxiproxy's edges on a real server: each change is read back, and reaches no other run."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from harness.engines import Address
+from harness.errors import FaultNotInstalledError, InfrastructureError
+from harness.network.topology import Edge
+from harness.network.toxiproxy import Toxiproxy
+
+EDGE = Edge(0, "etcd-1")
+
+
+@pytest.fixture
+def toxiproxy(local_cluster):
+    yield local_cluster.toxiproxy
+    for server in ("etcd-1", "postgres"):
+        for client in (0, 1):
+            local_cluster.toxiproxy.heal(Edge(client, server))
+
+
+@pytest.mark.parametrize(
+    ("direction", "streams"),
+    [
+        ("both", {"upstream", "downstream"}),
+        ("to-server", {"upstream"}),
+        ("to-client", {"downstream"}),
+    ],
+)
+def test_a_cut_shows_in_its_direction_until_it_is_healed(toxiproxy, direction, streams):
+    cut = toxiproxy.cut(EDGE, direction)
+    healed = toxiproxy.heal(EDGE)
+
+    assert cut.cut == streams
+    assert healed.cut == frozenset()
+
+
+def test_a_cut_leaves_every_other_edge_whole(toxiproxy):
+    toxiproxy.cut(EDGE, "both")
+
+    assert toxiproxy.state(Edge(1, "etcd-1")).cut == frozenset()
+    assert toxiproxy.state(Edge(0, "postgres")).cut == frozenset()
+
+
+def test_an_edge_is_not_cut_twice(toxiproxy):
+    toxiproxy.cut(EDGE, "to-server")
+
+    with pytest.raises(InfrastructureError, match="toxic already exists"):
+        toxiproxy.cut(EDGE, "both")
+
+
+def test_a_whole_edge_may_be_healed(toxiproxy):
+    assert toxiproxy.heal(EDGE).cut == frozenset()
+
+
+def test_a_change_meant_for_another_run_is_refused(toxiproxy):
+    other = replace(toxiproxy, run_id="another-run")
+
+    with pytest.raises(InfrastructureError, match="proxy not found"):
+        other.cut(EDGE, "both")
+
+
+def test_a_proxy_that_somebody_else_disabled_is_no_cut(toxiproxy):
+    toxiproxy._call("post", f"/proxies/{EDGE.proxy_name(toxiproxy.run_id)}", json={"enabled": False})
+    try:
+        with pytest.raises(FaultNotInstalledError, match="proxy disabled"):
+            toxiproxy.cut(EDGE, "both")
+    finally:
+        toxiproxy._call("post", f"/proxies/{EDGE.proxy_name(toxiproxy.run_id)}", json={"enabled": True})
+
+
+def test_two_servers_are_not_mixed_up(toxiproxy, local_engine, make_topology, run_id, tmp_path):
+    """The library keeps the address of one server for the whole process."""
+    with local_engine.start(make_topology(), run_id, tmp_path, print) as second:
+        seen = {}
+
+        def look(cluster, name):
+            seen[name] = {str(cluster.state(EDGE).listen) for _ in range(50)}
+
+        threads = [
+            threading.Thread(target=look, args=(each, each.run_id)) for each in (toxiproxy, second.toxiproxy)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert seen == {
+            toxiproxy.run_id: {str(toxiproxy.state(EDGE).listen)},
+            run_id: {str(second.edge(0, "etcd-1"))},
+        }
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
+def test_a_proxy_in_the_environment_does_not_catch_the_calls(toxiproxy, monkeypatch, variable):
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "http://127.0.0.1:9")
+
+    assert toxiproxy.version() == "2.12.0"
+
+
+def test_a_port_that_is_taken_is_told(toxiproxy):
+    taken = toxiproxy.state(EDGE).listen
+
+    with pytest.raises(InfrastructureError, match="address already in use"):
+        toxiproxy.create({Edge(7, "etcd-1"): (taken, Address("127.0.0.1", 1))})
+
+
+def test_a_server_that_does_not_answer_is_told():
+    nowhere = Toxiproxy(Address("127.0.0.1", 1), "run")
+
+    assert not nowhere.answers()
+    with pytest.raises(InfrastructureError, match=r"127\.0\.0\.1:1"):
+        nowhere.state(EDGE)
