@@ -18,13 +18,17 @@ function aligned(series, kinds) {
   return [times, ...columns];
 }
 
+/** Of an axis' splits, the powers of ten. */
+function powers(_, splits) {
+  return splits.map((split) => (Math.abs(Math.log10(split) - Math.round(Math.log10(split))) < 1e-6 ? split : null));
+}
+
 /** Faults over the plot: a wash beneath the points, a bar on top. */
 function bandsPlugin(bands, length) {
   const draw = (plot) => {
     const { ctx, bbox } = plot;
     const colours = palette();
     const ratio = window.devicePixelRatio || 1;
-    const shades = { pause: hatching(ctx, colours.pause, true), cut: hatching(ctx, colours.cut, false) };
     ctx.save();
     ctx.beginPath();
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
@@ -33,12 +37,11 @@ function bandsPlugin(bands, length) {
       const kind = band.kind === "pause" ? "pause" : "cut";
       const left = plot.valToPos(band.from / 1e6, "x", true);
       const right = plot.valToPos((band.to ?? length) / 1e6, "x", true);
-      const lane = (band.lane ?? 0) % 6;
-      ctx.fillStyle = shades[kind];
-      ctx.fillRect(left, bbox.top + (2 + lane * 5) * ratio, Math.max(2, right - left), 4 * ratio);
+      const top = bbox.top + (2 + ((band.lane ?? 0) % 6) * 6) * ratio;
+      ctx.fillStyle = colours[`${kind}-wash`];
+      ctx.fillRect(left, bbox.top, Math.max(2, right - left), bbox.height);
       ctx.fillStyle = colours[kind];
-      ctx.fillRect(left, bbox.top + (2 + lane * 5) * ratio, 2 * ratio, 4 * ratio);
-      ctx.fillRect(right - 2 * ratio, bbox.top + (2 + lane * 5) * ratio, 2 * ratio, 4 * ratio);
+      ctx.fillRect(left, top, Math.max(2, right - left - 2), 4 * ratio);
     }
     ctx.restore();
   };
@@ -66,7 +69,7 @@ function plotLatency(element, series, drawing) {
       scales: { x: { time: false }, y: { distr: 3, log: 10 } },
       axes: [
         { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick} s`) },
-        { ...axis, size: 66, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : format.duration(tick * 1000))) },
+        { ...axis, grid: { ...axis.grid, filter: powers }, ticks: { show: false }, size: 66, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : format.duration(tick * 1000))) },
       ],
       series: [
         { label: "time", value: (_, seconds) => (seconds === null ? "" : format.moment(seconds * 1e6)) },

@@ -179,11 +179,13 @@ class Swimlane {
       cut: hatching(this.pen, this.colours.cut, false),
     };
     this.hits = [];
+    this.captions = [];
     this.paintGround();
     this.paintBands();
     this.paintHolds();
     this.paintOperations();
     this.paintStorage();
+    this.paintCaptions();
     this.paintProof();
     this.paintGutter();
     this.paintAxis();
@@ -272,19 +274,23 @@ class Swimlane {
       pen.fillStyle = colours[kind];
       pen.fillRect(left, top, 1.5, high);
       if (band.to !== null) pen.fillRect(left + wide - 1.5, top, 1.5, high);
-      if (wide > 70) {
-        const past = band.kind === "pause" ? "paused" : band.kind;
+      if (wide > 120) {
         const middle = (Math.max(left, this.gutter) + Math.min(left + wide, this.width)) / 2;
-        const words = `${past} ${format.duration(end - band.from)}`;
-        if (wide > 120) this.label(words, middle, top + 43, { colour: kind, weight: 600, align: "center" });
+        const what = band.kind === "pause" ? "paused" : band.lane === null ? `${band.kind} of ${band.target}` : band.kind;
+        this.captions.push([`${what} ${format.duration(end - band.from)}`, middle, top + 43, kind]);
       }
       this.hits.push({ left, right: left + wide, top, bottom: top + high, band: i });
     });
   }
 
+  /** What the bands are, above whatever was drawn on them. */
+  paintCaptions() {
+    for (const [words, x, y, colour] of this.captions) this.label(words, x, y, { colour, weight: 600, align: "center" });
+  }
+
   paintHolds() {
     const { pen, colours } = this;
-    let edge = new Map();
+    const edge = new Map();
     this.data.holds.forEach((hold, i) => {
       const [granted, lane, resource, leased, believed, , token] = hold;
       const top = this.row.get(lane);
@@ -558,7 +564,8 @@ class Swimlane {
     pen.strokeStyle = colour;
     pen.lineWidth = 2;
     pen.strokeRect(left - 3, top + 31, wide + 6, 25);
-    const [x, y] = [left + wide / 2, wide > 21 ? top + 43.5 : top + 26];
+    const granted = ops.kinds[ops.kind[operation]] === "acquire"; // what counts is its end
+    const [x, y] = [granted ? left + wide : left + wide / 2, wide > 21 || granted ? top + 43.5 : top + 26];
     pen.fillStyle = colours.paper;
     pen.beginPath();
     pen.arc(x, y, 10.5, 0, 7);
