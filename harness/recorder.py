@@ -56,7 +56,7 @@ class RecordedSession:
         try:
             answer = Answer(Outcome.OK, action())
         except Exception as error:  # noqa: BLE001 - whatever a client meets is its outcome
-            answer = Answer(outcome_of(error), {"error": str(error) or type(error).__name__})
+            answer = Answer(outcome_of(error), {"error": _said(error)})
         self._record(answer.outcome, operation | answer.fields)
         if answer.outcome is Outcome.INFO:
             self._process += self._stride
@@ -67,3 +67,8 @@ class RecordedSession:
         self._recorder.record(
             {"time": time.monotonic_ns(), "process": self._process, "type": kind, **operation}
         )
+
+
+def _said(error: Exception) -> str:
+    """One line: libraries format theirs over several."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -162,7 +162,7 @@ def test_revoking_frees_a_lock_at_once(open_lock, resource):
 def test_a_call_to_a_stopped_server_ends_in_doubt_at_its_deadline_and_is_made_once(
     open_lock, resource, servers
 ):
-    lock, memory = open_lock(timeout=0.5)
+    lock, _ = open_lock(timeout=0.5)
     grant = lock.acquire(resource, "0-1")
     lock._lease.stop()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import time
@@ -130,10 +131,8 @@ def test_writers_that_race_commit_in_token_order(open_storage, conninfo, resourc
         storage = open_storage(fencing, policy, timeout=5)
         barrier.wait()
         for nth in range(20):
-            try:
+            with contextlib.suppress(Stale):
                 storage.write(resource, token + 4 * nth, f"{token}.{nth}", nothing)
-            except Stale:
-                pass
 
     barrier = threading.Barrier(4)
     threads = [threading.Thread(target=write, args=(token,)) for token in range(1, 5)]

@@ -1,0 +1,160 @@
+"""Client processes: none outlives the harness, and one that is armed stops itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness import clients
+from harness.client_process import SharedProgress
+from harness.errors import InfrastructureError
+from harness.nemesis.triggers import Snare, Victim
+from harness.shared_state import NOBODY, STOP_POINTS
+
+CLIENTS_UNTIL_KILLED = """
+import time
+from pathlib import Path
+from harness.clients import started
+
+if __name__ == "__main__":
+    with started(3, 1, 0, Path({folder!r})) as clients:
+        print(*[process.pid for process in clients.processes], flush=True)
+        time.sleep(60)
+"""
+
+
+def gone(pids: list[int]) -> bool:
+    return all(not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie" for pid in pids)
+
+
+def wait_for(condition, seconds=5.0):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.002)
+    return condition()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "events").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def harness(folder):
+    """A harness of its own, as a script that has started three clients."""
+    script = folder / "harness_that_is_killed.py"
+    script.write_text(textwrap.dedent(CLIENTS_UNTIL_KILLED).format(folder=str(folder)))
+    process = subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path.cwd(),
+        env=os.environ | {"PYTHONPATH": str(Path.cwd())},
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
+def test_no_client_outlives_a_harness_that_is_killed_not_even_a_stopped_one(harness, folder, deadly):
+    pids = [int(pid) for pid in harness.stdout.readline().split()]
+    assert wait_for(lambda: len(list((folder / "logs").iterdir())) == 3), "all are at work"
+    os.kill(pids[0], signal.SIGSTOP)
+    assert wait_for(lambda: psutil.Process(pids[0]).status() == psutil.STATUS_STOPPED)
+
+    harness.send_signal(deadly)
+
+    assert len(pids) == 3
+    assert wait_for(lambda: gone(pids))
+
+
+def test_at_the_end_of_the_block_none_is_left_not_even_a_stopped_one(folder):
+    with clients.started(3, 1, 0, folder) as started:
+        pids = [process.pid for process in started.processes]
+        os.kill(pids[1], signal.SIGSTOP)
+
+    assert gone(pids)
+
+
+def test_a_client_that_ends_by_itself_is_told_with_its_last_words(folder):
+    with clients.started(2, 1, 0, folder) as started:
+        (folder / "logs" / "client-1.log").write_text("Traceback …\nMemoryError: no more\n")
+        os.kill(started.processes[1].pid, signal.SIGKILL)
+        assert wait_for(lambda: started.processes[1].exitcode is not None)
+
+        with pytest.raises(
+            InfrastructureError, match=r"client 1 ended by itself with status -9.*(?s:.*)no more"
+        ):
+            started.check()
+
+
+@pytest.fixture
+def state(folder):
+    with clients.started(1, 2, 2, folder) as started:
+        yield started.state
+
+
+def reach_in_a_child(state, point, resource="r1", token=5):
+    """Fork a process that reaches a stop point as client 0 would, and then ends."""
+    pid = os.fork()
+    if pid == 0:
+        SharedProgress(state, 0, ("r0", "r1")).reached(point, resource, "0-1", token)
+        os._exit(0)
+    return psutil.Process(pid)
+
+
+@pytest.mark.parametrize("point", STOP_POINTS)
+def test_a_client_stops_itself_where_a_snare_is_set_until_it_is_let_go(state, point):
+    snare = Snare(state, 0, point, Victim.named("holder:r1"))
+    with snare.armed():
+        process = reach_in_a_child(state, point)
+        assert wait_for(lambda: process.status() == psutil.STATUS_STOPPED)
+        assert snare.caught == 0
+        assert list(state.holders()) == [(0, 1, 5)]
+
+    process.resume()  # not enough: a stray SIGCONT must not let it through
+    assert state.clients[0].stopped
+    state.clients[0].stopped = 0
+
+    assert wait_for(lambda: process.status() == psutil.STATUS_ZOMBIE)
+    os.waitpid(process.pid, 0)
+
+
+@pytest.mark.parametrize(("armed", "reached"), [("before-write", "acquired"), ("acquired", "before-release")])
+def test_a_client_passes_where_no_snare_is_set(state, armed, reached):
+    with Snare(state, 0, armed, Victim()).armed():
+        process = reach_in_a_child(state, reached)
+        assert wait_for(lambda: process.status() == psutil.STATUS_ZOMBIE)
+    os.waitpid(process.pid, 0)
+
+
+@pytest.mark.parametrize("victim", ["holder:r0", "client:3"])
+def test_a_snare_lets_others_than_its_victim_pass(state, victim):
+    snare = Snare(state, 0, "before-write", Victim.named(victim))
+    with snare.armed():
+        process = reach_in_a_child(state, "before-write", resource="r1")
+        assert wait_for(lambda: process.status() == psutil.STATUS_ZOMBIE)
+        assert snare.caught == NOBODY
+    os.waitpid(process.pid, 0)
+
+
+def test_a_hold_is_superseded_by_an_accepted_write_of_another_client_under_a_higher_token(folder):
+    with clients.started(2, 2, 0, folder) as started:
+        other = SharedProgress(started.state, 1, ("r0", "r1"))
+
+        other.accepted("r1", 9)
+        assert not started.state.superseded(0, 0, 8), "on another resource"
+        assert not started.state.superseded(1, 1, 8), "by itself"
+        assert not started.state.superseded(0, 1, 9), "not higher"
+        assert started.state.superseded(0, 1, 8)
