@@ -133,6 +133,7 @@ class TestWrongUse:
         assert fencepost("show", "etcd-postgre").returncode == 4
 
 
+@pytest.mark.usefixtures("local_engine")
 class TestMachine:
     def test_the_doctor_names_everything_and_says_whether_a_run_can_be_made(self, fencepost):
         done = fencepost("doctor")
@@ -283,6 +284,7 @@ class TestStreams:
 SHORT = ["--engine", "local", "--set", "lock.nodes=1", "--set", "workload.duration=6s"]
 
 
+@pytest.mark.usefixtures("local_engine")
 class TestRun:
     def test_without_faults_nothing_is_exercised(self, fencepost, tmp_path):
         done = fencepost("run", "etcd-postgres", *SHORT, "--no-faults", "--format", "json", "--seed", "7")
