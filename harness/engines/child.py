@@ -101,18 +101,20 @@ class Nest:
         """
         who = "-" if user is None else str(user)
         tied = [sys.executable, "-I", "-S", tether.__file__, str(int(stop_signal)), str(os.getpid()), who]
+        return self.parent.submit(self._start, name, [*tied, *map(str, command)], stop_signal).result()
+
+    def _start(self, name: str, command: Sequence[str], stop_signal: int) -> Child:
         log = self.logs / f"{name}.log"
         with log.open("ab") as output:
-            process = self.parent.submit(
-                subprocess.Popen,
-                [*tied, *map(str, command)],
+            process = subprocess.Popen(
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.home,
                 env={"PATH": os.defpath, "LC_ALL": "C", **self.environment},
                 start_new_session=True,
-            ).result()
+            )
         child = Child(name, process, log, stop_signal)
         self.children.append(child)
         return child
@@ -127,6 +129,7 @@ class Nest:
 
     def clear(self) -> None:
         """End every child, all at the same time, and remove their data."""
+        self.parent.submit(int).result()  # one that an interrupt found half-started is a child by now
         for child in self.children:
             child.ask_to_stop()
         for child in self.children:

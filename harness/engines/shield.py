@@ -7,22 +7,27 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """Hold back Ctrl-C until the block has ended, and then let it happen.
+    """Hold back interrupts until the block has ended, and then let the first of them happen.
 
-    Only the main thread is ever interrupted, so elsewhere this does nothing. What a Ctrl-C just
-    before the block, or a SIGKILL, leaves behind goes with the next command's sweep.
+    Only those that Python code handles, which is in the main thread: elsewhere this does nothing.
+    What an interrupt just before the block, or a SIGKILL, leaves behind goes with the next sweep.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     held: list[int] = []
-    previous = signal.signal(signal.SIGINT, lambda number, _frame: held.append(number))
+    handlers = {each: signal.getsignal(each) for each in INTERRUPTS if callable(signal.getsignal(each))}
+    for each in handlers:
+        signal.signal(each, lambda number, _frame: held.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
         if held:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(held[0])

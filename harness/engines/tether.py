@@ -17,9 +17,7 @@ def main() -> None:
     """Follow the command line."""
     death_signal, parent, user, *command = sys.argv[1:]
     if user != "-":
-        os.setgroups([])
-        os.setgid(int(user))
-        os.setuid(int(user))
+        become(int(user))
     # After the change of user, which would clear it.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
     if os.getppid() != int(parent):  # it died before it could be asked for
@@ -28,6 +26,16 @@ def main() -> None:
         os.execvp(command[0], command)  # noqa: S606
     except OSError as error:
         sys.exit(f"{command[0]}: {error.strerror}")
+
+
+def become(user: int) -> None:
+    """Give up the rights of root for those of a user without any."""
+    try:
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
+    except OSError as error:
+        sys.exit(f"cannot become user {user}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,44 @@
+"""Interrupts while servers are being removed."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+
+from harness.engines.shield import shielded
+
+
+def test_ctrl_c_happens_once_the_block_has_ended():
+    reached = []
+
+    def interrupted():
+        with shielded():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            reached.append("the end")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert reached == ["the end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_nobody_handles_still_ends_the_process():
+    with shielded():
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_another_thread_is_never_interrupted():
+    handlers = []
+
+    def work():
+        with shielded():
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+    assert handlers == [signal.default_int_handler]
