@@ -24,7 +24,6 @@ class Rule(enum.Enum):
     AGAINST_THE_LOG = enum.auto()  # because: what had returned before, and stands later in the log
     # false-rejection
     NO_CAUSE = enum.auto()
-    CAUSE_TOO_LATE = enum.auto()  # because: the first write that could have caused it
     # phantom-accept, ghost-write, duplicate-write
     NEVER_LOGGED = enum.auto()
     FAILED_BUT_LOGGED = enum.auto()

@@ -287,7 +287,7 @@ class _Level:
     token: int
     definite: bool
     start: float  # ns; the mark cannot have been there before
-    first: Op | None  # what may have raised it
+    first: Op | None  # what raised it, or may have; None: it was there before the run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,23 +295,30 @@ class _Levels:
     """The levels of a register, lowest first."""
 
     levels: Sequence[_Level]
+    logged: bool  # they came in this order for certain
 
     def cause(self, rejected: Op, *, strict: bool) -> float | Conflict:
-        """The lowest level that can have caused a rejection, or the conflict if there is none."""
+        """The lowest level that can have caused a rejection, or the conflict if there is none.
+
+        A definite level that came too late hides those above it, which come
+        later still. If one of those can have been there all the same, then
+        either it was, and the definite one is stale, or the rejection is false.
+        """
         least = _token(rejected) if strict else _token(rejected) + 1
         returned = math.inf if rejected.returned is None else rejected.returned
-        from_here = bisect_left(self.levels, least, key=lambda level: level.token)
-        for level in self.levels[from_here:]:
-            if level.start <= returned:
+        candidates = self.levels[bisect_left(self.levels, least, key=lambda level: level.token) :]
+        in_time = [level.start <= returned for level in candidates]
+        for level, can_be in zip(candidates, in_time, strict=True):
+            if can_be:
                 return level.token
-            if level.definite:  # higher levels came later still
-                because = () if level.first is None else (level.first,)
-                return _false_rejection(Rule.CAUSE_TOO_LATE, rejected, *because)
-        return _false_rejection(Rule.NO_CAUSE, rejected)
-
-
-def _false_rejection(rule: Rule, rejected: Op, *because: Op) -> Conflict:
-    return Conflict(anomaly="false-rejection", rule=rule, accused=rejected, because=because)
+            if level.definite and level.first and any(in_time) and not self.logged:
+                return Conflict(
+                    anomaly="non-linearizable",
+                    rule=Rule.FALSE_OR_STALE,
+                    accused=level.first,
+                    because=(rejected,),
+                )
+        return Conflict(anomaly="false-rejection", rule=Rule.NO_CAUSE, accused=rejected)
 
 
 def _levels(register: Register, broken: AbstractSet[int]) -> _Levels:
@@ -335,7 +342,7 @@ def _levels(register: Register, broken: AbstractSet[int]) -> _Levels:
         for token in sorted(zones.keys() | raising.keys())
         if token >= initial
     ]
-    return _Levels(levels=levels)
+    return _Levels(levels=levels, logged=register.logged)
 
 
 def _level(token: int, zones: list[Zone], raising: list[Op], *, fenced: bool) -> _Level:
@@ -343,8 +350,9 @@ def _level(token: int, zones: list[Zone], raising: list[Op], *, fenced: bool) ->
     if any(zone.write is None for zone in zones):
         return _Level(token=token, definite=definite, start=-math.inf, first=None)
     writes = [zone.write for zone in _possible_firsts(zones) if zone.write is not None]
-    first = min((*writes, *raising), key=lambda op: op.called)
-    return _Level(token=token, definite=definite, start=first.called, first=first)
+    first = min(writes or raising, key=lambda op: op.called)
+    start = min(op.called for op in (*writes, *raising))
+    return _Level(token=token, definite=definite, start=start, first=first)
 
 
 def _possible_firsts(zones: list[Zone]) -> list[Zone]:

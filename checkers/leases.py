@@ -120,7 +120,7 @@ def _longest(
     """The earlier lease of another owner that was promised longest."""
     if found is None or found[0] <= later.returned:
         return None
-    if found[1].grant.owner != later.grant.owner:
+    if found[1].grant.owner != later.grant.owner and is_later(later, found[1]):
         return found[1]
     others = [each for each in leases if each.grant.owner != later.grant.owner and is_later(later, each)]
     return max(others, key=lambda lease: lease.end, default=None)
@@ -131,7 +131,9 @@ def _sent_after(later: Lease, earlier: Lease) -> bool:
 
 
 def _token_above(later: Lease, earlier: Lease) -> bool:
-    return (later.grant.token or 0) > (earlier.grant.token or 0)
+    """Do the tokens say so, and real time not the opposite, as in a token-regression?"""
+    is_above = (later.grant.token or 0) > (earlier.grant.token or 0)
+    return is_above and later.returned >= earlier.grant.sent
 
 
 def _early(later: Lease, holder: Lease) -> Conflict:

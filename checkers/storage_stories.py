@@ -175,30 +175,11 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
             f"{who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
             f"The storage refused it as stale {n.answered(write)}.",
             (
-                f"But no write with token {bound} that can have taken effect was called before this"
-                " refusal came back, so there was nothing to be stale against."
+                f"But no write with token {bound} can have taken effect before this refusal came"
+                " back: those that did, if any, were called later or stood after one that was."
             ),
         ),
         proof=(write,),
-    )
-
-
-def _cause_too_late(n: Narrator, conflict: Conflict) -> Story:
-    story = _no_cause(n, conflict)
-    if not conflict.because:
-        return story
-    first = conflict.because[0]
-    return Story(
-        summary=story.summary,
-        steps=(
-            *story.steps[:2],
-            (
-                f"The first {first.f} that can have raised the token so far is that of token"
-                f" {first.token} by {whom(first)}, called only {n.sent(first)}: too late to be"
-                " the cause."
-            ),
-        ),
-        proof=(conflict.accused, first),
     )
 
 
@@ -351,7 +332,7 @@ def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
 
 def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
     op, rejected = conflict.accused, conflict.because[0]
-    did = "read" if op.f == "read" else "wrote"
+    did = {"read": "read", "write": "wrote"}.get(op.f, "fenced")
     return Story(
         summary=(
             f"either the storage wrongly refused {rejected.value!r} with token {rejected.token}"
@@ -384,7 +365,6 @@ STORAGE_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = {
     Rule.WENT_BACK: _went_back,
     Rule.AGAINST_THE_LOG: _against_the_log,
     Rule.NO_CAUSE: _no_cause,
-    Rule.CAUSE_TOO_LATE: _cause_too_late,
     Rule.NEVER_LOGGED: _never_logged,
     Rule.FAILED_BUT_LOGGED: _failed_but_logged,
     Rule.FAILED_BUT_READ: _failed_but_read,

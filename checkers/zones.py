@@ -54,6 +54,7 @@ class Register:
 
     resource: str
     strict: bool
+    logged: bool  # a commit log says which writes took effect, and in which order
     zones: tuple[Zone, ...]  # the initial value's first; then each write known to have taken effect
     optional: tuple[Op, ...]  # writes that may have taken effect, unseen
     rejected: tuple[Op, ...]  # writes that the fence refused
@@ -130,6 +131,7 @@ def _register(resource: str, operations: Sequence[Op], header: Header, log: Comm
     return Register(
         resource=resource,
         strict=header.policy == "strict",
+        logged=log is not None,
         zones=tuple(zones),
         optional=tuple(optional),
         rejected=tuple(op for op in writes if was_rejected(op) and op.index not in ghosts),
