@@ -54,7 +54,7 @@ def run_all(
             if ExitCode.INTERRUPTED in codes:
                 break
         if len(targets) > 1:
-            screen.write([Line(""), *summary(told)])
+            screen.write([Line(""), *summary(told, [target.name for target in targets])])
     return of_several(codes)
 
 

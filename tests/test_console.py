@@ -161,9 +161,10 @@ class TestTelling:
             ),
         ]
 
-        assert [line.text for line in summary(runs)] == [
+        assert [line.text for line in summary(runs, [*(run.target for run in runs), "failed"])] == [
             "etcd-postgres-unfenced  invalid  as expected      stale-write ×1",
             "etcd-postgres           valid    as expected      1 stale write attempted, and rejected",
+            "failed                  no verdict",
         ]
 
 

@@ -65,15 +65,17 @@ def tell(run: Telling) -> Iterator[Line]:
     yield from _next_steps(run)
 
 
-def summary(runs: Sequence[Telling]) -> Iterator[Line]:
-    """Tell several runs, a line each."""
-    widest = max((len(run.target) for run in runs), default=0)
-    for run in runs:
-        expected = "as expected" if run.document["as_expected"] else "NOT as expected"
-        verdict = run.document["verdict"]
-        yield Line(
-            f"{run.target:<{widest}}  {verdict:<7}  {expected:<15}  {_in_short(run.document)}", run.tone, 2
-        )
+def summary(runs: Sequence[Telling], names: Sequence[str]) -> Iterator[Line]:
+    """Tell several runs, a line each; of `names`, in their order, some may have no verdict."""
+    judged = {run.target: run for run in runs}
+    widest = max(map(len, names), default=0)
+    for name in names:
+        if run := judged.get(name):
+            expected = "as expected" if run.document["as_expected"] else "NOT as expected"
+            verdict = f"{run.document['verdict']:<7}  {expected:<15}  {_in_short(run.document)}"
+            yield Line(f"{name:<{widest}}  {verdict}", run.tone, 2)
+        else:
+            yield Line(f"{name:<{widest}}  no verdict", Tone.UNSURE, 2)
 
 
 def headline(run: Telling) -> str:
