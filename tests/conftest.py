@@ -34,7 +34,7 @@ def docker_engine() -> Engine:
 
 @pytest.fixture(scope="session")
 def local_engine() -> Engine:
-    why_not = LocalEngine().refusal(topology(etcd=1, clients=1, partitions=False))
+    why_not = LocalEngine().refusal(topology())
     if why_not is not None:
         _miss(why_not)
     return LocalEngine()
@@ -43,8 +43,9 @@ def local_engine() -> Engine:
 @pytest.fixture(scope="module")
 def servers(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """One etcd and one PostgreSQL of the local engine; Toxiproxy need not be there."""
-    needed = topology(clients=1, partitions=False)
-    with local_engine.start(needed, new_run_id(), tmp_path_factory.mktemp("run"), print) as cluster:
+    with local_engine.start(
+        topology(clients=1), new_run_id(), tmp_path_factory.mktemp("run"), print
+    ) as cluster:
         yield cluster
 
 
@@ -52,13 +53,17 @@ def servers(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 def local_cluster(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if shutil.which(TOXIPROXY) is None:
         _miss(f"no {TOXIPROXY} is on PATH")
-    with local_engine.start(topology(), new_run_id(), tmp_path_factory.mktemp("run"), print) as cluster:
+    with local_engine.start(
+        topology(partitions=True), new_run_id(), tmp_path_factory.mktemp("run"), print
+    ) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def docker_cluster(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with docker_engine.start(topology(), new_run_id(), tmp_path_factory.mktemp("run"), print) as cluster:
+    with docker_engine.start(
+        topology(partitions=True), new_run_id(), tmp_path_factory.mktemp("run"), print
+    ) as cluster:
         yield cluster
 
 
@@ -79,7 +84,7 @@ def make_topology() -> Callable[..., Topology]:
     return topology
 
 
-def topology(etcd: int = 1, clients: int = 2, *, partitions: bool = True) -> Topology:
+def topology(etcd: int = 1, clients: int = 2, *, partitions: bool = False) -> Topology:
     """etcd with so many members, and a PostgreSQL."""
     members = [ServerSpec(name=f"etcd-{number + 1}", system="etcd") for number in range(etcd)]
     servers = (*members, ServerSpec(name="postgres", system="postgres"))

