@@ -21,6 +21,7 @@ from harness.owner import Life
 
 DOCKER = "docker"  # the name of that engine in a note
 GONE_TIMEOUT = 5.0  # s
+QUIT_TIMEOUT = 2.0  # s; PostgreSQL frees its shared memory when it is let
 FINISH_TIMEOUT = 10.0  # s; a `docker compose up` that outlived its harness takes one or two
 
 
@@ -119,10 +120,10 @@ def _remove_containers(note: Note) -> Sweep:
     return Sweep(removed=tuple(docker_removal.remove_run(note.run_id)))
 
 
-def _end_processes(run_id: str | None, patience: float = 0.0) -> Sweep:
+def _end_processes(run_id: str | None, patience: float = QUIT_TIMEOUT) -> Sweep:
     """Kill the processes of a dead run, or of all dead runs, that do not end within `patience` (s).
 
-    They die with their harness, but one that a fault had stopped would only when it goes on.
+    Each was sent a signal when its harness died; one that a fault had stopped gets it when it goes on.
     """
     import psutil
 
@@ -134,6 +135,7 @@ def _end_processes(run_id: str | None, patience: float = 0.0) -> Sweep:
             continue
         if owner.RUN in marks and run_id in (None, marks[owner.RUN]) and owner.life_of(marks) is Life.DEAD:
             found.append(process)
+            process.resume()
     _, still_there = psutil.wait_procs(found, timeout=patience)
     for process in still_there:
         process.kill()
