@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from checkers.history import Outcome
 from harness.dying import die_with_parent
@@ -57,15 +58,17 @@ class SharedProgress:
         mine.resource, mine.token, mine.owner = place, token, owner.encode()[:31]
         mine.phase = phase
         for snare in self.state.snares:
-            if (
-                snare.point == phase
-                and snare.resource in (ANY, place)
-                and snare.client in (ANY, self.client)
-                and snare.caught == NOBODY
-            ):
+            if snare.point == phase and self._is_caught_by(snare, place):
                 snare.caught = self.client
                 self._stop()
                 return
+
+    def _is_caught_by(self, snare: Any, resource: int) -> bool:
+        if snare.caught != NOBODY or snare.client not in (ANY, self.client):
+            return False
+        if snare.resource == ANY:
+            return all(other.occupied != resource for other in self.state.snares)
+        return bool(snare.resource == resource)
 
     def _stop(self) -> None:
         mine = self.state.clients[self.client]

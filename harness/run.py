@@ -77,8 +77,8 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         drive = Drive(
             target=target, faults=faults, seed=seed, folder=folder, cluster=cluster, clients=clients
         )
-        yield StageReached(stage="running", detail=wiring.work(target))
         with _interrupts() as interrupted:
+            yield StageReached(stage="running", detail=wiring.work(target))
             yield from drive.run(interrupted)
             yield StageReached(stage="judging", detail="what was recorded")
             _keep(folder, cluster, storage)

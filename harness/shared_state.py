@@ -35,6 +35,7 @@ class _Snare(ctypes.Structure):
         ("resource", ctypes.c_int64),
         ("client", ctypes.c_int64),
         ("caught", ctypes.c_int64),
+        ("occupied", ctypes.c_int64),  # the resource where its catch waits for a successor
     )
 
 
@@ -57,10 +58,11 @@ class SharedState:
     @classmethod
     def create(cls, context: ForkServerContext, clients: int, resources: int, snares: int) -> SharedState:
         """Allocate it in memory that child processes map."""
+        unset = [(0, ANY, ANY, NOBODY, NOBODY)] * max(1, snares)
         return cls(
             run=context.RawValue(_Run),
             clients=context.RawArray(_Client, clients),
-            snares=context.RawArray(_Snare, max(1, snares)),
+            snares=context.RawArray(_Snare, unset),
             accepted=context.RawArray(ctypes.c_int64, clients * resources),
             operations=context.RawArray(ctypes.c_int64, clients),
             writes=context.RawArray(ctypes.c_int64, clients * 2),

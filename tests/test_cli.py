@@ -322,6 +322,6 @@ class TestRun:
         hangs.cancel()
 
         assert process.returncode == 130, errors
-        assert any("(interrupted: judged as far as it got)" in line for line in told)
+        assert any("(interrupted: judged as far as it got)" in line for line in told), errors
         assert "Traceback" not in errors
         assert (tmp_path / "runs" / "etcd-postgres" / "latest" / "verdict.json").is_file()

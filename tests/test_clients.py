@@ -149,6 +149,16 @@ def test_a_snare_lets_others_than_its_victim_pass(state, victim):
     os.waitpid(process.pid, 0)
 
 
+def test_a_snare_for_any_holder_lets_the_successor_of_one_that_is_stopped_pass(state):
+    with Snare(state, 1, "acquired", Victim()).occupying(1):
+        snare = Snare(state, 0, "before-write", Victim())
+        with snare.armed():
+            process = reach_in_a_child(state, "before-write", resource="r1")
+            assert wait_for(lambda: process.status() == psutil.STATUS_ZOMBIE)
+            assert snare.caught == NOBODY
+    os.waitpid(process.pid, 0)
+
+
 def test_a_hold_is_superseded_by_an_accepted_write_of_another_client_under_a_higher_token(folder):
     with clients.started(2, 2, 0, folder) as started:
         other = SharedProgress(started.state, 1, ("r0", "r1"))

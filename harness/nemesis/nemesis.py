@@ -104,7 +104,10 @@ class Nemesis:
                 self._over.is_set,
             ):
                 continue
-            with self._observed(fault, client, requested, self._paused(client)):
+            with (
+                snare.occupying(self.state.clients[client].resource),
+                self._observed(fault, client, requested, self._paused(client)),
+            ):
                 self._wait_for_end(fault, client)
                 self.state.clients[client].stopped = 0
 
@@ -164,10 +167,12 @@ class Nemesis:
             with in_force as now:
                 seen.resource, seen.owner = self._hold_of(client)
                 seen.evidence = now.evidence
-                seen.in_force = self._record(seen, "in force", now.evidence)
+                seen.in_force = time.monotonic_ns()
+                self._record(seen, "in force", now.evidence, seen.in_force)
                 yield
             seen.healed_evidence = now.healed
-            seen.healed = self._record(seen, "healed", now.healed)
+            seen.healed = time.monotonic_ns()
+            self._record(seen, "healed", now.healed, seen.healed)
         finally:
             self._busy.discard(client)
 
@@ -177,8 +182,9 @@ class Nemesis:
             return None, None
         return self.resources[hold.resource], hold.owner.decode()
 
-    def _record(self, fault: ObservedFault, state: Literal["in force", "healed"], evidence: str) -> int:
-        now = time.monotonic_ns()
+    def _record(
+        self, fault: ObservedFault, state: Literal["in force", "healed"], evidence: str, now: int
+    ) -> None:
         value: dict[str, str | None] = {"target": fault.target, "state": state, "evidence": evidence}
         if fault.owner is not None:
             value |= {"resource": fault.resource, "owner": fault.owner}
@@ -193,7 +199,6 @@ class Nemesis:
                 elapsed=now - self.log.started,
             )
         )
-        return now
 
     def _free_strays(self) -> None:
         while not self._over.wait(10 * POLL):

@@ -53,7 +53,6 @@ class Snare:
         self._point = STOP_POINTS.index(point) + 1
         self._snare.resource = victim.resource
         self._snare.client = victim.client
-        self._snare.caught = NOBODY
 
     @property
     def caught(self) -> int:
@@ -69,6 +68,15 @@ class Snare:
             yield
         finally:
             self._snare.point = 0
+
+    @contextmanager
+    def occupying(self, resource: int) -> Iterator[None]:
+        """Keep snares for any holder off a resource: stopping its next holder too would help nobody."""
+        self._snare.occupied = resource
+        try:
+            yield
+        finally:
+            self._snare.occupied = NOBODY
 
 
 def strays(state: SharedState) -> Iterator[int]:
