@@ -1,0 +1,250 @@
+"""Simulated runs: clients, a lock service with leases and a storage, on a clock of their own.
+
+Requests and answers take their time, some longer than their client waits; what
+a client gave up on may still arrive. Clients are stopped now and then, also
+past their lease, and go on as if nothing had been. By default the services are
+right, so nothing may be found in such a run.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import json
+import random
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+TIMEOUT = 1000  # ns, as all times here
+TTL = 3000
+
+Wait = Generator[int, None, Any]
+
+
+@dataclass(kw_only=True)
+class LockService:
+    """Gives each resource to one owner at a time, for as long as it renews."""
+
+    tokens: Callable[[], int]
+    early: int = 0  # ns by which leases end too soon: a bug
+    owner: str | None = None
+    expires: int = 0
+
+    def acquire(self, now: int, owner: str) -> int | None:
+        if self.owner is not None and self.expires - self.early > now:
+            return None
+        self.owner, self.expires = owner, now + TTL
+        return self.tokens()
+
+    def renew(self, now: int, owner: str) -> bool:
+        if self.owner != owner or self.expires <= now:
+            return False
+        self.expires = now + TTL
+        return True
+
+    def release(self, _now: int, owner: str) -> bool:
+        held = self.owner == owner
+        if held:
+            self.owner = None
+        return held
+
+
+@dataclass(kw_only=True)
+class Storage:
+    """A register with a mark; `policy` None takes every write."""
+
+    policy: str | None
+    value: str | None = None
+    token: int = 0
+    log: list[tuple[str, int]] = field(default_factory=list)
+
+    def write(self, _now: int, value: str, token: int) -> bool:
+        if self.policy == "strict" and token <= self.token:
+            return False
+        if self.policy == "inclusive" and token < self.token:
+            return False
+        self.value, self.token = value, token
+        self.log.append((value, token))
+        return True
+
+    def read(self, _now: int) -> tuple[str | None, int]:
+        return self.value, self.token
+
+
+@dataclass(kw_only=True)
+class Simulation:
+    """One run; `lines()` is its history, `storage.log` the storage's own order."""
+
+    seed: int
+    policy: str = "strict"
+    fenced: bool = True
+    sessions: bool = False  # the lease is kept by renews alone, as in etcd
+    early: int = 0
+    forgetful: bool = False  # the lock service starts counting again now and then
+    clients: int = 4
+    end: int = 60_000
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.seed)
+        counter = itertools.count(1)
+        wraps = self.rng.randint(3, 6)
+        self.lock = LockService(
+            tokens=lambda: next(counter) % wraps + 1 if self.forgetful else next(counter),
+            early=self.early,
+        )
+        self.storage = Storage(policy=self.policy if self.fenced else None)
+        self.now = 0
+        self.events: list[dict[str, Any]] = []
+        self.stopped: dict[int, int] = {}  # client → until when
+        self._queue: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+        for client in range(self.clients):
+            self._resume(client, self._client(client))
+        while self._queue:
+            self.now, _, step = heapq.heappop(self._queue)
+            step()
+
+    def lines(self) -> list[str]:
+        header = {
+            "fencepost": 1,
+            "target": "simulated",
+            "fenced": self.fenced,
+            "policy": self.policy,
+            "clients": self.clients,
+            "require": {},
+        }
+        return [json.dumps(each) + "\n" for each in (header, *self.events)]
+
+    def _at(self, time: int, step: Callable[[], None]) -> None:
+        heapq.heappush(self._queue, (time, next(self._order), step))
+
+    def _resume(self, client: int, thread: Wait) -> None:
+        """Run a thread of a client until it waits, and again after that; later if it is stopped."""
+        until = self.stopped.get(client, 0)
+        if until > self.now:
+            self._at(until, lambda: self._resume(client, thread))
+            return
+        for delay in thread:
+            self._at(self.now + delay, lambda: self._resume(client, thread))
+            return
+
+    def _call(self, effect: Callable[[int], Any]) -> Wait:
+        """Send a request; the answer, or None if it did not come in time."""
+        slow = self.rng.random() < 0.05
+        going = self.rng.randint(1, 3 * TIMEOUT if slow else 100)
+        coming = self.rng.randint(1, 100)
+        box: list[Any] = []
+        self._at(self.now + going, lambda: box.append((effect(self.now),)))
+        yield min(going + coming, TIMEOUT)
+        return box[0] if box and going + coming < TIMEOUT else None
+
+    def _record(self, process: int, kind: str, f: str, **fields: Any) -> None:
+        self.events.append(
+            {"time": self.now, "process": process, "type": kind, "f": f, "resource": "r0", **fields}
+        )
+
+    def _client(self, client: int) -> Wait:
+        process = client
+        for nth in itertools.count(1):
+            yield self.rng.randint(1, 500)
+            if self.now > self.end:
+                return
+            owner = f"{client}-{nth}"
+            token, process = yield from self._acquire(process, owner)
+            if token is None:
+                continue
+            over: list[bool] = []
+            self._resume(client, self._renewals(client, nth, owner, over))
+            writes = self.rng.randint(1, 3) if self.policy == "inclusive" else 1
+            for n in range(writes):
+                yield self.rng.randint(1, 300)
+                if self.rng.random() < 0.25:
+                    self._stop(client)
+                    yield 1
+                process = yield from self._write(process, token, f"{owner}.{n}")
+            process = yield from self._read(process)
+            over.append(True)
+            process = yield from self._end(process, "release", owner)
+
+    def _stop(self, client: int) -> None:
+        lasts = self.rng.randint(100, 4 * TTL)
+        self.stopped[client] = self.now + lasts
+        for state, time in (("in force", self.now), ("healed", self.now + lasts)):
+            event = {
+                "time": time,
+                "process": "nemesis",
+                "type": "info",
+                "f": "pause",
+                "value": {"target": f"client:{client}", "state": state},
+            }
+            self._at(time, lambda event=event: self.events.append(event))
+
+    def _acquire(self, process: int, owner: str) -> Wait:
+        asked: dict[str, Any] = {"owner": owner}
+        self._record(process, "invoke", "acquire", **asked)
+        ttl = None if self.sessions else TTL
+        while True:
+            attempt = self.now
+            answer = yield from self._call(lambda now: self.lock.acquire(now, owner))
+            if answer is None:
+                self._record(process, "info", "acquire", error="timed out", **asked)
+                process = yield from self._end(process + self.clients, "revoke", owner)
+                return None, process
+            if answer[0] is not None:
+                given = {"token": answer[0], "ttl": ttl, "attempt": attempt}
+                self._record(process, "ok", "acquire", **asked, **given)
+                return answer[0], process
+            if self.now > self.end:
+                self._record(process, "fail", "acquire", error="gave up", **asked)
+                return None, process
+            yield self.rng.randint(50, 300)
+
+    def _renewals(self, client: int, nth: int, owner: str, over: list[bool]) -> Wait:
+        """The thread that keeps the lease, under a process number of its own."""
+        process = 10_000_000 + client + self.clients * (nth * 1000)
+        while not over:
+            self._record(process, "invoke", "renew", owner=owner)
+            answer = yield from self._call(lambda now: self.lock.renew(now, owner))
+            if answer is None:
+                self._record(process, "info", "renew", owner=owner, error="timed out")
+                process += self.clients
+            elif answer[0]:
+                self._record(process, "ok", "renew", owner=owner, ttl=TTL)
+            else:
+                self._record(process, "fail", "renew", owner=owner, error="lost")
+                return
+            yield self.rng.randint(300, 1200)
+
+    def _write(self, process: int, token: int, value: str) -> Wait:
+        asked: dict[str, Any] = {"token": token, "value": value}
+        self._record(process, "invoke", "write", **asked)
+        answer = yield from self._call(lambda now: self.storage.write(now, value, token))
+        if answer is None:
+            self._record(process, "info", "write", error="timed out", **asked)
+            return process + self.clients
+        kind, error = ("ok", None) if answer[0] else ("fail", "stale")
+        self._record(process, kind, "write", error=error, **asked)
+        return process
+
+    def _read(self, process: int) -> Wait:
+        self._record(process, "invoke", "read")
+        answer = yield from self._call(self.storage.read)
+        if answer is None:
+            self._record(process, "info", "read", error="timed out")
+            return process + self.clients
+        value, token = answer[0]
+        self._record(process, "ok", "read", value=value, token=token)
+        return process
+
+    def _end(self, process: int, f: str, owner: str) -> Wait:
+        self._record(process, "invoke", f, owner=owner)
+        answer = yield from self._call(lambda now: self.lock.release(now, owner))
+        if answer is None:
+            self._record(process, "info", f, owner=owner, error="timed out")
+            return process + self.clients
+        if answer[0] or f == "revoke":
+            self._record(process, "ok", f, owner=owner)
+        else:
+            self._record(process, "fail", f, owner=owner, error="not the holder")
+        return process

@@ -1,0 +1,180 @@
+"""What counts as a challenge to the fence, and what does not."""
+
+from __future__ import annotations
+
+import json
+
+from checkers import parse
+from checkers.coverage import coverage
+from checkers.evidence import gather
+from checkers.records import Commit
+
+SECOND = 1_000_000_000
+
+
+class Run:
+    """A history in the making; times are in seconds."""
+
+    def __init__(self, **header: object) -> None:
+        self._header = {"fencepost": 1, "target": "test", **header}
+        self._events: list[tuple[float, int, dict[str, object]]] = []
+
+    def op(self, process: int, f: str, called: float, returned: float, kind: str = "ok", **fields):
+        asked = {k: v for k, v in fields.items() if k == "owner" or f in {"write", "fence"}}
+        self._add(called, 0, process=process, type="invoke", f=f, resource="r0", **asked)
+        told = {"type": "fail", "error": "stale"} if kind == "stale" else {"type": kind}
+        self._add(returned, 1, process=process, f=f, resource="r0", **fields, **told)
+        return self
+
+    def fault(self, kind: str, target: str, began: float, healed: float | None, **hold: str):
+        for time, state in ((began, "in force"), (healed, "healed")):
+            if time is not None:
+                value = {"target": target, "state": state, **hold}
+                self._add(time, 0, process="nemesis", type="info", f=kind, value=value)
+        return self
+
+    def _add(self, time: float, rank: int, **event: object) -> None:
+        self._events.append((time, rank, {"time": int(time * SECOND), **event}))
+
+    def counts(self, commits: list[tuple[str, int]] | None = None) -> dict[str, int]:
+        events = [event for _, _, event in sorted(self._events, key=lambda each: each[:2])]
+        history = parse([json.dumps(line) + "\n" for line in (self._header, *events)])
+        log = commits and [
+            Commit(seq=seq, resource="r0", token=token, value=value)
+            for seq, (value, token) in enumerate(commits)
+        ]
+        return coverage(gather(history, log))
+
+    def stale(self, commits: list[tuple[str, int]] | None = None) -> tuple[int, int, int]:
+        counts = self.counts(commits)
+        return (
+            counts["stale_writes_attempted"],
+            counts["stale_writes_rejected"],
+            counts["stale_writes_accepted"],
+        )
+
+
+def held(run: Run, **grant: object) -> Run:
+    """Process 0 holds the lock from 0.1 s on, process 1 gets it at 5 s."""
+    own = {"ttl": 2 * SECOND, **grant}
+    run.op(0, "acquire", 0, 0.1, owner="0-1", token=33, **own)
+    return run.op(1, "acquire", 0, 5, owner="1-1", token=34, ttl=2 * SECOND, attempt=int(4.9 * SECOND))
+
+
+def test_a_write_below_an_accepted_one_is_an_attempt_whatever_becomes_of_it():
+    for kind, expected in (("stale", (1, 1, 0)), ("ok", (1, 0, 1)), ("info", (1, 0, 0))):
+        run = Run()
+        run.op(1, "write", 1, 2, token=34, value="b")
+        run.op(0, "write", 3, 4, kind, token=33, value="a")
+
+        assert run.stale() == expected
+
+
+def test_a_write_that_was_under_way_is_an_attempt_only_if_it_was_refused_or_came_after():
+    def overlapping(kind: str) -> Run:
+        run = Run()
+        run.op(1, "write", 1, 4, token=34, value="b")
+        return run.op(0, "write", 2, 3, kind, token=33, value="a")
+
+    assert overlapping("stale").stale() == (1, 1, 0)
+    assert overlapping("ok").stale() == (0, 0, 0)
+    assert overlapping("ok").stale([("a", 33), ("b", 34)]) == (0, 0, 0)
+    assert overlapping("ok").stale([("b", 34), ("a", 33)]) == (1, 0, 1)
+    assert overlapping("info").stale([("b", 34), ("a", 33)]) == (1, 0, 1)
+    assert overlapping("info").stale([("b", 34)]) == (0, 0, 0)
+
+
+def test_a_strict_fence_that_refuses_a_second_write_of_the_holder_was_not_challenged():
+    run = Run()
+    run.op(0, "write", 1, 2, token=33, value="a")
+    run.op(0, "write", 3, 4, "stale", token=33, value="b")
+
+    assert run.stale() == (0, 0, 0)
+
+
+def test_a_rejection_before_any_newer_write_was_called_is_no_attempt():
+    run = Run()
+    run.op(0, "write", 1, 2, "stale", token=33, value="a")
+    run.op(1, "write", 3, 4, token=34, value="b")
+
+    assert run.stale() == (0, 0, 0)
+
+
+def test_a_newer_token_that_was_only_granted_makes_a_write_late_and_not_stale():
+    run = held(Run())
+    run.op(0, "write", 6, 7, token=33, value="a")
+    run.op(1, "write", 6.5, 8, token=34, value="b")
+
+    assert run.stale() == (0, 0, 0)
+    assert run.counts()["late_writes_attempted"] == 1
+    assert run.counts()["grants"] == 2
+
+
+def test_an_unfenced_stale_write_that_only_a_read_shows_is_an_attempt():
+    run = Run(fenced=False)
+    run.op(0, "write", 1, 2, "info", token=33, value="a")
+    run.op(1, "write", 1.5, 3, token=34, value="b")
+    run.op(2, "read", 4, 5, token=33, value="a")
+
+    assert run.stale() == (1, 0, 1)
+
+
+def test_a_fault_counts_once_it_was_seen_in_force_and_healed():
+    run = Run()
+    run.fault("pause", "client:0", 1, 2).fault("pause", "client:0", 3, None)
+    run.fault("partition", "client:0-lock", 1, 2).fault("kill", "lock", 4, 5)
+
+    counts = run.counts()
+
+    assert (counts["pauses"], counts["partitions"], counts["kills"]) == (1, 1, 1)
+
+
+def test_a_pause_past_the_lease_is_measured_against_what_was_promised_when_it_began():
+    def past(healed: float, *renews: tuple[float, float], began: float = 1.0) -> int:
+        run = held(Run())
+        for nth, (called, returned) in enumerate(renews):
+            run.op(10 + nth, "renew", called, returned, owner="0-1", ttl=2 * SECOND)
+        run.fault("pause", "client:0", began, healed, owner="0-1", resource="r0")
+        return run.counts()["pauses_past_lease"]
+
+    assert past(2.0) == 0  # promised from the call at 0 s until 2 s
+    assert past(2.1) == 1
+    assert past(2.1, (0.5, 0.6)) == 0
+    assert past(2.6, (0.5, 0.6)) == 1
+    assert past(2.1, (1.5, 1.6)) == 1  # by another thread's luck: sent after the pause began
+    assert past(2.6, (0.5, 4.0)) == 1  # sent before, answered after: until 2.5 s
+
+
+def test_a_pause_without_the_nemesis_word_hits_what_the_client_held():
+    run = held(Run())
+    run.fault("pause", "client:0", 1, 6)
+
+    counts = run.counts()
+
+    assert (counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 1)
+
+
+def test_a_client_goes_on_under_new_process_numbers():
+    run = Run(clients=5)
+    run.op(10, "acquire", 0, 0.1, owner="0-2", token=33, ttl=2 * SECOND)
+    run.fault("pause", "client:0", 1, 6).fault("pause", "client:1", 1, 6)
+
+    assert run.counts()["pauses_past_lease"] == 1
+    assert run.counts()["pauses"] == 2
+
+
+def test_a_pause_of_a_client_that_has_released_hit_nobody():
+    run = held(Run())
+    run.op(0, "release", 0.5, 0.6, owner="0-1")
+    run.fault("pause", "client:0", 1, 6)
+
+    counts = run.counts()
+
+    assert (counts["pauses"], counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 0, 0)
+
+
+def test_a_promise_that_nobody_made_cannot_be_outlived():
+    run = held(Run(), ttl=None)
+    run.fault("pause", "client:0", 1, 6)
+
+    assert run.counts()["pauses_past_lease"] == 0

@@ -1,0 +1,183 @@
+"""From findings to a verdict: what outranks what, and what was expected."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import msgspec
+import pytest
+from brute_force import history_of, read, renumbered, write
+
+from checkers import Commit, Finding, History, Validity, judge
+from checkers import judge as judge_function
+from checkers.anomalies import ANOMALIES, COVERAGE
+from checkers.document import VerdictDocument
+from checkers.judge import COMMITTED, OBSERVED_REGISTER, OTHERS, Checker
+from checkers.records import Header
+
+REJECTED = renumbered([write(0, 2, 0, 1), write(1, 1, 2, 3, "stale")])
+ACCEPTED = renumbered([write(0, 2, 0, 1), write(1, 1, 2, 3)])
+QUIET = renumbered([write(0, 1, 0, 1), write(1, 2, 2, 3)])
+LAGGING = renumbered([write(0, 1, 0, 1), write(1, 2, 2, 3), read(2, ("v0", 1), 4, 5)])
+
+
+def run(operations, **header) -> History:
+    fenced = header.get("fenced", True)
+    return replace(history_of(operations, fenced=fenced), header=Header(target="test", **header))
+
+
+def test_a_challenged_fence_that_held_is_valid():
+    verdict = judge(run(REJECTED))
+
+    assert (verdict.validity, verdict.as_expected, verdict.reasons) == (Validity.VALID, True, ())
+
+
+def test_a_fence_that_was_never_challenged_is_unknown():
+    verdict = judge(run(QUIET))
+
+    assert (verdict.validity, verdict.as_expected) == (Validity.UNKNOWN, False)
+    assert verdict.reasons == ("not exercised: stale_writes_attempted is 0, required 1",)
+
+
+def test_a_target_may_require_nothing_or_more():
+    assert judge(run(QUIET, require={})).validity is Validity.VALID
+    assert judge(run(QUIET, require={"stale_writes_attempted": 0})).validity is Validity.VALID
+    verdict = judge(run(REJECTED, require={"stale_writes_attempted": 2, "pauses": 1}))
+    assert verdict.reasons == (
+        "not exercised: stale_writes_attempted is 1, required 2",
+        "not exercised: pauses is 0, required 1",
+    )
+
+
+def test_a_violation_outranks_not_exercised():
+    verdict = judge(run(LAGGING))
+
+    assert (verdict.validity, verdict.as_expected) == (Validity.INVALID, False)
+    assert verdict.reasons == (
+        "not exercised: stale_writes_attempted is 0, required 1",
+        "found stale-read, which was not expected",
+    )
+
+
+def test_an_expected_violation_that_was_found_is_as_expected():
+    verdict = judge(run(ACCEPTED, fenced=False, expect=("stale-write",)))
+
+    assert (verdict.validity, verdict.as_expected, verdict.reasons) == (Validity.INVALID, True, ())
+
+
+def test_another_violation_than_the_expected_is_not_as_expected():
+    verdict = judge(run(LAGGING, expect=("stale-write",)))
+
+    assert not verdict.as_expected
+    assert verdict.reasons[1:] == (
+        "found stale-read, which was not expected",
+        "expected stale-write was not found",
+    )
+
+
+def test_what_may_come_with_it_may_come():
+    both = renumbered([*LAGGING[:2], write(2, 1, 4, 5), read(3, ("v0", 1), 6, 7)])
+
+    strict = judge(run(both, expect=("stale-write",)))
+    lenient = judge(run(both, expect=("stale-write",), may=("stale-read",)))
+
+    assert (strict.as_expected, lenient.as_expected) == (False, True)
+
+
+def test_an_expected_violation_that_was_not_found_is_not_as_expected():
+    verdict = judge(run(REJECTED, expect=("stale-write",)))
+
+    assert (verdict.validity, verdict.as_expected) == (Validity.VALID, False)
+    assert verdict.reasons == ("expected stale-write was not found",)
+
+
+def test_an_expected_violation_that_was_never_provoked_is_unknown():
+    verdict = judge(run(QUIET, expect=("stale-write",)))
+
+    assert (verdict.validity, verdict.as_expected) == (Validity.UNKNOWN, False)
+    assert verdict.reasons == ("not exercised: stale_writes_attempted is 0, required 1",)
+
+
+def test_a_checker_that_crashes_makes_the_verdict_unknown(monkeypatch: pytest.MonkeyPatch):
+    def crash(_evidence):
+        raise ZeroDivisionError("half a token")
+
+    broken = Checker(name="broken", evidence="observed", decides=("stuck-lock",), check=crash)
+    module = judge_function.__globals__
+    monkeypatch.setitem(module, "OTHERS", (*OTHERS, broken))
+
+    verdict = judge(run(REJECTED))
+    worse = judge(run(ACCEPTED))
+
+    assert verdict.validity is Validity.UNKNOWN
+    assert not verdict.as_expected
+    assert verdict.reasons == ("the checker broken crashed: ZeroDivisionError: half a token",)
+    assert worse.validity is Validity.INVALID
+
+
+def test_judging_nothing_is_unknown():
+    assert judge(run(())).validity is Validity.UNKNOWN
+
+
+def test_the_document_has_every_field_and_every_name_that_was_looked_for():
+    commits = [Commit(seq=1, resource="r0", token=2, value="v0")]
+    commits.append(Commit(seq=2, resource="r0", token=1, value="v1"))
+
+    verdict = judge(run(ACCEPTED, fenced=False, expect=("stale-write",)), commits)
+    document = json.loads(json.dumps(verdict.to_document()))
+
+    assert list(document) == [
+        "schema",
+        "verdict",
+        "expected",
+        "as_expected",
+        "reasons",
+        "anomalies",
+        "findings",
+        "coverage",
+        "checkers",
+    ]
+    assert (document["schema"], document["verdict"], document["expected"]) == (
+        1,
+        "invalid",
+        ["stale-write"],
+    )
+    looked_for = {name for each in (*COMMITTED, OBSERVED_REGISTER, *OTHERS) for name in each.decides}
+    assert set(document["anomalies"]) == looked_for
+    assert set(document["coverage"]) == set(COVERAGE)
+    assert document["anomalies"]["stale-write"] == len(document["findings"]) == 1
+    assert {each["evidence"] for each in document["checkers"]} == {"committed", "observed"}
+    assert "storage's own order" in document["findings"][0]["steps"][-1]
+    assert msgspec.convert(document, VerdictDocument)
+
+
+def test_a_valid_document_expects_valid():
+    document = judge(run(REJECTED)).to_document()
+
+    assert (document["verdict"], document["expected"], document["findings"]) == ("valid", "valid", [])
+
+
+def test_findings_come_by_name_and_time():
+    operations = renumbered(
+        [
+            write(0, 3, 0, 1),
+            read(1, (None, 0), 2, 3),
+            write(2, 1, 4, 5),
+            write(3, 2, 6, 7),
+        ]
+    )
+
+    findings: tuple[Finding, ...] = judge(run(operations)).findings
+
+    assert [(each.anomaly, each.accused) for each in findings] == [
+        ("stale-write", 2),
+        ("stale-write", 3),
+        ("stale-read", 1),
+    ]
+
+
+def test_every_name_is_defined_in_one_sentence():
+    for anomaly in ANOMALIES.values():
+        assert anomaly.definition.endswith(".")
+        assert anomaly.definition.count(". ") == 0

@@ -1,0 +1,83 @@
+"""Runs of simulated services: right ones are never accused, planted bugs are found."""
+
+from __future__ import annotations
+
+import pytest
+from simulation import Simulation
+
+from checkers import Commit, History, Validity, Verdict, judge, parse
+
+KINDS = [
+    {"policy": policy, "sessions": sessions}
+    for policy in ("strict", "inclusive")
+    for sessions in (False, True)
+]
+
+
+def commits(run: Simulation) -> list[Commit]:
+    return [
+        Commit(seq=seq, resource="r0", token=token, value=value)
+        for seq, (value, token) in enumerate(run.storage.log, start=1)
+    ]
+
+
+def judged(run: Simulation) -> tuple[History, Verdict, Verdict]:
+    """The verdict on what the clients saw, and with the storage's own order."""
+    history = parse(run.lines())
+    return history, judge(history), judge(history, commits(run))
+
+
+def names(verdict: Verdict) -> set[str]:
+    return {finding.anomaly for finding in verdict.findings}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+def test_nothing_is_found_in_right_services(kind):
+    challenges = past_lease = unknown = 0
+    for seed in range(75):
+        history, observed, committed = judged(Simulation(seed=seed, **kind))
+
+        assert not observed.findings, (seed, observed.findings)
+        assert not committed.findings, (seed, committed.findings)
+        assert observed.validity is committed.validity is Validity.VALID
+        assert committed.coverage["stale_writes_accepted"] == 0
+        challenges += committed.coverage["stale_writes_rejected"]
+        past_lease += committed.coverage["pauses_past_lease"]
+        unknown += sum(op.returned is None for op in history.operations)
+    assert challenges > 50
+    assert past_lease > 100
+    assert unknown > 500
+
+
+@pytest.mark.parametrize("policy", ["strict", "inclusive"])
+def test_without_a_fence_stale_writes_are_found_and_nothing_else(policy):
+    found = seen = 0
+    for seed in range(75):
+        run = Simulation(seed=seed, policy=policy, fenced=False)
+        _, observed, committed = judged(run)
+
+        tokens = [token for _, token in run.storage.log]
+        stale = sum(token < max(tokens[:place], default=0) for place, token in enumerate(tokens))
+        assert committed.anomalies["stale-write"] == stale
+        assert observed.anomalies["stale-write"] <= stale
+        assert names(committed) | names(observed) <= {"stale-write"}, (seed, observed.findings)
+        assert committed.coverage["stale_writes_accepted"] == stale
+        found += stale
+        seen += observed.anomalies["stale-write"]
+    assert found > 50
+    assert seen > found * 0.8  # clients see nearly all of them
+
+
+def test_leases_that_end_too_soon_are_found():
+    found = 0
+    for seed in range(40):
+        _, observed, _ = judged(Simulation(seed=seed, early=1500, sessions=bool(seed % 2)))
+        assert names(observed) <= {"early-grant"}
+        found += observed.anomalies["early-grant"] > 0
+    assert found > 30
+
+
+def test_a_lock_service_that_forgets_its_tokens_is_found():
+    for seed in range(20):
+        _, observed, _ = judged(Simulation(seed=seed, forgetful=True))
+        assert names(observed) & {"duplicate-token", "token-regression"}
