@@ -17,15 +17,19 @@ def _stale(n: Narrator, write: Op, newer: tuple[Op, ...], ending: str, *proof: O
     same = higher.token == write.token
     relation = "the same" if same else "the newer"
     what = f"accepted {by.value!r}" if by.f == "write" else "been fenced"
-    steps = [
-        *n.grant_steps(*n.granted(write.resource, write.token)),
-        *n.fault_steps(write),
-        *([] if same else n.grant_steps(*successor)),
-        n.acceptance(newer),
+    accepted = (newer[-1].returned or 0, n.acceptance(newer))
+    sent = (
+        write.called,
         (
             f"{who(write)} sent {write.value!r} with {'the same' if same else 'the older'}"
             f" token {write.token} {n.sent(write)}."
         ),
+    )
+    steps = [
+        *n.grant_steps(*n.granted(write.resource, write.token)),
+        *n.fault_steps(write),
+        *([] if same else n.grant_steps(*successor)),
+        *(step for _, step in sorted([accepted, sent])),
         ending,
     ]
     return Story(
@@ -146,12 +150,18 @@ def _of_other(n: Narrator, op: Op) -> str:
 def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
     op, others = conflict.accused, conflict.because
     by = others[-1]
-    did = "read" if op.f == "read" else "wrote"
+    if op.f == "read":
+        summary = (
+            f"{whom(op)} read {op.value!r} from {op.resource} although {by.value!r}, which the"
+            " storage's own order puts after it, had been accepted before"
+        )
+    else:
+        summary = (
+            f"{whom(op)} wrote {op.value!r} to {op.resource} after {by.value!r} had been accepted,"
+            " and the storage's own order puts it before"
+        )
     return Story(
-        summary=(
-            f"{whom(op)} {did} {op.value!r} on {op.resource} after an operation that the"
-            " storage's own order puts later had returned"
-        ),
+        summary=summary,
         steps=(
             f"In the storage's own order, {by.value!r} comes after {op.value!r}.",
             n.acceptance((by,)),
