@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.highwater import HighWater
-from checkers.records import Op, Outcome
+from checkers.records import Op
 from checkers.zones import Register, Zone, flip_flops, registers, went_back
 
 Mark = HighWater[tuple[Op, ...]]
@@ -285,7 +285,7 @@ class _Level:
     """A token that the mark reached, or may have."""
 
     token: int
-    definite: bool
+    definite: bool  # a write of it took effect, so every higher level came later
     start: float  # ns; the mark cannot have been there before
     first: Op | None  # what raised it, or may have; None: it was there before the run
 
@@ -332,21 +332,18 @@ def _levels(register: Register, broken: AbstractSet[int]) -> _Levels:
         if register.strict and _token(write) in zones:
             continue  # the token was used up
         raising[_token(write)].append(write)
-    fenced: set[int] = set()
     for fence in register.fences:
         raising[_token(fence)].append(fence)
-        if fence.outcome is Outcome.OK:
-            fenced.add(_token(fence))
     levels = [
-        _level(token, zones.get(token, []), raising.get(token, []), fenced=token in fenced)
+        _level(token, zones.get(token, []), raising.get(token, []))
         for token in sorted(zones.keys() | raising.keys())
         if token >= initial
     ]
     return _Levels(levels=levels, logged=register.logged)
 
 
-def _level(token: int, zones: list[Zone], raising: list[Op], *, fenced: bool) -> _Level:
-    definite = bool(zones) or fenced
+def _level(token: int, zones: list[Zone], raising: list[Op]) -> _Level:
+    definite = bool(zones)
     if any(zone.write is None for zone in zones):
         return _Level(token=token, definite=definite, start=-math.inf, first=None)
     writes = [zone.write for zone in _possible_firsts(zones) if zone.write is not None]

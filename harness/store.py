@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from checkers.merge import merge
-
 from checkers.history import Commit
+from checkers.merge import merge
 from harness.errors import ConfigurationError
 
 HISTORY = "history.jsonl"

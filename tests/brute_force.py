@@ -32,6 +32,23 @@ def explained_with_a_fence(operations: Sequence[Op], *, strict: bool) -> bool:
     return _explained(_judged(operations), step)
 
 
+def explained_with_fences(operations: Sequence[Op], *, strict: bool) -> bool:
+    """As before, with `fence` operations: an ok one leaves the mark at its token or above."""
+
+    def step(state, op):
+        value, token, mark = state
+        if op.f == "read":
+            return state if (op.value, op.token) == (value, token) else None
+        if op.f == "fence":
+            return (value, token, max(mark, op.token))
+        accepted = op.token > mark or (not strict and op.token == mark)
+        if op.outcome is Outcome.FAIL:
+            return None if accepted else state
+        return (op.value, op.token, op.token) if accepted else None
+
+    return _explained(_judged(operations), step, (*INITIAL, INITIAL[1]))
+
+
 def explained_without_a_fence(operations: Sequence[Op]) -> bool:
     """Is there an order in which a register that takes every write answers what was recorded?"""
 
@@ -53,7 +70,7 @@ def _judged(operations: Sequence[Op]) -> list[Op]:
     ]
 
 
-def _explained(operations: Sequence[Op], step) -> bool:
+def _explained(operations: Sequence[Op], step, initial=INITIAL) -> bool:
     certain = frozenset(i for i, op in enumerate(operations) if op.outcome is not Outcome.INFO)
     seen = set()
 
@@ -71,7 +88,7 @@ def _explained(operations: Sequence[Op], step) -> bool:
                 return True
         return False
 
-    return search(frozenset(), INITIAL)
+    return search(frozenset(), initial)
 
 
 def random_register_history(rng: random.Random, *, rejections: bool = True) -> tuple[Op, ...]:
@@ -161,6 +178,11 @@ def write(index: int, token: int, called: int, returned: int, outcome: str = "ok
         error="stale" if outcome == "stale" else None,
         lines=(2 * index + 2, 2 * index + 3),
     )
+
+
+def fenced(write_: Op) -> Op:
+    """The fence operation with a write's token, interval and outcome."""
+    return replace(write_, f="fence", value=None)
 
 
 def read(index: int, pair: tuple[str | None, int], called: int, returned: int) -> Op:

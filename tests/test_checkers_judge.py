@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -181,3 +182,11 @@ def test_every_name_is_defined_in_one_sentence():
     for anomaly in ANOMALIES.values():
         assert anomaly.definition.endswith(".")
         assert anomaly.definition.count(". ") == 0
+
+
+def test_every_name_has_its_place_in_the_documentation():
+    text = (Path(__file__).parent.parent / "docs" / "anomalies.md").read_text()
+    headings = " ".join(line for line in text.splitlines() if line.startswith("### "))
+
+    assert [name for name in ANOMALIES if name not in headings] == []
+    assert [name for name in COVERAGE if f"`{name}`" not in text] == []

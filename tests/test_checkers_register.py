@@ -9,7 +9,9 @@ import pytest
 from brute_force import (
     INITIAL,
     explained_with_a_fence,
+    explained_with_fences,
     explained_without_a_fence,
+    fenced,
     history_of,
     interval_structures,
     random_register_history,
@@ -85,6 +87,26 @@ def test_without_a_fence_a_stale_write_is_told_iff_every_order_has_one(seed):
             names = {conflict.anomaly for conflict in found}
             assert (not found) == explained_with_a_fence(operations, strict=strict), operations
             assert (names <= {"stale-write"}) == explained_without_a_fence(operations), operations
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_with_fence_operations_nothing_right_is_accused(seed):
+    rng = random.Random(seed)
+    right = found_wrong = 0
+    for _ in range(2500):
+        operations = tuple(
+            fenced(op) if op.f == "write" and op.outcome is not Outcome.FAIL and rng.random() < 0.3 else op
+            for op in random_register_history(rng)
+        )
+        for strict in (True, False):
+            found = conflicts(operations, strict=strict)
+            if explained_with_fences(operations, strict=strict):
+                assert not found, operations
+                right += 1
+            else:
+                found_wrong += bool(found)
+    assert right > 800
+    assert found_wrong > 800
 
 
 def test_three_operations_exhaustively():

@@ -112,9 +112,18 @@ class Nemesis:
                 self.state.clients[client].stopped = 0
 
     def _strike(self, fault: FaultSpec, moment: int, rng: random.Random) -> None:
-        """Hit a holder, or the client named, at a moment; none if nobody holds for a TTL."""
-        victim = Victim.named(fault.target)
+        """Hit a holder, or the client named, at a moment; or as soon after it as there is one."""
         wait_until(lambda: False, moment, self._over.is_set)
+        client = self._victim_of(fault, rng)
+        if client is None:
+            return
+        in_force = self._paused(client) if isinstance(fault, PauseSpec) else self.cut(client, fault)
+        with self._observed(fault, client, moment, in_force):
+            self._wait_for_end(fault, client)
+
+    def _victim_of(self, fault: FaultSpec, rng: random.Random) -> int | None:
+        """Wait for somebody to hit whom no other fault has; None when time for this fault is up."""
+        victim = Victim.named(fault.target)
         found: list[int] = []
 
         def choose() -> bool:
@@ -123,11 +132,9 @@ class Nemesis:
                 found.append(client)
             return bool(found)
 
-        if not wait_until(choose, moment + self.ttl, self._over.is_set) or self._over.is_set():
-            return
-        fault_in_force = self._paused(found[0]) if isinstance(fault, PauseSpec) else self.cut(found[0], fault)
-        with self._observed(fault, found[0], moment, fault_in_force):
-            self._wait_for_end(fault, found[0])
+        lasts = fault.lasts.resolve(self.ttl) if fault.lasts else 0
+        wait_until(choose, self.log.started + self.log.duration - lasts, self._over.is_set)
+        return found[0] if found and not self._over.is_set() else None
 
     def _paused(self, client: int) -> AbstractContextManager[Fault]:
         return pause(self.processes[client], f"client:{client}")

@@ -1,0 +1,256 @@
+"""Whole runs, as a user starts them: real servers, real clients, real faults, on both engines."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+FENCEPOST = Path(sys.executable).with_name("fencepost")
+SHORT = ["--set", "workload.duration=7s"]
+LONG = ["--set", "workload.duration=60s"]
+LABEL = "label=fencepost"
+
+
+@pytest.fixture(params=["local", "docker"])
+def engine(request: pytest.FixtureRequest) -> str:
+    request.getfixturevalue(f"{request.param}_engine")
+    return request.param
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch):
+    """A state folder of this test's own: another command must not sweep before its own does."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "fencepost"
+
+
+def start(*arguments, cwd):
+    return subprocess.Popen(
+        [FENCEPOST, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        start_new_session=True,
+    )
+
+
+def fencepost(*arguments, cwd):
+    process = start(*arguments, cwd=cwd)
+    stdout, stderr = process.communicate(timeout=100)
+    return process.returncode, stdout, stderr
+
+
+def run(target, engine, cwd, *options):
+    code, stdout, stderr = fencepost("run", target, "--engine", engine, "--format", "json", *options, cwd=cwd)
+    assert stdout, stderr
+    return code, json.loads(stdout)
+
+
+def wait_for(condition, seconds=30.0):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return condition()
+
+
+def events_of(folder):
+    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()[1:]]
+
+
+def descendants(process):
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def alive(processes):
+    return [each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+
+
+def left_in_docker(run_id):
+    if shutil.which("docker") is None:
+        return []
+    mine = f"{LABEL}={run_id}"
+    asked = (
+        ["docker", "ps", "-aq", "--filter", mine],
+        ["docker", "network", "ls", "-q", "--filter", mine],
+        ["docker", "volume", "ls", "-q", "--filter", mine],
+    )
+    return [
+        line
+        for command in asked
+        for line in subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+    ]
+
+
+def test_an_unfenced_storage_takes_a_stale_write_and_that_is_what_was_expected(engine, tmp_path):
+    code, verdict = run("etcd-postgres-unfenced", engine, tmp_path, *SHORT)
+
+    assert (code, verdict["verdict"], verdict["as_expected"]) == (0, "invalid", True)
+    assert verdict["anomalies"]["stale-write"] >= 1
+    finding = verdict["findings"][0]
+    events = events_of(tmp_path / "runs" / "etcd-postgres-unfenced" / "latest")
+    writes = {events[line - 2]["token"] for line in finding["operations"] if events[line - 2]["f"] == "write"}
+    assert len(writes) == 2, "the stale write, and the newer one before it"
+
+
+@pytest.mark.usefixtures("local_engine")
+@pytest.mark.parametrize(
+    "target",
+    [
+        "etcd-postgres",
+        "etcd-postgres-inclusive",
+        "etcd-postgres-select-for-update",
+        "etcd-postgres-upsert",
+    ],
+)
+def test_a_fence_turns_every_stale_write_away(tmp_path, target):
+    code, verdict = run(target, "local", tmp_path, *SHORT)
+
+    coverage = verdict["coverage"]
+    assert (code, verdict["verdict"]) == (0, "valid")
+    assert coverage["stale_writes_attempted"] == coverage["stale_writes_rejected"] >= 1
+    assert coverage["pauses_past_lease"] >= 1
+
+
+@pytest.mark.usefixtures("docker_engine")
+def test_a_fence_turns_every_stale_write_away_in_containers(tmp_path):
+    code, verdict = run("etcd-postgres", "docker", tmp_path, *SHORT)
+
+    assert (code, verdict["verdict"]) == (0, "valid")
+    assert verdict["coverage"]["stale_writes_rejected"] >= 1
+
+
+def test_partitions_are_seen_in_force_and_healed_and_the_fence_holds(engine, tmp_path):
+    code, verdict = run("etcd-postgres-partition", engine, tmp_path, "--set", "workload.duration=12s")
+
+    folder = tmp_path / "runs" / "etcd-postgres-partition" / "latest"
+    cuts = [
+        each
+        for each in json.loads((folder / "plan.json").read_text())["faults"]
+        if each["kind"] == "partition"
+    ]
+    assert (code, verdict["verdict"]) == (0, "valid")
+    assert verdict["coverage"]["partitions"] == len(cuts) >= 2
+    assert all(each["requested"] < each["in_force"] < each["healed"] for each in cuts)
+    assert any(event["type"] == "info" and event["f"] != "partition" for event in events_of(folder))
+
+
+def test_a_run_without_faults_proves_nothing(engine, tmp_path):
+    code, verdict = run("etcd-postgres", engine, tmp_path, "--no-faults", "--set", "workload.duration=6s")
+
+    assert (code, verdict["verdict"]) == (2, "unknown")
+    assert "not exercised" in verdict["reasons"][0]
+
+
+@pytest.mark.usefixtures("local_engine")
+def test_the_run_folder_holds_what_others_read(tmp_path):
+    run("etcd-postgres", "local", tmp_path, *SHORT, "--seed", "7")
+
+    folder = tmp_path / "runs" / "etcd-postgres" / "latest"
+    names = {path.name for path in folder.iterdir()}
+    assert {
+        "target.toml", "plan.json", "history.jsonl", "commits.jsonl", "verdict.json", "report.html",
+        "environment.json", "logs",
+    } <= names  # fmt: skip
+    header = json.loads((folder / "history.jsonl").read_text().splitlines()[0])
+    assert header["seed"] == 7
+    assert header["initial"] == {"value": None, "token": 0}
+    assert all((folder / "logs" / f"{name}.log").exists() for name in ("etcd-1", "postgres", "client-0"))
+
+
+def test_two_runs_go_side_by_side(engine, tmp_path):
+    both = [
+        start("run", "etcd-postgres", "--engine", engine, "--format", "json", *SHORT, cwd=tmp_path)
+        for _ in range(2)
+    ]
+
+    verdicts = [json.loads(process.communicate(timeout=100)[0]) for process in both]
+
+    assert [process.returncode for process in both] == [0, 0]
+    assert [verdict["verdict"] for verdict in verdicts] == ["valid", "valid"]
+
+
+def started_run(engine, target, cwd):
+    """A run that has had its first fault."""
+    process = start("run", target, "--engine", engine, *LONG, cwd=cwd)
+    latest = cwd / "runs" / target / "latest"
+
+    def has_had_a_fault() -> bool:
+        plan = latest / "plan.json"
+        return plan.exists() and any(each["healed"] for each in json.loads(plan.read_text())["faults"])
+
+    assert wait_for(has_had_a_fault), process.communicate(timeout=5)
+    return process, latest.resolve()
+
+
+@pytest.mark.parametrize("interruption", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_is_judged_and_leaves_nothing(engine, tmp_path, state, interruption):
+    process, folder = started_run(engine, "etcd-postgres-unfenced", tmp_path)
+    children = descendants(process)
+
+    os.killpg(process.pid, interruption)
+    stdout, stderr = process.communicate(timeout=30)
+
+    assert process.returncode == 130, stderr
+    assert "stale-write" in stdout
+    assert json.loads((folder / "verdict.json").read_text())["verdict"] == "invalid"
+    assert wait_for(lambda: not alive(children), 5)
+    assert left_in_docker(folder.name) == []
+    assert list(state.iterdir()) == []
+
+
+def test_a_run_whose_harness_was_killed_is_judged_by_recheck_and_leaves_nothing(engine, tmp_path, state):
+    process, folder = started_run(engine, "etcd-postgres-unfenced", tmp_path)
+    children = descendants(process)
+
+    process.kill()
+    process.communicate(timeout=30)
+    assert wait_for(lambda: not alive(children), 5), "every child dies with the harness"
+    code, stdout, stderr = fencepost("recheck", str(folder), "--format", "json", cwd=tmp_path)
+
+    assert code == 0, stderr
+    verdict = json.loads(stdout)
+    assert verdict["anomalies"]["stale-write"] >= 1
+    assert {checker["evidence"] for checker in verdict["checkers"] if checker["name"] == "stale-write"} == {
+        "observed"
+    }
+    assert left_in_docker(folder.name) == []
+    assert list(state.iterdir()) == []
+
+
+@pytest.mark.usefixtures("local_engine")
+def test_a_recheck_gives_the_same_verdict_and_leaves_the_history_alone(tmp_path):
+    _, verdict = run("etcd-postgres-unfenced", "local", tmp_path, *SHORT)
+    folder = tmp_path / "runs" / "etcd-postgres-unfenced" / "latest"
+    recorded = (folder / "history.jsonl").read_bytes()
+
+    code, stdout, _ = fencepost("recheck", str(folder), "--format", "json", cwd=tmp_path)
+
+    again = json.loads(stdout)
+    assert code == 0
+    assert again["findings"] == verdict["findings"]
+    assert again["coverage"] == verdict["coverage"]
+    assert (folder / "history.jsonl").read_bytes() == recorded
+
+
+@pytest.mark.usefixtures("local_engine")
+def test_the_history_alone_is_enough_to_judge_it(tmp_path):
+    run("etcd-postgres-unfenced", "local", tmp_path, *SHORT)
+    folder = (tmp_path / "runs" / "etcd-postgres-unfenced" / "latest").resolve()
+    alone = tmp_path / "elsewhere.jsonl"
+    shutil.copy(folder / "history.jsonl", alone)
+    shutil.rmtree(folder)
+
+    code, stdout, _ = fencepost("recheck", str(alone), "--format", "json", cwd=tmp_path)
+
+    assert code == 0
+    assert json.loads(stdout)["anomalies"]["stale-write"] >= 1
