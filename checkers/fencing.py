@@ -257,27 +257,19 @@ def _rejections(register: Register, broken: AbstractSet[int], odd: AbstractSet[i
         elif rejected.returned is not None:
             caused.append((rejected.returned, cause, (rejected,)))
     mark = Mark(caused)
-    surely = _mark(register, fences=True)
     read_mark = Mark([] if register.fences else caused)  # a fence may have caused it: no value then
     for zone in register.zones:
         if _is_of(zone, odd):
             continue
         for op, by in ((zone.write, mark), *((read, read_mark) for read in zone.reads)):
-            if op is None or _reached(surely, op) > zone.token:
-                continue  # it is accused already, or needs no rejection to be
-            found = by.before(op.called)
-            if found is not None and found[0] > zone.token:
+            found = None if op is None else by.before(op.called)
+            if op is not None and found is not None and found[0] > zone.token:
                 yield Conflict(
                     anomaly="non-linearizable",
                     rule=Rule.FALSE_OR_STALE,
                     accused=op,
                     because=found[1],
                 )
-
-
-def _reached(mark: Mark, op: Op) -> float:
-    found = mark.before(op.called)
-    return -math.inf if found is None else found[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
