@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from checkers.anomalies import COVERAGE
 from checkers.evidence import Evidence
@@ -11,9 +11,9 @@ from checkers.faults import Fault, faults_of
 from checkers.grants import granted
 from checkers.highwater import HighWater
 from checkers.lateness import newest_grants, stale_writes, superseded_by
-from checkers.leases import promised_until
+from checkers.leases import ENDS, promised_until
 from checkers.records import Header, Op
-from checkers.zones import Register, Zone, registers
+from checkers.zones import Register, Zone, registers, was_rejected
 
 
 def coverage(evidence: Evidence) -> dict[str, int]:
@@ -39,32 +39,30 @@ def coverage(evidence: Evidence) -> dict[str, int]:
     )
     _count_faults(counts, evidence)
     stale = stale_writes(evidence)
+    writes = evidence.by_resource("write")
     for register in registers(evidence):
-        for _, effect in _attempts(register, stale):
+        for took_effect in _attempts(register, writes[register.resource], stale):
             counts["stale_writes_attempted"] += 1
-            counts["stale_writes_rejected"] += effect is False
-            counts["stale_writes_accepted"] += effect is True
+            counts["stale_writes_rejected"] += took_effect is False
+            counts["stale_writes_accepted"] += took_effect is True
     return counts
 
 
-def _attempts(register: Register, stale: set[int]) -> Iterator[tuple[Op, bool | None]]:
-    """The stale writes of a register: True where it took effect, False where it was rejected."""
+def _attempts(register: Register, writes: Iterable[Op], stale: set[int]) -> Iterator[bool | None]:
+    """For each stale write: did it take effect? False: it was rejected; None: nobody can tell."""
     accepted = HighWater((zone.settled, zone.token, zone) for zone in register.written)
     possible = HighWater((zone.write.called, zone.token, zone) for zone in register.written if zone.write)
-    for zone in register.written:
-        if zone.write is None:
-            continue
-        below = _is_below(zone.write, accepted, zone.write.called)
-        if below or (zone.write.index in stale and _is_below(zone.write, possible, math.inf)):
-            yield zone.write, True
-    for write in register.optional:
-        if _is_below(write, accepted, write.called):
-            yield write, None
-    for write in register.rejected:
-        # closed intervals: what was called when this one returned can have caused it
-        returned = math.inf if write.returned is None else write.returned + 1
-        if _is_below(write, accepted, write.called) or _is_below(write, possible, returned):
-            yield write, False
+    effective = {zone.write.index for zone in register.written if zone.write}
+    for write in writes:
+        if write.index in effective:
+            took_effect, possible_until = True, math.inf if write.index in stale else -math.inf
+        elif was_rejected(write) and write.returned is not None:
+            # closed intervals: what was called when this one returned can have caused it
+            took_effect, possible_until = False, write.returned + 1
+        else:
+            took_effect, possible_until = None, -math.inf
+        if _is_below(write, accepted, write.called) or _is_below(write, possible, possible_until):
+            yield took_effect
 
 
 def _is_below(write: Op, marks: HighWater[Zone], time: float) -> bool:
@@ -80,33 +78,37 @@ def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:
     counts["kills"] = sum(fault.kind == "kill" for fault in healed)
     by_resource = evidence.by_resource("acquire", "renew", "release", "revoke")
     pauses = [fault for fault in healed if fault.kind == "pause"]
+    holds = granted(evidence.history.operations)
     others: set[int] = set()
     for pause in pauses:
-        hold = hold_hit(pause, header, evidence.history.operations)
+        hold = hold_hit(pause, header, holds)
         if hold is None:
             continue
         operations = by_resource[hold.resource]
+        if pause.owner is None and _was_over(hold, pause, operations):
+            continue
         counts["pauses_past_lease"] += _promised_end(hold, operations, pause) < pause.healed
-        others.update(op.index for op in _grants_meanwhile(hold, operations, pause))
+        others.update(op.index for op in holds if _is_meanwhile(op, hold, pause))
     counts["grants_to_others"] = len(others)
 
 
-def hold_hit(pause: Fault, header: Header, operations: tuple[Op, ...]) -> Op | None:
+def hold_hit(pause: Fault, header: Header, grants: Sequence[Op]) -> Op | None:
     """The grant of the holder that a pause stopped; None if it stopped no holder.
 
     It is the nemesis' own word (owner and resource) where it gave one. Otherwise
-    it is what client c, of the target `client:c`, held at that moment: c is the
+    it is what client c, of the target `client:c`, got last before that: c is the
     number of an OS process, which runs under the process numbers p with
     `p % clients == c` if the header says how many clients there are, and under
     the number c alone if it does not.
     """
-    held = [
-        op
-        for op in granted(operations)
-        if op.returned is not None and op.called <= pause.began and _is_by(op, pause, header)
-    ]
-    latest = max(held, key=lambda op: op.called, default=None)
-    return None if latest is None or _was_over(latest, pause, operations) else latest
+    held = [grant for grant in grants if _is_by(grant, pause, header) and _was_sent(grant, pause.began)]
+    return max(held, key=lambda grant: grant.called, default=None)
+
+
+def _was_sent(grant: Op, moment: int) -> bool:
+    """Had the request that was granted been sent by then?"""
+    by_answer = grant.returned is not None and grant.returned <= moment
+    return by_answer or (grant.attempt is not None and grant.attempt <= moment)
 
 
 def is_client(process: int, client: int, header: Header) -> bool:
@@ -115,19 +117,16 @@ def is_client(process: int, client: int, header: Header) -> bool:
 
 
 def _is_by(grant: Op, pause: Fault, header: Header) -> bool:
+    """Does a pause name this hold's owner, or its client?"""
     if pause.owner is not None:
         return grant.owner == pause.owner and pause.resource in {None, grant.resource}
     return pause.client is not None and is_client(grant.process, pause.client, header)
 
 
-def _was_over(grant: Op, pause: Fault, operations: tuple[Op, ...]) -> bool:
-    if pause.owner is not None:
-        return False
+def _was_over(hold: Op, pause: Fault, operations: Iterable[Op]) -> bool:
+    """Had the holder begun to give the lock back when the pause began?"""
     return any(
-        op.f in {"release", "revoke"}
-        and op.owner == grant.owner
-        and op.resource == grant.resource
-        and grant.called <= op.called <= pause.began
+        op.f in ENDS and op.owner == hold.owner and hold.called <= op.called <= pause.began
         for op in operations
     )
 
@@ -139,7 +138,11 @@ def _promised_end(hold: Op, operations: list[Op], pause: Fault) -> float:
     return math.inf if lease.set_by is None else lease.end
 
 
-def _grants_meanwhile(hold: Op, operations: list[Op], pause: Fault) -> Iterator[Op]:
-    for op in granted(operations):
-        if op.owner != hold.owner and op.returned is not None and pause.began <= op.returned <= pause.healed:
-            yield op
+def _is_meanwhile(grant: Op, hold: Op, pause: Fault) -> bool:
+    """Did somebody else get the lock of this hold while the pause was in force?"""
+    return (
+        grant.resource == hold.resource
+        and grant.owner != hold.owner
+        and grant.returned is not None
+        and pause.began <= grant.returned <= pause.healed
+    )

@@ -68,6 +68,8 @@ def test_a_write_below_an_accepted_one_is_an_attempt_whatever_becomes_of_it():
         run.op(0, "write", 3, 4, kind, token=33, value="a")
 
         assert run.stale() == expected
+        log = [("b", 34), ("a", 33)] if kind == "ok" else [("b", 34)]
+        assert run.stale(log) == expected
 
 
 def test_a_write_that_was_under_way_is_an_attempt_only_if_it_was_refused_or_came_after():

@@ -207,3 +207,32 @@ def test_a_read_that_outlives_the_next_write_is_stale_also_after_a_stale_write()
     found = {conflict.anomaly: conflict.accused.value for conflict in conflicts(operations, strict=True)}
 
     assert found == {"stale-write": "v1", "stale-read": "v1"}
+
+
+def test_a_read_in_the_moment_in_which_the_next_write_returned_is_no_second_event():
+    operations = renumbered(
+        [
+            write(0, 2, 0, 1),
+            write(1, 1, 2, 3),
+            write(2, 3, 4, 6),
+            read(3, ("v1", 1), 6, 7),
+        ]
+    )
+
+    assert [each.anomaly for each in conflicts(operations, strict=True)] == ["stale-write"]
+
+
+def test_a_read_proves_a_stale_write_against_what_had_been_there_and_not_against_what_came_later():
+    operations = renumbered(
+        [
+            write(0, 1, 0, 0, "info"),
+            write(1, 2, 1, 2),
+            read(2, ("v0", 1), 4, 5),
+            write(3, 3, 6, 7),
+        ]
+    )
+
+    (found,) = conflicts(operations, strict=True, fenced=False)
+
+    assert found.anomaly == "stale-write"
+    assert [op.value for op in found.because] == ["v1", "v0"]
