@@ -118,7 +118,7 @@ def judge(history: History, commits: Iterable[Commit] | None = None) -> Verdict:
     return Verdict(
         validity=validity,
         expected=history.header.expect,
-        as_expected=not crashes and not unexpected and _is_decided(history.header, validity),
+        as_expected=validity is not Validity.UNKNOWN and not crashes and not unexpected,
         reasons=(*doubts, *unexpected),
         anomalies=anomalies,
         findings=violations,
@@ -201,17 +201,17 @@ def _not_exercised(counts: Mapping[str, int], require: Mapping[str, int]) -> Ite
 
 
 def _unexpected(header: Header, anomalies: Mapping[str, int], validity: Validity) -> tuple[str, ...]:
-    """Why the run is not what its target expects, apart from doubts."""
+    """Why the run is not what its target expects, apart from doubts.
+
+    What `may` come comes with an expected violation: a run that has to be valid has none.
+    """
     found = [name for name, count in anomalies.items() if count]
+    allowed = {*header.expect, *header.may} if header.expect else set()
     reasons = [
         f"found {name}, which was not expected"
         for name in found
-        if name in VIOLATIONS and name not in header.expect and name not in header.may
+        if name in VIOLATIONS and name not in allowed
     ]
     if validity is not Validity.UNKNOWN:
         reasons += [f"expected {name} was not found" for name in header.expect if name not in found]
     return tuple(reasons)
-
-
-def _is_decided(header: Header, validity: Validity) -> bool:
-    return validity is not Validity.UNKNOWN and (bool(header.expect) or validity is Validity.VALID)

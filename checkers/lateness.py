@@ -7,10 +7,11 @@ makes lost updates possible.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
-from checkers.fencing import observed, stale_in_log
+from checkers.fencing import observed, resolved, stale_in_log
 from checkers.grants import granted
 from checkers.highwater import HighWater
 from checkers.records import Op
@@ -37,7 +38,8 @@ def late_writes(evidence: Evidence) -> Iterator[Conflict]:
 
 def stale_writes(evidence: Evidence) -> set[int]:
     """The indexes of the stale writes, by the log where there is one."""
-    conflicts = observed(evidence) if evidence.log is None else stale_in_log(evidence)
+    by_log = chain(stale_in_log(evidence), resolved(evidence))
+    conflicts = observed(evidence) if evidence.log is None else by_log
     return {each.accused.index for each in conflicts if each.anomaly == "stale-write"}
 
 

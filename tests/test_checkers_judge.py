@@ -86,6 +86,13 @@ def test_what_may_come_with_it_may_come():
     assert (strict.as_expected, lenient.as_expected) == (False, True)
 
 
+def test_a_run_that_has_to_be_valid_may_show_nothing():
+    verdict = judge(run(LAGGING, may=("stale-read",)))
+
+    assert not verdict.as_expected
+    assert verdict.reasons[1:] == ("found stale-read, which was not expected",)
+
+
 def test_an_expected_violation_that_was_not_found_is_not_as_expected():
     verdict = judge(run(REJECTED, expect=("stale-write",)))
 
