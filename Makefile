@@ -1,5 +1,8 @@
 PYTHON ?= python3
 ENGINE ?= auto
+FENCED := etcd-postgres etcd-postgres-inclusive \
+  etcd-postgres-select-for-update etcd-postgres-select-for-update-inclusive \
+  etcd-postgres-upsert etcd-postgres-upsert-inclusive
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
@@ -27,8 +30,10 @@ check: install
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: install
-	$(BIN)/python -m benchmarks.campaign
+bench: install  ## the figures of docs/benchmarks.md; about an hour and a half
+	$(BIN)/python -m benchmarks.clients
+	$(BIN)/python -m benchmarks.killed --engine $(ENGINE) --times 10
+	$(BIN)/python -m benchmarks.runs --engine $(ENGINE) --times 20 etcd-postgres-unfenced $(FENCED)
 
 lock:  ## compile the pinned requirements anew (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,7 +44,7 @@ def kill_one(engine: str, runs: Path, after: float) -> str:
         [FENCEPOST, "recheck", folder, "--format", "json"], capture_output=True, text=True, check=False
     )
     verdict = json.loads(judged.stdout)
-    left = _left_in_docker(folder.name) if engine == "docker" else 0
+    left = _left_in_docker(folder.name) if shutil.which("docker") else 0
     return (
         f"| {after:.1f} | {len(children)} | {gone * 1000:.0f} | {verdict['verdict']} "
         f"| {verdict['anomalies']['stale-write']} | {judged.returncode} | {left} |"
@@ -69,7 +70,7 @@ def main() -> None:
     """Kill so often, at moments drawn from a seed, and print a row for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=10)
-    parser.add_argument("--engine", default="docker")
+    parser.add_argument("--engine", default="auto")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
