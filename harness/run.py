@@ -19,7 +19,7 @@ from harness.clients import started
 from harness.drive import Drive
 from harness.engines import Cluster, Engine
 from harness.environment import environment
-from harness.errors import ConfigurationError, ServerNotReadyError
+from harness.errors import EngineUnavailableError, ServerNotReadyError
 from harness.events import Event, Notice, RunJudged, RunStarted, StageReached
 from harness.recheck import judge_folder
 from harness.store import HEADER, RunFolder
@@ -45,13 +45,13 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
 
     The first Ctrl-C (or SIGTERM) while the clients work ends the work: what was
     recorded is judged, and RunJudged says `interrupted`. Call it from the main
-    thread. Raises ConfigurationError and InfrastructureError.
+    thread. Raises InfrastructureError.
     """
     seed = secrets.randbelow(2**32) if options.seed is None else options.seed
     faults = target.faults if options.faults else ()
     topology = wiring.topology(target, faults)
     if refusal := engine.refusal(topology):
-        raise ConfigurationError(refusal)
+        raise EngineUnavailableError(refusal)
     folder = RunFolder.create(options.runs, target.name)
     yield RunStarted(
         target=target.name,
