@@ -21,9 +21,10 @@ class Run:
 
     def op(self, process: int, f: str, called: float, returned: float, kind: str = "ok", **fields):
         asked = {k: v for k, v in fields.items() if k == "owner" or f in {"write", "fence"}}
-        self._add(called, 0, process=process, type="invoke", f=f, resource="r0", **asked)
+        asked["resource"] = fields.setdefault("resource", "r0")
+        self._add(called, 0, process=process, type="invoke", f=f, **asked)
         told = {"type": "fail", "error": "stale"} if kind == "stale" else {"type": kind}
-        self._add(returned, 1, process=process, f=f, resource="r0", **fields, **told)
+        self._add(returned, 1, process=process, f=f, **fields, **told)
         return self
 
     def fault(self, kind: str, target: str, began: float, healed: float | None, **hold: str):
@@ -154,6 +155,18 @@ def test_a_pause_without_the_nemesis_word_hits_what_the_client_held():
     counts = run.counts()
 
     assert (counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 1)
+
+
+def test_a_grant_of_something_else_or_at_another_time_is_no_grant_meanwhile():
+    run = Run()
+    run.op(0, "acquire", 0, 0.1, owner="0-1", token=33)
+    run.op(1, "acquire", 2, 3, owner="1-1", token=1, resource="r1")
+    run.op(2, "acquire", 4, 7, owner="2-1", token=34)
+    run.op(3, "acquire", 0.2, 0.3, owner="3-1", token=30)
+    run.op(4, "acquire", 2, 3, owner="0-1", token=33)
+    run.fault("pause", "client:0", 1, 6)
+
+    assert run.counts()["grants_to_others"] == 0
 
 
 def test_a_client_goes_on_under_new_process_numbers():
