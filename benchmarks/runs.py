@@ -41,13 +41,15 @@ def measure(target: str, engine: str, runs: Path, options: Sequence[str]) -> Mea
     with subprocess.Popen(
         [FENCEPOST, "run", target, "--engine", engine, "--runs", runs, "--format", "json", *options],
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stdout is not None  # noqa: S101
         line = process.stdout.readline()
         judged = time.monotonic()
-        process.communicate()
+        _, told = process.communicate()
+    if not line:
+        raise SystemExit(f"{target} ended with status {process.returncode} and no verdict:\n{told}")
     ended = time.monotonic()
     folder = runs / target / "latest"
     plan = json.loads((folder / "plan.json").read_text())
