@@ -169,6 +169,37 @@ def test_a_grant_of_something_else_or_at_another_time_is_no_grant_meanwhile():
     assert run.counts()["grants_to_others"] == 0
 
 
+def test_a_pause_has_closed_ends_as_operations_have():
+    run = Run()
+    run.op(0, "acquire", 0, 1, owner="0-1", token=33, ttl=SECOND)
+    run.op(1, "acquire", 0, 1, owner="1-1", token=34)
+    run.op(2, "acquire", 2, 6, owner="2-1", token=35)
+    run.fault("pause", "client:0", 1, 6)
+
+    counts = run.counts()
+
+    assert (counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 2)
+
+
+def test_a_pause_hits_a_grant_whose_answer_was_still_on_its_way():
+    def past(attempt: float) -> int:
+        run = Run()
+        run.op(0, "acquire", 0, 6, owner="0-1", token=33, ttl=SECOND, attempt=int(attempt * SECOND))
+        run.fault("pause", "client:0", 1, 5.9)
+        return run.counts()["pauses_past_lease"]
+
+    assert (past(1), past(1.1)) == (1, 0)
+
+
+def test_the_nemesis_word_names_one_hold():
+    run = Run()
+    run.op(0, "acquire", 0, 0.1, owner="0-1", token=33, ttl=SECOND)
+    run.op(7, "acquire", 0.2, 0.3, owner="0-1", token=5, ttl=90 * SECOND, resource="r1")
+    run.fault("pause", "client:0", 1, 5, owner="0-1", resource="r0")
+
+    assert run.counts()["pauses_past_lease"] == 1
+
+
 def test_a_client_goes_on_under_new_process_numbers():
     run = Run(clients=5)
     run.op(10, "acquire", 0, 0.1, owner="0-2", token=33, ttl=2 * SECOND)
