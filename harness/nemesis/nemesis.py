@@ -16,7 +16,7 @@ from harness.events import FaultObserved
 from harness.nemesis.fault import Fault
 from harness.nemesis.pause import pause
 from harness.nemesis.plan import ObservedFault, PlanLog
-from harness.nemesis.triggers import POLL, Snare, Victim, strays, wait_until
+from harness.nemesis.triggers import POLL, Snare, Victim, wait_until
 from harness.shared_state import NOBODY, SharedState
 from harness.target import FaultSpec, PartitionSpec, PauseSpec
 
@@ -98,18 +98,13 @@ class Nemesis:
             client = snare.caught
             if client == NOBODY:
                 return
-            if not wait_until(
-                lambda client=client: self.state.clients[client].stopped,  # type: ignore[misc]
-                time.monotonic_ns() + self.ttl,
-                self._over.is_set,
-            ):
-                continue
             with (
                 snare.occupying(self.state.clients[client].resource),
-                self._observed(fault, client, requested, self._paused(client)),
+                self._observed(fault, client, requested, self._paused(client, stops_itself=True)),
             ):
                 self._wait_for_end(fault, client)
                 self.state.clients[client].stopped = 0
+            snare.forget()
 
     def _strike(self, fault: FaultSpec, moment: int, rng: random.Random) -> None:
         """Hit a holder, or the client named, at a moment; or as soon after it as there is one."""
@@ -128,7 +123,7 @@ class Nemesis:
 
         def choose() -> bool:
             client = victim.among_holders(self.state, rng)
-            if client is not None and client not in self._busy:
+            if client is not None and client not in self._taken():
                 found.append(client)
             return bool(found)
 
@@ -136,8 +131,8 @@ class Nemesis:
         wait_until(choose, self.log.started + self.log.duration - lasts, self._over.is_set)
         return found[0] if found and not self._over.is_set() else None
 
-    def _paused(self, client: int) -> AbstractContextManager[Fault]:
-        return pause(self.processes[client], f"client:{client}")
+    def _paused(self, client: int, *, stops_itself: bool = False) -> AbstractContextManager[Fault]:
+        return pause(self.processes[client], f"client:{client}", stops_itself=stops_itself)
 
     def _wait_for_end(self, fault: FaultSpec, client: int) -> None:
         now = time.monotonic_ns()
@@ -208,10 +203,15 @@ class Nemesis:
         )
 
     def _free_strays(self) -> None:
+        """Continue clients that stopped for a snare which another had taken at the same moment."""
         while not self._over.wait(10 * POLL):
-            for client in strays(self.state):
-                if client not in self._busy:
+            for client, process in enumerate(self.processes):
+                if process.status() == psutil.STATUS_STOPPED and client not in self._taken():
                     self._continue(client)
+
+    def _taken(self) -> set[int]:
+        """The clients that a fault has now, or is about to have."""
+        return self._busy | {snare.caught for snare in self.state.snares}
 
     def _continue_everybody(self) -> None:
         for client in range(len(self.processes)):

@@ -11,17 +11,20 @@ import psutil
 from harness.errors import FaultNotInstalledError
 from harness.nemesis.fault import Fault
 
-SETTLING = 1.0  # seconds; signals arrive asynchronously
+SETTLING = 5.0  # seconds; signals arrive asynchronously, to a process that must first get a processor
 _POLL = 0.0005  # seconds
 
 
 @contextmanager
-def pause(process: psutil.Process, target: str) -> Iterator[Fault]:
-    """Stop a process until the block ends; one that has stopped itself is only continued.
+def pause(process: psutil.Process, target: str, *, stops_itself: bool = False) -> Iterator[Fault]:
+    """Keep a process stopped until the block ends.
 
+    One that `stops_itself` is only waited for: a signal from here could come before
+    its own, which would then stop it again after the end.
     Raises FaultNotInstalledError when it is not seen stopped, or not seen running again.
     """
-    process.suspend()
+    if not stops_itself:
+        process.suspend()
     try:
         if not _settles(process, stopped=True):
             raise FaultNotInstalledError("pause", target, f"the process is {process.status()}")
@@ -39,5 +42,7 @@ def _settles(process: psutil.Process, *, stopped: bool) -> bool:
     while time.monotonic() < deadline:
         if (process.status() == psutil.STATUS_STOPPED) is stopped:
             return True
+        if not stopped:
+            process.resume()  # its own stop may have come after the last one
         time.sleep(_POLL)
     return False

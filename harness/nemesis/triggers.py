@@ -69,6 +69,10 @@ class Snare:
         finally:
             self._snare.point = 0
 
+    def forget(self) -> None:
+        """Let go of the client that was caught, once it runs again."""
+        self._snare.caught = NOBODY
+
     @contextmanager
     def occupying(self, resource: int) -> Iterator[None]:
         """Keep snares for any holder off a resource: stopping its next holder too would help nobody."""
@@ -77,11 +81,3 @@ class Snare:
             yield
         finally:
             self._snare.occupied = NOBODY
-
-
-def strays(state: SharedState) -> Iterator[int]:
-    """Yield clients that stopped for a snare which another had taken at the same moment."""
-    taken = {snare.caught for snare in state.snares}
-    for number, client in enumerate(state.clients):
-        if client.stopped and number not in taken:
-            yield number

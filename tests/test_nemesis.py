@@ -1,0 +1,165 @@
+"""Pauses on real processes: seen in force, seen healed, and nobody left stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from harness import clients
+from harness.client_process import SharedProgress
+from harness.errors import FaultNotInstalledError
+from harness.nemesis.nemesis import Nemesis
+from harness.nemesis.pause import pause
+from harness.nemesis.plan import PlanLog, plan
+from harness.target.models import PauseSpec
+
+SECOND = 1_000_000_000
+TTL = SECOND // 5
+HOLDER = PauseSpec(kind="pause", target="holder", at="before-write", until="superseded")
+
+
+def wait_for(condition, seconds=5.0):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return condition()
+
+
+@pytest.fixture
+def sleeper():
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    yield psutil.Process(process.pid)
+    process.kill()
+    process.wait()
+
+
+def test_a_paused_process_is_stopped_and_runs_again_with_evidence_of_both(sleeper):
+    with pause(sleeper, "client:0") as fault:
+        assert sleeper.status() == psutil.STATUS_STOPPED
+        assert str(sleeper.pid) in fault.evidence
+        assert fault.healed == ""
+
+    assert sleeper.status() != psutil.STATUS_STOPPED
+    assert str(sleeper.pid) in fault.healed
+
+
+def test_a_process_runs_again_also_when_the_block_is_left_by_an_error(sleeper):
+    with pytest.raises(ZeroDivisionError), pause(sleeper, "client:0"):
+        raise ZeroDivisionError
+
+    assert wait_for(lambda: sleeper.status() != psutil.STATUS_STOPPED)
+
+
+def test_a_process_that_stops_itself_is_waited_for(sleeper):
+    os.kill(sleeper.pid, signal.SIGSTOP)
+
+    with pause(sleeper, "client:0", stops_itself=True):
+        assert sleeper.status() == psutil.STATUS_STOPPED
+
+    assert sleeper.status() != psutil.STATUS_STOPPED
+
+
+def test_a_process_that_is_dead_cannot_be_paused(sleeper):
+    sleeper.kill()
+    assert wait_for(lambda: sleeper.status() == psutil.STATUS_ZOMBIE)
+
+    with pytest.raises(FaultNotInstalledError, match="zombie"), pause(sleeper, "client:0"):
+        pass
+
+
+class Holders:
+    """Processes that reach a stop point again and again, as clients would, and write nothing."""
+
+    def __init__(self, state, count):
+        self.state = state
+        self.pids = [self._fork(client) for client in range(count)]
+        self.processes = [psutil.Process(pid) for pid in self.pids]
+
+    def _fork(self, client):
+        pid = os.fork()
+        if pid:
+            return pid
+        progress = SharedProgress(self.state, client, ("r0", "r1"))
+        while not self.state.run.stop:
+            progress.reached("before-write", f"r{client % 2}", f"{client}-1", client)
+            self.state.operations[client] += 1
+        os._exit(0)
+
+    def end(self):
+        self.state.run.stop = 1
+        for pid in self.pids:
+            os.kill(pid, signal.SIGCONT)
+            os.waitpid(pid, 0)
+
+
+def nemesis_over(state, holders, faults, recorded, duration):
+    log = PlanLog(
+        seed=1,
+        started=time.monotonic_ns(),
+        duration=duration,
+        planned=plan(faults, 1, TTL, duration),
+        save=lambda _document: None,
+    )
+    return Nemesis(
+        faults=faults,
+        log=log,
+        ttl=TTL,
+        state=state,
+        resources=("r0", "r1"),
+        processes=holders.processes,
+        cut=lambda _client, _fault: pytest.fail("no partition was asked for"),
+        record=recorded.append,
+        tell=lambda _event: None,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "events").mkdir()
+    return tmp_path
+
+
+def test_hundreds_of_pauses_each_end_and_leave_every_client_running(folder):
+    lasting = PauseSpec(kind="pause", target="holder", at="before-write", lasts="1ms")
+    with clients.started(4, 2, 2, folder) as started:
+        holders = Holders(started.state, 4)
+        recorded: list[dict] = []
+        nemesis = nemesis_over(started.state, holders, (lasting, lasting), recorded, 4 * SECOND)
+        with nemesis:
+            assert wait_for(lambda: len(recorded) > 600, 4)
+        nemesis.check()
+        done = list(started.state.operations)
+        assert wait_for(
+            lambda: all(now > then for now, then in zip(started.state.operations, done, strict=True))
+        )
+        holders.end()
+
+    assert all(fault.in_force < fault.healed for fault in nemesis.log.observed)
+    states = [event["value"]["state"] for event in recorded]
+    assert states.count("in force") == states.count("healed") == len(nemesis.log.observed)
+
+
+def test_a_pause_until_superseded_ends_with_the_write_of_a_successor(folder):
+    with clients.started(2, 2, 1, folder) as started:
+        holders = Holders(started.state, 1)
+        recorded: list[dict] = []
+        successor = SharedProgress(started.state, 1, ("r0", "r1"))
+        with nemesis_over(started.state, holders, (HOLDER,), recorded, 60 * SECOND) as nemesis:
+            assert wait_for(lambda: recorded)
+            successor.accepted("r1", 99)  # on another resource
+            assert nemesis.in_force() == ("pause client:0",)
+            assert holders.processes[0].status() == psutil.STATUS_STOPPED
+            successor.accepted("r0", 99)
+            assert wait_for(lambda: len(recorded) > 1)
+        nemesis.check()
+        holders.end()
+
+    assert [event["value"]["state"] for event in recorded[:2]] == ["in force", "healed"]
+    assert (recorded[0]["value"]["resource"], recorded[0]["value"]["owner"]) == ("r0", "0-1")
