@@ -115,3 +115,33 @@ def test_double_beliefs_agree_with_the_definition(operations):
     }
 
     assert {each.accused.index for each in double_beliefs(lock_history(operations))} == double
+
+
+def test_a_release_that_returned_as_the_acquire_was_called_may_be_of_either_hold():
+    def op(index: int, f: str, called: int, returned: int, owner: str, token: int | None = None) -> Op:
+        return Op(
+            index=index,
+            process=index,
+            f=f,
+            resource="r0",
+            called=called,
+            returned=returned,
+            outcome=Outcome.OK,
+            owner=owner,
+            token=token,
+            ttl=100 if token else None,
+        )
+
+    def counts(second: int) -> tuple[int, int]:
+        evidence = lock_history(
+            [
+                op(0, "acquire", 0, 1, "a", 1),
+                op(1, "release", 2, 4, "a"),
+                op(2, "acquire", second, 6, "a", 2),
+                op(3, "acquire", 7, 8, "b", 3),
+            ]
+        )
+        return len(list(early_grants(evidence))), len(list(double_beliefs(evidence)))
+
+    assert counts(second=4) == (0, 0)
+    assert counts(second=5) == (1, 1)
