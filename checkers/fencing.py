@@ -293,8 +293,9 @@ class _Levels:
         """The lowest level that can have caused a rejection, or the conflict if there is none.
 
         A definite level that came too late hides those above it, which come
-        later still. If one of those can have been there all the same, then
-        either it was, and the definite one is stale, or the rejection is false.
+        later still, which the log knows. Without a log, if one of those can have
+        been there all the same, then either it was, and the definite one is
+        stale, or the rejection is false.
         """
         least = _token(rejected) if strict else _token(rejected) + 1
         returned = math.inf if rejected.returned is None else rejected.returned
@@ -303,13 +304,16 @@ class _Levels:
         for level, can_be in zip(candidates, in_time, strict=True):
             if can_be:
                 return level.token
-            if level.definite and level.first and any(in_time) and not self.logged:
-                return Conflict(
-                    anomaly="non-linearizable",
-                    rule=Rule.FALSE_OR_STALE,
-                    accused=level.first,
-                    because=(rejected,),
-                )
+            if not level.definite or level.first is None:
+                continue
+            if self.logged or not any(in_time):
+                break
+            return Conflict(
+                anomaly="non-linearizable",
+                rule=Rule.FALSE_OR_STALE,
+                accused=level.first,
+                because=(rejected,),
+            )
         return Conflict(anomaly="false-rejection", rule=Rule.NO_CAUSE, accused=rejected)
 
 
