@@ -13,9 +13,11 @@ from harness.store import COMMITS, EVENTS, HISTORY, VERDICT, RunFolder
 def judge_folder(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Judge a run and write its verdict and report; return the verdict, and what to tell the user."""
     folder = RunFolder(path)
-    history = folder.merge_events()
+    cut: list[str] = []
+    history = folder.merge_events(cut.append)
     commits = path / COMMITS
     document, notices = judge_file(history, commits if commits.exists() else None)
+    notices = (*cut, *notices)
     try:
         folder.write_json(VERDICT, document)
         _write_report(path)
@@ -42,7 +44,8 @@ def recheck(path: Path, commits: Path | None = None) -> tuple[dict[str, Any], tu
             raise ConfigurationError(f"--commits goes with a history file; {path} is a run's folder")
         if not (path / HISTORY).exists() and not (path / EVENTS).is_dir():
             raise ConfigurationError(f"{path} is no run: it has neither {HISTORY} nor {EVENTS}/")
-        return judge_folder(path)
+        with RunFolder(path).in_use():
+            return judge_folder(path)
     if not path.exists():
         raise ConfigurationError(f"there is no run and no history at {path}")
     return judge_file(path, commits)

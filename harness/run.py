@@ -64,6 +64,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     folder.write_json(HEADER, wiring.header(target, seed), indent=None)
     workload = target.workload
     with ExitStack() as stack:
+        stack.enter_context(folder.in_use())
         clients = stack.enter_context(started(workload.clients, workload.resources, len(faults), folder.path))
         yield StageReached(stage="starting", detail=wiring.listing(topology))
         servers = stack.enter_context(ExitStack())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,6 +45,21 @@ class RunFolder:
             ) from None
         return cls(path)
 
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep others from judging the run while it goes on; the kernel lets go when this process ends.
+
+        Raises ConfigurationError if it goes on in another process.
+        """
+        folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise ConfigurationError(f"{self.path}: this run goes on; judge it when it has ended") from None
+        finally:
+            os.close(folder)
+
     @property
     def run_id(self) -> str:
         """The folder's name, unique among all runs."""
@@ -74,13 +91,19 @@ class RunFolder:
             ),
         )
 
-    def merge_events(self) -> Path:
-        """Join what every process recorded into history.jsonl, by time; once."""
+    def merge_events(self, tell: Callable[[str], None]) -> Path:
+        """Join what every process recorded into history.jsonl, by time; once.
+
+        `tell` hears of what a killed process had only half written.
+        """
         history = self.path / HISTORY
         if not history.exists():
-            header = (self.path / HEADER).read_text()
+            try:
+                header = (self.path / HEADER).read_text(encoding="utf-8")
+            except FileNotFoundError:
+                raise ConfigurationError(f"{self.path}: this run ended before it had begun") from None
             parts = sorted((self.path / EVENTS).glob("*.jsonl"))
-            self._replace(HISTORY, (line + "\n" for line in (header, *merge(parts))))
+            self._replace(HISTORY, (line + "\n" for line in (header, *merge(parts, tell))))
         return history
 
     def _replace(self, name: str, chunks: Iterable[str]) -> None:

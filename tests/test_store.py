@@ -1,0 +1,91 @@
+"""The run folder: whole files only, a history that is joined once, and nothing judged too early."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.errors import ConfigurationError
+from harness.recheck import recheck
+from harness.store import EVENTS, HEADER, RunFolder
+
+HEAD = {"fencepost": 1, "target": "t", "fenced": True, "policy": "strict"}
+
+
+def event(time, process, kind, **more):
+    return json.dumps({"time": time, "process": process, "type": kind, "f": "read", "resource": "r0", **more})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = RunFolder.create(tmp_path, "t")
+    made.write_json(HEADER, HEAD, indent=None)
+    return made
+
+
+def record(folder, name, *lines):
+    (folder.path / EVENTS / name).write_text("".join(lines))
+
+
+def test_the_newest_run_is_called_latest(tmp_path):
+    RunFolder.create(tmp_path, "t")
+    second = RunFolder.create(tmp_path, "t")
+
+    assert (tmp_path / "t" / "latest").resolve() == second.path
+
+
+def test_what_each_process_recorded_is_joined_by_time(folder):
+    record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n", event(4, 0, "info") + "\n")
+    record(folder, "client-1.jsonl", event(2, 1, "invoke") + "\n", event(3, 1, "info") + "\n")
+
+    lines = folder.merge_events(pytest.fail).read_text().splitlines()
+
+    assert json.loads(lines[0]) == HEAD
+    assert [json.loads(line)["time"] for line in lines[1:]] == [1, 2, 3, 4]
+
+
+def test_a_half_written_last_line_is_left_out_and_told(folder):
+    record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n", event(4, 0, "info")[:20])
+    told = []
+
+    lines = folder.merge_events(told.append).read_text().splitlines()
+
+    assert len(lines) == 2
+    assert len(told) == 1
+    assert "client-0.jsonl" in told[0]
+
+
+def test_a_history_that_is_there_is_never_joined_again(folder):
+    record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n")
+    first = folder.merge_events(pytest.fail).read_bytes()
+    record(folder, "client-1.jsonl", event(2, 1, "invoke") + "\n")
+
+    assert folder.merge_events(pytest.fail).read_bytes() == first
+
+
+def test_a_run_that_goes_on_is_not_judged_by_others(folder):
+    with folder.in_use(), pytest.raises(ConfigurationError, match="goes on"):
+        recheck(folder.path)
+
+    assert not (folder.path / "history.jsonl").exists()
+
+
+def test_a_run_that_ended_before_its_first_event_proves_nothing(folder):
+    document, _ = recheck(folder.path)
+
+    assert document["verdict"] == "unknown"
+
+
+def test_a_run_that_ended_before_it_had_a_header_says_so(folder):
+    (folder.path / HEADER).unlink()
+
+    with pytest.raises(ConfigurationError, match="before it had begun"):
+        recheck(folder.path)
+
+
+def test_a_runs_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(ConfigurationError, match="--runs"):
+        RunFolder.create(tmp_path / "file", "t")
