@@ -21,7 +21,7 @@ from harness.shared_state import NOBODY, SharedState
 from harness.target import FaultSpec, PartitionSpec, PauseSpec
 
 NOT_SUPERSEDED = 3  # TTLs after which a pause ends although nobody has taken over
-LAST_SNARE = 2  # TTLs before the end after which none is set: nobody could take over in time
+LAST_SNARE = 1.5  # TTLs before the end after which none is set: nobody could take over in time
 
 Cut = Callable[[int, PartitionSpec], AbstractContextManager[Fault]]
 
@@ -89,7 +89,7 @@ class Nemesis:
             self._strike(fault, self.log.started + moment, rng)
 
     def _pause_at_stop_point(self, index: int, fault: PauseSpec) -> None:
-        last = self.log.started + self.log.duration - LAST_SNARE * self.ttl
+        last = self.log.started + self.log.duration - round(LAST_SNARE * self.ttl)
         snare = Snare(self.state, index, str(fault.at), Victim.named(fault.target))
         while not self._over.is_set() and time.monotonic_ns() < last:
             requested = time.monotonic_ns()
