@@ -13,7 +13,7 @@ from harness.duration import format_duration
 from harness.target.models import FaultSpec, LockSpec, PauseSpec, StorageSpec, WorkloadSpec
 from harness.target.toml import Key
 
-TTLS_OF_A_RUN = 3  # the nemesis stops arming faults 2 TTL before the end
+TTLS_OF_A_RUN = 3  # the nemesis sets no snare in the last 1.5 TTL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
