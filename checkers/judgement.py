@@ -1,0 +1,81 @@
+"""What was concluded about operations under a model, and what it rests on.
+
+Operations are named by their positions in the sequence that was judged.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal
+
+from checkers.errors import FencepostError
+from checkers.verdict import Validity
+
+Method = Literal["pairs", "search"]
+"""How it was decided: by comparing pairs of blocks, or by searching for an order."""
+
+
+class OutOfScopeError(FencepostError):
+    """These operations are not of the kind that the fast algorithm decides; the search does."""
+
+
+class Contradiction(enum.StrEnum):
+    """Why no order can explain the operations of a clash; each value ends "because …"."""
+
+    NEVER_WRITTEN = "a value was seen that nothing can have written"
+    SEEN_BEFORE_WRITTEN = "a value was seen before its write was called"
+    MATCHED_BUT_FAILED = "a compare-and-set failed although it saw the value that it expected"
+    TWO_SUCCESSORS = "two compare-and-sets replaced the same value, which stood there only once"
+    CIRCLE = "compare-and-sets replaced each other's values in a circle"
+    CHAIN_AGAINST_TIME = "a value was gone before an operation that saw it was called"
+    BOTH_FIRST = "each of two values must have come before the other"
+    NEVER_ACQUIRED = "a lock was released that had not been acquired"
+    RELEASED_BEFORE_ACQUIRED = "a lock was released before its acquire was called"
+    BOTH_HELD = "each of two holds must have ended before the other began"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """The operations that contradict each other.
+
+    For BOTH_FIRST and BOTH_HELD they are (a, b, c, d): a, of the one, had
+    returned before b, of the other, was called, and c, of the other, before d,
+    of the one. d is missing where a hold never ended, a where a value had been
+    there from the start.
+    """
+
+    contradiction: Contradiction
+    operations: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """One way to explain everything that had returned by some moment."""
+
+    state: Hashable
+    ahead: tuple[int, ...]  # operations that took effect already and had not returned
+    presumed: tuple[int, ...]  # infos that were taken to have had their effect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadEnd:
+    """The first operation whose return no order explains, and what could be explained before it."""
+
+    operation: int
+    configurations: tuple[Configuration, ...]  # at most `DEAD_ENDS_SHOWN`
+
+
+DEAD_ENDS_SHOWN = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """Is there an order of the operations that keeps real time and that the model allows?"""
+
+    validity: Validity
+    method: Method
+    conflicts: tuple[Clash | DeadEnd, ...] = ()  # one for each key at most
+    reason: str = ""  # why it is unknown
+    explored: int = 0  # configurations that the search looked at

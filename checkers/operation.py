@@ -1,0 +1,43 @@
+"""An operation as a model sees it, whatever file it came from."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final
+
+from checkers.records import Outcome
+
+
+class Unknown(enum.Enum):
+    """The type of `UNKNOWN`; None would not do, because a register can hold it."""
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+"""The output of an operation that brought back nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One operation: what was asked, what came back, and between which moments.
+
+    The interval `[called, returned]` is closed, so at equal times an operation
+    that returns and one that is called are concurrent. Moments are in any unit:
+    nanoseconds, or the places of the events in a file.
+    """
+
+    f: str
+    process: int | str = 0
+    input: Hashable = None
+    output: Hashable = UNKNOWN
+    outcome: Outcome = Outcome.OK
+    called: int
+    returned: int | None = None  # None while the outcome is INFO
+    key: Hashable = None  # the object it is about, where a history has several
+
+    def precedes(self, other: Operation) -> bool:
+        """Did this operation finish before `other` began?"""
+        return self.returned is not None and self.returned < other.called
