@@ -48,13 +48,14 @@ from __future__ import annotations
 
 import enum
 import heapq
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from bisect import insort
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Final
 
 from checkers.errors import FencepostError
 from checkers.judgement import DEAD_ENDS_SHOWN, Configuration, DeadEnd, Judgement
-from checkers.models import IMPOSSIBLE, Keys, Kinds, Model, Reads
+from checkers.models import IMPOSSIBLE, Model
 from checkers.operation import Operation
 from checkers.records import Outcome
 from checkers.verdict import Validity
@@ -73,8 +74,16 @@ class _Nothing(enum.Enum):
 
 _NOTHING: Final = _Nothing.NOTHING  # stands for no state at all; None can be a state
 
+_BY_RETURN: Final = attrgetter("returned")
+
 _Node = tuple[Hashable, int, int]
 """A configuration: state, bits of the open operations done, bits of the infos used."""
+
+_Step = tuple[Hashable, int, int, Hashable]
+"""A configuration, and the state before an info that nothing has observed yet, or _NOTHING."""
+
+_Seen = dict[tuple[Hashable, int], list[tuple[int, int]]]
+"""The configurations that were looked at: (state, changes done) → reads done and infos used."""
 
 
 def search(operations: Sequence[Operation], model: Model, budget: int = BUDGET) -> Judgement:
@@ -91,11 +100,14 @@ def search(operations: Sequence[Operation], model: Model, budget: int = BUDGET) 
         try:
             dead_end = one.run(positions)
         except _OutOfBudgetError as error:
-            reasons.append(str(error))
+            reasons.append(
+                f"the search looked at {budget:,} configurations and had not explained the return of"
+                f" operation {error.operation}"
+            )
         else:
             if dead_end is not None:
                 conflicts.append(dead_end)
-        explored += budget - one.budget
+        explored += budget - max(0, one.budget)
     validity = Validity.INVALID if conflicts else Validity.UNKNOWN if reasons else Validity.VALID
     return Judgement(
         validity=validity,
@@ -109,6 +121,10 @@ def search(operations: Sequence[Operation], model: Model, budget: int = BUDGET) 
 class _OutOfBudgetError(Exception):
     """The search has looked at as many configurations as it may."""
 
+    def __init__(self, operation: int) -> None:
+        super().__init__(operation)
+        self.operation = operation
+
 
 def _by_key(operations: Sequence[Operation], model: Model) -> Iterable[list[int]]:
     """The positions of each object's operations, by their calls."""
@@ -116,36 +132,54 @@ def _by_key(operations: Sequence[Operation], model: Model) -> Iterable[list[int]
     called = list(map(attrgetter("called"), operations))
     if any(map(int.__gt__, called, called[1:])):
         positions.sort(key=called.__getitem__)
-    if not isinstance(model, Keys):
+    key = _stated(model, "key")
+    if key is None:
         return [positions]
-    keys = {}
+    objects: dict[Hashable, list[int]] = {}
     for position in positions:
-        keys.setdefault(model.key(operations[position]), []).append(position)
-    return keys.values()
+        objects.setdefault(key(operations[position]), []).append(position)
+    return objects.values()
+
+
+def _stated(model: Model, name: str) -> Callable[[Operation], Hashable] | None:
+    """What the model states beyond its steps; `isinstance` of a protocol takes longer than many a search."""
+    stated: Callable[[Operation], Hashable] | None = getattr(model, name, None)
+    return stated
+
+
+class _Steps(dict[Hashable, Hashable]):
+    """State → the state after any operation of one kind; asked of the model once, then remembered."""
+
+    __slots__ = ("infos", "model", "number", "op", "reads")
+
+    def __init__(self, model: Model, op: Operation, number: int, *, reads: bool) -> None:
+        self.model = model
+        self.number = number  # of the kind, among changes or among reads
+        self.op = op  # one of the kind
+        self.reads = reads
+        self.infos = 0  # bits of those that were called so far; they are used in the order of their calls
+
+    def __missing__(self, state: Hashable) -> Hashable:
+        after: Hashable = self.model.step(state, self.op)
+        if self.reads and after is not IMPOSSIBLE and after != state:
+            raise ModelError(
+                f"{self.op} is a read or a failure, but the model's step leads from {state!r} to {after!r};"
+                " it must answer the same state or IMPOSSIBLE"
+            )
+        self[state] = after
+        return after
 
 
 class _Open:
     """An operation that was called and has not returned."""
 
-    __slots__ = ("bit", "kind", "op", "position", "returned", "steps")
+    __slots__ = ("bit", "position", "returned", "steps")
 
-    def __init__(self, position: int, op: Operation, kind: int, steps: dict[Hashable, Hashable]) -> None:
+    def __init__(self, position: int, bit: int, returned: int, steps: _Steps) -> None:
         self.position = position
-        self.op = op
-        self.kind = kind
-        self.steps = steps  # state → the state after; shared by all of one kind
-        self.returned = op.returned
-        self.bit = 0
-
-
-class _Infos:
-    """The infos of one kind that were called so far; they are used in the order of their calls."""
-
-    __slots__ = ("bits", "example")
-
-    def __init__(self, example: _Open) -> None:
-        self.example = example
-        self.bits = 0
+        self.bit = bit
+        self.returned = returned
+        self.steps = steps
 
 
 class _Search:
@@ -155,14 +189,15 @@ class _Search:
         self.budget = budget
         self._operations = operations
         self._model = model
-        self._is_read = model.is_read if isinstance(model, Reads) else _never
-        self._kind = model.kind if isinstance(model, Kinds) else None
-        self._kinds: dict[Hashable, tuple[int, dict[Hashable, Hashable]]] = {}
+        self._is_read = _stated(model, "is_read") or _never
+        self._kind = _stated(model, "kind") or id
+        self._read_steps: dict[Hashable, _Steps] = {}  # by kind
+        self._change_steps: dict[Hashable, _Steps] = {}
         self._nodes: set[_Node] = {(model.initial, 0, 0)}
         self._returns: list[tuple[int, int, _Open]] = []  # a heap of those to come
         self._reads: dict[int, _Open] = {}  # open ones, by bit
         self._changes: list[_Open] = []  # open ones, by return
-        self._infos: dict[int, _Infos] = {}  # by kind
+        self._infos: list[_Steps] = []  # the kinds of which there are infos
         self._info_positions: list[int] = []  # by bit
         self._taken = 0  # bits of open operations
         self._change_bits = 0
@@ -193,43 +228,44 @@ class _Search:
             yield heapq.heappop(returns)[2]
 
     def _call(self, position: int, op: Operation) -> None:
-        is_read = op.outcome is Outcome.FAIL or self._is_read(op)
+        reads = op.outcome is Outcome.FAIL or bool(self._is_read(op))
         if op.outcome is Outcome.INFO:
-            if not is_read:
-                self._presume(self._opened(position, op))
+            if not reads:
+                self._presume(position, self._steps_of(op, reads=False))
             return
         if op.returned is None:
-            raise ModelError(f"operation {position}, {op.f}, ended in {op.outcome.value} and never returned")
-        entry = self._opened(position, op)
-        entry.bit = ~self._taken & (self._taken + 1)  # the lowest that is free
-        self._taken |= entry.bit
+            raise ModelError(f"{op} has an answer but no return; without one its outcome is info")
+        bit = ~self._taken & (self._taken + 1)  # the lowest that is free
+        entry = _Open(position, bit, op.returned, self._steps_of(op, reads=reads))
+        self._taken |= bit
         heapq.heappush(self._returns, (op.returned, position, entry))
-        if is_read:
-            self._reads[entry.bit] = entry
-            self._nodes = {
-                (state, done | entry.bit if self._matches(entry, state) else done, used)
-                for state, done, used in self._nodes
-            }
+        if reads:
+            self._reads[bit] = entry
+            self._read_at_once(entry)
         else:
-            self._change_bits |= entry.bit
-            self._changes.append(entry)
-            self._changes.sort(key=attrgetter("returned"))
+            self._change_bits |= bit
+            insort(self._changes, entry, key=_BY_RETURN)
 
-    def _presume(self, info: _Open) -> None:
-        infos = self._infos.get(info.kind)
-        if infos is None:
-            infos = self._infos[info.kind] = _Infos(info)
-        infos.bits |= 1 << len(self._info_positions)
-        self._info_positions.append(info.position)
+    def _presume(self, position: int, steps: _Steps) -> None:
+        if not steps.infos:
+            self._infos.append(steps)
+        steps.infos |= 1 << len(self._info_positions)
+        self._info_positions.append(position)
 
-    def _opened(self, position: int, op: Operation) -> _Open:
-        if self._kind is None:
-            return _Open(position, op, -1 - position, {})
+    def _read_at_once(self, read: _Open) -> None:
+        steps, bit = read.steps, read.bit
+        self._nodes = {
+            (state, done if steps[state] is IMPOSSIBLE else done | bit, used)
+            for state, done, used in self._nodes
+        }
+
+    def _steps_of(self, op: Operation, *, reads: bool) -> _Steps:
+        known = self._read_steps if reads else self._change_steps
         kind = self._kind(op)
-        known = self._kinds.get(kind)
-        if known is None:
-            known = self._kinds[kind] = (len(self._kinds), {})
-        return _Open(position, op, *known)
+        steps = known.get(kind)
+        if steps is None:
+            steps = known[kind] = _Steps(self._model, op, len(known), reads=reads)
+        return steps
 
     def _close(self, leaving: _Open) -> None:
         self._taken ^= leaving.bit
@@ -243,84 +279,67 @@ class _Search:
         survivors = {(state, done ^ bit, used) for state, done, used in self._nodes if done & bit}
         if len(survivors) == len(self._nodes):
             return survivors
-        seen: dict[tuple[Hashable, int], list[tuple[int, int]]] = {}
+        seen: _Seen = {}
         for node in self._nodes:
             if not node[1] & bit:
-                self._explore(node, bit, survivors, seen)
-        return self._undominated(survivors)
+                self._explore(node, leaving, survivors, seen)
+        return survivors if len(survivors) == 1 else self._undominated(survivors)
 
-    def _explore(
-        self,
-        start: _Node,
-        goal: int,
-        found: set[_Node],
-        seen: dict[tuple[Hashable, int], list[tuple[int, int]]],
-    ) -> None:
-        """Add to `found` all that can follow `start` up to the moment when `goal` takes effect."""
-        stack: list[tuple[Hashable, int, int, Hashable]] = [(*start, _NOTHING)]
+    def _explore(self, start: _Node, leaving: _Open, found: set[_Node], seen: _Seen) -> None:
+        """Add to `found` all that can follow `start` up to the moment when `leaving` takes effect."""
+        goal = leaving.bit
+        stack: list[_Step] = [(*start, _NOTHING)]
         while stack:
-            state, done, used, before = stack.pop()
-            self._spend(goal)
-            for after, now_done, now_used, unseen in self._next(state, done, used, before):
-                if now_done & goal:
-                    found.add((after, now_done ^ goal, now_used))
-                elif not self._covered(seen, (after, now_done, now_used)):
-                    stack.append((after, now_done, now_used, unseen))
+            self.budget -= 1
+            if self.budget < 0:
+                raise _OutOfBudgetError(leaving.position)
+            for after, done, used, unseen in self._next(*stack.pop()):
+                if done & goal:
+                    found.add((after, done ^ goal, used))
+                elif not self._covered(seen, after, done, used):
+                    stack.append((after, done, used, unseen))
 
-    def _next(
-        self, state: Hashable, done: int, used: int, before: Hashable
-    ) -> Iterator[tuple[Hashable, int, int, Hashable]]:
-        """The configurations one change further, each with the state that an unobserved info left.
+    def _next(self, state: Hashable, done: int, used: int, before: Hashable) -> list[_Step]:
+        """The configurations one change further.
 
-        `before` is such a state, or _NOTHING: only what comes out differently from it is of use.
+        `before` is the state that an info left which nothing has observed yet, or
+        _NOTHING: only what comes out differently from it is of use.
         """
+        following: list[_Step] = []
         tried = set()
         for change in self._changes:
-            if done & change.bit or change.kind in tried:
+            steps = change.steps
+            if done & change.bit or steps.number in tried:
                 continue
-            tried.add(change.kind)
-            after = self._step(change, state)
-            if after is not IMPOSSIBLE and (before is _NOTHING or self._step(change, before) != after):
-                yield after, self._with_reads(after, done | change.bit), used, _NOTHING
-        for kind, infos in self._infos.items():
-            unused = infos.bits & ~used
-            if not unused or kind in tried:
+            tried.add(steps.number)
+            after = steps[state]
+            if after is not IMPOSSIBLE and (before is _NOTHING or steps[before] != after):
+                following.append((after, self._with_reads(after, done | change.bit), used, _NOTHING))
+        for steps in self._infos:
+            after = steps[state]
+            if after is IMPOSSIBLE or after == state or steps.number in tried:
                 continue
-            after = self._step(infos.example, state)
-            if after is IMPOSSIBLE or after == state:
-                continue
-            if before is _NOTHING or self._step(infos.example, before) != after:
+            unused = steps.infos & ~used
+            if unused and (before is _NOTHING or steps[before] != after):
                 now_done = self._with_reads(after, done)
-                yield after, now_done, used | (unused & -unused), state if now_done == done else _NOTHING
-
-    def _step(self, entry: _Open, state: Hashable) -> Hashable:
-        after = entry.steps.get(state, _NOTHING)
-        if after is _NOTHING:
-            after = entry.steps[state] = self._model.step(state, entry.op)
-        return after
+                unseen = state if now_done == done else _NOTHING
+                following.append((after, now_done, used | (unused & -unused), unseen))
+        return following
 
     def _with_reads(self, state: Hashable, done: int) -> int:
         for bit, read in self._reads.items():
-            if not done & bit and self._matches(read, state):
+            if not done & bit and read.steps[state] is not IMPOSSIBLE:
                 done |= bit
         return done
 
-    def _matches(self, read: _Open, state: Hashable) -> bool:
-        after = self._step(read, state)
-        if after is IMPOSSIBLE:
-            return False
-        if after != state:
-            raise ModelError(
-                f"operation {read.position}, {read.op.f}, is a read or a failure, but the model's step"
-                f" leads from {state!r} to {after!r}; it must answer the same state or IMPOSSIBLE"
-            )
-        return True
-
-    def _covered(self, seen: dict[tuple[Hashable, int], list[tuple[int, int]]], node: _Node) -> bool:
+    def _covered(self, seen: _Seen, state: Hashable, done: int, used: int) -> bool:
         """Was a configuration seen that can do whatever this one can? Else remember this one."""
-        state, done, used = node
         reads = done & ~self._change_bits
-        rivals = seen.setdefault((state, done & self._change_bits), [])
+        key = (state, done ^ reads)
+        rivals = seen.get(key)
+        if rivals is None:
+            seen[key] = [(reads, used)]
+            return False
         for other_reads, other_used in rivals:
             if not (reads & ~other_reads or other_used & ~used):
                 return True
@@ -328,24 +347,14 @@ class _Search:
         return False
 
     def _undominated(self, nodes: set[_Node]) -> set[_Node]:
-        """The configurations that no other one covers; the more reads and the fewer infos first."""
-        if len(nodes) == 1:
-            return nodes
-        seen: dict[tuple[Hashable, int], list[tuple[int, int]]] = {}
+        """The configurations that no other one covers; those with more reads and fewer infos first."""
+        seen: _Seen = {}
         ordered = sorted(nodes, key=lambda node: node[2].bit_count() - node[1].bit_count())
-        return {node for node in ordered if not self._covered(seen, node)}
-
-    def _spend(self, goal: int) -> None:
-        self.budget -= 1
-        if self.budget < 0:
-            self.budget = 0
-            raise _OutOfBudgetError(goal)
+        return {node for node in ordered if not self._covered(seen, *node)}
 
     def _dead_end(self, leaving: _Open) -> DeadEnd:
         entries = [*self._reads.values(), *self._changes]
-        shown = sorted(self._nodes, key=lambda node: (node[2].bit_count(), node[1], node[2]))[
-            :DEAD_ENDS_SHOWN
-        ]
+        simplest = sorted(self._nodes, key=lambda node: (node[2].bit_count(), node[1], node[2]))
         return DeadEnd(
             operation=leaving.position,
             configurations=tuple(
@@ -356,7 +365,7 @@ class _Search:
                         position for bit, position in enumerate(self._info_positions) if used >> bit & 1
                     ),
                 )
-                for state, done, used in shown
+                for state, done, used in simplest[:DEAD_ENDS_SHOWN]
             ),
         )
 

@@ -25,14 +25,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from checkers.operation import UNKNOWN, Operation
 from checkers.records import Outcome
 
 State = Any
-"""What a model remembers between operations; hashable."""
+"""What a model remembers between operations, or IMPOSSIBLE; hashable."""
 
 
 class Impossible(enum.Enum):
@@ -53,7 +53,7 @@ class Model(Protocol):
         """The state before anything happened."""
         ...
 
-    def step(self, state: State, op: Operation) -> Hashable:
+    def step(self, state: State, op: Operation) -> State:
         """The state after `op`, or `IMPOSSIBLE`."""
         ...
 
@@ -91,7 +91,7 @@ class Register:
 
     initial: Hashable = None
 
-    def step(self, state: State, op: Operation) -> Hashable:
+    def step(self, state: State, op: Operation) -> State:
         """A read answers the state, a write becomes it."""
         if op.outcome is Outcome.FAIL:
             return state
@@ -126,7 +126,7 @@ class CasRegister:
 
     initial: Hashable = None
 
-    def step(self, state: State, op: Operation) -> Hashable:
+    def step(self, state: State, op: Operation) -> State:
         """A cas replaces the state if that is what it expects."""
         if op.f == "cas":
             expected, new = _pair(op.input)
@@ -162,7 +162,7 @@ class Mutex:
 
     initial: bool = False
 
-    def step(self, state: State, op: Operation) -> Hashable:
+    def step(self, state: State, op: Operation) -> State:
         """Held or not."""
         if op.outcome is Outcome.FAIL:
             return state
@@ -187,7 +187,7 @@ class OwnedMutex:
 
     initial: Hashable = None  # who holds it; None: nobody
 
-    def step(self, state: State, op: Operation) -> Hashable:
+    def step(self, state: State, op: Operation) -> State:
         """Who holds it."""
         if op.outcome is Outcome.FAIL:
             return state
@@ -210,8 +210,8 @@ class OwnedMutex:
 class Fenced(NamedTuple):
     """The state of a fenced mutex."""
 
-    owner: Hashable  # None: nobody
-    mark: int  # no grant to come has a token as low as this
+    owner: Hashable = None  # None: nobody
+    mark: int = 0  # no grant to come has a token as low as this
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +221,9 @@ class FencedMutex:
     A grant whose token nobody saw took at least the lowest integer that was free.
     """
 
-    initial: Fenced = Fenced(None, 0)
+    initial: Fenced = field(default_factory=Fenced)
 
-    def step(self, state: State, op: Operation) -> Hashable:
+    def step(self, state: State, op: Operation) -> State:
         """Who holds it, and the highest token so far."""
         if op.outcome is Outcome.FAIL:
             return state
@@ -232,7 +232,7 @@ class FencedMutex:
             mark = _raised(state.mark, op)
             return IMPOSSIBLE if mark is None else Fenced(owner, mark)
         if op.f == "release" and state.owner == owner:
-            return Fenced(None, state.mark)
+            return Fenced(mark=state.mark)
         return IMPOSSIBLE
 
     def kind(self, op: Operation) -> Hashable:
@@ -247,18 +247,18 @@ class FencedMutex:
 class Nested(NamedTuple):
     """The state of a reentrant mutex."""
 
-    owner: Hashable  # None: nobody
-    depth: int
+    owner: Hashable = None  # None: nobody
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ReentrantMutex:
     """An owned mutex that its holder may acquire again, and is free after as many releases."""
 
-    initial: Nested = Nested(None, 0)
+    initial: Nested = field(default_factory=Nested)
     limit: int | None = None  # the deepest nesting that the service grants; None: any
 
-    def step(self, state: State, op: Operation) -> Hashable:
+    def step(self, state: State, op: Operation) -> State:
         """Who holds it, and how deep."""
         if op.outcome is Outcome.FAIL:
             return state
@@ -266,7 +266,7 @@ class ReentrantMutex:
         if op.f == "acquire" and state.owner in {None, owner} and state.depth != self.limit:
             return Nested(owner, state.depth + 1)
         if op.f == "release" and state.owner == owner:
-            return Nested(owner, state.depth - 1) if state.depth > 1 else Nested(None, 0)
+            return Nested(owner, state.depth - 1) if state.depth > 1 else Nested()
         return IMPOSSIBLE
 
     def kind(self, op: Operation) -> Hashable:
@@ -281,10 +281,10 @@ class ReentrantMutex:
 class FencedNested(NamedTuple):
     """The state of a reentrant fenced mutex."""
 
-    owner: Hashable  # None: nobody
-    depth: int
-    mark: int  # no new hold to come has a token as low as this
-    token: int | None  # of the present hold; None: there is none, or nobody saw it
+    owner: Hashable = None  # None: nobody
+    depth: int = 0
+    mark: int = 0  # no new hold to come has a token as low as this
+    token: int | None = None  # of the present hold; None: there is none, or nobody saw it
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,10 +294,10 @@ class ReentrantFencedMutex:
     Hazelcast's FencedLock is meant to be one (Jepsen, "Hazelcast IMDG 3.8.3" and its CP subsystem tests).
     """
 
-    initial: FencedNested = FencedNested(None, 0, 0, None)
+    initial: FencedNested = field(default_factory=FencedNested)
     limit: int | None = None  # the deepest nesting that the service grants; None: any
 
-    def step(self, state: State, op: Operation) -> Hashable:
+    def step(self, state: State, op: Operation) -> State:
         """Who holds it, how deep, and with which token."""
         if op.outcome is Outcome.FAIL:
             return state
@@ -310,7 +310,7 @@ class ReentrantFencedMutex:
         if op.f == "release" and state.owner == owner:
             if state.depth > 1:
                 return state._replace(depth=state.depth - 1)
-            return FencedNested(None, 0, state.mark, None)
+            return FencedNested(mark=state.mark)
         return IMPOSSIBLE
 
     def kind(self, op: Operation) -> Hashable:
@@ -328,7 +328,7 @@ class Set:
 
     initial: frozenset[Hashable] = frozenset()
 
-    def step(self, state: State, op: Operation) -> Hashable:
+    def step(self, state: State, op: Operation) -> State:
         """The elements. An add or remove says, if it says anything, whether it changed them."""
         if op.outcome is Outcome.FAIL:
             return state
@@ -362,7 +362,7 @@ class Counter:
 
     initial: int = 0
 
-    def step(self, state: State, op: Operation) -> Hashable:
+    def step(self, state: State, op: Operation) -> State:
         """The total."""
         if op.outcome is Outcome.FAIL:
             return state
@@ -405,14 +405,13 @@ def owner_of(op: Operation) -> Hashable:
     return op.process if op.input is None else op.input
 
 
-def _seen(state: State, op: Operation) -> Hashable:
+def _seen(state: State, op: Operation) -> State:
     return _answered(state, op, state)
 
 
-def _answered(expected: Hashable, op: Operation, after: State) -> Hashable:
+def _answered(expected: Hashable, op: Operation, after: State) -> State:
     """The state after an operation that would answer `expected`; no answer contradicts nothing."""
-    known: Hashable = after
-    return known if op.output is UNKNOWN or op.output == expected else IMPOSSIBLE
+    return after if op.output is UNKNOWN or op.output == expected else IMPOSSIBLE
 
 
 def _pair(value: Hashable) -> tuple[Hashable, Hashable]:
@@ -438,7 +437,7 @@ def _raised(mark: int, op: Operation) -> int | None:
     return token if token > mark else None
 
 
-def _again(state: FencedNested, op: Operation) -> Hashable:
+def _again(state: FencedNested, op: Operation) -> State:
     """An acquire within a hold: its token is the hold's, and tells it where nobody had seen it."""
     token = _token(op)
     if token is None or token == state.token:
