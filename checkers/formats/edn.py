@@ -1,0 +1,392 @@
+"""EDN, the notation of Clojure's data: read strictly and safely, and written.
+
+`nil`, booleans, numbers and strings become Python's own, vectors and lists
+tuples, sets frozensets, maps dicts; keywords, symbols, characters and tagged
+literals become the classes below. Nothing is looked up or run because of a
+tag. What EDN leaves open is refused: a key that stands twice, a number beyond
+`MAX_DIGITS`, a form beyond `MAX_FORM` or nested deeper than `MAX_DEPTH`.
+
+The grammar: https://github.com/edn-format/edn
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+MAX_DEPTH = 64
+MAX_FORM = 1 << 20  # characters
+MAX_DIGITS = 64
+
+_TOKEN = re.compile(  # possessive throughout: no text makes it try twice
+    r"""
+    (?:[ \t\r\n\f,]++ | ;[^\n]*+)*+
+    (?: (?P<open>\#?\{ | [\[(])
+      | (?P<close>[\]})])
+      | (?P<string>"(?:[^"\\]++ | \\.)*+")
+      | (?P<discard>\#_)
+      | (?P<atom>(?:\#\#|[A-Za-z0-9.*+!\-_?$%&=<>|:/'])[A-Za-z0-9.*+!\-_?$%&=<>|:/'\#]*+)
+      | (?P<tag>\#[A-Za-z][A-Za-z0-9.*+!\-_?$%&=<>|:/'\#]*+)
+      | (?P<char>\\(?:[A-Za-z0-9]++|[^ \t\r\n\f,]))
+      | (?P<end>\Z)
+      | (?P<illegal>.)
+    )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)N?")
+_FLOAT = re.compile(r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?M?")
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|[0-3]?[0-7]{1,2}|.)", re.DOTALL)
+_CODE = re.compile(r"u([0-9A-Fa-f]{4})")
+_ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\", '"': '"', "b": "\b", "f": "\f"}
+_CHARS = {
+    "newline": "\n",
+    "return": "\r",
+    "space": " ",
+    "tab": "\t",
+    "formfeed": "\f",
+    "backspace": "\b",
+}
+_WORDS = {
+    "nil": None,
+    "true": True,
+    "false": False,
+    "##Inf": math.inf,
+    "##-Inf": -math.inf,
+    "##NaN": math.nan,
+}
+_CLOSES = {"[": "]", "(": ")", "{": "}", "#{": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A keyword, such as `:invoke`; the name is without its colon."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f":{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A symbol: a bare word."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Char:
+    r"""One character, such as `\\a`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A tagged literal or a record, such as `#inst "2026-01-01"`; the tag is without its `#`."""
+
+    tag: str
+    value: Any
+
+
+class EdnError(ValueError):
+    """The text is not EDN, or beyond a limit."""
+
+    def __init__(self, line: int, problem: str, *, unfinished: bool = False) -> None:
+        super().__init__(f"line {line}: {problem}")
+        self.line = line
+        self.problem = problem
+        self.unfinished = unfinished  # the text ended inside of a form
+
+
+class Form(NamedTuple):
+    """One form and the line it begins on, from 1."""
+
+    line: int
+    value: Any
+
+
+def loads(text: str) -> Any:
+    """The one form of a text.
+
+    Raises:
+        EdnError: it is not EDN, or not exactly one form.
+    """
+    forms = list(read(text))
+    if len(forms) != 1:
+        raise EdnError(1, f"{len(forms)} forms where one was expected")
+    return forms[0].value
+
+
+def read(text: str) -> Iterator[Form]:
+    """The forms of a text, one after another.
+
+    Raises:
+        EdnError: it is not EDN; the forms before that place have been given by then.
+    """
+    return _Reader(text).forms(_TOKEN.finditer(text))
+
+
+def is_vector(text: str) -> bool:
+    """Does the text begin as a vector or a list?"""
+    return next(_TOKEN.finditer(text))["open"] in {"[", "("}
+
+
+def read_elements(text: str) -> Iterator[Form]:
+    """The elements of a text that is one vector or list, each with its own line.
+
+    Raises:
+        EdnError: it is not EDN, or no vector, or something stands beside it.
+    """
+    tokens = _TOKEN.finditer(text)
+    closer = _CLOSES.get(next(tokens)["open"] or "")
+    if closer not in {"]", ")"}:
+        raise EdnError(1, "the text is no vector")
+    return _Reader(text).forms(tokens, closer=closer)
+
+
+def dumps(value: Any) -> str:
+    """Write a value as EDN.
+
+    Raises:
+        TypeError: EDN has no form for it.
+    """
+    match value:
+        case None | bool() | float():
+            return _dump_word(value)
+        case int() | Keyword() | Symbol():
+            return repr(value)
+        case str():
+            return _quoted(value)
+        case Char():
+            return "\\" + next((name for name, text in _CHARS.items() if text == value.text), value.text)
+        case Tagged():
+            return f"#{value.tag} {dumps(value.value)}"
+    return _dump_collection(value)
+
+
+def _dump_word(value: float | None) -> str:
+    if value is None:
+        return "nil"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if math.isfinite(value):
+        return repr(value)
+    return "##NaN" if math.isnan(value) else "##Inf" if value > 0 else "##-Inf"
+
+
+def _dump_collection(value: Any) -> str:
+    match value:
+        case tuple() | list():
+            return f"[{' '.join(map(dumps, value))}]"
+        case set() | frozenset():
+            return f"#{{{' '.join(sorted(map(dumps, value)))}}}"
+        case dict():
+            return f"{{{', '.join(f'{dumps(key)} {dumps(item)}' for key, item in value.items())}}}"
+    raise TypeError(f"EDN has no form for {type(value).__name__}")
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A form that has begun: a collection, or a prefix that waits for its form."""
+
+    kind: str  # [ ( { #{ #_ or a tag with its #
+    items: list[Any] = field(default_factory=list)
+
+    @property
+    def is_prefix(self) -> bool:
+        return self.kind not in _CLOSES
+
+
+class _Reader:
+    """Builds forms on a stack of its own, so that depth is data and never Python's own stack."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._stack: list[_Frame] = []
+        self._counted = 0  # newlines are counted up to here
+        self._line = 1  # the line of that place
+
+    def forms(self, tokens: Iterator[re.Match[str]], closer: str | None = None) -> Iterator[Form]:
+        """Give each outermost form; with a closer they end there, as the elements of a vector do."""
+        start = 0
+        ended = False
+        for token in tokens:
+            kind = token.lastgroup or ""
+            place = token.start(kind)
+            if kind == "end":
+                break
+            if ended:
+                raise self._error(place, "something stands behind the end of the vector")
+            if not self._stack:
+                start = place
+                if token[kind] == closer:
+                    ended = True
+                    continue
+            if token.end() - start > MAX_FORM:
+                raise self._error(start, f"a form of more than {MAX_FORM} characters")
+            done, value = self._take(kind, token[kind], place)
+            if done:
+                yield Form(self._line_of(start), value)
+        if self._stack:
+            raise self._error(start, "the text ends inside of this form", unfinished=True)
+        if closer and not ended:
+            raise self._error(len(self._text), f"the text ends before the vector's {closer}", unfinished=True)
+
+    def _take(self, kind: str, text: str, place: int) -> tuple[bool, Any]:
+        """Take a token; is an outermost form done by it, and which?"""
+        stack = self._stack
+        if kind == "atom":
+            value = self._atom(text, place)
+        elif kind == "string":
+            value = self._string(text, place)
+        elif kind == "close":
+            value = self._close(text, place)
+        elif kind in {"open", "tag", "discard"}:
+            if len(stack) >= MAX_DEPTH:
+                raise self._error(place, f"forms are nested deeper than {MAX_DEPTH}")
+            stack.append(_Frame(text))
+            return False, None
+        elif kind == "char":
+            value = self._char(text, place)
+        else:
+            raise self._illegal(place)
+        while stack and stack[-1].is_prefix:
+            prefix = stack.pop().kind
+            if prefix == "#_":
+                return False, None
+            value = Tagged(prefix[1:], value)
+        if not stack:
+            return True, value
+        stack[-1].items.append(value)
+        return False, None
+
+    def _close(self, text: str, place: int) -> Any:
+        if not self._stack or _CLOSES.get(self._stack[-1].kind) != text:
+            raise self._error(place, f"{text!r} closes nothing that is open")
+        frame = self._stack.pop()
+        match frame.kind:
+            case "{":
+                return self._map(frame.items, place)
+            case "#{":
+                return self._set(frame.items, place)
+        return tuple(frame.items)
+
+    def _map(self, items: list[Any], place: int) -> dict[Any, Any]:
+        if len(items) % 2:
+            raise self._error(place, "a map with a key that has no value")
+        try:
+            built = dict(zip(items[::2], items[1::2], strict=True))
+        except TypeError:
+            raise self._error(place, "a map with a map among its keys") from None
+        if len(built) * 2 != len(items):
+            raise self._error(place, "a map with a key that stands twice")
+        return built
+
+    def _set(self, items: list[Any], place: int) -> frozenset[Any]:
+        try:
+            built = frozenset(items)
+        except TypeError:
+            raise self._error(place, "a set with a map in it") from None
+        if len(built) != len(items):
+            raise self._error(place, "a set with an element that stands twice")
+        return built
+
+    def _atom(self, text: str, place: int) -> Any:
+        try:
+            return _atom(text)
+        except ValueError as error:
+            raise self._error(place, str(error)) from None
+
+    def _string(self, text: str, place: int) -> str:
+        if "\\" not in text:
+            return text[1:-1]
+        try:
+            plain = _ESCAPE.sub(_unescape, text[1:-1])
+            return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except ValueError:  # UnicodeDecodeError too
+            raise self._error(place, f"a string with an escape that EDN does not have: {text[:40]}") from None
+
+    def _char(self, text: str, place: int) -> Char:
+        name = text[1:]
+        if len(name) == 1:
+            return Char(name)
+        if name in _CHARS:
+            return Char(_CHARS[name])
+        code = _CODE.fullmatch(name)
+        if code is None:
+            raise self._error(place, f"{text[:40]} is no character")
+        return Char(chr(int(code[1], 16)))
+
+    def _illegal(self, place: int) -> EdnError:
+        character = self._text[place]
+        if character == '"':
+            return self._error(place, "a string that does not end", unfinished=True)
+        last = place == len(self._text) - 1
+        return self._error(
+            place, f"{character!r} begins no form", unfinished=last and character in {"\\", "#"}
+        )
+
+    def _error(self, place: int, problem: str, *, unfinished: bool = False) -> EdnError:
+        return EdnError(self._line_of(place), problem, unfinished=unfinished)
+
+    def _line_of(self, place: int) -> int:
+        if place < self._counted:
+            return self._line - self._text.count("\n", place, self._counted)
+        self._line += self._text.count("\n", self._counted, place)
+        self._counted = place
+        return self._line
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _atom(text: str) -> Any:
+    """Read a word: nil, a number, a keyword or a symbol."""
+    if text in _WORDS:
+        return _WORDS[text]
+    first = text.lstrip("+-")[:1]
+    if first.isdigit():
+        return _number(text)
+    if text.startswith("##"):
+        raise ValueError(f"{text[:40]} is no symbolic value")
+    if not text.startswith(":"):
+        return Symbol(text)
+    if len(text) == 1 or text[1] == ":":
+        raise ValueError(f"{text[:40]!r} is no keyword")
+    return Keyword(text[1:])
+
+
+def _number(text: str) -> int | float:
+    if len(text) > MAX_DIGITS:
+        raise ValueError(f"a number of {len(text)} characters: {text[:20]}…")
+    if _INTEGER.fullmatch(text):
+        return int(text.rstrip("N"))
+    if _FLOAT.fullmatch(text):
+        return float(text.rstrip("M"))
+    raise ValueError(f"{text!r} is no number")
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    code = escape[1]
+    if code[0] == "u" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    if code[0].isdigit():
+        return chr(int(code, 8))
+    if code not in _ESCAPES:
+        raise ValueError(code)
+    return _ESCAPES[code]
+
+
+def _quoted(text: str) -> str:
+    for character in '\\"':
+        text = text.replace(character, "\\" + character)
+    for name in "ntr":
+        text = text.replace(_ESCAPES[name], "\\" + name)
+    return f'"{text}"'

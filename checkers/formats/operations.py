@@ -1,0 +1,181 @@
+"""Calls as the operations of a model: what each kind of object is asked, and answers.
+
+What tells nothing is left out: a failure, except of a cas that was refused, and
+a read without an answer. What ended in info, or never ended, may have had its
+effect, whatever value came with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from checkers.errors import HistoryError
+from checkers.formats.edn import Keyword, Symbol
+from checkers.formats.event import Call, Foreign
+from checkers.formats.values import Map
+from checkers.operation import UNKNOWN, Operation
+from checkers.records import Outcome
+
+_LOCK = frozenset({"acquire", "release"})
+VOCABULARY: dict[str, frozenset[str]] = {
+    "cas-register": frozenset({"read", "write", "cas"}),
+    "counter": frozenset({"read", "add"}),
+    "fenced-mutex": _LOCK,
+    "kv": frozenset({"get", "put", "append"}),
+    "mutex": _LOCK,
+    "owned-mutex": _LOCK,
+    "reentrant-fenced-mutex": _LOCK,
+    "reentrant-mutex": _LOCK,
+    "register": frozenset({"read", "write"}),
+    "set": frozenset({"read", "add", "remove", "contains"}),
+}
+"""The operations that each model knows, by the names that histories use."""
+
+FENCED = frozenset({"fenced-mutex", "reentrant-fenced-mutex"})
+"""The models whose grants carry tokens."""
+
+_QUESTIONS = frozenset({"read", "get", "contains"})
+_FENCE = "fence"
+_TRUTH: dict[Hashable, bool] = {Symbol("true"): True, Symbol("false"): False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operations:
+    """What a model judges: operations, and the call that each one is."""
+
+    operations: tuple[Operation, ...]
+    calls: tuple[Call, ...]
+
+
+def operations(history: Foreign, model: str) -> Operations:
+    """The operations of a history under a model.
+
+    Raises:
+        HistoryError: the model does not know an operation, or a value is of another kind than its own.
+    """
+    calls = tuple(call for call in history.calls if _tells(_known(call, history.name, model)))
+    try:
+        made = tuple(_operation(call, model) for call in calls)
+    except _ValueOfCallError as error:
+        raise HistoryError(history.name, error.line, str(error)) from None
+    return Operations(operations=made, calls=calls)
+
+
+def token(call: Call) -> int | None:
+    """The fencing token that a grant carries: the ok's value, or `fence` of it; None if there is none.
+
+    An ok that only repeats what was asked carries none.
+
+    Raises:
+        ValueError: the value is no token.
+    """
+    answer = call.answered
+    if answer is UNKNOWN or answer is None or answer == call.asked:
+        return None
+    if isinstance(answer, Map):
+        fields = {key.name if isinstance(key, Keyword) else key: value for key, value in answer.items}
+        fence = fields.get(_FENCE)
+        return fence if isinstance(fence, int) and fence > 0 else None  # 0 is Hazelcast's word for none
+    if isinstance(answer, int):
+        return answer
+    raise ValueError(f"the ok of an acquire carries its token, not {answer!r:.80}")
+
+
+class _ValueOfCallError(Exception):
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+def _known(call: Call, file: str, model: str) -> Call:
+    known = VOCABULARY[model]
+    if call.f not in known:
+        others = [name for name, words in VOCABULARY.items() if call.f in words]
+        hint = f"; {', '.join(others)} {'do' if len(others) > 1 else 'does'}" if others else ""
+        raise HistoryError(
+            file,
+            call.lines[0],
+            f"{model} has no operation {call.f!r:.80}, only {', '.join(sorted(known))}{hint}",
+        )
+    return call
+
+
+def _tells(call: Call) -> bool:
+    match call.outcome:
+        case Outcome.OK:
+            return True
+        case Outcome.FAIL:
+            return call.refused
+    return call.f not in _QUESTIONS
+
+
+def _operation(call: Call, model: str) -> Operation:
+    return Operation(
+        f=call.f,
+        process=call.process,
+        input=_input(call, model),
+        output=_output(call, model),
+        outcome=call.outcome,
+        called=call.called,
+        returned=call.returned,
+        key=call.key,
+    )
+
+
+def _input(call: Call, model: str) -> Hashable:
+    """What was asked; of a lock nothing: its holder is the process."""
+    if model.endswith("mutex") or call.f in {"read", "get"}:
+        return None
+    if call.f == "cas" and not (isinstance(call.asked, tuple) and len(call.asked) == 2):  # noqa: PLR2004
+        raise _wrong(call, 0, "a cas asks with [expected new]", call.asked)
+    if model == "counter" and type(call.asked) is not int:
+        raise _wrong(call, 0, "a counter adds whole numbers", call.asked)
+    if model == "kv" and not isinstance(call.asked, str):
+        raise _wrong(call, 0, f"{call.f} takes a text", call.asked)
+    return call.asked
+
+
+def _output(call: Call, model: str) -> Hashable:
+    """What was answered, where the model's answers mean something."""
+    if call.outcome is Outcome.FAIL:
+        return call.seen
+    if call.outcome is Outcome.INFO:
+        return UNKNOWN
+    if model in FENCED and call.f == "acquire":
+        return _token(call)
+    if call.f not in _QUESTIONS:
+        return UNKNOWN
+    return _answer(call, model)
+
+
+def _token(call: Call) -> Hashable:
+    try:
+        given = token(call)
+    except ValueError as error:
+        raise _ValueOfCallError(call.lines[-1], str(error)) from None
+    return UNKNOWN if given is None else given
+
+
+def _answer(call: Call, model: str) -> Hashable:
+    answer = call.answered
+    match model:
+        case "set" if call.f == "read":
+            if not isinstance(answer, tuple | frozenset):
+                raise _wrong(call, -1, "a set is read as a collection", answer)
+            return frozenset(answer)
+        case "set":
+            if answer not in _TRUTH:
+                raise _wrong(call, -1, "contains answers true or false", answer)
+            return _TRUTH[answer]
+        case "counter" if type(answer) is not int:
+            raise _wrong(call, -1, "a counter is read as a whole number", answer)
+        case "kv" if not isinstance(answer, str | None):
+            raise _wrong(call, -1, "get answers a text", answer)
+        case "kv":
+            return answer or ""
+    return answer
+
+
+def _wrong(call: Call, line: int, rule: str, value: object) -> _ValueOfCallError:
+    return _ValueOfCallError(call.lines[line], f"{rule}, not {value!r:.80}")
