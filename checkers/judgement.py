@@ -6,7 +6,7 @@ Operations are named by their positions in the sequence that was judged.
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,3 +79,15 @@ class Judgement:
     conflicts: tuple[Clash | DeadEnd, ...] = ()  # one for each key at most
     reason: str = ""  # why it is unknown
     explored: int = 0  # configurations that the search looked at
+
+
+def joined(judgements: Iterable[Judgement]) -> Judgement:
+    """The judgement of several objects: wrong if one is, else unknown if one is."""
+    each = tuple(judgements)
+    return Judgement(
+        validity=max((one.validity for one in each), default=Validity.VALID),
+        method="search" if any(one.method == "search" for one in each) else "pairs",
+        conflicts=tuple(conflict for one in each for conflict in one.conflicts),
+        reason="; ".join(one.reason for one in each if one.reason),
+        explored=sum(one.explored for one in each),
+    )

@@ -54,9 +54,9 @@ from operator import attrgetter
 from typing import Final
 
 from checkers.errors import FencepostError
-from checkers.judgement import DEAD_ENDS_SHOWN, Configuration, DeadEnd, Judgement
+from checkers.judgement import DEAD_ENDS_SHOWN, Configuration, DeadEnd, Judgement, joined
 from checkers.models import IMPOSSIBLE, Model
-from checkers.operation import Operation
+from checkers.operation import Operation, by_key
 from checkers.records import Outcome
 from checkers.verdict import Validity
 
@@ -92,29 +92,30 @@ def search(operations: Sequence[Operation], model: Model, budget: int = BUDGET) 
     Raises:
         ModelError: the model is not as it says, or an answer has no return.
     """
-    conflicts = []
-    reasons = []
-    explored = 0
-    for positions in _by_key(operations, model):
-        one = _Search(operations, model, budget)
-        try:
-            dead_end = one.run(positions)
-        except _OutOfBudgetError as error:
-            reasons.append(
-                f"the search looked at {budget:,} configurations and had not explained the return of"
-                f" operation {error.operation}"
-            )
-        else:
-            if dead_end is not None:
-                conflicts.append(dead_end)
-        explored += budget - max(0, one.budget)
-    validity = Validity.INVALID if conflicts else Validity.UNKNOWN if reasons else Validity.VALID
+    return joined(
+        search_one(operations, positions, model, budget)
+        for positions in by_key(operations, _stated(model, "key"))
+    )
+
+
+def search_one(
+    operations: Sequence[Operation], positions: Sequence[int], model: Model, budget: int = BUDGET
+) -> Judgement:
+    """As `search`, for one object: the operations at `positions`, which stand in the order of calls."""
+    one = _Search(operations, model, budget)
+    try:
+        dead_end = one.run(positions)
+    except _OutOfBudgetError as error:
+        reason = (
+            f"the search looked at {budget:,} configurations and had not explained the return of"
+            f" operation {error.operation}"
+        )
+        return Judgement(validity=Validity.UNKNOWN, method="search", reason=reason, explored=budget)
     return Judgement(
-        validity=validity,
+        validity=Validity.VALID if dead_end is None else Validity.INVALID,
         method="search",
-        conflicts=tuple(conflicts),
-        reason="; ".join(reasons),
-        explored=explored,
+        conflicts=() if dead_end is None else (dead_end,),
+        explored=budget - one.budget,
     )
 
 
@@ -124,21 +125,6 @@ class _OutOfBudgetError(Exception):
     def __init__(self, operation: int) -> None:
         super().__init__(operation)
         self.operation = operation
-
-
-def _by_key(operations: Sequence[Operation], model: Model) -> Iterable[list[int]]:
-    """The positions of each object's operations, by their calls."""
-    positions = list(range(len(operations)))
-    called = list(map(attrgetter("called"), operations))
-    if any(map(int.__gt__, called, called[1:])):
-        positions.sort(key=called.__getitem__)
-    key = _stated(model, "key")
-    if key is None:
-        return [positions]
-    objects: dict[Hashable, list[int]] = {}
-    for position in positions:
-        objects.setdefault(key(operations[position]), []).append(position)
-    return objects.values()
 
 
 def _stated(model: Model, name: str) -> Callable[[Operation], Hashable] | None:

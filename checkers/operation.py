@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter, gt
 from typing import Final
 
 from checkers.records import Outcome
@@ -41,3 +42,19 @@ class Operation:
     def precedes(self, other: Operation) -> bool:
         """Did this operation finish before `other` began?"""
         return self.returned is not None and self.returned < other.called
+
+
+def by_key(
+    operations: Sequence[Operation], key: Callable[[Operation], Hashable] | None
+) -> Iterable[list[int]]:
+    """The positions of each object's operations, by their calls; without a key it is all one object."""
+    positions = list(range(len(operations)))
+    called = list(map(attrgetter("called"), operations))
+    if any(map(gt, called, called[1:])):
+        positions.sort(key=called.__getitem__)
+    if key is None:
+        return [positions]
+    objects: dict[Hashable, list[int]] = {}
+    for position in positions:
+        objects.setdefault(key(operations[position]), []).append(position)
+    return objects.values()
