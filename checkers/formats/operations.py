@@ -35,6 +35,9 @@ VOCABULARY: dict[str, frozenset[str]] = {
 FENCED = frozenset({"fenced-mutex", "reentrant-fenced-mutex"})
 """The models whose grants carry tokens."""
 
+LOCK = "lock"
+"""What the lock of a history is called that does not name it."""
+
 _QUESTIONS = frozenset({"read", "get", "contains"})
 _FENCE = "fence"
 _TRUTH: dict[Hashable, bool] = {Symbol("true"): True, Symbol("false"): False}
@@ -60,6 +63,13 @@ def operations(history: Foreign, model: str) -> Operations:
     except _ValueOfCallError as error:
         raise HistoryError(history.name, error.line, str(error)) from None
     return Operations(operations=made, calls=calls)
+
+
+def resource(call: Call, model: str) -> str:
+    """What the object is called that a call is about."""
+    if call.key is not None:
+        return call.key if isinstance(call.key, str) else repr(call.key)
+    return LOCK if model.endswith("mutex") else model.removeprefix("cas-")
 
 
 def token(call: Call) -> int | None:

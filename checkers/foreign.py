@@ -1,0 +1,152 @@
+"""Histories of other tools, judged: is there an order of the operations that a model allows?
+
+    judged = judge_foreign(Path("history.edn"), "cas-register")
+    judged.verdict.to_document()
+
+A lock whose grants carry tokens is also judged by its tokens: two holds with the
+same, or a later one with a lower. What that explains is not told a second time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from checkers import formats
+from checkers.formats import Foreign, Operations
+from checkers.formats.operations import FENCED
+from checkers.grants_of_calls import grants_of
+from checkers.judge import judge
+from checkers.judgement import Judgement
+from checkers.keyvalue import KeyValue
+from checkers.linearizable import BUDGET, search
+from checkers.models import MODELS as OBJECTS
+from checkers.models import Fenced, FencedMutex, FencedNested, Model, ReentrantFencedMutex
+from checkers.order_stories import story
+from checkers.verdict import CheckerResult, Finding, Validity, Verdict
+
+_BELOW_ALL = -(1 << 63)  # a service's first token may be 0
+MODELS: dict[str, Callable[[], Model]] = dict(
+    sorted(
+        (
+            OBJECTS
+            | {
+                "fenced-mutex": lambda: FencedMutex(Fenced(None, _BELOW_ALL)),
+                "kv": KeyValue,
+                "reentrant-fenced-mutex": lambda: ReentrantFencedMutex(
+                    FencedNested(None, 0, _BELOW_ALL, None)
+                ),
+            }
+        ).items()
+    )
+)
+"""The models that a history can be judged by, by name."""
+
+_WITHOUT_TOKENS = {"fenced-mutex": "owned-mutex", "reentrant-fenced-mutex": "reentrant-mutex"}
+_OF_TOKENS = ("duplicate-token", "token-regression")
+
+
+class Judged(NamedTuple):
+    """A verdict, and what to say of the file beside it."""
+
+    verdict: Verdict
+    notices: tuple[str, ...]
+
+
+def judge_foreign(path: Path, model: str, budget: int = BUDGET) -> Judged:
+    """Judge a history in any format by a model of `MODELS`; `budget` is of configurations, per object.
+
+    Raises:
+        HistoryError: it cannot be read as a history, or not as one of that model.
+        KeyError: there is no such model.
+    """
+    if model not in MODELS:
+        raise KeyError(model)
+    history = formats.read(path)
+    tokens = _tokens(history, model) if model in FENCED else ()
+    told = {finding.resource for result in tokens for finding in result.findings}
+    order = _order(history, model, budget, told)
+    return Judged(_verdict((*tokens, order.result), order.reasons), history.notices)
+
+
+class _Order(NamedTuple):
+    result: CheckerResult
+    reasons: tuple[str, ...]
+
+
+def _order(history: Foreign, model: str, budget: int, told: set[str]) -> _Order:
+    """Search for an order; where tokens are told to be wrong already, for one without them."""
+    began = time.perf_counter()
+    judged = formats.operations(history, model)
+    found = search(judged.operations, MODELS[model](), budget)
+    findings = _findings(model, judged, found)
+    if told:
+        bare = _WITHOUT_TOKENS[model]
+        without = formats.operations(history, bare)
+        rest = _findings(bare, without, search(without.operations, MODELS[bare](), budget))
+        findings = [each for each in findings if each.resource not in told]
+        findings += [each for each in rest if each.resource in told]
+    result = CheckerResult(
+        name=model,
+        validity=Validity.INVALID if findings else _undecided(found, judged),
+        evidence="observed",
+        seconds=time.perf_counter() - began,
+        findings=tuple(findings),
+    )
+    return _Order(result, _reasons(found, judged))
+
+
+def _findings(model: str, judged: Operations, found: Judgement) -> list[Finding]:
+    return [story(model, judged, conflict) for conflict in found.conflicts]
+
+
+def _tokens(history: Foreign, model: str) -> tuple[CheckerResult, ...]:
+    """What the tokens of the grants show by themselves."""
+    formats.operations(history, model)  # it refuses what is no lock's history
+    verdict = judge(grants_of(history, reentrant=model.startswith("reentrant")))
+    return tuple(result for result in verdict.checkers if result.name in _OF_TOKENS)
+
+
+def _undecided(found: Judgement, judged: Operations) -> Validity:
+    return (
+        Validity.VALID if judged.operations and found.validity is not Validity.UNKNOWN else Validity.UNKNOWN
+    )
+
+
+def _reasons(found: Judgement, judged: Operations) -> tuple[str, ...]:
+    if not judged.operations:
+        return ("not exercised: the history has no operation that tells anything",)
+    return (found.reason,) if found.validity is Validity.UNKNOWN else ()
+
+
+def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[str, ...]) -> Verdict:
+    findings = _first_of_each_event([finding for result in results for finding in result.findings])
+    names = [result.name for result in results[:-1]]
+    counted = dict.fromkeys([*names, "non-linearizable"], 0)
+    for finding in findings:
+        counted[finding.anomaly] += 1
+    validity = max(result.validity for result in results)
+    return Verdict(
+        validity=validity,
+        expected=(),
+        as_expected=validity is Validity.VALID,
+        reasons=(
+            *reasons,
+            *(f"found {name}, which was not expected" for name, count in counted.items() if count),
+        ),
+        anomalies=counted,
+        findings=findings,
+        coverage={},
+        checkers=results,
+    )
+
+
+def _first_of_each_event(findings: list[Finding]) -> tuple[Finding, ...]:
+    """One grant with a wrong token is one finding, under the first name that fits."""
+    first: dict[object, Finding] = {}
+    for finding in findings:
+        is_order = finding.anomaly not in _OF_TOKENS
+        first.setdefault((is_order, finding.resource, finding.accused), finding)
+    return tuple(first.values())
