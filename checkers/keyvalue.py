@@ -18,14 +18,15 @@ class KeyValue:
 
     def step(self, state: State, op: Operation) -> Hashable:
         """The text of one key."""
+        text = str(state)
         if op.outcome is Outcome.FAIL:
-            return state
+            return text
         if op.f == "get":
-            return state if op.output is UNKNOWN or op.output == state else IMPOSSIBLE
+            return text if op.output is UNKNOWN or op.output == text else IMPOSSIBLE
         if op.f == "put":
             return op.input
         if op.f == "append":
-            return state + op.input
+            return text + str(op.input)
         return IMPOSSIBLE
 
     def is_read(self, op: Operation) -> bool:
