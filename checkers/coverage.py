@@ -31,13 +31,15 @@ def coverage(evidence: Evidence) -> dict[str, int]:
     challenged: the tokens are equal.
     """
     counts = dict.fromkeys(COVERAGE, 0)
-    holds = granted(evidence.history.operations)
-    grants = newest_grants(evidence)
+    holds = granted(evidence.named("acquire"))
     counts["grants"] = len(holds)
+    _count_faults(counts, evidence, holds)
+    if evidence.bulk is not None:
+        return counts | evidence.bulk.attempts
+    grants = newest_grants(evidence)
     counts["late_writes_attempted"] = sum(
-        op.f == "write" and superseded_by(op, grants) is not None for op in evidence.history.operations
+        superseded_by(op, grants) is not None for op in evidence.named("write")
     )
-    _count_faults(counts, evidence)
     stale = stale_writes(evidence)
     writes = evidence.by_resource("write")
     for register in registers(evidence):
@@ -70,15 +72,14 @@ def _is_below(write: Op, marks: HighWater[Zone], time: float) -> bool:
     return found is not None and write.token is not None and write.token < found[0]
 
 
-def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:
+def _count_faults(counts: dict[str, int], evidence: Evidence, holds: Sequence[Op]) -> None:
     header = evidence.history.header
     healed = [fault for fault in faults_of(evidence.history.faults) if fault.healed < math.inf]
     counts["pauses"] = sum(fault.kind == "pause" for fault in healed)
     counts["partitions"] = sum(fault.kind == "partition" for fault in healed)
     counts["kills"] = sum(fault.kind == "kill" for fault in healed)
-    by_resource = evidence.by_resource("acquire", "renew", "release", "revoke")
     pauses = [fault for fault in healed if fault.kind == "pause"]
-    holds = granted(evidence.history.operations)
+    by_resource = evidence.by_resource("acquire", "renew", "release", "revoke") if pauses else {}
     others: set[int] = set()
     for pause in pauses:
         hold = hold_hit(pause, header, holds)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from checkers.bulk import Bulk
+from checkers.columns import FUNCTIONS, Operations
 from checkers.errors import HistoryError
 from checkers.records import Commit, History, Op
 
@@ -25,14 +27,22 @@ class Evidence:
 
     history: History
     log: CommitLog | None = None
+    bulk: Bulk | None = None  # of a long history without a log: its rules are judged on columns
 
     def by_resource(self, *names: str) -> dict[str, list[Op]]:
         """The operations of these names, in the order of their calls, for each resource."""
         chosen: dict[str, list[Op]] = defaultdict(list)
-        for op in self.history.operations:
-            if op.f in names:
-                chosen[op.resource].append(op)
+        for op in self.named(*names):
+            chosen[op.resource].append(op)
         return chosen
+
+    def named(self, *names: str) -> Iterator[Op]:
+        """The operations of these names, in the order of their calls."""
+        operations = self.history.operations
+        if isinstance(operations, Operations):  # most of a long history is never asked for
+            rows = operations.columns.rows(*map(FUNCTIONS.index, names))
+            return (operations[row] for row in rows.tolist())
+        return (op for op in operations if op.f in names)
 
 
 def gather(history: History, commits: Iterable[Commit] | None = None) -> Evidence:
@@ -42,7 +52,9 @@ def gather(history: History, commits: Iterable[Commit] | None = None) -> Evidenc
         HistoryError: a commit is of a write that the history does not know.
     """
     if commits is None:
-        return Evidence(history=history)
+        operations = history.operations
+        bulk = Bulk(operations, history.header) if isinstance(operations, Operations) else None
+        return Evidence(history=history, bulk=bulk)
     written = {op.value: op for op in history.operations if op.f == "write"}
     commits = tuple(commits)
     writes = tuple(_write_of(commit, written.get(commit.value)) for commit in commits)

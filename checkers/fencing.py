@@ -46,6 +46,9 @@ Mark = HighWater[tuple[Op, ...]]
 
 def observed(evidence: Evidence) -> Iterator[Conflict]:
     """Judge what clients saw, without the commit log."""
+    if evidence.bulk is not None:
+        yield from evidence.bulk.observed
+        return
     fenced = evidence.history.header.fenced
     judge = fenced_register if fenced else plain_register
     for register in registers(Evidence(history=evidence.history)):

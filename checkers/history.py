@@ -16,7 +16,9 @@ from msgspec import UNSET
 
 from checkers.anomalies import ANOMALIES, COVERAGE
 from checkers.errors import HistoryError
-from checkers.jsonl import Line, decode, half_written, number_lines, read_lines
+from checkers.event_columns import NotSoundError, read_events
+from checkers.fault_lines import FAULT_DECODER, fault_event, is_fault
+from checkers.jsonl import MAX_LINE, Line, decode, half_written, number_lines, read_lines
 from checkers.lines import ClientLine, CommitLine, FaultLine, HeaderLine
 from checkers.records import Commit, FaultEvent, Header, History, Op, Outcome, Policy, Value
 
@@ -36,8 +38,10 @@ __all__ = [
 
 _HEADER = msgspec.json.Decoder(HeaderLine)
 _CLIENT = msgspec.json.Decoder(ClientLine)
-_FAULT = msgspec.json.Decoder(FaultLine)
 _COMMIT = msgspec.json.Decoder(CommitLine)
+
+LONG = 1 << 18
+"""A file of so many bytes is read as columns: for shorter ones that costs more than it gains."""
 
 _SAME = ("resource", "owner", "value", "token")  # what a completion repeats of its invoke
 _HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"strict"}'
@@ -49,7 +53,22 @@ def read(path: Path) -> History:
     Raises:
         HistoryError: it cannot be the record of a run; the message has file, line and value.
     """
-    return parse(read_lines(path), name=str(path))
+    return _read_long(path) or parse(read_lines(path), name=str(path))
+
+
+def _read_long(path: Path) -> History | None:
+    """Read a long history as columns; None if it is short, or if something is wrong with it."""
+    if path.stat().st_size < LONG:
+        return None
+    with path.open("rb") as file:
+        first = file.readline(MAX_LINE)
+        if not first.endswith(b"\n"):
+            return None
+        header = _read_header(Line(str(path), 1, first, unfinished=False), str(path))
+        try:
+            return read_events(file, header, str(path))
+        except NotSoundError:
+            return None  # the careful reader says what is wrong, and where
 
 
 def parse(lines: Iterable[str | bytes], name: str = "history") -> History:
@@ -64,7 +83,7 @@ def parse(lines: Iterable[str | bytes], name: str = "history") -> History:
     header = _read_header(next(numbered, None), name)
     assembly = _Assembly(header)
     for line in numbered:
-        event = decode(line, _FAULT if _is_fault(line) else _CLIENT)
+        event = decode(line, FAULT_DECODER if is_fault(line) else _CLIENT)
         if event is None:
             assembly.notices.append(half_written(line))
         else:
@@ -101,20 +120,6 @@ def read_commits(path: Path) -> tuple[Commit, ...]:
             )
         )
     return tuple(commits)
-
-
-def _is_fault(line: Line) -> bool:
-    """Does the line come from the nemesis? A string may only look so: then its process decides."""
-    if b'"nemesis"' not in line.text:
-        return False
-    try:
-        return msgspec.json.decode(line.text, type=_Process).process == "nemesis"
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
-        return False  # the decoder of a client's line says what is wrong with it
-
-
-class _Process(msgspec.Struct):
-    process: int | str
 
 
 def _read_header(line: Line | None, name: str) -> Header:
@@ -180,7 +185,7 @@ class _Assembly:
         """
         self._tick(line, event.time)
         if isinstance(event, FaultLine):
-            self._faults.append(_fault(line, event))
+            self._faults.append(fault_event(line, event))
         elif event.type == "invoke":
             self._invoke(line, event)
         else:
@@ -252,20 +257,6 @@ class _Assembly:
 def _f(event: ClientLine) -> str:
     """The name of an event's operation, such as "write"."""
     return str(event.__struct_config__.tag)
-
-
-def _fault(line: Line, event: FaultLine) -> FaultEvent:
-    seen = event.value
-    return FaultEvent(
-        time=event.time,
-        kind=event.f,
-        target=seen.target,
-        state=seen.state,
-        evidence=seen.evidence,
-        owner=seen.owner,
-        resource=seen.resource,
-        line=line.number,
-    )
 
 
 def _pending(line: Line, event: ClientLine, index: int) -> Op:

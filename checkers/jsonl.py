@@ -71,7 +71,7 @@ def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
         problem = f"not UTF-8 ({error.reason} at byte {error.start})"
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         problem = str(error)
-    if line.unfinished and not _is_json(line.text):
+    if line.unfinished and not is_json(line.text):
         return None
     raise line.error(problem)
 
@@ -81,7 +81,8 @@ def half_written(line: Line) -> str:
     return f"{line.file}:{line.number}: the last line is only half written and was left out"
 
 
-def _is_json(text: bytes) -> bool:
+def is_json(text: bytes) -> bool:
+    """Is it one whole document, whatever it says?"""
     try:
         msgspec.json.decode(text.decode())
     except (UnicodeDecodeError, msgspec.DecodeError):

@@ -20,6 +20,9 @@ from checkers.zones import registers
 
 def late_writes(evidence: Evidence) -> Iterator[Conflict]:
     """Accepted writes, called after a newer token had been granted, with no newer one before them."""
+    if evidence.bulk is not None:
+        yield from evidence.bulk.late_writes
+        return
     stale = stale_writes(evidence)
     grants = newest_grants(evidence)
     for register in registers(evidence):

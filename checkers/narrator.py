@@ -6,11 +6,14 @@ its file. A process number stands for one sequential thread of a client.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 
 from checkers.coverage import is_client
 from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
+from checkers.grants import granted
 from checkers.leases import ENDS, promised_until
 from checkers.records import Op, Outcome
 
@@ -33,11 +36,23 @@ class Narrator:
         self.history = evidence.history
         self.log = evidence.log
         self._faults = faults_of(evidence.history.faults)
-        self._grants = {
-            (op.resource, op.token): op
-            for op in reversed(evidence.history.operations)
-            if op.f == "acquire" and op.outcome is Outcome.OK
-        }
+        self._evidence = evidence
+
+    @cached_property
+    def _grants(self) -> dict[tuple[str, int | None], Op]:
+        """The first grant of each token."""
+        grants: dict[tuple[str, int | None], Op] = {}
+        for op in granted(self._evidence.named("acquire")):
+            grants.setdefault((op.resource, op.token), op)
+        return grants
+
+    @cached_property
+    def _leases(self) -> dict[tuple[str, str | None], list[Op]]:
+        """What was done to each lease after its acquire, by resource and owner."""
+        leases: dict[tuple[str, str | None], list[Op]] = defaultdict(list)
+        for op in self._evidence.named("renew", *ENDS):
+            leases[op.resource, op.owner].append(op)
+        return leases
 
     def at(self, time: float) -> str:
         """A moment, in seconds since the start."""
@@ -112,8 +127,7 @@ class Narrator:
 
     def lease(self, grant: Op) -> float:
         """Until when a hold was promised, in ns."""
-        of_owner = [op for op in self.history.operations if op.owner == grant.owner]
-        own = [op for op in of_owner if op.resource == grant.resource]
+        own = self._leases.get((grant.resource, grant.owner), [])
         renews = (op for op in own if op.f == "renew")
         return promised_until(grant, renews, (op for op in own if op.f in ENDS)).end
 

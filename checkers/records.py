@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -103,7 +104,7 @@ class History:
     """Everything the clients of one run did, in the order of their calls."""
 
     header: Header
-    operations: tuple[Op, ...]
+    operations: Sequence[Op]
     faults: tuple[FaultEvent, ...] = ()
     notices: tuple[str, ...] = ()  # such as a half-written last line that was cut off
     started: int = 0  # ns; the time of the first event

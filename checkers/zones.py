@@ -18,11 +18,14 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from checkers.conflict import Conflict, Rule
-from checkers.evidence import CommitLog, Evidence
 from checkers.highwater import HighWater
 from checkers.records import Header, Op, Outcome
+
+if TYPE_CHECKING:  # evidence rests on zones where there are many
+    from checkers.evidence import CommitLog, Evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,14 +119,14 @@ def _register(resource: str, operations: Sequence[Op], header: Header, log: Comm
     readers, misreads = _sort_reads(operations, writes, header)
     initial_reads = readers.pop(None, [])
     ghosts: set[int] = set()
-    zones = [_initial_zone(header, initial_reads)]
+    zones = [initial_zone(header, initial_reads)]
     optional = []
     for write in writes:
         reads = readers.get(write.index, [])
         places = () if log is None else log.places.get(write.index, ())
         acknowledged = write.outcome is Outcome.OK and (log is None or bool(places))
         if reads or places or acknowledged:
-            zones.append(_zone(write, reads, places, acknowledged=acknowledged))
+            zones.append(written_zone(write, reads, places, acknowledged=acknowledged))
             if write.outcome is Outcome.FAIL:
                 ghosts.add(write.index)
         elif write.outcome is Outcome.OK or (write.outcome is Outcome.INFO and log is None):
@@ -162,11 +165,11 @@ def _sort_reads(
             if (read.value, read.token) == (header.initial_value, header.initial_token):
                 readers[None].append(read)
             else:
-                misreads.append(_misread(Rule.VALUE_OF_NOBODY, read))
+                misreads.append(misread(Rule.VALUE_OF_NOBODY, read))
         elif write.token != read.token:
-            misreads.append(_misread(Rule.VALUE_WITH_WRONG_TOKEN, read, write))
+            misreads.append(misread(Rule.VALUE_WITH_WRONG_TOKEN, read, write))
         elif read.precedes(write):
-            misreads.append(_misread(Rule.READ_BEFORE_WRITTEN, read, write))
+            misreads.append(misread(Rule.READ_BEFORE_WRITTEN, read, write))
         else:
             readers[write.index].append(read)
             if write.outcome is Outcome.FAIL and write.index not in ghosts:
@@ -182,11 +185,12 @@ def _sort_reads(
     return readers, misreads
 
 
-def _misread(rule: Rule, read: Op, *because: Op) -> Conflict:
+def misread(rule: Rule, read: Op, *because: Op) -> Conflict:
+    """A read that no write explains."""
     return Conflict(anomaly="non-linearizable", rule=rule, accused=read, because=because)
 
 
-def _initial_zone(header: Header, reads: Sequence[Op]) -> Zone:
+def initial_zone(header: Header, reads: Sequence[Op]) -> Zone:
     """What stood there before the run: a write at minus infinity."""
     claimed = max(reads, key=lambda read: read.called, default=None)
     return Zone(
@@ -201,7 +205,7 @@ def _initial_zone(header: Header, reads: Sequence[Op]) -> Zone:
     )
 
 
-def _zone(write: Op, reads: Sequence[Op], places: tuple[int, ...], *, acknowledged: bool) -> Zone:
+def written_zone(write: Op, reads: Sequence[Op], places: tuple[int, ...], *, acknowledged: bool) -> Zone:
     """A zone; `acknowledged`: the write's own ok proves that it was there when it returned."""
     answers = [*reads, write] if acknowledged else reads
     returns = [(op.returned, op) for op in answers if op.returned is not None]

@@ -53,7 +53,7 @@ def timeline(recorded: Recorded, lanes: Lanes) -> Timeline | None:
     first = min(op.called for op in history.operations)
     faults = [fault.time for fault in history.faults]
     return Timeline(
-        operations=history.operations,
+        operations=tuple(history.operations),
         holds={key: tuple(group) for key, group in gathered.items()},
         bands=bands(history.faults, lanes),
         accepted=accepted(history, recorded.commits),

@@ -1,0 +1,64 @@
+"""Late writes, and stale ones that were tried, counted on columns: as `lateness` and `coverage` do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.columns import ACQUIRE, FENCE, OK, READ, WRITE, Flags, Ints
+from checkers.conflict import Conflict, Rule
+from checkers.ranks import UNRANKED, Summit
+from checkers.zone_columns import ZoneColumns
+
+
+def late_writes(zones: ZoneColumns, stale: Flags) -> Iterator[Conflict]:
+    """Writes that took effect, called after a newer token had been granted; `stale` rows are none."""
+    accepted = zones.write[~stale[zones.write]]
+    grants, granted = _newest_grants(zones)
+    late = accepted[granted.before(zones.ranks.called[accepted]) > zones.height[accepted]]
+    if not len(late):
+        return
+    by = grants[granted.entries_before(zones.ranks.called[late])]
+    resources = zones.columns.resource
+    rows = zones.columns.rows(WRITE, READ, FENCE)
+    order = np.zeros(zones.initials, dtype=np.int64)
+    order[resources[rows[::-1]]] = rows[::-1]
+    for place in np.argsort(order[resources[late]], kind="stable").tolist():
+        yield Conflict(
+            anomaly="late-write",
+            rule=Rule.AFTER_NEWER_GRANT,
+            accused=zones.ops[int(late[place])],
+            because=(zones.ops[int(by[place])],),
+        )
+
+
+def attempts(zones: ZoneColumns, stale: Flags) -> dict[str, int]:
+    """How many late and stale writes were tried, and what became of the stale ones."""
+    columns, ranks = zones.columns, zones.ranks
+    writes = columns.rows(WRITE)
+    height, called = zones.height[writes], ranks.called[writes]
+    _, granted = _newest_grants(zones)
+    settled, level = zones.settled[zones.initials :], zones.level[zones.initials :]
+    known = settled != UNRANKED
+    accepted = Summit(ranks.size, settled[known], level[known])
+    possible = Summit(ranks.size, ranks.called[zones.write], level)
+    took_effect, rejected = np.zeros((2, len(columns)), dtype=np.bool_)
+    took_effect[zones.write] = True
+    rejected[zones.rejected] = True
+    # closed intervals: what was called when a rejection returned can have caused it
+    until = np.where(rejected, ranks.returned, ranks.end[columns.resource])[writes]
+    counts = took_effect[writes] & stale[writes] | rejected[writes]
+    is_stale = (height < accepted.before(called)) | (counts & (height < possible.until(until)))
+    return {
+        "late_writes_attempted": int(np.count_nonzero(granted.before(called) > height)),
+        "stale_writes_attempted": int(np.count_nonzero(is_stale)),
+        "stale_writes_rejected": int(np.count_nonzero(is_stale & rejected[writes])),
+        "stale_writes_accepted": int(np.count_nonzero(is_stale & took_effect[writes])),
+    }
+
+
+def _newest_grants(zones: ZoneColumns) -> tuple[Ints, Summit]:
+    acquires = zones.columns.rows(ACQUIRE)
+    grants = acquires[zones.columns.outcome[acquires] == OK]
+    return grants, Summit(zones.ranks.size, zones.ranks.returned[grants], zones.height[grants])

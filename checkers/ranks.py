@@ -1,0 +1,146 @@
+"""Times and tokens as small numbers, such that all resources can be judged in one pass.
+
+Ranks of times are dense and *resource-major*: those of a resource's events are
+consecutive, in the order of time, equal times have one rank, and every rank of
+an earlier resource is below. One more, the lowest of each resource, stands for
+"before the run". Heights do the same for tokens. So a prefix maximum over the
+ranks of all resources is one for each of them: what an earlier resource left
+is below everything of the next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from checkers.columns import ABSENT, NEVER, Columns, Flags, Ints
+
+UNRANKED = np.iinfo(np.int64).max
+"""The rank of what never happened."""
+
+_BITS = 63  # of a number that is not negative
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranks:
+    """When each row was called and had returned, as ranks."""
+
+    called: Ints
+    returned: Ints  # UNRANKED if it never did
+    start: Ints  # of each resource: before the run
+    end: Ints  # of each resource: its last event
+    size: int  # of a table with a place for each rank
+
+
+def rank(columns: Columns) -> Ranks:
+    """Rank the calls and returns of all operations; the rows stand in the order of calls."""
+    n = len(columns)
+    rows = np.flatnonzero(columns.returned != NEVER)
+    rows = rows[stable_order(columns.returned[rows])]
+    # both are sorted by time, so a merge is two binary searches; order among equals does not matter
+    returned = columns.returned[rows]
+    places = np.empty(n + len(rows), dtype=np.int64)
+    call_places = np.arange(n) + np.searchsorted(returned, columns.called, side="left")
+    return_places = np.arange(len(rows)) + np.searchsorted(columns.called, returned, side="right")
+    places[call_places] = np.arange(n)
+    places[return_places] = n + np.arange(len(rows))
+    times = np.concatenate((columns.called, returned))[places]
+    resources = np.concatenate((columns.resource, columns.resource[rows]))[places]
+    count = len(columns.resources)
+    if count > 1:
+        by_resource = stable_order(resources)
+        places, times, resources = places[by_resource], times[by_resource], resources[by_resource]
+    steps = np.ones(len(times), dtype=np.int64)
+    new_resource = np.ones(len(times), dtype=np.bool_)
+    new_resource[1:] = resources[1:] != resources[:-1]
+    steps[1:] = (times[1:] != times[:-1]) | new_resource[1:]
+    steps[new_resource] += 1  # leaves room for "before the run"
+    ranks = np.cumsum(steps)
+    start, end = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    start[resources[new_resource]] = ranks[new_resource] - 1
+    end[resources] = ranks
+    of_event = np.empty(n + len(rows), dtype=np.int64)
+    of_event[places] = ranks
+    of_return = np.full(n, UNRANKED, dtype=np.int64)
+    of_return[rows] = of_event[n:]
+    size = int(ranks[-1]) + 1 if len(ranks) else 1
+    return Ranks(called=of_event[:n], returned=of_return, start=start, end=end, size=size)
+
+
+def heights(columns: Columns, initial_token: int) -> tuple[Ints, Ints]:
+    """The height of each row's token (of none: below all), and of each resource's initial one."""
+    tokens = np.where(columns.token == ABSENT, initial_token, columns.token)
+    least, most = int(tokens.min(initial=initial_token)), int(tokens.max(initial=initial_token))
+    span = most - least + 2
+    count = len(columns.resources)
+    if span * (count + 1) >= 1 << 62:  # as with ZooKeeper's transaction numbers on many resources
+        distinct = np.unique(np.append(tokens, initial_token))
+        tokens = np.searchsorted(distinct, tokens)
+        initial_token = int(np.searchsorted(distinct, initial_token))
+        least, span = 0, len(distinct) + 1
+    base = np.arange(count, dtype=np.int64) * span + 1
+    own = base[columns.resource] + (tokens - least)
+    return np.where(columns.token == ABSENT, 0, own), base + (initial_token - least)
+
+
+class Summit:
+    """The highest of everything before a rank: `HighWater`, for all resources at once.
+
+    Of entries of the same height the earliest counts, then the first.
+    """
+
+    def __init__(self, size: int, ranks: Ints, heights: Ints) -> None:
+        self._ranks = ranks
+        self._heights = heights
+        self._peaks = np.zeros(size, dtype=np.int64)
+        np.maximum.at(self._peaks, ranks, heights)
+        self._highest = np.maximum.accumulate(self._peaks)
+
+    def before(self, ranks: Ints) -> Ints:
+        """The greatest height strictly before each rank; 0 where there is nothing."""
+        return self._highest[ranks - 1]
+
+    def until(self, ranks: Ints) -> Ints:
+        """The greatest height at or before each rank."""
+        return self._highest[ranks]
+
+    def entries_before(self, ranks: Ints) -> Ints:
+        """Which entry that is; it must be known that there is one."""
+        return self._entry_at[self._reached[ranks - 1]]
+
+    @cached_property
+    def _reached(self) -> Ints:
+        """For each rank, the one at which the greatest height until then was first reached."""
+        is_new = np.ones(len(self._highest), dtype=np.bool_)
+        is_new[1:] = self._highest[1:] > self._highest[:-1]
+        return np.maximum.accumulate(np.where(is_new, np.arange(len(is_new)), 0))
+
+    @cached_property
+    def _entry_at(self) -> Ints:
+        entries = np.flatnonzero(self._heights == self._peaks[self._ranks])[::-1]
+        first = np.full(len(self._peaks), -1, dtype=np.int64)
+        first[self._ranks[entries]] = entries  # of several, the last one written stays: the first
+        return first
+
+
+def stable_order(numbers: Ints) -> Ints:
+    """The order that sorts numbers, equal ones as they stand; nothing to do if they are sorted."""
+    if not len(numbers) or bool(np.all(numbers[1:] >= numbers[:-1])):
+        return np.arange(len(numbers))
+    bits = len(numbers).bit_length()
+    if int(numbers.min()) < 0 or int(numbers.max()).bit_length() + bits >= _BITS:
+        return np.argsort(numbers, kind="stable")
+    keyed = (numbers << bits) | np.arange(len(numbers))  # sorting plain numbers is several times faster
+    keyed.sort()
+    return keyed & ((1 << bits) - 1)
+
+
+def is_repeated(numbers: Ints) -> Flags:
+    """Which numbers had come before."""
+    order = stable_order(numbers)
+    ordered = numbers[order]
+    repeated = np.zeros(len(numbers), dtype=np.bool_)
+    repeated[order[1:]] = ordered[1:] == ordered[:-1]
+    return repeated

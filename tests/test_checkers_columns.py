@@ -1,0 +1,164 @@
+"""Long histories are judged on columns: the same verdict, and the same findings, as line by line."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from brute_force import fenced, random_register_history, renumbered
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulation import Simulation
+from test_history import BYTES, HOSTILE
+
+from checkers import History, HistoryError, Verdict, event_columns, history, judge, parse, read
+from checkers.columns import Operations
+from checkers.event_columns import read_events
+from checkers.evidence import Evidence, gather
+from checkers.fencing import observed
+from checkers.lateness import late_writes
+from checkers.records import Op, Outcome
+
+ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
+FOLDER = Path(__file__).parent / "histories"
+
+
+def in_columns(lines: Sequence[str]) -> History:
+    header = parse(lines[:1]).header
+    rest = "".join(line.rstrip("\n") + "\n" for line in lines[1:]).encode(errors="surrogatepass")
+    return read_events(io.BytesIO(rest), header, "history")
+
+
+def lines_of(operations: Sequence[Op], **header: object) -> list[str]:
+    """What a recorder would have written; at equal times calls come first."""
+    events: list[tuple[int, int, dict[str, object]]] = []
+    for op in operations:
+        asked = {"process": op.process, "f": op.f, "resource": op.resource}
+        asked |= {"token": op.token, "value": op.value} if op.f != "read" else {}
+        events.append((op.called, 0, {"time": op.called, "type": "invoke", **asked}))
+        told = {"token": op.token, "value": op.value} if op.f == "read" and op.outcome is Outcome.OK else {}
+        told |= {"error": op.error} if op.error else {}
+        learned = op.called if op.learned is None else max(op.learned, op.called)
+        events.append((learned, 1, {"time": learned, "type": op.outcome, **asked, **told}))
+    events.sort(key=lambda event: event[:2])
+    head = {"fencepost": 1, "target": "t", "require": {}, **header}
+    return [json.dumps(line) + "\n" for line in (head, *(event for _, _, event in events))]
+
+
+def crowd(rng: random.Random, resources: int = 3) -> tuple[Op, ...]:
+    """Several registers at the same time, some fenced ahead of their writes, some without a token."""
+    operations: list[Op] = []
+    for number in range(rng.randint(1, resources)):
+        for op in random_register_history(rng):
+            used = op
+            if op.f == "write" and op.outcome is not Outcome.FAIL and rng.random() < 0.1:
+                used = fenced(op)
+            if used.outcome is Outcome.FAIL and rng.random() < 0.2:
+                used = replace(used, error="refused")
+            if used.value is not None:
+                used = replace(used, value=f"{number}{used.value}")
+            operations.append(replace(used, resource=f"r{number}", process=len(operations)))
+    return renumbered(operations)
+
+
+def without_times(verdict: Verdict) -> Verdict:
+    return replace(verdict, checkers=tuple(replace(each, seconds=0.0) for each in verdict.checkers))
+
+
+def check_same(lines: Sequence[str]) -> None:
+    plain, columns = parse(lines), in_columns(lines)
+
+    assert isinstance(columns.operations, Operations)
+    assert replace(columns, operations=tuple(columns.operations)) == plain
+    assert list(observed(gather(columns))) == list(observed(Evidence(history=plain))), lines
+    assert list(late_writes(gather(columns))) == list(late_writes(Evidence(history=plain))), lines
+    assert without_times(judge(columns)) == without_times(judge(plain)), lines
+
+
+@pytest.mark.parametrize("policy", ["strict", "inclusive"])
+@pytest.mark.parametrize("is_fenced", [True, False])
+def test_small_histories_of_several_registers(policy, is_fenced):
+    rng = random.Random(f"{policy} {is_fenced}")
+    wrong = 0
+    for _ in range(150 * ROUNDS):
+        lines = lines_of(crowd(rng), policy=policy, fenced=is_fenced)
+        wrong += bool(list(observed(gather(in_columns(lines)))))
+        check_same(lines)
+    assert wrong > 25 * ROUNDS
+
+
+def test_small_histories_on_values_that_stood_there_before():
+    rng = random.Random(0)
+    for _ in range(150 * ROUNDS):
+        token, value = rng.choice([-1, 0, 2, 1 << 61]), rng.choice(["old", 3, None])
+        check_same(lines_of(crowd(rng, 2), initial={"value": value, "token": token}))
+
+
+@pytest.mark.parametrize("shift", [1 << 32, (1 << 62) + 5])
+def test_tokens_may_be_any_number(shift):
+    rng = random.Random(shift)
+    for _ in range(50 * ROUNDS):
+        operations = [
+            op if op.token in {None, 0} else replace(op, token=shift + op.token) for op in crowd(rng)
+        ]
+        check_same(lines_of(operations, policy=rng.choice(["strict", "inclusive"])))
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*[!s].jsonl")), ids=lambda path: path.stem)
+def test_known_histories(path: Path):
+    check_same(path.read_text().splitlines(keepends=True))
+
+
+@pytest.mark.parametrize("policy", ["strict", "inclusive"])
+@pytest.mark.parametrize("options", [{}, {"fenced": False}, {"early": 1500}, {"forgetful": True}], ids=str)
+def test_whole_simulated_runs(policy, options):
+    for seed in range(4 * ROUNDS):
+        check_same(Simulation(seed=seed, policy=policy, **options).lines())
+
+
+@settings(max_examples=300 * ROUNDS, deadline=None)
+@given(st.data())
+def test_what_the_careful_reader_refuses_is_left_to_it(data):
+    text = bytearray(BYTES)
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, len(text)))
+        upto = data.draw(st.integers(at, min(len(text), at + 40)))
+        text[at:upto] = data.draw(st.sampled_from([*HOSTILE, b"\n", b"}\n{", b"\r\n", b"} {"]))
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        path = Path(folder) / "history.jsonl"
+        path.write_bytes(bytes(text))
+        slow = read_or_told(path)
+        patch.setattr(history, "LONG", 0)
+
+        assert read_or_told(path) == slow
+
+
+def read_or_told(path: Path) -> History | str:
+    try:
+        found = read(path)
+    except HistoryError as error:
+        return str(error)
+    return replace(found, operations=tuple(found.operations))
+
+
+def test_a_long_file_is_read_in_chunks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    path = tmp_path / "history.jsonl"
+    text = "".join(Simulation(seed=1, end=200_000).lines()).replace('"r0"', '"é"')
+    path.write_text(text + '{"time":')
+    slow = read_or_told(path)
+    monkeypatch.setattr(event_columns, "_CHUNK", 1000)
+    monkeypatch.setattr(history, "LONG", 0)
+
+    found = read(path)
+
+    assert isinstance(found.operations, Operations)
+    assert read_or_told(path) == slow
+    assert found.operations[-2:] == tuple(found.operations)[-2:]
+    assert found.notices
