@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from checkers import formats
 from checkers.formats import Foreign, Operations
+from checkers.formats.grants import grants_of
 from checkers.formats.operations import FENCED
-from checkers.grants_of_calls import grants_of
 from checkers.judge import judge
 from checkers.judgement import Judgement
 from checkers.keyvalue import KeyValue

@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import click
 
@@ -33,6 +33,22 @@ RUNS = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     help="Where the folders of the runs are.",
 )
+MODELS = click.Choice(
+    [
+        "cas-register",
+        "counter",
+        "fenced-mutex",
+        "kv",
+        "mutex",
+        "owned-mutex",
+        "reentrant-fenced-mutex",
+        "reentrant-mutex",
+        "register",
+        "set",
+    ]
+)
+HISTORY = click.argument("history", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+OUTPUT = click.option("-o", "--output", "file", default="-", type=click.File("w"), help="Default: stdout.")
 FORMAT = click.option(
     "--format",
     "output",
@@ -168,15 +184,45 @@ def run(
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="The storage's own order of accepted writes, where it is not beside the history.",
 )
+@click.option("--model", type=MODELS, help="Judge a history of any tool as one of these objects.")
 @FORMAT
 @RUNS
-def recheck(recorded: str, commits: Path | None, output: str, runs: Path) -> int:
-    """Judge a recorded history again: a run, or a history file alone. Needs no server."""
+def recheck(recorded: str, commits: Path | None, model: str | None, output: str, runs: Path) -> int:
+    """Judge a recorded history again: a run, or a history file alone. Needs no server.
+
+    With --model also those of Jepsen (EDN, JSON), Knossos and Porcupine.
+    """
+    if model is not None:
+        return _recheck_by_model(recorded, commits, model, output, runs)
     from harness.rechecking import recheck_and_tell
     from harness.selection import run_folder
 
     path = Path(recorded) if Path(recorded).is_file() else run_folder(recorded, runs)
     return recheck_and_tell(path, commits, text=_text_stream(output), judged=_documents(output))
+
+
+@cli.command("export", short_help="Write a history for another tool.")
+@HISTORY
+@click.option("--to", "form", required=True, type=click.Choice(["jepsen-edn", "porcupine-etcd"]))
+@click.option("--model", type=MODELS, help="Only the operations of this object.")
+@click.option("--key", help="Only what is about this resource or key.")
+@OUTPUT
+def export(history: Path, form: str, model: str | None, key: str | None, file: TextIO) -> None:
+    """Write a history, ours or another tool's, as Jepsen or Porcupine would."""
+    from harness.foreign import export_history
+
+    file.writelines(export_history(history, form, model, key))
+
+
+@cli.command("import", short_help="Write another tool's history as ours.")
+@HISTORY
+@click.option("--model", required=True, type=MODELS, help="What object the history is about.")
+@OUTPUT
+def import_(history: Path, model: str, file: TextIO) -> None:
+    """Write another tool's history as a history.jsonl: a lock with tokens, or a register."""
+    from harness.foreign import import_history
+
+    file.writelines(import_history(history, model))
 
 
 @cli.command(short_help="Open the report of a run.")
@@ -262,6 +308,20 @@ def clean() -> None:
     _report_sweep(swept)
     if not swept.removed and not swept.kept:
         click.echo("nothing was left behind")
+
+
+def _recheck_by_model(recorded: str, commits: Path | None, model: str, output: str, runs: Path) -> int:
+    from harness.errors import ConfigurationError
+    from harness.foreign import recheck_by_model
+    from harness.selection import run_folder
+    from harness.store import HISTORY as HISTORY_FILE
+
+    if commits is not None:
+        raise ConfigurationError("--commits is the order of a storage's writes, which no --model knows")
+    path = Path(recorded)
+    if not path.is_file():
+        path = run_folder(recorded, runs) / HISTORY_FILE
+    return recheck_by_model(path, model, text=_text_stream(output), judged=_documents(output))
 
 
 def _report_sweep(swept: Any) -> None:

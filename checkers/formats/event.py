@@ -75,3 +75,4 @@ class Foreign:
     calls: tuple[Call, ...]  # in the order of their invokes
     notes: tuple[Note, ...] = ()
     notices: tuple[str, ...] = ()  # such as a half-written last line that was left out
+    leased: bool = False  # a hold of a lock may end by itself

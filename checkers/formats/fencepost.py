@@ -23,7 +23,8 @@ def read(text: Text) -> Foreign:
         HistoryError: it cannot be the record of a run.
     """
     history = parse(text.content.splitlines(keepends=True), text.name)
-    return Foreign(name=text.name, calls=calls(history), notices=history.notices)
+    leased = history.header.ttl is not None or any(op.ttl is not None for op in history.operations)
+    return Foreign(name=text.name, calls=calls(history), notices=history.notices, leased=leased)
 
 
 def calls(history: History) -> tuple[Call, ...]:

@@ -57,6 +57,13 @@ def operations(history: Foreign, model: str) -> Operations:
     Raises:
         HistoryError: the model does not know an operation, or a value is of another kind than its own.
     """
+    if history.leased and VOCABULARY[model] == _LOCK:
+        raise HistoryError(
+            history.name,
+            1,
+            f"a hold under a lease may end by itself, which a {model} does not know of;"
+            " this history is judged without a model",
+        )
     calls = tuple(call for call in history.calls if _tells(_known(call, history.name, model)))
     try:
         made = tuple(_operation(call, model) for call in calls)

@@ -22,7 +22,7 @@ def grants_of(history: Foreign, *, reentrant: bool) -> History:
     Raises:
         ValueError: a grant's value is no token.
     """
-    times = _times(history.calls)
+    times = rising_times(history.calls)
     holds = _Holds(reentrant=reentrant)
     operations: list[Op] = []
     for call in history.calls:
@@ -71,8 +71,8 @@ def _operation(call: Call, owner: str, index: int, times: dict[int, int]) -> Op:
     )
 
 
-def _times(calls: Sequence[Call]) -> dict[int, int]:
-    """A time for each place, rising as the places do."""
+def rising_times(calls: Sequence[Call]) -> dict[int, int]:
+    """A time for each place, in ns, rising as the places do."""
     told: dict[int, int | None] = {}
     for call in calls:
         told[call.called] = call.times[0]

@@ -1,0 +1,136 @@
+"""Histories as files of other tools, and other tools' histories as files of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from checkers.errors import HistoryError
+from checkers.formats import jepsen, porcupine
+from checkers.formats.edn import Keyword
+from checkers.formats.event import Call, Foreign
+from checkers.formats.grants import grants_of, rising_times
+from checkers.formats.operations import VOCABULARY, operations, resource
+from checkers.records import History, Op, Outcome
+
+WRITERS = {"jepsen-edn": jepsen.write_edn, "porcupine-etcd": porcupine.write_etcd}
+"""How a history can be written for other tools."""
+
+_INT64 = 1 << 63
+
+
+def export(history: Foreign, form: str, model: str | None = None, key: str | None = None) -> Iterator[str]:
+    """The lines of a history for another tool: all of it, or what a model knows, or about one object.
+
+    Raises:
+        HistoryError: the format has no words for it.
+    """
+    calls = [
+        call
+        for call in history.calls
+        if (model is None or call.f in VOCABULARY[model]) and (key is None or _is_about(call, key))
+    ]
+    try:
+        return WRITERS[form](calls)
+    except ValueError as error:
+        raise HistoryError(history.name, 1, str(error)) from None
+
+
+def as_ours(history: Foreign, model: str) -> Iterator[str]:
+    """The lines of a history.jsonl: a lock's grants with their tokens, or a register's unique values.
+
+    A register is written as a storage without a fence: every token is 0.
+
+    Raises:
+        HistoryError: history.jsonl has no words for it.
+    """
+    judged = operations(history, model)  # it refuses what is not that model's
+    if model.endswith("mutex"):
+        return _lines(grants_of(history, reentrant=model.startswith("reentrant")))
+    if model == "register":
+        return _lines(_register(history, judged.calls))
+    raise HistoryError(history.name, 1, f"history.jsonl has no words for a {model}; judge it as it is")
+
+
+def _is_about(call: Call, key: str) -> bool:
+    return call.key is not None and (call.key == key or repr(call.key) == key)
+
+
+def _register(history: Foreign, calls: Sequence[Call]) -> History:
+    times = rising_times(calls)
+    written: dict[object, int] = {None: 0}
+    for call in calls:
+        if call.f == "write":
+            value = _value(history.name, call, call.asked)
+            if value in written:
+                where = f"at line {written[value]}" if written[value] else "before anything is written"
+                raise HistoryError(
+                    history.name,
+                    call.lines[0],
+                    f"value {value!r:.80} also stands there {where}; history.jsonl takes each value once,"
+                    " judge this one as it is",
+                )
+            written[value] = call.lines[0]
+    made = [_register_op(history.name, call, index, times) for index, call in enumerate(calls)]
+    bare = grants_of(replace(history, calls=()), reentrant=False)
+    return replace(bare, operations=tuple(made))
+
+
+def _register_op(file: str, call: Call, index: int, times: dict[int, int]) -> Op:
+    ok_read = call.f == "read" and call.outcome is Outcome.OK
+    value = call.answered if call.f == "read" else call.asked
+    return Op(
+        index=index,
+        process=call.process,
+        f=call.f,
+        resource=resource(call, "register"),
+        called=times[call.called],
+        outcome=call.outcome,
+        token=0,
+        value=_value(file, call, value) if ok_read or call.f == "write" else None,
+        learned=None if call.completed is None else times[call.completed],
+        lines=call.lines,
+    )
+
+
+def _value(file: str, call: Call, value: object) -> str | int | None:
+    if value is None or isinstance(value, str) or (isinstance(value, int) and abs(value) < _INT64):
+        return value
+    if isinstance(value, Keyword):
+        return repr(value)
+    raise HistoryError(file, call.lines[0], f"history.jsonl holds texts, numbers and null, not {value!r:.80}")
+
+
+def _lines(history: History) -> Iterator[str]:
+    header = {
+        "fencepost": 1,
+        "target": history.header.target,
+        "fenced": False,
+        "policy": "inclusive",
+        "require": {},
+    }
+    yield _line(header)
+    events = [event for op in history.operations for event in _events(op)]
+    events.sort(key=lambda event: int(event["time"]))
+    yield from map(_line, events)
+
+
+def _events(op: Op) -> Iterator[dict[str, Any]]:
+    head = {"process": op.process, "f": op.f, "resource": op.resource}
+    if op.owner is not None:
+        head["owner"] = op.owner
+    carried: dict[str, Any] = {"token": op.token}
+    if op.f in {"read", "write"}:
+        carried["value"] = op.value
+    asked = carried if op.f == "write" else {}
+    told = carried if op.outcome is Outcome.OK and op.f in {"read", "acquire"} else asked
+    yield {"time": op.called, "type": "invoke"} | head | asked
+    if op.learned is not None:
+        yield {"time": op.learned, "type": op.outcome.value} | head | told
+
+
+def _line(fields: dict[str, Any]) -> str:
+    return msgspec.json.encode(fields).decode() + "\n"

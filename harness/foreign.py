@@ -1,0 +1,57 @@
+"""Histories of other tools on the command line: judged by a model, taken in, given out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from checkers import formats
+from checkers.foreign import judge_foreign
+from checkers.formats.writing import as_ours, export
+from harness.exit_codes import ExitCode, of_verdict
+from harness.report.console import console
+from harness.report.telling import MOST_FINDINGS, Line, Tone
+
+_HEADLINES = {
+    "valid": ("VALID: one order of the operations explains every answer", Tone.GOOD),
+    "invalid": ("VIOLATION", Tone.BAD),
+    "unknown": ("UNKNOWN", Tone.UNSURE),
+}
+
+
+def recheck_by_model(
+    path: Path, model: str, *, text: TextIO | None, judged: Callable[[dict[str, Any]], None]
+) -> ExitCode:
+    """Judge a history in any format by a model, tell the verdict, and give its exit code."""
+    verdict, notices = judge_foreign(path, model)
+    document = verdict.to_document()
+    judged(document)
+    with console(text) as screen:
+        screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in notices)
+        screen.write(_told(f"{path} as {model}", document))
+    return of_verdict(document)
+
+
+def export_history(path: Path, form: str, model: str | None, key: str | None) -> Iterator[str]:
+    """The lines of a history in another tool's format."""
+    return export(formats.read(path), form, model, key)
+
+
+def import_history(path: Path, model: str) -> Iterator[str]:
+    """The lines of a history.jsonl of another tool's history."""
+    return as_ours(formats.read(path), model)
+
+
+def _told(name: str, document: dict[str, Any]) -> Iterator[Line]:
+    said, tone = _HEADLINES[document["verdict"]]
+    why = "; ".join(document["reasons"])
+    yield Line(f"{name}: {said}{': ' if why else ''}{why}", tone)
+    findings = document["findings"]
+    for finding in findings[:MOST_FINDINGS]:
+        yield Line("")
+        yield Line(finding["summary"], Tone.BAD, 2)
+        for number, step in enumerate(finding["steps"], start=1):
+            yield Line(f"{number}. {step}", indent=4)
+    if len(findings) > MOST_FINDINGS:
+        yield Line(f"{len(findings) - MOST_FINDINGS} more findings: --format json shows all", Tone.FAINT, 2)
