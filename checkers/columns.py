@@ -36,6 +36,7 @@ OK, FAIL, INFO = range(len(OUTCOMES))
 class Columns:
     """The fields of all operations; names and values are numbers of the tables below.
 
+    The lines stand in the order of time, and the rows in that of their invokes.
     Two values have a number of their own: 0 is null, and `initial` is what
     stood in a resource before the run.
     """
@@ -66,9 +67,10 @@ class Columns:
 
     def rows(self, *functions: int) -> Ints:
         """The rows of these kinds of operations, in the order of their calls."""
-        wanted = np.zeros(len(FUNCTIONS), dtype=np.bool_)
-        wanted[list(functions)] = True
-        return np.flatnonzero(wanted[self.f])
+        wanted = np.zeros(len(self), dtype=np.bool_)
+        for function in functions:
+            wanted |= self.f == function
+        return np.flatnonzero(wanted)
 
     def op(self, row: int) -> Op:
         """One row as an operation."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from checkers.columns import FENCE, READ, WRITE, Flags, Ints
 from checkers.conflict import Conflict, Rule
-from checkers.ranks import UNRANKED, Summit, is_repeated, stable_order
+from checkers.ranks import UNRANKED, Summit, distinct, is_repeated, stable_order
 from checkers.records import Op
 from checkers.zone_columns import ZoneColumns
 from checkers.zones import went_back
@@ -181,10 +181,10 @@ def _replaced(zones: ZoneColumns, place: int, by: int, read: Op) -> Conflict:
 
 def _flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[tuple[int, int]]:
     """Algorithm R among the zones of equal keys."""
-    _, first, numbers, sizes = np.unique(
-        key[places], return_index=True, return_inverse=True, return_counts=True
-    )
-    shared = sizes[numbers] > 1
+    different, numbers = distinct(key[places])
+    shared = np.bincount(numbers, minlength=len(different))[numbers] > 1
+    first = np.zeros(len(different), dtype=np.int64)
+    first[numbers[::-1]] = places[::-1]
     places, numbers = places[shared], numbers[shared]
     if not len(places):
         return
@@ -217,30 +217,32 @@ class _Levels:
 
 
 def _levels(zones: ZoneColumns, broken: Flags) -> _Levels:
-    sure = np.flatnonzero(~broken)
+    sure = np.flatnonzero(~broken & (zones.level >= zones.initial_height[zones.resource]))
     raising = np.concatenate((zones.optional, zones.fences))
-    if zones.header.policy == "strict":  # a token is used up by one write
-        unused = ~np.isin(zones.height[zones.optional], zones.level[sure])
-        raising = np.concatenate((zones.optional[unused], zones.fences))
-    sure = sure[zones.level[sure] >= zones.initial_height[zones.resource[sure]]]
-    least = zones.initial_height[zones.columns.resource[raising]]
-    raising = raising[zones.height[raising] >= least]
-    height = np.unique(np.concatenate((zones.level[sure], zones.height[raising])))
-    of_sure = np.searchsorted(height, zones.level[sure])
+    raising = raising[zones.height[raising] >= zones.initial_height[zones.columns.resource[raising]]]
+    height, level = distinct(np.concatenate((zones.level[sure], zones.height[raising])))
+    level, raised = level[: len(sure)], level[len(sure) :]
     definite = np.zeros(len(height), dtype=np.bool_)
-    definite[of_sure] = True
-    possible = _possible_firsts(zones.settled[sure], zones.claimed[sure], of_sure, len(height))
-    firsts, first_levels = sure[possible], of_sure[possible]
+    definite[level] = True
+    if zones.header.policy == "strict":  # one write uses a token up
+        may_raise = ~definite[raised] | (zones.columns.f[raising] == FENCE)
+        raising, raised = raising[may_raise], raised[may_raise]
+    firsts, first_levels = _possible_firsts(zones, sure, level, len(height))
     start = np.full(len(height), UNRANKED, dtype=np.int64)
     np.minimum.at(start, first_levels, _called(zones, firsts))
-    np.minimum.at(start, np.searchsorted(height, zones.height[raising]), zones.ranks.called[raising])
-    initial = np.searchsorted(height, zones.initial_height)
-    start[initial] = zones.ranks.start
+    np.minimum.at(start, raised, zones.ranks.called[raising])
+    start[level[: zones.initials]] = zones.ranks.start
     return _Levels(height=height, definite=definite, start=start, firsts=firsts, first_levels=first_levels)
 
 
-def _possible_firsts(settled: Ints, claimed: Ints, level: Ints, count: int) -> Flags:
-    """Which zones can have been the first of their level: none of the others surely came before."""
+def _possible_firsts(zones: ZoneColumns, places: Ints, level: Ints, count: int) -> tuple[Ints, Ints]:
+    """The zones that can have been the first of their level: none of the others surely came before.
+
+    With their levels.
+    """
+    if len(places) == count:  # one each
+        return places, level
+    settled, claimed = zones.settled[places], zones.claimed[places]
     earliest = np.full(count, UNRANKED, dtype=np.int64)
     np.minimum.at(earliest, level, settled)
     one = np.zeros(count, dtype=np.int64)
@@ -252,7 +254,8 @@ def _possible_firsts(settled: Ints, claimed: Ints, level: Ints, count: int) -> F
     possible = claimed <= np.where(is_one, next_earliest[level], earliest[level])
     any_possible = np.zeros(count, dtype=np.bool_)
     any_possible[level[possible]] = True
-    return possible | ~any_possible[level]  # none: a flip-flop, which is told by itself
+    possible |= ~any_possible[level]  # none: a flip-flop, which is told by itself
+    return places[possible], level[possible]
 
 
 def _rejections(zones: ZoneColumns, broken: Flags, odd: Flags) -> Iterator[Conflict]:
@@ -316,15 +319,15 @@ def _uncaused(
 def _false_or_stale(zones: ZoneColumns, mark: Summit, by: Ints, odd: Flags) -> Iterator[Conflict]:
     """What was called after a rejection had returned that proves a newer token, and carries an older."""
     written = np.arange(zones.initials, len(zones.level))
+    late = written[~odd[written] & (mark.before(zones.ranks.called[zones.write]) > zones.level[written])]
     reads, of = zones.all_reads
     fenced = np.zeros(zones.initials, dtype=np.bool_)
     fenced[zones.columns.resource[zones.fences]] = True  # a fence may have caused it: no value then
-    with_value = ~fenced[zones.columns.resource[reads]]
-    place = np.concatenate((written, of[with_value]))
-    row = np.concatenate((zones.write, reads[with_value]))
-    is_read = np.concatenate((np.zeros(len(written)), np.ones(len(row) - len(written))))
-    found = np.flatnonzero(~odd[place] & (mark.before(zones.ranks.called[row]) > zones.level[place]))
-    for each in found[np.lexsort((row[found], is_read[found], place[found]))].tolist():
+    old = (mark.before(zones.ranks.called[reads]) > zones.level[of]) & ~odd[of] & ~fenced[zones.resource[of]]
+    row = np.concatenate((zones.write[late - zones.initials], reads[old]))
+    place = np.concatenate((late, of[old]))
+    is_read = zones.columns.f[row] == READ
+    for each in np.lexsort((row, is_read, place)).tolist():
         entry = mark.entries_before(zones.ranks.called[row[each : each + 1]])[0]
         yield Conflict(
             anomaly="non-linearizable",

@@ -14,8 +14,10 @@ from checkers.zone_columns import ZoneColumns
 
 def late_writes(zones: ZoneColumns, stale: Flags) -> Iterator[Conflict]:
     """Writes that took effect, called after a newer token had been granted; `stale` rows are none."""
-    accepted = zones.write[~stale[zones.write]]
     grants, granted = _newest_grants(zones)
+    if not len(grants):
+        return
+    accepted = zones.write[~stale[zones.write]]
     late = accepted[granted.before(zones.ranks.called[accepted]) > zones.height[accepted]]
     if not len(late):
         return
@@ -38,10 +40,9 @@ def attempts(zones: ZoneColumns, stale: Flags) -> dict[str, int]:
     columns, ranks = zones.columns, zones.ranks
     writes = columns.rows(WRITE)
     height, called = zones.height[writes], ranks.called[writes]
-    _, granted = _newest_grants(zones)
-    settled, level = zones.settled[zones.initials :], zones.level[zones.initials :]
-    known = settled != UNRANKED
-    accepted = Summit(ranks.size, settled[known], level[known])
+    grants, granted = _newest_grants(zones)
+    late = np.count_nonzero(granted.before(called) > height) if len(grants) else 0
+    level = zones.level[zones.initials :]
     possible = Summit(ranks.size, ranks.called[zones.write], level)
     took_effect, rejected = np.zeros((2, len(columns)), dtype=np.bool_)
     took_effect[zones.write] = True
@@ -49,13 +50,22 @@ def attempts(zones: ZoneColumns, stale: Flags) -> dict[str, int]:
     # closed intervals: what was called when a rejection returned can have caused it
     until = np.where(rejected, ranks.returned, ranks.end[columns.resource])[writes]
     counts = took_effect[writes] & stale[writes] | rejected[writes]
-    is_stale = (height < accepted.before(called)) | (counts & (height < possible.until(until)))
+    is_stale = (height < _accepted(zones).before(called)) | (counts & (height < possible.until(until)))
     return {
-        "late_writes_attempted": int(np.count_nonzero(granted.before(called) > height)),
+        "late_writes_attempted": int(late),
         "stale_writes_attempted": int(np.count_nonzero(is_stale)),
         "stale_writes_rejected": int(np.count_nonzero(is_stale & rejected[writes])),
         "stale_writes_accepted": int(np.count_nonzero(is_stale & took_effect[writes])),
     }
+
+
+def _accepted(zones: ZoneColumns) -> Summit:
+    """The newest token of a write that had surely been accepted before a moment."""
+    writes = zones.columns.rows(WRITE)
+    if np.all(zones.height[writes] >= zones.initial_height[zones.columns.resource[writes]]):
+        return zones.mark  # nothing is below the initial values, which stand in it too
+    known = zones.initials + np.flatnonzero(zones.settled[zones.initials :] != UNRANKED)
+    return Summit(zones.ranks.size, zones.settled[known], zones.level[known])
 
 
 def _newest_grants(zones: ZoneColumns) -> tuple[Ints, Summit]:

@@ -35,38 +35,49 @@ class Ranks:
 
 
 def rank(columns: Columns) -> Ranks:
-    """Rank the calls and returns of all operations; the rows stand in the order of calls."""
-    n = len(columns)
-    rows = np.flatnonzero(columns.returned != NEVER)
-    rows = rows[stable_order(columns.returned[rows])]
-    # both are sorted by time, so a merge is two binary searches; order among equals does not matter
-    returned = columns.returned[rows]
-    places = np.empty(n + len(rows), dtype=np.int64)
-    call_places = np.arange(n) + np.searchsorted(returned, columns.called, side="left")
-    return_places = np.arange(len(rows)) + np.searchsorted(columns.called, returned, side="right")
-    places[call_places] = np.arange(n)
-    places[return_places] = n + np.arange(len(rows))
-    times = np.concatenate((columns.called, returned))[places]
-    resources = np.concatenate((columns.resource, columns.resource[rows]))[places]
+    """Rank the calls and returns of all operations."""
     count = len(columns.resources)
+    ended = np.flatnonzero(columns.returned != NEVER)
+    invoked, completed = columns.invoked_line, columns.completed_line[ended]
+    size = int(max(invoked.max(initial=0), completed.max(initial=0))) + 1
+    times = _scattered(size, invoked, columns.called, completed, columns.returned[ended])
+    lines = np.flatnonzero(times >= 0)
+    resources = np.zeros(len(lines), dtype=np.int64)
     if count > 1:
+        of_line = _scattered(size, invoked, columns.resource, completed, columns.resource[ended])
+        resources = of_line[lines]
         by_resource = stable_order(resources)
-        places, times, resources = places[by_resource], times[by_resource], resources[by_resource]
-    steps = np.ones(len(times), dtype=np.int64)
-    new_resource = np.ones(len(times), dtype=np.bool_)
+        lines, resources = lines[by_resource], resources[by_resource]
+    times = times[lines]
+    new_resource = np.ones(len(lines), dtype=np.bool_)
     new_resource[1:] = resources[1:] != resources[:-1]
-    steps[1:] = (times[1:] != times[:-1]) | new_resource[1:]
+    steps = new_resource.copy().astype(np.int64)
+    steps[1:] |= times[1:] != times[:-1]
     steps[new_resource] += 1  # leaves room for "before the run"
     ranks = np.cumsum(steps)
+    firsts = np.flatnonzero(new_resource)
     start, end = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    start[resources[new_resource]] = ranks[new_resource] - 1
-    end[resources] = ranks
-    of_event = np.empty(n + len(rows), dtype=np.int64)
-    of_event[places] = ranks
-    of_return = np.full(n, UNRANKED, dtype=np.int64)
-    of_return[rows] = of_event[n:]
-    size = int(ranks[-1]) + 1 if len(ranks) else 1
-    return Ranks(called=of_event[:n], returned=of_return, start=start, end=end, size=size)
+    start[resources[firsts]] = ranks[firsts] - 1
+    end[resources[firsts]] = ranks[np.append(firsts[1:], len(ranks)) - 1]
+    rank_at = np.zeros(size, dtype=np.int64)
+    rank_at[lines] = ranks
+    returned = np.full(len(columns), UNRANKED, dtype=np.int64)
+    returned[ended] = rank_at[completed]
+    return Ranks(
+        called=rank_at[invoked],
+        returned=returned,
+        start=start,
+        end=end,
+        size=int(ranks.max(initial=0)) + 1,
+    )
+
+
+def _scattered(size: int, places: Ints, numbers: Ints, more_places: Ints, more: Ints) -> Ints:
+    """Numbers at their places; -1 elsewhere."""
+    table = np.full(size, -1, dtype=np.int64)
+    table[places] = numbers
+    table[more_places] = more
+    return table
 
 
 def heights(columns: Columns, initial_token: int) -> tuple[Ints, Ints]:
@@ -76,10 +87,9 @@ def heights(columns: Columns, initial_token: int) -> tuple[Ints, Ints]:
     span = most - least + 2
     count = len(columns.resources)
     if span * (count + 1) >= 1 << 62:  # as with ZooKeeper's transaction numbers on many resources
-        distinct = np.unique(np.append(tokens, initial_token))
-        tokens = np.searchsorted(distinct, tokens)
-        initial_token = int(np.searchsorted(distinct, initial_token))
-        least, span = 0, len(distinct) + 1
+        different, numbers = distinct(np.append(tokens, initial_token))
+        tokens, initial_token = numbers[:-1], int(numbers[-1])
+        least, span = 0, len(different) + 1
     base = np.arange(count, dtype=np.int64) * span + 1
     own = base[columns.resource] + (tokens - least)
     return np.where(columns.token == ABSENT, 0, own), base + (initial_token - least)
@@ -135,6 +145,17 @@ def stable_order(numbers: Ints) -> Ints:
     keyed = (numbers << bits) | np.arange(len(numbers))  # sorting plain numbers is several times faster
     keyed.sort()
     return keyed & ((1 << bits) - 1)
+
+
+def distinct(numbers: Ints) -> tuple[Ints, Ints]:
+    """The different ones of some numbers, sorted, and which of them each is."""
+    order = stable_order(numbers)
+    ordered = numbers[order]
+    is_new = np.ones(len(numbers), dtype=np.bool_)
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    which = np.empty(len(numbers), dtype=np.int64)
+    which[order] = np.cumsum(is_new) - 1
+    return ordered[is_new], which
 
 
 def is_repeated(numbers: Ints) -> Flags:
