@@ -386,10 +386,44 @@ class Counter:
         return op.key
 
 
+@dataclass(frozen=True, slots=True)
+class KeyValue:
+    """A store of texts: `put` one, `append` to it, `get` it; at first each key has the empty one."""
+
+    initial: str = ""
+
+    def step(self, state: State, op: Operation) -> State:
+        """The text of one key."""
+        if op.outcome is Outcome.FAIL:
+            return state
+        if op.f == "get":
+            return _seen(state, op)
+        if op.f == "put":
+            return op.input
+        if op.f == "append":
+            return state + op.input
+        return IMPOSSIBLE
+
+    def is_read(self, op: Operation) -> bool:
+        """A get."""
+        return op.f == "get"
+
+    def kind(self, op: Operation) -> Hashable:
+        """Puts and appends of one text; gets and failures that tell the same."""
+        if op.f == "get" or op.outcome is Outcome.FAIL:
+            return (op.f, op.output, op.outcome)
+        return (op.f, op.input)
+
+    def key(self, op: Operation) -> Hashable:
+        """The key."""
+        return op.key
+
+
 MODELS: dict[str, Callable[[], Model]] = {
     "cas-register": CasRegister,
     "counter": Counter,
     "fenced-mutex": FencedMutex,
+    "kv": KeyValue,
     "mutex": Mutex,
     "owned-mutex": OwnedMutex,
     "reentrant-fenced-mutex": ReentrantFencedMutex,

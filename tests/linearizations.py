@@ -11,11 +11,13 @@ import random
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from checkers.models import IMPOSSIBLE
 from checkers.operation import UNKNOWN, Operation
 from checkers.records import Outcome
 
-CASES = int(os.environ.get("FENCEPOST_DIFFERENTIAL", "0"))
-"""How many random histories each differential test takes; 0: few, as in every run of the tests."""
+_SCALE = int(os.environ.get("FENCEPOST_DIFFERENTIAL", "0"))
+CASES = max(1_200, _SCALE // 16)
+"""Random histories for each differential test; the variable says how many for all of them together."""
 
 WRONG = object()
 """What an object answers where an operation cannot have gone like that."""
@@ -183,6 +185,21 @@ def _answer_counter(state, f, amount, rng):
     return state + amount, Outcome.OK, rng.choice([UNKNOWN, state + amount])
 
 
+def _ask_text(rng, _):
+    f = rng.choice(["put", "append", "append", "get", "get"])
+    return f, None if f == "get" else rng.choice("ab")
+
+
+def _answer_text(state, f, text, _):
+    if f == "get":
+        return state, Outcome.OK, state
+    return text if f == "put" else state + text, Outcome.OK, UNKNOWN
+
+
+def _some_text(rng, f):
+    return rng.choice(["", "a", "b", "ab", "ba"]) if f == "get" else UNKNOWN
+
+
 def _token(rng, f):
     return rng.randint(1, 4) if f == "acquire" else UNKNOWN
 
@@ -213,6 +230,7 @@ KINDS = {
         frozenset(),
     ),
     "counter": Kind(_ask_counter, _answer_counter, lambda rng, _: rng.randint(-1, 3), 0),
+    "kv": Kind(_ask_text, _answer_text, _some_text, ""),
     "unique-writes": Kind(_ask_unique_writes, _answer_register, _some_value(6), 0),
     "unique-cas": Kind(_ask_unique_cas, _answer_unique_cas, _some_value(6), 0),
     "holds": Kind(_ask_hold, _answer_owned, _nothing, None),
@@ -314,6 +332,31 @@ def _changed(rng: random.Random, kind: Kind, op: Operation) -> Operation:
 
 def _lost(op: Operation) -> Operation:
     return replace(op, outcome=Outcome.INFO, output=UNKNOWN, returned=None)
+
+
+def mismatches(
+    judge: Callable[[tuple[Operation, ...]], bool],
+    name: str,
+    step: Callable,
+    initial: Hashable,
+    *,
+    seed: int,
+    size: int = 6,
+) -> list[tuple[Operation, ...]]:
+    """The random histories that `judge` does not tell right from wrong as trying every order does."""
+    rng = random.Random(f"{name} {seed}")
+    histories = (random_history(rng, KINDS[name], size) for _ in range(CASES))
+    return [history for history in histories if judge(history) != explained(history, step, initial)]
+
+
+def step_of(model) -> Callable:
+    """A model's own step, for trying every order."""
+
+    def step(state, op):
+        after = model.step(state, op)
+        return WRONG if after is IMPOSSIBLE else after
+
+    return step
 
 
 def interval_structures(size: int) -> Iterator[tuple[tuple[int, int], ...]]:

@@ -1,0 +1,290 @@
+"""Algorithm G against every order, on random and exhaustive small histories, and on literal ones."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from linearizations import (
+    KINDS,
+    WRONG,
+    every_history,
+    explained,
+    interval_structures,
+    mismatches,
+    owned_mutex_step,
+    random_history,
+    register_step,
+    step_of,
+)
+
+from checkers.judgement import Configuration, DeadEnd
+from checkers.linearizable import ModelError, search
+from checkers.models import MODELS, CasRegister, Counter, Mutex, OwnedMutex, Register
+from checkers.operation import UNKNOWN, Operation
+from checkers.records import Outcome
+from checkers.verdict import Validity
+
+
+class Bare:
+    """A model that states nothing but its steps."""
+
+    def __init__(self, model):
+        self.initial = model.initial
+        self.step = model.step
+
+
+def is_right(operations, model):
+    return search(operations, model).validity is Validity.VALID
+
+
+def op(f, called, returned=None, value=None, answer=UNKNOWN, **others):
+    """An operation; without a return it is an info."""
+    outcome = Outcome.INFO if returned is None else Outcome.OK
+    return Operation(
+        **{"f": f, "input": value, "output": answer, "called": called, "returned": returned}
+        | {"outcome": outcome}
+        | others
+    )
+
+
+def failed(f, called, returned, value=None, answer=UNKNOWN):
+    return op(f, called, returned, value, answer, outcome=Outcome.FAIL)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_the_search_agrees_with_trying_every_order(name):
+    model = MODELS[name]() if "register" not in name else CasRegister(0)
+    step = register_step if "register" in name else step_of(model)
+
+    assert not mismatches(lambda ops: is_right(ops, model), name, step, model.initial, seed=1)
+
+
+@pytest.mark.parametrize("name", ["cas-register", "reentrant-fenced-mutex", "set"])
+def test_the_search_is_exact_for_a_model_that_states_nothing(name):
+    model = MODELS[name]() if "register" not in name else CasRegister(0)
+    bare = Bare(model)
+
+    assert not mismatches(lambda ops: is_right(ops, bare), name, step_of(model), model.initial, seed=2)
+
+
+def test_the_owned_mutex_agrees_with_its_definition():
+    assert not mismatches(
+        lambda ops: is_right(ops, OwnedMutex()), "owned-mutex", owned_mutex_step, None, seed=3
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_no_small_history_of_a_register_is_misjudged(rng):
+    history = random_history(rng, KINDS["cas-register"], 8)
+
+    assert is_right(history, CasRegister(0)) == explained(history, register_step, 0)
+
+
+def test_every_history_of_three_operations_on_a_register_is_judged_right():
+    asked = [
+        op("read", 0, 1, answer=0),
+        op("read", 0, 1, answer=1),
+        op("write", 0, 1, 1),
+        op("write", 0, None, 1),
+        op("write", 0, None, 0),
+        op("cas", 0, 1, (1, 0)),
+        op("cas", 0, None, (1, 1)),
+        op("cas", 0, None, (0, 1)),
+        failed("cas", 0, 1, (0, 1)),
+        failed("cas", 0, 1, (0, 1), 1),
+    ]
+    wrong = [
+        history
+        for history in every_history(3, asked)
+        if is_right(history, CasRegister(0)) != explained(history, register_step, 0)
+    ]
+
+    assert not wrong
+
+
+def test_there_are_fifteen_ways_for_three_intervals_to_lie():
+    assert len(set(interval_structures(3))) == 15
+
+
+def test_an_empty_history_is_right():
+    assert is_right((), CasRegister())
+
+
+def test_operations_may_stand_in_any_sequence():
+    history = (op("read", 10, 11, answer=2), op("write", 0, 1, 1), op("write", 5, 6, 2))
+
+    assert is_right(history, Register())
+
+
+def test_operations_that_touch_at_a_moment_are_concurrent():
+    assert is_right((op("write", 0, 5, 1), op("read", 5, 6, answer=None)), Register())
+    assert not is_right((op("write", 0, 4, 1), op("read", 5, 6, answer=None)), Register())
+
+
+def test_a_read_can_return_what_an_unanswered_write_wrote_at_any_later_time():
+    history = (op("write", 0, None, 1), op("write", 1, 2, 2), op("read", 3, 4, answer=2))
+
+    assert is_right((*history, op("read", 5, 6, answer=1)), Register())
+    assert not is_right((*history, op("read", 5, 6, answer=1), op("read", 7, 8, answer=2)), Register())
+
+
+def test_an_unanswered_write_takes_effect_once():
+    history = (
+        op("write", 0, None, 1),
+        op("read", 1, 2, answer=1),
+        op("write", 3, 4, 2),
+        op("read", 5, 6, answer=1),
+    )
+
+    assert not is_right(history, Register())
+    assert is_right((op("write", 0, None, 1), *history), Register())
+
+
+def test_an_unanswered_write_cannot_be_seen_before_it_is_called():
+    assert not is_right((op("read", 0, 1, answer=1), op("write", 2, None, 1)), Register())
+
+
+def test_an_unanswered_read_says_nothing():
+    assert is_right((op("read", 0), op("write", 1, 2, 1), op("read", 3, 4, answer=1)), Register())
+
+
+def test_a_cas_that_changes_nothing_needs_the_unanswered_write_before_it():
+    history = (op("write", 0, None, 1), op("cas", 1, 2, (1, 1)))
+
+    assert is_right(history, CasRegister(0))
+    assert not is_right(history[1:], CasRegister(0))
+
+
+def test_an_unanswered_cas_that_changes_nothing_is_no_help():
+    history = (op("cas", 0, None, (1, 1)), op("read", 1, 2, answer=1))
+
+    assert not is_right(history, CasRegister(0))
+
+
+def test_unanswered_compare_and_sets_take_effect_one_after_another():
+    chain = (op("cas", 0, None, (0, 1)), op("cas", 0, None, (2, 3)), op("cas", 0, None, (1, 2)))
+
+    assert is_right((*chain, op("read", 5, 6, answer=3)), CasRegister(0))
+    assert not is_right((*chain[:2], op("read", 5, 6, answer=3)), CasRegister(0))
+
+
+def test_a_failed_cas_is_a_read_of_what_it_found():
+    write = op("write", 0, 1, 5)
+
+    assert is_right((write, failed("cas", 2, 3, (4, 6), 5)), CasRegister())
+    assert not is_right((write, failed("cas", 2, 3, (4, 6), 7)), CasRegister())
+
+
+def test_a_cas_cannot_fail_on_what_it_expected():
+    write = op("write", 0, 1, 5)
+
+    assert not is_right((write, failed("cas", 2, 3, (5, 6))), CasRegister())
+    assert is_right((write, failed("cas", 2, 3, (4, 6))), CasRegister())
+
+
+def test_of_two_writes_of_one_value_the_one_that_returns_first_can_be_taken_first():
+    history = (
+        op("write", 0, 9, 1),
+        op("write", 0, 3, 1),
+        op("read", 1, 2, answer=1),
+        op("write", 4, 5, 2),
+        op("read", 6, 7, answer=2),
+        op("read", 10, 11, answer=1),
+    )
+
+    assert is_right(history, Register())
+    assert not is_right((*history, op("read", 12, 13, answer=2)), Register())
+
+
+def test_the_return_that_nothing_explains_is_named_with_what_could_be_explained_before_it():
+    history = (
+        op("write", 0, 1, 1),
+        op("write", 2, 9, 2),
+        op("write", 2, None, 3),
+        op("read", 3, 4, answer=2),
+        op("read", 5, 6, answer=1),
+    )
+
+    judgement = search(history, Register())
+
+    assert judgement.validity is Validity.INVALID
+    assert judgement.conflicts == (
+        DeadEnd(operation=4, configurations=(Configuration(state=2, ahead=(1,), presumed=()),)),
+    )
+
+
+def test_infos_that_were_presumed_are_named():
+    history = (
+        op("write", 0, None, 7),
+        op("read", 1, 2, answer=7),
+        op("read", 3, 4, answer=None),
+    )
+
+    (dead_end,) = search(history, Register()).conflicts
+
+    assert dead_end == DeadEnd(operation=2, configurations=(Configuration(state=7, ahead=(), presumed=(0,)),))
+
+
+def test_a_history_that_takes_too_long_is_unknown_and_says_why():
+    adds = [op("add", 0, 100 + i, i + 1) for i in range(12)]
+    history = (*adds, op("read", 300, 301, answer=-1))
+
+    judgement = search(history, Counter(), budget=500)
+
+    assert judgement.validity is Validity.UNKNOWN
+    assert judgement.reason == (
+        "the search looked at 500 configurations and had not explained the return of operation 0"
+    )
+    assert judgement.explored == 500
+    assert not judgement.conflicts
+
+
+def test_objects_are_judged_one_by_one():
+    right = (op("write", 0, 1, 1, key="x"), op("read", 2, 3, answer=1, key="x"))
+    wrong = (op("write", 0, 1, 1, key="y"), op("read", 2, 3, answer=2, key="y"))
+
+    judgement = search((*right, *wrong), Register())
+
+    assert judgement.validity is Validity.INVALID
+    assert [dead_end.operation for dead_end in judgement.conflicts] == [3]
+    assert search((*right, *right), Register()).validity is Validity.VALID
+
+
+def test_a_wrong_object_outranks_one_that_took_too_long():
+    slow = tuple(op("add", 0, 100 + i, i + 1, key="slow") for i in range(12))
+    wrong = (op("read", 0, 1, answer=9, key="wrong"),)
+
+    assert search((*slow, *wrong), Counter(), budget=50).validity is Validity.INVALID
+    assert search(slow, Counter(), budget=50).validity is Validity.UNKNOWN
+
+
+def test_without_a_key_in_the_model_all_is_one_object():
+    history = (op("acquire", 0, 1, key="x"), op("acquire", 2, 3, key="y"))
+
+    assert is_right(history, Mutex())
+    assert not is_right(history, Bare(Mutex()))
+
+
+def test_an_answer_without_a_return_is_refused():
+    with pytest.raises(ModelError, match="has an answer but no return"):
+        search((op("write", 0, None, 1, outcome=Outcome.OK),), Register())
+
+
+def test_a_model_whose_failures_have_effects_is_refused():
+    class Careless:
+        initial = 0
+
+        def step(self, _, op):
+            return op.input
+
+    with pytest.raises(ModelError, match="must answer the same state or IMPOSSIBLE"):
+        search((failed("write", 0, 1, 5),), Careless())
+
+
+def test_the_orders_that_are_tried_keep_real_time():
+    history = (op("write", 0, 1, 1), op("write", 2, 3, 2), op("read", 4, 5, answer=1))
+
+    assert not explained(history, register_step, 0)
+    assert explained(history[:2], lambda state, op: WRONG if state == 1 and op.input != 2 else op.input, 0)
