@@ -7,7 +7,7 @@ looks at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -125,6 +125,15 @@ class Operations(Sequence[Op]):
         if op is None:
             op = self._made[row] = self.columns.op(row)
         return op
+
+
+def on_lines(operations: Sequence[Op], lines: Collection[int]) -> list[Op]:
+    """The operations that are recorded on some of these lines of their history."""
+    if not isinstance(operations, Operations):
+        return [op for op in operations if not set(lines).isdisjoint(op.lines)]
+    columns, wanted = operations.columns, list(lines)
+    found = np.isin(columns.invoked_line, wanted) | np.isin(columns.completed_line, wanted)
+    return [operations[row] for row in np.flatnonzero(found).tolist()]
 
 
 def _or_none(field: np.int64) -> int | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET
 
+from checkers import column_cache
 from checkers.anomalies import ANOMALIES, COVERAGE
 from checkers.errors import HistoryError
 from checkers.event_columns import NotSoundError, read_events
@@ -47,16 +48,19 @@ _SAME = ("resource", "owner", "value", "token")  # what a completion repeats of 
 _HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"strict"}'
 
 
-def read(path: Path) -> History:
+def read(path: Path, *, keep_columns: bool = False) -> History:
     """Read a history.jsonl.
+
+    A long one may have its columns beside it, which are quicker to read;
+    `keep_columns` leaves them there.
 
     Raises:
         HistoryError: it cannot be the record of a run; the message has file, line and value.
     """
-    return _read_long(path) or parse(read_lines(path), name=str(path))
+    return _read_long(path, keep_columns=keep_columns) or parse(read_lines(path), name=str(path))
 
 
-def _read_long(path: Path) -> History | None:
+def _read_long(path: Path, *, keep_columns: bool) -> History | None:
     """Read a long history as columns; None if it is short, or if something is wrong with it."""
     if path.stat().st_size < LONG:
         return None
@@ -65,10 +69,16 @@ def _read_long(path: Path) -> History | None:
         if not first.endswith(b"\n"):
             return None
         header = _read_header(Line(str(path), 1, first, unfinished=False), str(path))
+        if found := column_cache.kept(path, header):
+            return found
+        digest = column_cache.digest(path) if keep_columns else ""
         try:
-            return read_events(file, header, str(path))
+            found = read_events(file, header, str(path))
         except NotSoundError:
             return None  # the careful reader says what is wrong, and where
+    if digest and digest == column_cache.digest(path):  # nobody wrote to it meanwhile
+        column_cache.keep(found, path, digest)
+    return found
 
 
 def parse(lines: Iterable[str | bytes], name: str = "history") -> History:

@@ -2,39 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import checkers
+from checkers.history import History
 from harness.errors import ConfigurationError
 from harness.store import COMMITS, EVENTS, HISTORY, VERDICT, RunFolder
 
+Stage = Callable[[str], None]
+"""Hears what is done now."""
 
-def judge_folder(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Judge a run and write its verdict and report; return the verdict, and what to tell the user."""
+
+def quietly(_doing: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A verdict's document, the history it is about, and what to tell the user besides."""
+
+    document: dict[str, Any]
+    history: History
+    notices: tuple[str, ...]
+
+
+def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
+    """Judge a run, and write its verdict and report."""
     folder = RunFolder(path)
     cut: list[str] = []
     history = folder.merge_events(cut.append)
     commits = path / COMMITS
-    document, notices = judge_file(history, commits if commits.exists() else None)
-    notices = (*cut, *notices)
+    judged = judge_file(history, commits if commits.exists() else None, stage, keep_columns=True)
+    notices = (*cut, *judged.notices)
     try:
-        folder.write_json(VERDICT, document)
+        folder.write_json(VERDICT, judged.document)
+        stage("writing the report")
         _write_report(path)
     except Exception as error:  # noqa: BLE001 - the verdict stands, whatever a page or a disk does
         notices = (*notices, f"the report could not be written: {error}")
-    return document, notices
+    return replace(judged, notices=notices)
 
 
-def judge_file(history: Path, commits: Path | None = None) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Judge a history, with the storage's committed order where there is one; writes nothing."""
-    read = checkers.read(history)
+def judge_file(
+    history: Path, commits: Path | None = None, stage: Stage = quietly, *, keep_columns: bool = False
+) -> Judged:
+    """Judge a history, with the storage's committed order where there is one.
+
+    Writes nothing, but for the columns of a long history if they are to be kept.
+    """
+    stage(f"reading {history.name}")
+    read = checkers.read(history, keep_columns=keep_columns)
     order = None if commits is None else checkers.read_commits(commits)
-    return checkers.judge(read, order).to_document(), read.notices
+    stage(f"judging {len(read.operations):,} operations")
+    return Judged(document=checkers.judge(read, order).to_document(), history=read, notices=read.notices)
 
 
-def recheck(path: Path, commits: Path | None = None) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Judge a run's folder or a history file again.
+def recheck(path: Path, commits: Path | None = None, stage: Stage = quietly) -> Judged:
+    """Judge a run's folder or a history file again; `stage` hears what takes its time.
 
     A run whose harness was killed is joined from what its processes recorded.
     Raises HistoryError for what cannot be a history, ConfigurationError for what is none.
@@ -45,10 +72,10 @@ def recheck(path: Path, commits: Path | None = None) -> tuple[dict[str, Any], tu
         if not (path / HISTORY).exists() and not (path / EVENTS).is_dir():
             raise ConfigurationError(f"{path} is no run: it has neither {HISTORY} nor {EVENTS}/")
         with RunFolder(path).in_use():
-            return judge_folder(path)
+            return judge_folder(path, stage)
     if not path.exists():
         raise ConfigurationError(f"there is no run and no history at {path}")
-    return judge_file(path, commits)
+    return judge_file(path, commits, stage)
 
 
 def _write_report(path: Path) -> None:

@@ -84,11 +84,11 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             yield StageReached(stage="judging", detail="what was recorded")
             _keep(folder, cluster, storage)
             stack.callback(_beside(servers.pop_all().close).join)
-            document, notices = judge_folder(folder.path)
-        yield from (Notice(text=text) for text in notices)
+            judged = judge_folder(folder.path)
+        yield from (Notice(text=text) for text in judged.notices)
         yield RunJudged(
             folder=folder.path,
-            document=document,
+            document=judged.document,
             report=folder.path / "report.html",
             interrupted=interrupted.is_set(),
         )

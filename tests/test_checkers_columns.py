@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from brute_force import fenced, random_register_history, renumbered
 from hypothesis import given, settings
@@ -18,8 +19,18 @@ from hypothesis import strategies as st
 from simulation import Simulation
 from test_history import BYTES, HOSTILE
 
-from checkers import History, HistoryError, Verdict, event_columns, history, judge, parse, read
-from checkers.columns import Operations
+from checkers import (
+    History,
+    HistoryError,
+    Verdict,
+    column_cache,
+    event_columns,
+    history,
+    judge,
+    parse,
+    read,
+)
+from checkers.columns import Operations, on_lines
 from checkers.event_columns import read_events
 from checkers.evidence import Evidence, gather
 from checkers.fencing import observed
@@ -162,3 +173,89 @@ def test_a_long_file_is_read_in_chunks(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert read_or_told(path) == slow
     assert found.operations[-2:] == tuple(found.operations)[-2:]
     assert found.notices
+
+
+@pytest.fixture
+def long_history(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A history that counts as long, with a line cut off."""
+    monkeypatch.setattr(history, "LONG", 0)
+    path = tmp_path / "history.jsonl"
+    path.write_text("".join(Simulation(seed=3).lines()) + '{"time":')
+    return path
+
+
+def no_reading(*_arguments: object) -> History:
+    raise AssertionError("the columns beside the history were not used")
+
+
+def test_columns_beside_a_history_stand_for_it(long_history: Path, monkeypatch: pytest.MonkeyPatch):
+    first = read(long_history, keep_columns=True)
+    monkeypatch.setattr(history, "read_events", no_reading)
+
+    again = read(long_history)
+
+    assert replace(again, operations=tuple(again.operations)) == replace(
+        first, operations=tuple(first.operations)
+    )
+    assert without_times(judge(again)) == without_times(judge(first))
+
+
+def test_columns_are_kept_only_where_that_is_asked_for(long_history: Path):
+    read(long_history)
+
+    assert [path.name for path in long_history.parent.iterdir()] == ["history.jsonl"]
+
+
+def test_columns_of_another_history_are_not_believed(long_history: Path):
+    read(long_history, keep_columns=True)
+    changed = long_history.read_text().replace('"type":"ok"', '"type":"info"').replace('"ok"', '"fail"', 1)
+    os_times = long_history.stat()
+    long_history.write_text(changed)
+    os.utime(long_history, ns=(os_times.st_atime_ns, os_times.st_mtime_ns))
+
+    found = read_or_told(long_history)
+
+    (long_history.parent / column_cache.NAME).unlink()
+    assert found == read_or_told(long_history)
+
+
+def test_damaged_columns_are_not_believed(long_history: Path):
+    whole = read(long_history, keep_columns=True)
+    cache = long_history.parent / column_cache.NAME
+    kept = cache.read_bytes()
+    rng = random.Random(1)
+    for _ in range(60):
+        damaged = bytearray(kept)
+        match rng.randrange(3):
+            case 0:
+                damaged = damaged[: rng.randrange(len(kept))]
+            case 1:
+                damaged[rng.randrange(len(kept))] ^= 1 << rng.randrange(8)
+            case 2:
+                at = rng.randrange(len(kept))
+                damaged[at : at + 100] = rng.randbytes(rng.randrange(200))
+        cache.write_bytes(damaged)
+
+        assert tuple(read(long_history).operations) == tuple(whole.operations)
+
+
+def test_columns_whose_numbers_are_beyond_their_tables_are_not_believed(long_history: Path):
+    read(long_history, keep_columns=True)
+    cache = long_history.parent / column_cache.NAME
+    with np.load(cache) as arrays:
+        kept = dict(arrays)
+    header = read(long_history).header
+    for name, array in kept.items():
+        for wrong in (array[:-1], array + 100, array - 100, array.astype(np.float64), array[None]):
+            np.savez(cache, **(kept | {name: wrong}))
+            found = column_cache.kept(long_history, header)
+            if found is not None:
+                tuple(found.operations)
+                assert name not in {"f", "outcome", "resource", "value"}
+
+
+def test_operations_are_found_by_their_lines(long_history: Path):
+    columns, plain = read(long_history).operations, parse(long_history.read_bytes().splitlines(keepends=True))
+
+    for lines in ([], [2], [5, 6, 7], [10**9]):
+        assert on_lines(columns, lines) == on_lines(plain.operations, lines)

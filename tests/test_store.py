@@ -72,9 +72,9 @@ def test_a_run_that_goes_on_is_not_judged_by_others(folder):
 
 
 def test_a_run_that_ended_before_its_first_event_proves_nothing(folder):
-    document, _ = recheck(folder.path)
+    judged = recheck(folder.path)
 
-    assert document["verdict"] == "unknown"
+    assert judged.document["verdict"] == "unknown"
 
 
 def test_a_run_that_ended_before_it_had_a_header_says_so(folder):

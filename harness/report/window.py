@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from checkers.columns import on_lines
 from checkers.history import FaultEvent, History, Op, Outcome
 
 NS = 1_000_000_000
@@ -15,8 +16,9 @@ def opened_by(finding: Mapping[str, Any], history: History) -> str | None:
 
     None where no fault hit it, or the finding rests on no token.
     """
-    lines = set(finding["operations"])
-    proof = [op for op in history.operations if lines.intersection(op.lines) and op.token is not None]
+    if not history.faults:
+        return None
+    proof = [op for op in on_lines(history.operations, finding["operations"]) if op.token is not None]
     lowest = min(proof, key=_token, default=None)
     owner = lowest and _owner(lowest, history)
     hits = [fault for fault in history.faults if owner and fault.owner == owner]
