@@ -1,0 +1,127 @@
+"""Histories of other tools on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from harness import schemas
+
+ROOT = Path(__file__).parents[1]
+HISTORIES = ROOT / "tests" / "histories"
+FOREIGN = HISTORIES / "foreign"
+
+
+@pytest.fixture
+def fencepost(tmp_path):
+    def call(*arguments):
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(tmp_path / "state")}
+        return subprocess.run(
+            [sys.executable, "-m", "harness.cli", *map(str, arguments)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return call
+
+
+def test_recheck_judges_another_tools_history_by_a_model(fencepost):
+    right = fencepost("recheck", FOREIGN / "cas-register.valid.edn", "--model", "cas-register")
+    wrong = fencepost("recheck", FOREIGN / "cas-register.stale-read.invalid.edn", "--model", "cas-register")
+
+    assert right.returncode == 0, right.stderr
+    assert "VALID: one order of the operations explains every answer" in right.stdout
+    assert wrong.returncode == 1, wrong.stderr
+    assert "no order of the operations explains what process 1 was told at line 7: 1" in wrong.stdout
+    assert "  1. " in wrong.stdout
+
+
+def test_recheck_by_a_model_prints_a_verdict_document(fencepost):
+    told = fencepost(
+        "recheck", FOREIGN / "fenced-mutex.duplicate-token.edn", "--model", "fenced-mutex", "--format", "json"
+    )
+
+    document = json.loads(told.stdout)
+    jsonschema.validate(document, schemas.schemas()["verdict"])
+    assert told.returncode == 1
+    assert document["anomalies"] == {"duplicate-token": 1, "token-regression": 0, "non-linearizable": 0}
+    assert document["findings"][0]["operations"] == [1, 2, 5, 6]
+
+
+def test_recheck_says_where_a_file_is_no_history(fencepost, tmp_path):
+    file = tmp_path / "history.edn"
+    file.write_text("{:process 0, :type :ok, :f :read, :value 1}\n")
+
+    told = fencepost("recheck", file, "--model", "register")
+
+    assert told.returncode == 4
+    assert f"{file}:1: process 0 has no operation open" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_the_order_of_commits_does_not_go_with_a_model(fencepost):
+    file = FOREIGN / "register.valid.json"
+
+    told = fencepost("recheck", file, "--model", "register", "--commits", file)
+
+    assert told.returncode == 4
+    assert "--commits" in told.stderr
+
+
+def test_every_model_is_offered(fencepost):
+    from checkers.foreign import MODELS
+
+    told = fencepost("recheck", "x", "--model", "none")
+
+    assert told.returncode == 4
+    assert all(name in told.stderr for name in MODELS)
+
+
+def test_import_writes_a_history_that_recheck_judges(fencepost, tmp_path):
+    ours = tmp_path / "history.jsonl"
+
+    written = fencepost(
+        "import", FOREIGN / "fenced-mutex.token-regression.edn", "--model", "fenced-mutex", "-o", ours
+    )
+    told = fencepost("recheck", ours)
+
+    assert written.returncode == 0, written.stderr
+    assert told.returncode == 1, told.stderr
+    assert "token 16" in told.stdout
+
+
+def test_import_refuses_what_our_histories_have_no_words_for(fencepost):
+    told = fencepost("import", FOREIGN / "cas-register.valid.edn", "--model", "cas-register")
+
+    assert told.returncode == 4
+    assert "no words for a cas-register" in told.stderr
+    assert told.stdout == ""
+
+
+def test_export_writes_what_jepsen_and_porcupine_read(fencepost, tmp_path):
+    ours = HISTORIES / "valid-strict-own-token.jsonl"
+    for form in ("jepsen-edn", "porcupine-etcd"):
+        file = tmp_path / form
+
+        written = fencepost("export", ours, "--to", form, "--model", "register", "--key", "r0", "-o", file)
+        told = fencepost("recheck", file, "--model", "register")
+
+        assert written.returncode == 0, written.stderr
+        assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_an_etcd_log_is_of_one_register(fencepost):
+    told = fencepost("export", FOREIGN / "register.keys.invalid.edn", "--to", "porcupine-etcd")
+
+    assert told.returncode == 4
+    assert "this history has 2: x, y; name one" in told.stderr
