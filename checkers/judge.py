@@ -106,12 +106,13 @@ def judge(history: History, commits: Iterable[Commit] | None = None) -> Verdict:
     """
     evidence = gather(history, commits)
     committed = () if evidence.log is None else COMMITTED
+    ran = (*committed, OBSERVED_REGISTER, *OTHERS)
     crashes: list[str] = []
-    results = [_run(each, evidence, crashes) for each in (*committed, OBSERVED_REGISTER, *OTHERS)]
+    results = [_run(each, evidence, crashes) for each in ran]
     counts = _counts(evidence, crashes)
     findings = _join(results)
     violations = tuple(each for each in findings if each.anomaly in VIOLATIONS)
-    anomalies = _tally(findings, (*committed, OBSERVED_REGISTER, *OTHERS))
+    anomalies = _tally(findings, ran)
     doubts = (*crashes, *_not_exercised(counts, history.header.require))
     validity = Validity.INVALID if violations else Validity.UNKNOWN if doubts else Validity.VALID
     unexpected = _unexpected(history.header, anomalies, validity)
@@ -123,7 +124,7 @@ def judge(history: History, commits: Iterable[Commit] | None = None) -> Verdict:
         anomalies=anomalies,
         findings=violations,
         coverage=counts,
-        checkers=tuple(results),
+        checkers=_by_anomaly(ran, results),
     )
 
 
@@ -184,6 +185,39 @@ def _join(results: Sequence[CheckerResult]) -> tuple[Finding, ...]:
 
 def _is_observed_register(result: CheckerResult) -> bool:
     return (result.name, result.evidence) == (OBSERVED_REGISTER.name, OBSERVED_REGISTER.evidence)
+
+
+def _by_anomaly(ran: Sequence[Checker], results: Sequence[CheckerResult]) -> tuple[CheckerResult, ...]:
+    """What each evidence says of each anomaly; a checker that decides several took its share of time."""
+    said: dict[tuple[str, Kind], CheckerResult] = {}
+    for checker, result in zip(ran, results, strict=True):
+        for name in checker.decides:
+            key = (name, checker.evidence)
+            own = _share(name, result, len(checker.decides))
+            said[key] = _both(said[key], own) if key in said else own
+    return tuple(said.values())
+
+
+def _share(name: str, result: CheckerResult, shares: int) -> CheckerResult:
+    findings = tuple(finding for finding in result.findings if finding.anomaly == name)
+    validity = Validity.VALID if result.validity is Validity.INVALID else result.validity
+    return CheckerResult(
+        name=name,
+        validity=Validity.INVALID if findings and name in VIOLATIONS else validity,
+        evidence=result.evidence,
+        seconds=result.seconds / shares,
+        findings=findings,
+    )
+
+
+def _both(one: CheckerResult, other: CheckerResult) -> CheckerResult:
+    return CheckerResult(
+        name=one.name,
+        validity=max(one.validity, other.validity),
+        evidence=one.evidence,
+        seconds=one.seconds + other.seconds,
+        findings=(*one.findings, *other.findings),
+    )
 
 
 def _tally(findings: Iterable[Finding], checkers: Iterable[Checker]) -> dict[str, int]:
