@@ -10,7 +10,7 @@ same, or a later one with a lower. What that explains is not told a second time.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +24,10 @@ from checkers.keyvalue import KeyValue
 from checkers.linearizable import BUDGET, search
 from checkers.models import MODELS as OBJECTS
 from checkers.models import Fenced, FencedMutex, FencedNested, Model, ReentrantFencedMutex
+from checkers.mutex import judge_mutex
+from checkers.operation import Operation
 from checkers.order_stories import story
+from checkers.register import judge_register
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 
 _BELOW_ALL = -(1 << 63)  # a service's first token may be 0
@@ -80,12 +83,12 @@ def _order(history: Foreign, model: str, budget: int, told: set[str]) -> _Order:
     """Search for an order; where tokens are told to be wrong already, for one without them."""
     began = time.perf_counter()
     judged = formats.operations(history, model)
-    found = search(judged.operations, MODELS[model](), budget)
+    found = _judge(judged.operations, model, budget)
     findings = _findings(model, judged, found)
     if told:
         bare = _WITHOUT_TOKENS[model]
         without = formats.operations(history, bare)
-        rest = _findings(bare, without, search(without.operations, MODELS[bare](), budget))
+        rest = _findings(bare, without, _judge(without.operations, bare, budget))
         findings = [each for each in findings if each.resource not in told]
         findings += [each for each in rest if each.resource in told]
     result = CheckerResult(
@@ -96,6 +99,15 @@ def _order(history: Foreign, model: str, budget: int, told: set[str]) -> _Order:
         findings=tuple(findings),
     )
     return _Order(result, _reasons(found, judged))
+
+
+def _judge(operations: Sequence[Operation], model: str, budget: int) -> Judgement:
+    """Is there an order? By comparing pairs where that decides, else by a search."""
+    if model in {"register", "cas-register"}:
+        return judge_register(operations, budget=budget)
+    if model == "owned-mutex":
+        return judge_mutex(operations, budget)
+    return search(operations, MODELS[model](), budget)
 
 
 def _findings(model: str, judged: Operations, found: Judgement) -> list[Finding]:

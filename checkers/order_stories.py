@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Sequence
 
 from checkers.formats.event import Call
 from checkers.formats.operations import Operations, resource
 from checkers.formats.values import thawed
-from checkers.judgement import DEAD_ENDS_SHOWN, Clash, DeadEnd
+from checkers.judgement import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
 from checkers.models import Fenced, FencedNested, Nested
 from checkers.operation import UNKNOWN
 from checkers.records import Outcome
 from checkers.verdict import Finding
 
 _MOST_LISTED = 4
+_WHOLE_CLASH = 4  # operations, where two blocks must each stand before the other
+_STANDING = {
+    Contradiction.BOTH_FIRST: "What stood there from the start came before everything else.",
+    Contradiction.BOTH_HELD: "A hold that was never released goes on to the end.",
+}
 _CHANGES = 3  # operations that the proof names beside the one that nothing explains
 
 
@@ -30,11 +36,41 @@ def _clash(model: str, judged: Operations, clash: Clash) -> Finding:
     return Finding(
         anomaly="non-linearizable",
         resource=resource(last, model),
-        summary=f"no order of the operations{_on(last)} explains their answers: {clash.contradiction}",
+        summary=(
+            f"no order of the operations{_on(last)} explains what process {last.process} was told"
+            f" at line {last.lines[-1]}: {clash.contradiction}"
+        ),
         operations=_lines(calls),
-        steps=(*(_told(call) for call in calls), f"Together that cannot be: {clash.contradiction}."),
+        steps=(
+            *dict.fromkeys(map(_told, calls)),
+            *_reasons(clash.contradiction, calls),
+            f"That cannot be: {clash.contradiction}.",
+        ),
         accused=clash.operations[-1],
     )
+
+
+def _reasons(contradiction: Contradiction, calls: Sequence[Call]) -> list[str]:
+    """What came before what, and why."""
+    reasons = [
+        _before(first, then)
+        for first, then in itertools.pairwise(calls)
+        if first.returned is not None and first.returned < then.called
+    ]
+    if len(calls) < _WHOLE_CLASH and contradiction in _STANDING:
+        reasons.append(_STANDING[contradiction])
+    return reasons
+
+
+def _before(first: Call, then: Call) -> str:
+    return (
+        f"The {_noun(first)} of process {first.process} had ended (line {first.lines[-1]}) before the"
+        f" {_noun(then)} of process {then.process} began (line {then.lines[0]}): it came first."
+    )
+
+
+def _noun(call: Call) -> str:
+    return "change" if call.f == "cas" else call.f
 
 
 def _dead_end(model: str, judged: Operations, end: DeadEnd) -> Finding:

@@ -24,6 +24,7 @@ from checkers.formats.text import Text
 from checkers.formats.writing import as_ours, export
 from checkers.linearizable import search
 from checkers.records import Outcome
+from checkers.register import judge_register
 from checkers.verdict import Validity
 
 FOLDER = Path(__file__).parent / "histories" / "foreign"
@@ -494,3 +495,11 @@ def test_the_peer_that_benchmarks_run_passes_its_own_tests(porcupine_module):
     )
 
     assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+@given(events())
+def test_pairs_and_search_agree_on_what_was_read(made):
+    history = Foreign(name="drawn", calls=calls(made))
+    judged = formats.operations(history, "cas-register")
+
+    assert judge_register(judged.operations).validity is verdict_of(history)
