@@ -50,8 +50,7 @@ import enum
 import heapq
 from bisect import insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from checkers.errors import FencepostError
 from checkers.judgement import DEAD_ENDS_SHOWN, Configuration, DeadEnd, Judgement, joined
@@ -62,6 +61,9 @@ from checkers.verdict import Validity
 
 BUDGET = 1_000_000
 """How many configurations of one object are looked at before the search gives up: some seconds."""
+
+SHORT = 20_000
+"""How many at first, for every object, in case that one of them is wrong: then so is the history."""
 
 
 class ModelError(FencepostError):
@@ -74,7 +76,8 @@ class _Nothing(enum.Enum):
 
 _NOTHING: Final = _Nothing.NOTHING  # stands for no state at all; None can be a state
 
-_BY_RETURN: Final = attrgetter("returned")
+_FAIL: Final = Outcome.FAIL  # looking into an enum costs more than the comparison
+_INFO: Final = Outcome.INFO
 
 _Node = tuple[Hashable, int, int]
 """A configuration: state, bits of the open operations done, bits of the infos used."""
@@ -92,10 +95,16 @@ def search(operations: Sequence[Operation], model: Model, budget: int = BUDGET) 
     Raises:
         ModelError: the model is not as it says, or an answer has no return.
     """
-    return joined(
-        search_one(operations, positions, model, budget)
-        for positions in by_key(operations, _stated(model, "key"))
-    )
+    objects = by_key(operations, _stated(model, "key"))
+    judged = [
+        (positions, search_one(operations, positions, model, min(budget, SHORT))) for positions in objects
+    ]
+    if budget > SHORT and all(one.validity is not Validity.INVALID for _, one in judged):
+        return joined(
+            search_one(operations, positions, model, budget) if one.validity is Validity.UNKNOWN else one
+            for positions, one in judged
+        )
+    return joined(one for _, one in judged)
 
 
 def search_one(
@@ -156,16 +165,13 @@ class _Steps(dict[Hashable, Hashable]):
         return after
 
 
-class _Open:
-    """An operation that was called and has not returned."""
+class _Open(NamedTuple):
+    """An operation that was called and has not returned; in the order of returns."""
 
-    __slots__ = ("bit", "position", "returned", "steps")
-
-    def __init__(self, position: int, bit: int, returned: int, steps: _Steps) -> None:
-        self.position = position
-        self.bit = bit
-        self.returned = returned
-        self.steps = steps
+    returned: int
+    position: int
+    bit: int
+    steps: _Steps
 
 
 class _Search:
@@ -180,7 +186,7 @@ class _Search:
         self._read_steps: dict[Hashable, _Steps] = {}  # by kind
         self._change_steps: dict[Hashable, _Steps] = {}
         self._nodes: set[_Node] = {(model.initial, 0, 0)}
-        self._returns: list[tuple[int, int, _Open]] = []  # a heap of those to come
+        self._returns: list[_Open] = []  # a heap of those to come
         self._reads: dict[int, _Open] = {}  # open ones, by bit
         self._changes: list[_Open] = []  # open ones, by return
         self._infos: list[_Steps] = []  # the kinds of which there are infos
@@ -208,29 +214,29 @@ class _Search:
         for position in positions:
             op = self._operations[position]
             while returns and returns[0][0] < op.called:
-                yield heapq.heappop(returns)[2]
+                yield heapq.heappop(returns)
             self._call(position, op)
         while returns:
-            yield heapq.heappop(returns)[2]
+            yield heapq.heappop(returns)
 
     def _call(self, position: int, op: Operation) -> None:
-        reads = op.outcome is Outcome.FAIL or bool(self._is_read(op))
-        if op.outcome is Outcome.INFO:
+        reads = op.outcome is _FAIL or bool(self._is_read(op))
+        if op.outcome is _INFO:
             if not reads:
                 self._presume(position, self._steps_of(op, reads=False))
             return
         if op.returned is None:
             raise ModelError(f"{op} has an answer but no return; without one its outcome is info")
         bit = ~self._taken & (self._taken + 1)  # the lowest that is free
-        entry = _Open(position, bit, op.returned, self._steps_of(op, reads=reads))
+        entry = _Open(op.returned, position, bit, self._steps_of(op, reads=reads))
         self._taken |= bit
-        heapq.heappush(self._returns, (op.returned, position, entry))
+        heapq.heappush(self._returns, entry)
         if reads:
             self._reads[bit] = entry
-            self._read_at_once(entry)
+            self._read_at_once(bit, entry.steps)
         else:
             self._change_bits |= bit
-            insort(self._changes, entry, key=_BY_RETURN)
+            insort(self._changes, entry)
 
     def _presume(self, position: int, steps: _Steps) -> None:
         if not steps.infos:
@@ -238,8 +244,7 @@ class _Search:
         steps.infos |= 1 << len(self._info_positions)
         self._info_positions.append(position)
 
-    def _read_at_once(self, read: _Open) -> None:
-        steps, bit = read.steps, read.bit
+    def _read_at_once(self, bit: int, steps: _Steps) -> None:
         self._nodes = {
             (state, done if steps[state] is IMPOSSIBLE else done | bit, used)
             for state, done, used in self._nodes
@@ -257,7 +262,7 @@ class _Search:
         self._taken ^= leaving.bit
         if self._reads.pop(leaving.bit, None) is None:
             self._change_bits ^= leaving.bit
-            self._changes.remove(leaving)
+            del self._changes[0]  # it is the first to return
 
     def _survivors(self, leaving: _Open) -> set[_Node]:
         """The configurations in which `leaving` has taken effect, without it."""
@@ -293,14 +298,13 @@ class _Search:
         """
         following: list[_Step] = []
         tried = set()
-        for change in self._changes:
-            steps = change.steps
-            if done & change.bit or steps.number in tried:
+        for _, _, bit, steps in self._changes:
+            if done & bit or steps.number in tried:
                 continue
             tried.add(steps.number)
             after = steps[state]
             if after is not IMPOSSIBLE and (before is _NOTHING or steps[before] != after):
-                following.append((after, self._with_reads(after, done | change.bit), used, _NOTHING))
+                following.append((after, self._with_reads(after, done | bit), used, _NOTHING))
         for steps in self._infos:
             after = steps[state]
             if after is IMPOSSIBLE or after == state or steps.number in tried:
@@ -313,8 +317,8 @@ class _Search:
         return following
 
     def _with_reads(self, state: Hashable, done: int) -> int:
-        for bit, read in self._reads.items():
-            if not done & bit and read.steps[state] is not IMPOSSIBLE:
+        for _, _, bit, steps in self._reads.values():
+            if not done & bit and steps[state] is not IMPOSSIBLE:
                 done |= bit
         return done
 
@@ -333,10 +337,20 @@ class _Search:
         return False
 
     def _undominated(self, nodes: set[_Node]) -> set[_Node]:
-        """The configurations that no other one covers; those with more reads and fewer infos first."""
+        """The configurations that no other one covers."""
+        changes = self._change_bits
+        rivals: dict[tuple[Hashable, int], list[_Node]] = {}
+        for node in nodes:
+            rivals.setdefault((node[0], node[1] & changes), []).append(node)
+        if len(rivals) == len(nodes):
+            return nodes
         seen: _Seen = {}
-        ordered = sorted(nodes, key=lambda node: node[2].bit_count() - node[1].bit_count())
-        return {node for node in ordered if not self._covered(seen, *node)}
+        return {
+            node
+            for group in rivals.values()
+            for node in sorted(group, key=_more_reads_and_fewer_infos_first)
+            if not self._covered(seen, *node)
+        }
 
     def _dead_end(self, leaving: _Open) -> DeadEnd:
         entries = [*self._reads.values(), *self._changes]
@@ -358,3 +372,8 @@ class _Search:
 
 def _never(_: Operation) -> bool:
     return False
+
+
+def _more_reads_and_fewer_infos_first(node: _Node) -> int:
+    _, done, used = node
+    return used.bit_count() - done.bit_count()

@@ -109,7 +109,7 @@ class Register:
         """Writes of one value; reads and failures that tell the same."""
         if op.f == "write" and op.outcome is not Outcome.FAIL:
             return ("write", op.input)
-        return (op.f, op.input, op.output, op.outcome)
+        return (op.f, op.input, op.output, op.outcome is Outcome.FAIL)
 
     def key(self, op: Operation) -> Hashable:
         """The register."""
@@ -148,7 +148,7 @@ class CasRegister:
     def kind(self, op: Operation) -> Hashable:
         """Writes of one value, cas of one pair; reads and failures that tell the same."""
         if op.f == "read" or op.outcome is Outcome.FAIL:
-            return (op.f, op.input, op.output, op.outcome)
+            return (op.f, op.input, op.output, op.outcome is Outcome.FAIL)
         return (op.f, op.input)
 
     def key(self, op: Operation) -> Hashable:
@@ -411,7 +411,7 @@ class KeyValue:
     def kind(self, op: Operation) -> Hashable:
         """Puts and appends of one text; gets and failures that tell the same."""
         if op.f == "get" or op.outcome is Outcome.FAIL:
-            return (op.f, op.output, op.outcome)
+            return (op.f, op.output, op.outcome is Outcome.FAIL)
         return (op.f, op.input)
 
     def key(self, op: Operation) -> Hashable:

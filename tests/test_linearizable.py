@@ -18,7 +18,7 @@ from linearizations import (
     step_of,
 )
 
-from checkers.judgement import Configuration, DeadEnd
+from checkers.judgement import DEAD_ENDS_SHOWN, Configuration, DeadEnd
 from checkers.linearizable import ModelError, search
 from checkers.models import MODELS, CasRegister, Counter, Mutex, OwnedMutex, Register
 from checkers.operation import UNKNOWN, Operation
@@ -288,3 +288,39 @@ def test_the_orders_that_are_tried_keep_real_time():
 
     assert not explained(history, register_step, 0)
     assert explained(history[:2], lambda state, op: WRONG if state == 1 and op.input != 2 else op.input, 0)
+
+
+def slow(size, key):
+    """Unequal adds that all overlap: two to the power of `size` totals."""
+    return tuple(op("add", 0, 100 + i, 2**i, key=key) for i in range(size))
+
+
+def test_what_takes_long_is_searched_further_unless_another_object_is_wrong(monkeypatch):
+    monkeypatch.setattr("checkers.linearizable.SHORT", 20)
+    wrong = op("read", 0, 1, answer=9, key="wrong")
+
+    alone = search(slow(8, "x"), Counter())
+    beside = search((*slow(8, "x"), wrong), Counter())
+
+    assert alone.validity is Validity.VALID
+    assert alone.explored > 20
+    assert beside.validity is Validity.INVALID
+    assert beside.explored == 20 + 1
+    assert beside.reason.startswith("the search looked at 20 configurations")
+
+
+def test_a_short_budget_is_kept(monkeypatch):
+    monkeypatch.setattr("checkers.linearizable.SHORT", 20)
+
+    assert search(slow(8, "x"), Counter(), budget=10).explored == 10
+    assert search(slow(8, "x"), Counter(), budget=30).explored == 30
+
+
+def test_few_of_many_configurations_are_shown_the_simplest_first():
+    history = (*slow(6, None), op("add", 0, 50, 1000), op("read", 60, 61, answer=-1))
+
+    (dead_end,) = search(history, Counter()).conflicts
+
+    assert dead_end.operation == 7
+    assert len(dead_end.configurations) == DEAD_ENDS_SHOWN
+    assert dead_end.configurations[0] == Configuration(state=1000, ahead=(), presumed=())
