@@ -41,6 +41,7 @@ _TOKEN = re.compile(  # possessive throughout: no text makes it try twice
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)N?")
 _FLOAT = re.compile(r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?M?")
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|[0-3]?[0-7]{1,2}|.)", re.DOTALL)
+_FEW_DIGITS = 19  # as many as any 64 bits hold
 _CODE = re.compile(r"u([0-9A-Fa-f]{4})")
 _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\", '"': '"', "b": "\b", "f": "\f"}
 _CHARS = {
@@ -67,6 +68,9 @@ class Keyword:
     """A keyword, such as `:invoke`; the name is without its colon."""
 
     name: str
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __repr__(self) -> str:
         return f":{self.name}"
@@ -199,11 +203,8 @@ class _Frame:
     """A form that has begun: a collection, or a prefix that waits for its form."""
 
     kind: str  # [ ( { #{ #_ or a tag with its #
+    is_prefix: bool
     items: list[Any] = field(default_factory=list)
-
-    @property
-    def is_prefix(self) -> bool:
-        return self.kind not in _CLOSES
 
 
 class _Reader:
@@ -219,33 +220,43 @@ class _Reader:
         """Give each outermost form; with a closer they end there, as the elements of a vector do."""
         start = 0
         ended = False
+        stack = self._stack
         for token in tokens:
             kind = token.lastgroup or ""
+            if kind == "atom" and stack and not stack[-1].is_prefix:  # most are
+                stack[-1].items.append(self._atom(token["atom"], token))
+                continue
             place = token.start(kind)
             if kind == "end":
                 break
             if ended:
                 raise self._error(place, "something stands behind the end of the vector")
-            if not self._stack:
+            if not stack:
                 start = place
                 if token[kind] == closer:
                     ended = True
                     continue
             if token.end() - start > MAX_FORM:
                 raise self._error(start, f"a form of more than {MAX_FORM} characters")
-            done, value = self._take(kind, token[kind], place)
+            done, value = self._take(kind, token, place)
             if done:
                 yield Form(self._line_of(start), value)
+        self._check_end(start, None if ended else closer)
+
+    def _check_end(self, start: int, missing: str | None) -> None:
         if self._stack:
             raise self._error(start, "the text ends inside of this form", unfinished=True)
-        if closer and not ended:
-            raise self._error(len(self._text), f"the text ends before the vector's {closer}", unfinished=True)
+        if missing:
+            raise self._error(
+                len(self._text), f"the text ends before the vector's {missing}", unfinished=True
+            )
 
-    def _take(self, kind: str, text: str, place: int) -> tuple[bool, Any]:
+    def _take(self, kind: str, token: re.Match[str], place: int) -> tuple[bool, Any]:
         """Take a token; is an outermost form done by it, and which?"""
         stack = self._stack
+        text = token[kind]
         if kind == "atom":
-            value = self._atom(text, place)
+            value = self._atom(text, token)
         elif kind == "string":
             value = self._string(text, place)
         elif kind == "close":
@@ -253,7 +264,7 @@ class _Reader:
         elif kind in {"open", "tag", "discard"}:
             if len(stack) >= MAX_DEPTH:
                 raise self._error(place, f"forms are nested deeper than {MAX_DEPTH}")
-            stack.append(_Frame(text))
+            stack.append(_Frame(text, kind != "open"))
             return False, None
         elif kind == "char":
             value = self._char(text, place)
@@ -300,11 +311,13 @@ class _Reader:
             raise self._error(place, "a set with an element that stands twice")
         return built
 
-    def _atom(self, text: str, place: int) -> Any:
+    def _atom(self, text: str, token: re.Match[str]) -> Any:
+        if text.isdigit() and len(text) < _FEW_DIGITS and text[0] != "0":
+            return int(text)  # as the rules for numbers would, but quicker
         try:
             return _atom(text)
         except ValueError as error:
-            raise self._error(place, str(error)) from None
+            raise self._error(token.start("atom"), str(error)) from None
 
     def _string(self, text: str, place: int) -> str:
         if "\\" not in text:

@@ -7,6 +7,7 @@ mutex does, so such a history is judged by its own checkers, not by a model.
 
 from __future__ import annotations
 
+import io
 from checkers.formats.event import Call, Foreign
 from checkers.formats.text import Text
 from checkers.history import parse
@@ -22,7 +23,7 @@ def read(text: Text) -> Foreign:
     Raises:
         HistoryError: it cannot be the record of a run.
     """
-    history = parse(text.content.splitlines(keepends=True), text.name)
+    history = parse(io.BytesIO(text.content.encode()), text.name)
     leased = history.header.ttl is not None or any(op.ttl is not None for op in history.operations)
     return Foreign(name=text.name, calls=calls(history), notices=history.notices, leased=leased)
 

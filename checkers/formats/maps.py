@@ -74,8 +74,10 @@ def _type(fields: Mapping[str, Any]) -> EventType:
 
 def _word(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
+    if isinstance(value, Keyword):
+        return value.name
     word = _name(value)
-    if not isinstance(value, str | Keyword | Symbol) or not word:
+    if not isinstance(value, str | Symbol) or not word:
         raise ValueError(
             f"no {name}" if value is None else f"{name} is {value!r:.{_SHOWN}}, which is no word"
         )
@@ -93,7 +95,7 @@ def _number(fields: Mapping[str, Any], name: str) -> int | None:
 
 def _is_refused(fields: Mapping[str, Any]) -> bool:
     """Did a cas fail because of what it found? A failure for any other reason tells nothing."""
-    if _name(fields.get("f")) != "cas" or _name(fields.get("type")) != "fail":
+    if _name(fields["type"]) != "fail" or _name(fields["f"]) != "cas":
         return False
     error = fields.get("error")
     reason = error[0] if isinstance(error, tuple | list) and error else error
@@ -101,6 +103,8 @@ def _is_refused(fields: Mapping[str, Any]) -> bool:
 
 
 def _name(value: Any) -> str:
+    if type(value) is str:
+        return value
     return value.name if isinstance(value, Keyword | Symbol) else str(value)
 
 

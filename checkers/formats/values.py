@@ -33,6 +33,8 @@ def frozen(value: Any, depth: int = 0) -> Hashable:
     Raises:
         ValueError: it cannot be compared, or is beyond a limit.
     """
+    if value is None or type(value) is str:
+        return value  # most are
     if depth > MAX_DEPTH:
         raise ValueError(f"a value that is nested deeper than {MAX_DEPTH}")
     match value:
