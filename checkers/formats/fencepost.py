@@ -8,6 +8,7 @@ mutex does, so such a history is judged by its own checkers, not by a model.
 from __future__ import annotations
 
 import io
+
 from checkers.formats.event import Call, Foreign
 from checkers.formats.text import Text
 from checkers.history import parse
