@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from checkers.records import Op
@@ -52,3 +53,13 @@ class Conflict:
     rule: Rule
     accused: Op
     because: tuple[Op, ...] = ()
+
+
+def firsts(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
+    """Of several conflicts of one name that accuse one operation, the first: it is one event."""
+    seen: set[tuple[str, int]] = set()
+    for conflict in conflicts:
+        event = (conflict.anomaly, conflict.accused.index)
+        if event not in seen:
+            seen.add(event)
+            yield conflict

@@ -46,7 +46,7 @@ from checkers.jsonl import MAX_LINE, Line, decode, half_written, is_json
 from checkers.ranks import stable_order
 from checkers.records import FaultEvent, Header, History
 
-_CHUNK = 1 << 22  # bytes that are decoded at a time
+_CHUNK = 1 << 20  # bytes that are decoded at a time
 _INVOKE = -1
 _TYPES = {"invoke": _INVOKE, "ok": OK, "fail": FAIL, "info": INFO}
 _KINDS: dict[type, int] = {

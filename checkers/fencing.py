@@ -34,7 +34,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Conflict, Rule, firsts
 from checkers.evidence import Evidence
 from checkers.highwater import HighWater
 from checkers.records import Op
@@ -52,7 +52,7 @@ def observed(evidence: Evidence) -> Iterator[Conflict]:
     fenced = evidence.history.header.fenced
     judge = fenced_register if fenced else plain_register
     for register in registers(Evidence(history=evidence.history)):
-        yield from judge(register)
+        yield from firsts(judge(register))
 
 
 def resolved(evidence: Evidence) -> Iterator[Conflict]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.columns import FENCE, READ, WRITE, Flags, Ints
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Conflict, Rule, firsts
 from checkers.ranks import UNRANKED, Summit, distinct, is_repeated, stable_order
 from checkers.records import Op
 from checkers.zone_columns import ZoneColumns
@@ -32,7 +32,7 @@ def observed(zones: ZoneColumns) -> Iterator[Conflict]:
     rows = columns.rows(WRITE, READ, FENCE)
     first = rows[~is_repeated(columns.resource[rows])]
     order = {columns.resources[columns.resource[row]]: place for place, row in enumerate(first.tolist())}
-    return iter(sorted(conflicts, key=lambda conflict: order[conflict.accused.resource]))
+    return firsts(sorted(conflicts, key=lambda conflict: order[conflict.accused.resource]))
 
 
 def _fenced(zones: ZoneColumns) -> Iterator[Conflict]:
@@ -180,7 +180,7 @@ def _replaced(zones: ZoneColumns, place: int, by: int, read: Op) -> Conflict:
 
 
 def _flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[tuple[int, int]]:
-    """Algorithm R among the zones of equal keys."""
+    """Algorithm R among the zones of equal keys; one pair for each read that closes a flip-flop."""
     different, numbers = distinct(key[places])
     shared = np.bincount(numbers, minlength=len(different))[numbers] > 1
     first = np.zeros(len(different), dtype=np.int64)
@@ -201,8 +201,11 @@ def _flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[tuple[i
     if not len(pairs):
         return
     pairs = pairs[np.argsort(first[numbers[pairs]], kind="stable")]
-    others = latest.entries_before(reach[pairs] + 1)
-    yield from zip(places[others].tolist(), places[pairs].tolist(), strict=True)
+    one, other = places[latest.entries_before(reach[pairs] + 1)], places[pairs]
+    late = np.where(zones.claimed[one] >= zones.claimed[other], one, other)
+    is_older = zones.level[late] < zones.level[one + other - late]
+    first_of_each = ~is_repeated(2 * late + is_older)  # the others would accuse the same read of the same
+    yield from zip(one[first_of_each].tolist(), other[first_of_each].tolist(), strict=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -20,6 +20,8 @@ from checkers.columns import ABSENT, NEVER, Columns, Flags, Ints
 UNRANKED = np.iinfo(np.int64).max
 """The rank of what never happened."""
 
+_FEW = 16  # questions for which no table is made
+
 _BITS = 63  # of a number that is not negative
 
 
@@ -36,40 +38,45 @@ class Ranks:
 
 def rank(columns: Columns) -> Ranks:
     """Rank the calls and returns of all operations."""
-    count = len(columns.resources)
-    ended = np.flatnonzero(columns.returned != NEVER)
-    invoked, completed = columns.invoked_line, columns.completed_line[ended]
+    invoked = columns.invoked_line
+    answered = np.flatnonzero(columns.completed_line != ABSENT)
+    completed = columns.completed_line[answered]
     size = int(max(invoked.max(initial=0), completed.max(initial=0))) + 1
-    times = _scattered(size, invoked, columns.called, completed, columns.returned[ended])
-    lines = np.flatnonzero(times >= 0)
-    resources = np.zeros(len(lines), dtype=np.int64)
-    if count > 1:
-        of_line = _scattered(size, invoked, columns.resource, completed, columns.resource[ended])
-        resources = of_line[lines]
-        by_resource = stable_order(resources)
-        lines, resources = lines[by_resource], resources[by_resource]
-    times = times[lines]
-    new_resource = np.ones(len(lines), dtype=np.bool_)
-    new_resource[1:] = resources[1:] != resources[:-1]
-    steps = new_resource.copy().astype(np.int64)
-    steps[1:] |= times[1:] != times[:-1]
-    steps[new_resource] += 1  # leaves room for "before the run"
-    ranks = np.cumsum(steps)
-    firsts = np.flatnonzero(new_resource)
-    start, end = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    start[resources[firsts]] = ranks[firsts] - 1
-    end[resources[firsts]] = ranks[np.append(firsts[1:], len(ranks)) - 1]
-    rank_at = np.zeros(size, dtype=np.int64)
-    rank_at[lines] = ranks
+    times = _scattered(size, invoked, columns.called, completed, columns.learned[answered])
+    times = np.maximum.accumulate(times)  # a line of no operation has its predecessor's
+    if len(columns.resources) == 1:
+        ranks = np.zeros(size, dtype=np.int64)
+        np.cumsum(times[1:] != times[:-1], out=ranks[1:])
+        start, end = np.zeros(1, dtype=np.int64), ranks[-1:]
+    else:
+        of_line = _scattered(size, invoked, columns.resource, completed, columns.resource[answered])
+        ranks, start, end = _by_resource(times, of_line, len(columns.resources))
     returned = np.full(len(columns), UNRANKED, dtype=np.int64)
-    returned[ended] = rank_at[completed]
+    returned[answered] = ranks[completed]
+    returned[columns.returned == NEVER] = UNRANKED
     return Ranks(
-        called=rank_at[invoked],
-        returned=returned,
-        start=start,
-        end=end,
-        size=int(ranks.max(initial=0)) + 1,
+        called=ranks[invoked], returned=returned, start=start, end=end, size=int(ranks.max(initial=0)) + 1
     )
+
+
+def _by_resource(times: Ints, resources: Ints, count: int) -> tuple[Ints, Ints, Ints]:
+    """The rank of each line, and the first and last of each resource."""
+    lines = np.flatnonzero(resources >= 0)
+    lines = lines[stable_order(resources[lines])]
+    times, resources = times[lines], resources[lines]
+    is_first = np.ones(len(lines), dtype=np.bool_)
+    is_first[1:] = resources[1:] != resources[:-1]
+    steps = is_first.astype(np.int64)
+    steps[1:] |= times[1:] != times[:-1]
+    steps += is_first  # leaves room for "before the run"
+    of_event = np.cumsum(steps)
+    firsts = np.flatnonzero(is_first)
+    start, end = np.zeros((2, count), dtype=np.int64)
+    start[resources[firsts]] = of_event[firsts] - 1
+    end[resources[firsts]] = of_event[np.append(firsts[1:], len(lines)) - 1]
+    ranks = np.zeros(len(times) and int(lines.max()) + 1, dtype=np.int64)
+    ranks[lines] = of_event
+    return ranks, start, end
 
 
 def _scattered(size: int, places: Ints, numbers: Ints, more_places: Ints, more: Ints) -> Ints:
@@ -118,7 +125,13 @@ class Summit:
 
     def entries_before(self, ranks: Ints) -> Ints:
         """Which entry that is; it must be known that there is one."""
+        if len(ranks) <= _FEW:
+            return np.array([self._entry(height) for height in self.before(ranks)], dtype=np.int64)
         return self._entry_at[self._reached[ranks - 1]]
+
+    def _entry(self, height: np.int64) -> int:
+        entries = np.flatnonzero(self._heights == height)
+        return int(entries[np.argmin(self._ranks[entries])])
 
     @cached_property
     def _reached(self) -> Ints:

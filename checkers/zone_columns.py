@@ -25,7 +25,7 @@ from checkers.columns import (
     Operations,
 )
 from checkers.conflict import Conflict, Rule
-from checkers.ranks import UNRANKED, Summit, heights, is_repeated, rank
+from checkers.ranks import UNRANKED, Summit, heights, is_repeated, rank, stable_order
 from checkers.records import Header, Op, Outcome
 from checkers.zones import Zone, initial_zone, misread, written_zone
 
@@ -147,7 +147,7 @@ class ZoneColumns:
     @cached_property
     def _reads_by_zone(self) -> tuple[Ints, Ints]:
         reads, zones = self.all_reads
-        order = np.argsort(zones, kind="stable")
+        order = stable_order(zones)
         return reads[order], zones[order]
 
     def reads_of(self, zone: int) -> Ints:

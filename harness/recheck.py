@@ -29,14 +29,21 @@ class Judged:
     notices: tuple[str, ...]
 
 
+NO_ORDER = (
+    "the run ended before the storage's own order of writes could be read:"
+    " this is judged by what the clients saw until then"
+)
+
+
 def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
     """Judge a run, and write its verdict and report."""
     folder = RunFolder(path)
     cut: list[str] = []
     history = folder.merge_events(cut.append)
     commits = path / COMMITS
-    judged = judge_file(history, commits if commits.exists() else None, stage, keep_columns=True)
-    notices = (*cut, *judged.notices)
+    order = commits if commits.exists() else None
+    judged = judge_file(history, order, stage, keep_columns=True)
+    notices = (*cut, *judged.notices, *([] if order else [NO_ORDER]))
     try:
         folder.write_json(VERDICT, judged.document)
         stage("writing the report")

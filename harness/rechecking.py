@@ -19,6 +19,7 @@ def recheck_and_tell(
     path: Path, commits: Path | None, *, text: TextIO | None, judged: Callable[[dict[str, Any]], None]
 ) -> ExitCode:
     """Judge a run folder or a history file, tell the verdict, and give its exit code."""
+    path = path.resolve()  # `latest` will be another run tomorrow
     with progress(sys.stderr) as stage:
         found = recheck(path, commits, stage)
     judged(found.document)
