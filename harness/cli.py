@@ -20,9 +20,12 @@ import click
 from harness.exit_codes import ExitCode, of_error
 
 if TYPE_CHECKING:
+    from harness.selection import Selection
     from harness.target import Target
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+
+LONGEST_SEED = 20  # digits
 
 FORMATS = click.Choice(["text", "json"])
 ENGINES = click.Choice(["auto", "docker", "local"])
@@ -132,6 +135,12 @@ def _end_on_signals() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
+def _seed(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
+    if text is None or (text.isdecimal() and len(text) <= LONGEST_SEED):
+        return text if text is None else int(text)
+    raise click.BadParameter(f"{text!r} is no seed: give the whole number that a run printed, such as 7")
+
+
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="fencepost", prog_name="fencepost")
 def cli() -> None:
@@ -147,7 +156,7 @@ def cli() -> None:
 @click.option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Change a setting of the target."
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Repeat the schedule of another run.")
+@click.option("--seed", metavar="N", callback=_seed, help="Repeat the schedule of another run.")
 @click.option("--no-faults", is_flag=True, help="Only the work: the verdict will be 'not exercised'.")
 @FORMAT
 @RUNS
@@ -164,10 +173,10 @@ def run(
     from harness.selection import targets as select
 
     selected = select(names)
-    if not selected:
-        click.echo("no target was selected; `fencepost targets` lists those that ship", err=True)
+    _tell_what_is_empty(selected)
+    if not selected.names:
         return ExitCode.NOTHING_SELECTED
-    loaded = _load_all(selected, overrides)
+    loaded = _load_all(selected.names, overrides)
 
     from harness.engines.choice import choose
     from harness.run import RunOptions
@@ -242,12 +251,15 @@ def show(recorded: str, runs: Path) -> None:
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Change a setting of the target."
 )
 def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
-    """Check target files, and say all that is wrong with them."""
+    """Check target files, or all in a folder, and say all that is wrong with them."""
     from harness.errors import ConfigurationError
+    from harness.selection import targets as select
     from harness.target import load
 
-    code = ExitCode.AS_EXPECTED
-    for file in files:
+    selected = select(files)
+    _tell_what_is_empty(selected)
+    code = ExitCode.AS_EXPECTED if selected.names else ExitCode.NOTHING_SELECTED
+    for file in selected.names:
         try:
             click.echo(f"{file}: ok, {_described(load(file, overrides))}")
         except ConfigurationError as error:
@@ -322,6 +334,13 @@ def _recheck_by_model(recorded: str, commits: Path | None, model: str, output: s
     if not path.is_file():
         path = run_folder(recorded, runs) / HISTORY_FILE
     return recheck_by_model(path, model, text=_text_stream(output), judged=_documents(output))
+
+
+def _tell_what_is_empty(selected: Selection) -> None:
+    for sentence in selected.empty:
+        click.echo(sentence, err=True)
+    if not selected.names:
+        click.echo("no target was selected; `fencepost targets` lists those that ship", err=True)
 
 
 def _report_sweep(swept: Any) -> None:

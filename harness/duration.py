@@ -10,6 +10,8 @@ NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 
 DURATION_PATTERN = r"^\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h)\s*$"
 SPAN_PATTERN = r"^\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h|ttl)\s*$"
 
+MOST_TTLS = 100_000  # more than a day of the shortest
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -35,6 +37,8 @@ def parse_duration(text: object) -> int:
 def parse_span(text: object) -> Span:
     """Read `"3s"` or `"1.5 ttl"`. Raises ValueError with what is allowed."""
     amount, unit = _split(text, SPAN_PATTERN, '"3s" or "1.5 ttl"')
+    if unit == "ttl" and amount > MOST_TTLS:
+        raise ValueError(f"must be at most {MOST_TTLS} ttl")
     return Span(ttls=float(amount)) if unit == "ttl" else Span(ns=round(amount * NS[unit]))
 
 

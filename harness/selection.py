@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import ConfigurationError
@@ -13,18 +14,36 @@ from harness.target.reading import shipped
 LATEST = "latest"  # beside the runs of a target, a link to the newest
 
 
-def targets(words: Iterable[str]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The targets that words select, each once, and a sentence for each word that selects none."""
+
+    names: tuple[str, ...]
+    empty: tuple[str, ...]
+
+
+def targets(words: Iterable[str]) -> Selection:
     """Expand `etcd-*` to shipped targets and a folder to its files; other words stay as they are."""
-    selected = [name for word in words for name in _targets(word)]
-    return list(dict.fromkeys(selected))
+    selected: dict[str, None] = {}
+    empty = []
+    for word in dict.fromkeys(words):
+        if _is_folder(word):
+            names, why_none = _in_folder(word), f"the folder {word} holds no *.toml"
+        elif any(character in word for character in "*?[") and not Path(word).exists():
+            names, why_none = fnmatch.filter(shipped(), word), f"no target that ships is called like {word}"
+        else:
+            names, why_none = [word], ""
+        selected |= dict.fromkeys(names)
+        empty += [why_none] * (not names)
+    return Selection(tuple(selected), tuple(empty))
 
 
-def _targets(word: str) -> list[str]:
-    if Path(word).is_dir():
-        return sorted(str(file) for file in Path(word).glob("*.toml"))
-    if any(character in word for character in "*?["):
-        return fnmatch.filter(shipped(), word)
-    return [word]
+def _is_folder(word: str) -> bool:
+    return bool(word.strip()) and Path(word).is_dir()
+
+
+def _in_folder(word: str) -> list[str]:
+    return sorted(str(file) for file in Path(word).glob("*.toml"))
 
 
 def run_folder(word: str, runs: Path) -> Path:

@@ -117,6 +117,29 @@ class TestWrongUse:
         assert done.returncode == 5
         assert "`fencepost targets` lists" in done.stderr
 
+    @pytest.mark.parametrize("command", ["run", "validate"])
+    def test_what_selected_nothing_is_named(self, fencepost, tmp_path, command):
+        (tmp_path / "empty").mkdir()
+        done = fencepost(command, "nothing-*", "empty")
+
+        assert done.returncode == 5
+        assert done.stderr.splitlines()[:2] == [
+            "no target that ships is called like nothing-*",
+            "the folder empty holds no *.toml",
+        ]
+
+    def test_every_target_of_a_folder_is_validated(self, fencepost):
+        done = fencepost("validate", str(ROOT / "targets"))
+
+        assert done.returncode == 0
+        assert done.stdout.count(": ok, ") == len(list((ROOT / "targets").glob("*.toml")))
+
+    def test_what_is_no_seed_is_told_with_an_example(self, fencepost):
+        done = fencepost("run", "--seed", "x", "etcd-postgres")
+
+        assert done.returncode == 4
+        assert "'x' is no seed: give the whole number that a run printed, such as 7" in done.stderr
+
     def test_the_errors_of_all_targets_are_told_before_anything_starts(self, fencepost, tmp_path):
         done = fencepost(
             "run", "etcd-postgres", "etcd-postgres-upsert", "--set", "lock.ttl=1s", "--set", "lock.nods=3"

@@ -1,4 +1,5 @@
 import json
+import os
 import textwrap
 import tomllib
 from pathlib import Path
@@ -126,9 +127,9 @@ def test_faults_are_told_apart_by_their_kind(write):
 
 
 def test_a_minimum_that_is_set_leaves_the_default_one_in_force(write):
-    assert load(write(SMALL + "[require]\npauses = 3\n")).require == {
+    assert load(write(SMALL + "[require]\ngrants = 3\n")).require == {
         "stale_writes_attempted": 1,
-        "pauses": 3,
+        "grants": 3,
     }
     assert load(write(SMALL + "[require]\nstale_writes_attempted = 0\n")).require == {
         "stale_writes_attempted": 0
@@ -166,15 +167,16 @@ def test_every_error_is_told_at_once_with_its_line_its_value_and_a_guess(write):
         kind = "partition"
         target = "hodler"
         every = "2s"
-        lasts = "1s"
+        lasts = "4s"
         frm = "lock"
         [require]
         stale_write_attempted = 1
+        pauses = -1
         """
     )
 
     assert errors_of(file) == [
-        't.toml:1: name = "a b": must match ^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$',
+        't.toml:1: name = "a b": must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first',
         't.toml:2: expcet = "valid": is no key of a target; did you mean expect?',
         't.toml:3: expect = ["stale-wirte"]: no anomaly is called stale-wirte; did you mean stale-write?',
         't.toml:5: lock.kind = "etdc": must be "etcd"',
@@ -186,8 +188,10 @@ def test_every_error_is_told_at_once_with_its_line_its_value_and_a_guess(write):
         "t.toml:14: faults.0: no fault is of kind pasue; did you mean pause?",
         "t.toml:16: faults.1.from: is missing",
         't.toml:18: faults.1.target = "hodler": must be "holder", "holder:r0" (of that resource) or "client:0"',
+        't.toml:20: faults.1.lasts = "4s": must be shorter than every: 4s is not within 2s',
         't.toml:21: faults.1.frm = "lock": is no key of this fault; did you mean from?',
-        "t.toml:22: require: no coverage is called stale_write_attempted; did you mean stale_writes_attempted?",
+        "t.toml:23: require.stale_write_attempted = 1: no coverage is called stale_write_attempted; did you mean stale_writes_attempted?",
+        "t.toml:24: require.pauses = -1: must be greater than or equal to 0",
     ]
 
 
@@ -263,6 +267,14 @@ def test_a_pause_starts_and_ends_in_one_way(write, fault, problem):
             't.toml:11: workload.duration = "5s": is too short for faults: lock.ttl is 2s, and a run needs at least 3 of them',
         ),
         (
+            '[workload]\nduration="6s"\n[[faults]]\nkind="pause"\ntarget="holder"\nat="acquired"\nlasts="3 ttl"',
+            't.toml:16: faults.0.lasts = "3 ttl": must be shorter than the run: workload.duration is 6s',
+        ),
+        (
+            '[workload]\nduration="10s"\nthink="11s"',
+            't.toml:12: workload.think = "11s": is longer than the run: workload.duration is 10s',
+        ),
+        (
             "[workload]\nwrites=2",
             't.toml:11: workload.writes = 2: must be 1: storage.policy "strict" accepts one write a token ("inclusive" accepts more)',
         ),
@@ -270,6 +282,108 @@ def test_a_pause_starts_and_ends_in_one_way(write, fault, problem):
 )
 def test_settings_that_do_not_go_together_are_refused(write, text, error):
     assert errors_of(write(SMALL + text)) == [error]
+
+
+PARTITION = '[[faults]]\nkind = "partition"\ntarget = "holder"\nfrom = "lock"\nevery = "8s"\nlasts = "2s"\n'
+
+
+@pytest.mark.parametrize(
+    ("faults", "fencing", "name", "why"),
+    [
+        ("", "upsert", "pauses", "no [[faults]] of this target is a pause"),
+        (PARTITION, "upsert", "pauses_past_lease", "no [[faults]] of this target is a pause"),
+        (
+            PAUSE + 'at = "acquired"\nlasts = "3s"\n',
+            "upsert",
+            "partitions",
+            "no [[faults]] of this target is a partition",
+        ),
+        (PARTITION, "upsert", "kills", "no fault kills"),
+        (PARTITION, "none", "stale_writes_rejected", 'storage.fencing "none" rejects nothing'),
+        (
+            PARTITION,
+            "none",
+            "stale_writes_accepted",
+            'a stale write that is accepted breaks expect = "valid"',
+        ),
+    ],
+)
+def test_a_count_that_nothing_can_bring_about_cannot_be_required(write, faults, fencing, name, why):
+    text = SMALL.replace("conditional-update", fencing) + faults + "[require]\n"
+
+    load(write(f"{text}{name} = 0"))
+    (error,) = errors_of(write(f"{text}{name} = 1"))
+    assert error.endswith(f"require.{name} = 1: cannot come about: {why}")
+
+
+def test_a_fault_of_unknown_kind_is_not_taken_for_none(write):
+    (error,) = errors_of(write(SMALL + '[[faults]]\nkind = "pasue"\n[require]\npauses = 1\n'))
+
+    assert "did you mean pause?" in error
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ('[workload]\nduration = "25h"', "must be at most 24h"),
+        ("[require]\ngrants = 1000000001", "must be less than or equal to 1000000000"),
+        (PAUSE + f'at = "acquired"\nlasts = "{"9" * 400} ttl"', "must be at most 100000 ttl"),
+    ],
+)
+def test_an_absurd_number_is_refused_with_the_limit(write, text, limit):
+    (error,) = errors_of(write(SMALL + text))
+    assert error.endswith(limit)
+
+
+def test_an_absurd_lease_is_refused_with_the_limit():
+    (error,) = errors_of("etcd-postgres", "lock.ttl=2h")
+
+    assert error.endswith("must be at most 1h")
+
+
+def test_what_may_come_goes_with_expected_anomalies_only(write):
+    (error,) = errors_of(write(SMALL.replace('"valid"', '"valid"\nmay = ["stale-read"]')))
+
+    assert error.startswith('t.toml:3: may = ["stale-read"]: ')
+    assert error.endswith("write expect = [...] with what must be found, or leave may out")
+
+
+def test_faults_in_one_bracket_are_answered_with_two(write):
+    (error,) = errors_of(write(SMALL + '[faults]\nkind = "pause"\n'))
+
+    assert (
+        error == "t.toml:10: faults: must be a list of tables: write [[faults]], in two brackets, above each"
+    )
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path):
+    file = tmp_path / "t.toml"
+    file.write_text(SMALL, encoding="utf-8-sig")
+
+    assert load(file).source == SMALL
+
+
+def test_what_is_no_file_is_said_to_be_what_it_is(tmp_path):
+    (tmp_path / "link.toml").symlink_to("gone.toml")
+    os.mkfifo(tmp_path / "pipe")
+
+    assert errors_of(tmp_path / "link.toml") == ["link.toml is a link to gone.toml, which is not there"]
+    assert errors_of(tmp_path / "pipe") == ["pipe is not a regular file: a target is a file of TOML"]
+    assert errors_of("/dev/null") == ["null is not a regular file: a target is a file of TOML"]
+    assert errors_of(f"{tmp_path}/.")[0].endswith(" is a folder, not a target file")
+    assert errors_of("") == ["the name of a target is empty; `fencepost targets` lists those that ship"]
+
+
+def test_an_image_is_asked_for_in_words(write):
+    (error,) = errors_of(write(SMALL + 'image = "post gres"\n'))
+
+    assert error.endswith('must be the name of an image, without spaces, such as "postgres:18"')
+
+
+def test_a_base_stands_before_its_variants():
+    names = list(shipped())
+
+    assert names.index("etcd-postgres") < names.index("etcd-postgres-inclusive")
 
 
 def test_contradictions_are_told_together_with_other_errors(write):
@@ -375,6 +489,14 @@ def test_the_source_of_an_overridden_target_gives_the_same_target(tmp_path):
         ("=3", "--set =3: write it as key=value, such as workload.clients=10"),
         ("name.first=x", "--set name.first=x: the target has no such place to set"),
         ("faults.9.at=acquired", "--set faults.9.at=acquired: the target has no such place to set"),
+        (
+            "workload.clients.x=3",
+            "--set workload.clients.x=3: the target has no such place to set",
+        ),
+        (
+            "workload.writes.x=3",
+            "--set workload.writes.x=3: workload.writes: must be a valid integer",
+        ),
         ("lock.ttl=1s", '--set lock.ttl=1s: lock.ttl = "1s": etcd grants no lease shorter than 2s'),
         ("lock.tll=3s", '--set lock.tll=3s: lock.tll = "3s": is no key of [lock]; did you mean ttl?'),
     ],

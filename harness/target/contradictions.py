@@ -6,14 +6,23 @@ not are None: so a file's contradictions are told together with its other errors
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from harness.duration import format_duration
+from harness.duration import Span, format_duration
 from harness.target.models import FaultSpec, LockSpec, PauseSpec, StorageSpec, WorkloadSpec
 from harness.target.toml import Key
 
 TTLS_OF_A_RUN = 3  # the nemesis sets no snare in the last 1.5 TTL
+
+NEEDS = {
+    "pauses": "pause",
+    "pauses_past_lease": "pause",
+    "grants_to_others": "pause",
+    "partitions": "partition",
+    "kills": "kill",
+}
+"""The kind of fault without which a count stays at 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +35,9 @@ class Sections:
     expected: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     faults: dict[int, FaultSpec] = field(default_factory=dict)
+    holds: bool = False  # expect is "valid"
+    kinds: frozenset[str] | None = frozenset()  # of all faults, the wrong ones too; None: not known
+    require: Mapping[str, int] = field(default_factory=dict)  # as the file has it, without the default
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,9 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
     """Yield every pair of settings that do not go together."""
     yield from _duration(sections)
     yield from _writes(sections)
+    yield from _think(sections)
     yield from _names(sections)
+    yield from _minima(sections)
     for index, fault in sections.faults.items():
         yield from _victim(index, fault, sections)
         yield from _stop_point(index, fault, sections)
@@ -66,10 +80,42 @@ def _writes(sections: Sections) -> Iterator[Contradiction]:
         )
 
 
+def _think(sections: Sections) -> Iterator[Contradiction]:
+    workload = sections.workload
+    if workload and "think" in workload.model_fields_set and workload.think > workload.duration:
+        yield Contradiction(
+            ("workload", "think"),
+            f"is longer than the run: workload.duration is {format_duration(workload.duration)}",
+        )
+
+
 def _names(sections: Sections) -> Iterator[Contradiction]:
     both = [name for name in sections.may if name in sections.expected]
     if both:
         yield Contradiction(("may",), f"{', '.join(both)} must be found already, says expect")
+    if sections.may and sections.holds:
+        yield Contradiction(
+            ("may",),
+            'names what may come with expected anomalies, and expect is "valid": '
+            "write expect = [...] with what must be found, or leave may out",
+        )
+
+
+def _minima(sections: Sections) -> Iterator[Contradiction]:
+    """A count that nothing in the target can bring about; the default minimum is not among them."""
+    for name, least in sections.require.items():
+        if least and (why_never := _never(name, sections)):
+            yield Contradiction(("require", name), f"cannot come about: {why_never}")
+
+
+def _never(name: str, sections: Sections) -> str | None:
+    if (kind := NEEDS.get(name)) and sections.kinds is not None and kind not in sections.kinds:
+        return f"no [[faults]] of this target is a {kind}" if kind != "kill" else "no fault kills"
+    if name == "stale_writes_rejected" and sections.storage and sections.storage.fencing == "none":
+        return 'storage.fencing "none" rejects nothing'
+    if name == "stale_writes_accepted" and sections.holds:
+        return 'a stale write that is accepted breaks expect = "valid"'
+    return None
 
 
 def _victim(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
@@ -102,16 +148,27 @@ def _stop_point(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Co
 
 
 def _lengths(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
-    if not (fault.every and fault.lasts and sections.lock):
-        return
-    lasts, every = fault.lasts.resolve(sections.lock.ttl), fault.every.resolve(sections.lock.ttl)
-    if lasts >= every:
+    lasts, every = _ns(fault.lasts, sections.lock), _ns(fault.every, sections.lock)
+    if sections.workload and lasts and lasts >= sections.workload.duration:
+        yield Contradiction(
+            ("faults", index, "lasts"),
+            "must be shorter than the run: workload.duration is "
+            f"{format_duration(sections.workload.duration)}",
+        )
+    if lasts and every and lasts >= every:
         yield Contradiction(
             ("faults", index, "lasts"),
             f"must be shorter than every: {format_duration(lasts)} is not within {format_duration(every)}",
         )
-    if sections.workload and every > sections.workload.duration:
+    if sections.workload and every and every > sections.workload.duration:
         yield Contradiction(
             ("faults", index, "every"),
             f"is longer than the run: workload.duration is {format_duration(sections.workload.duration)}",
         )
+
+
+def _ns(span: Span | None, lock: LockSpec | None) -> int | None:
+    """Resolve a length; None where there is none, or where it counts in the TTL of a lock that is wrong."""
+    if span is None or (span.ttls and lock is None):
+        return None
+    return span.resolve(lock.ttl if lock else 0)

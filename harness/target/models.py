@@ -24,6 +24,12 @@ from harness.target.names import EXPECTABLE, known_anomalies, known_coverage
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
 SHORTEST_ETCD_TTL = 2 * NS["s"]
+LONGEST_TTL = NS["h"]
+LONGEST_RUN = 24 * NS["h"]
+MOST_REQUIRED = 10**9
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
+IMAGE_PATTERN = r"^\S+$"
 
 VICTIM_PATTERN = r"^(holder(:r\d+)?|client:\d+)$"
 
@@ -46,7 +52,7 @@ def _expectation(value: object) -> tuple[str, ...]:
 
 
 def _with_default_require(minima: dict[str, int]) -> dict[str, int]:
-    return DEFAULT_REQUIRE | known_coverage(minima)
+    return DEFAULT_REQUIRE | minima
 
 
 NAMES_SCHEMA = {"type": "array", "items": {"enum": list(EXPECTABLE)}, "uniqueItems": True}
@@ -73,20 +79,20 @@ Expectation = Annotated[
 ]
 Anomalies = Annotated[tuple[str, ...], AfterValidator(known_anomalies), WithJsonSchema(NAMES_SCHEMA)]
 Minima = Annotated[
-    dict[str, Annotated[int, Field(ge=0)]],
+    dict[Annotated[str, AfterValidator(known_coverage)], Annotated[int, Field(ge=0, le=MOST_REQUIRED)]],
     AfterValidator(_with_default_require),
     WithJsonSchema(
         {
             "type": "object",
             "properties": {
-                name: {"type": "integer", "minimum": 0, "description": what}
+                name: {"type": "integer", "minimum": 0, "maximum": MOST_REQUIRED, "description": what}
                 for name, what in COVERAGE.items()
             },
             "additionalProperties": False,
         }
     ),
 ]
-Image = Annotated[str, Field(pattern=r"^\S+$")]
+Image = Annotated[str, Field(pattern=IMAGE_PATTERN)]
 
 
 class LockSpec(BaseModel):
@@ -110,6 +116,8 @@ class LockSpec(BaseModel):
             raise ValueError("etcd grants no lease shorter than 2s")
         if ttl % NS["s"]:
             raise ValueError("etcd counts leases in whole seconds")
+        if ttl > LONGEST_TTL:
+            raise ValueError("must be at most 1h")
         return ttl
 
 
@@ -150,6 +158,13 @@ class WorkloadSpec(BaseModel):
     """The most writes of one hold: 1 under the policy strict, else 3 if not said."""
     think: Duration = Field(20 * NS["ms"], json_schema_extra={"default": "20ms"})
     """The longest pause for thought between two steps; the seed draws each."""
+
+    @field_validator("duration")
+    @classmethod
+    def _ends_some_day(cls, duration: int) -> int:
+        if duration > LONGEST_RUN:
+            raise ValueError("must be at most 24h")
+        return duration
 
 
 class PauseSpec(BaseModel):
@@ -210,7 +225,7 @@ class Target(BaseModel):
 
     model_config = STRICT
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+    name: Annotated[str, Field(pattern=NAME_PATTERN)]
     """Names the folder of its runs."""
     expected: Expectation = Field(alias="expect")
     """"valid", or the anomalies that must be found."""

@@ -23,10 +23,10 @@ def known_anomalies(names: tuple[str, ...]) -> tuple[str, ...]:
     return _known("anomaly", names, EXPECTABLE)
 
 
-def known_coverage(minima: dict[str, int]) -> dict[str, int]:
-    """Return the minima if each names something that a run counts; else raise ValueError."""
-    _known("coverage", tuple(minima), tuple(COVERAGE))
-    return minima
+def known_coverage(name: str) -> str:
+    """Return the name if it is of something that a run counts; else raise ValueError."""
+    _known("coverage", (name,), tuple(COVERAGE))
+    return name
 
 
 def _known(what: str, names: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,7 +11,16 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from harness.target.models import LockSpec, PartitionSpec, PauseSpec, StorageSpec, Target, WorkloadSpec
+from harness.target.models import (
+    IMAGE_PATTERN,
+    NAME_PATTERN,
+    LockSpec,
+    PartitionSpec,
+    PauseSpec,
+    StorageSpec,
+    Target,
+    WorkloadSpec,
+)
 from harness.target.names import did_you_mean
 from harness.target.toml import Key
 
@@ -29,6 +38,12 @@ WORDS = {
     "tuple_type": "must be a list",
     "union_tag_not_found": f"has no kind; there are: {', '.join(FAULTS)}",
 }
+
+PATTERNS = {
+    NAME_PATTERN: "must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first",
+    IMAGE_PATTERN: 'must be the name of an image, without spaces, such as "postgres:18"',
+}
+"""What a pattern allows, in words."""
 
 MISSING = object()
 LONGEST_VALUE = 60
@@ -70,7 +85,9 @@ def _by_line(line: tuple[str, str]) -> tuple[str, int]:
 
 
 def _key(loc: Key) -> Key:
-    """Drop what stands in pydantic's place for the variant of a fault: ("faults", 0, "pause", "at")."""
+    """Drop what pydantic adds: a fault's variant ("faults", 0, "pause", "at"), and "[key]" after a name."""
+    if loc[-1:] == ("[key]",):
+        return loc[:-1]
     if loc[:1] == ("faults",) and len(loc) > 2 and loc[2] in FAULTS:  # noqa: PLR2004
         return (*loc[:2], *loc[3:])
     return loc
@@ -89,7 +106,9 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
             allowed = context["expected"].replace("'", '"')
             return f"must be {allowed}{_near(detail['input'], context['expected'])}"
         case "string_pattern_mismatch":
-            return f"must match {context['pattern']}"
+            return PATTERNS[context["pattern"]]
+        case "tuple_type" if key == ("faults",):
+            return "must be a list of tables: write [[faults]], in two brackets, above each"
     return WORDS.get(detail["type"], detail["msg"].replace("Input should be", "must be"))
 
 

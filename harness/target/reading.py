@@ -17,10 +17,16 @@ from harness.paths import as_seen_from_here
 from harness.target.contradictions import Sections, contradictions
 from harness.target.models import FaultSpec, LockSpec, StorageSpec, Target, WorkloadSpec
 from harness.target.names import did_you_mean
-from harness.target.problems import Problem, problems_of, report
+from harness.target.problems import FAULTS, Problem, problems_of, report
 from harness.target.toml import Key, dumps, lines_of_keys
 
 PACKAGE = Path(__file__).parents[1]
+
+NEUTRAL: Mapping[object, dict[str, str]] = {
+    "pause": {"target": "holder"},
+    "partition": {"target": "holder", "from": "both", "direction": "both"},
+}
+"""Settings of a fault that contradict nothing, in place of wrong ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,10 @@ class Document:
 
     def place(self, key: Key) -> str:
         """Say where a key stands, or where it would: `file:line`, or the option."""
+        if key and key not in self.lines:
+            for changed, option in self.overridden.items():
+                if changed[: len(key)] == key:  # the option put it there
+                    return f"--set {option}"
         for length in range(len(key), 0, -1):
             nearest = key[:length]
             if nearest in self.overridden:
@@ -54,8 +64,8 @@ class Document:
 def shipped() -> dict[str, Path]:
     """Find the targets that come with Fencepost, by name: a checkout's, or the installed package's."""
     for folder in (PACKAGE / "targets", PACKAGE.parent / "targets"):
-        if found := sorted(folder.glob("*.toml")):
-            return {path.stem: path for path in found}
+        if found := {path.stem: path for path in folder.glob("*.toml")}:
+            return dict(sorted(found.items()))  # by name: etcd-postgres stands before etcd-postgres-upsert
     return {}
 
 
@@ -85,6 +95,14 @@ def _find(path_or_name: str | Path) -> Path:
     known = shipped()
     if str(path_or_name) in known:
         return as_seen_from_here(known[str(path_or_name)])
+    if not str(path_or_name).strip():
+        raise ConfigurationError("the name of a target is empty; `fencepost targets` lists those that ship")
+    if path.is_symlink() and not path.exists():
+        raise ConfigurationError(f"{path} is a link to {path.readlink()}, which is not there")
+    if path.is_dir():
+        raise ConfigurationError(f"{path} is a folder, not a target file")
+    if path.exists():
+        raise ConfigurationError(f"{path} is not a regular file: a target is a file of TOML")
     if path.suffix == ".toml" or len(path.parts) > 1:
         beside = [str(path.with_name(file.name)) for file in path.parent.glob("*.toml")]
         hint = did_you_mean(str(path), beside) if beside else ""
@@ -94,7 +112,7 @@ def _find(path_or_name: str | Path) -> Path:
 
 def _parse(path: Path) -> Document:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a BOM
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path}: cannot be read: {error}") from None
     try:
@@ -158,9 +176,9 @@ def _contradictions(data: Mapping[str, Any]) -> list[Problem]:
 
 
 def _right_sections(data: Mapping[str, Any]) -> Sections:
-    faults = data.get("faults")
-    each = enumerate(faults) if isinstance(faults, list) else ()
-    read = ((index, _section(FaultSpec, fault)) for index, fault in each)
+    faults = data.get("faults", [])
+    each = faults if isinstance(faults, list) else []
+    read = ((index, _fault(fault)) for index, fault in enumerate(each))
     return Sections(
         lock=_section(LockSpec, data.get("lock")),
         storage=_section(StorageSpec, data.get("storage")),
@@ -168,7 +186,31 @@ def _right_sections(data: Mapping[str, Any]) -> Sections:
         expected=_strings(data.get("expect")),
         may=_strings(data.get("may")),
         faults={index: fault for index, fault in read if fault},
+        holds=data.get("expect") == "valid",
+        kinds=_kinds(faults),
+        require=_counts(data.get("require")),
     )
+
+
+def _kinds(faults: object) -> frozenset[str] | None:
+    """Tell the kinds of all faults, or None where one does not say its own."""
+    if not isinstance(faults, list):
+        return None
+    kinds = frozenset(str(fault.get("kind")) if isinstance(fault, dict) else "" for fault in faults)
+    return kinds if kinds <= FAULTS.keys() else None
+
+
+def _counts(require: object) -> dict[str, int]:
+    pairs = require.items() if isinstance(require, dict) else ()
+    return {name: least for name, least in pairs if isinstance(least, int) and least > 0}
+
+
+def _fault(data: object) -> Any:
+    """Read a fault; a wrong victim or side takes nothing from what its lengths contradict."""
+    found = _section(FaultSpec, data)
+    if found is None and isinstance(data, dict):
+        return _section(FaultSpec, data | NEUTRAL[data["kind"]]) if data.get("kind") in NEUTRAL else None
+    return found
 
 
 def _section(kind: Any, data: object) -> Any:
