@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -15,11 +16,12 @@ from harness.engines import Engine
 from harness.errors import FencepostError
 from harness.events import RunJudged, RunStarted
 from harness.exit_codes import ExitCode, of_error, of_several, of_verdict
+from harness.invocation import typed
 from harness.paths import as_seen_from_here
 from harness.report.console import Console, console
 from harness.report.telling import Line, Telling, summary, tell
 from harness.run import RunOptions, run
-from harness.store import HISTORY
+from harness.store import EVENTS, HISTORY
 from harness.target import Target
 
 
@@ -60,25 +62,43 @@ def run_all(
 
 def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -> Iterator[Telling]:
     """Run one target, and yield its verdict once; its servers go down when it is asked for more."""
-    seed = None
-    with closing(run(target, engine, replace(options, notify=screen.show))) as events:
-        for event in events:
-            screen.show(event)
-            match event:
-                case RunStarted():
-                    seed = event.seed
-                case RunJudged():
-                    telling = Telling(
-                        target=target.name,
-                        document=event.document,
-                        history=_history(event),
-                        folder=as_seen_from_here(event.folder),
-                        report=as_seen_from_here(event.report) if event.report.exists() else None,
-                        seed=seed,
-                        interrupted=event.interrupted,
-                    )
-                    screen.write(tell(telling))
-                    yield telling
+    started: RunStarted | None = None
+    told = False
+    try:
+        with closing(run(target, engine, replace(options, notify=screen.show))) as events:
+            for event in events:
+                screen.show(event)
+                match event:
+                    case RunStarted():
+                        started = event
+                    case RunJudged():
+                        telling = _telling(target, event, started)
+                        screen.write(tell(telling))
+                        told = True
+                        yield telling
+    except KeyboardInterrupt:
+        if started is None or told or not _has_events(started.folder):
+            raise
+        again = typed("recheck", as_seen_from_here(started.folder))
+        raise KeyboardInterrupt(
+            f"interrupted before it was judged; judge what it saw with: {again}"
+        ) from None
+
+
+def _telling(target: Target, judged: RunJudged, started: RunStarted | None) -> Telling:
+    return Telling(
+        target=target.name,
+        document=judged.document,
+        history=_history(judged),
+        folder=as_seen_from_here(judged.folder),
+        report=as_seen_from_here(judged.report) if judged.report.exists() else None,
+        seed=started.seed if started else None,
+        interrupted=judged.interrupted,
+    )
+
+
+def _has_events(folder: Path) -> bool:
+    return any((folder / EVENTS).glob("*.jsonl"))
 
 
 def _history(judged: RunJudged) -> History | None:

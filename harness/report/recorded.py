@@ -11,6 +11,7 @@ from checkers import history
 from checkers.errors import HistoryError
 from checkers.history import Commit, History
 from harness.errors import ConfigurationError
+from harness.invocation import typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ def load(folder: Path) -> Recorded:
     verdict = _document(folder / "verdict.json", problems)
     if "verdict" not in verdict:
         reason = problems[0] if problems else "it has no verdict.json"
-        message = f"{folder} cannot be reported: {reason}; `fencepost recheck {folder}` judges it"
+        message = f"{folder} cannot be reported: {reason}; `{typed('recheck', folder)}` judges it"
         raise ConfigurationError(message)
     return Recorded(
         folder=folder,

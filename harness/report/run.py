@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.resources
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.invocation import typed
 from harness.report import wording
 from harness.report.embed import drawing, keep, script_safe
 from harness.report.lanes import Lanes, lanes
@@ -83,8 +83,8 @@ def _page(recorded: Recorded) -> dict[str, Any]:
         "notices": recorded.history.notices if recorded.history else (),
         "rerun": _rerun(recorded),
         "folder": str(recorded.folder),
-        "recheck": shlex.join(["fencepost", "recheck", str(recorded.folder)]),
-        "show": shlex.join(["fencepost", "show", str(recorded.folder)]),
+        "recheck": typed("recheck", recorded.folder),
+        "show": typed("show", recorded.folder),
         "style": style,
         "script": script,
         "style_hash": _digest(style),
@@ -161,8 +161,8 @@ def _rerun(recorded: Recorded) -> str:
     seed = recorded.plan.get("seed")
     if seed is None and recorded.history:
         seed = recorded.history.header.seed
-    words = ["fencepost", "run", str(file) if recorded.target_file is not None else _target(recorded)]
-    return shlex.join(words if seed is None else [*words, "--seed", str(seed)])
+    target = str(file) if recorded.target_file is not None else _target(recorded)
+    return typed("run", target, *([] if seed is None else ["--seed", str(seed)]))
 
 
 def _engine(environment: Mapping[str, Any]) -> str:

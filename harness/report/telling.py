@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from checkers.anomalies import VIOLATIONS
 from checkers.history import History
+from harness.invocation import typed
 from harness.report.window import opened_by
 
 MOST_FINDINGS = 3  # told in full; the report has the others
@@ -154,16 +154,15 @@ def _finding(finding: Mapping[str, Any], history: History | None) -> Iterator[Li
 def _next_steps(run: Telling) -> Iterator[Line]:
     if not run.folder:
         return
-    folder = shlex.quote(str(run.folder))
     yield Line(f"run folder   {run.folder}", Tone.COMMAND, 2)
     if run.report:
         yield Line(f"report       {run.report}", Tone.COMMAND, 2)
-    yield Line(f"check again  fencepost recheck {folder}", Tone.COMMAND, 2)
+    yield Line(f"check again  {typed('recheck', run.folder)}", Tone.COMMAND, 2)
     if run.report:
-        yield Line(f"look         fencepost show {folder}", Tone.COMMAND, 2)
+        yield Line(f"look         {typed('show', run.folder)}", Tone.COMMAND, 2)
     if run.seed is not None:
-        file = shlex.quote(str(run.folder / "target.toml"))
-        yield Line(f"run again    fencepost run {file} --seed {run.seed}", Tone.COMMAND, 2)
+        again = typed("run", run.folder / "target.toml", "--seed", str(run.seed))
+        yield Line(f"run again    {again}", Tone.COMMAND, 2)
 
 
 def _in_short(document: Mapping[str, Any]) -> str:
