@@ -16,6 +16,9 @@ import numpy as np
 from checkers.columns import ABSENT, FAIL, INFO, NEVER, OK, READ, WRITE, Columns, Ints, Operations
 from checkers.records import Header, History
 
+Policy = Literal["strict", "inclusive", "plain"]
+"""What the fence lets through; plain: there is none."""
+
 _LINE = 2  # the first after the header
 _TOOK_EFFECT = 0.5  # of the operations whose answers got lost
 _WRITES = 0.5  # of all operations
@@ -29,7 +32,7 @@ class Shape:
     operations: int
     clients: int = 20
     lost: float = 0.01  # of all answers
-    policy: Literal["strict", "inclusive", "plain"] = "strict"
+    policy: Policy = "strict"
     resources: int = 1
     wrong: bool = False  # one read returns what had been replaced long before
     seed: int = 1

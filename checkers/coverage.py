@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from checkers.anomalies import COVERAGE
 from checkers.evidence import Evidence
@@ -50,7 +51,7 @@ def coverage(evidence: Evidence) -> dict[str, int]:
     return counts
 
 
-def _attempts(register: Register, writes: Iterable[Op], stale: set[int]) -> Iterator[bool | None]:
+def _attempts(register: Register, writes: Iterable[Op], stale: AbstractSet[int]) -> Iterator[bool | None]:
     """For each stale write: did it take effect? False: it was rejected; None: nobody can tell."""
     accepted = HighWater((zone.settled, zone.token, zone) for zone in register.written)
     possible = HighWater((zone.write.called, zone.token, zone) for zone in register.written if zone.write)

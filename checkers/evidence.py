@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from checkers.bulk import Bulk
 from checkers.columns import FUNCTIONS, Operations
@@ -28,6 +29,7 @@ class Evidence:
     history: History
     log: CommitLog | None = None
     bulk: Bulk | None = None  # of a long history without a log: its rules are judged on columns
+    worked_out: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)  # see `once`
 
     def by_resource(self, *names: str) -> dict[str, list[Op]]:
         """The operations of these names, in the order of their calls, for each resource."""

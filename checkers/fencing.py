@@ -35,8 +35,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from checkers.conflict import Conflict, Rule, firsts
-from checkers.evidence import Evidence
+from checkers.evidence import Evidence, gather
 from checkers.highwater import HighWater
+from checkers.once import once
 from checkers.records import Op
 from checkers.zones import Register, Zone, flip_flops, registers, went_back
 
@@ -44,24 +45,27 @@ Mark = HighWater[tuple[Op, ...]]
 """What proves the highest token reached before a moment; nothing for the initial one."""
 
 
-def observed(evidence: Evidence) -> Iterator[Conflict]:
+@once
+def observed(evidence: Evidence) -> Sequence[Conflict]:
     """Judge what clients saw, without the commit log."""
+    if evidence.log is not None:
+        return observed(gather(evidence.history))
     if evidence.bulk is not None:
-        yield from evidence.bulk.observed
-        return
-    fenced = evidence.history.header.fenced
-    judge = fenced_register if fenced else plain_register
-    for register in registers(Evidence(history=evidence.history)):
-        yield from firsts(judge(register))
+        return evidence.bulk.observed
+    judge = fenced_register if evidence.history.header.fenced else plain_register
+    return [conflict for register in registers(evidence) for conflict in firsts(judge(register))]
 
 
-def resolved(evidence: Evidence) -> Iterator[Conflict]:
+@once
+def resolved(evidence: Evidence) -> Sequence[Conflict]:
     """Judge rejections and reads where the commit log says which writes took effect.
 
     The order of writes and reads is not judged here: the log decides it exactly.
     """
-    if evidence.log is None:
-        return
+    return [] if evidence.log is None else list(_resolved(evidence))
+
+
+def _resolved(evidence: Evidence) -> Iterator[Conflict]:
     stale = {conflict.accused.index for conflict in stale_in_log(evidence)}
     for register in registers(evidence):
         yield from register.misreads

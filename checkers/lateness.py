@@ -7,6 +7,7 @@ makes lost updates possible.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 
 from checkers.conflict import Conflict, Rule
@@ -14,6 +15,7 @@ from checkers.evidence import Evidence
 from checkers.fencing import observed, resolved, stale_in_log
 from checkers.grants import granted
 from checkers.highwater import HighWater
+from checkers.once import once
 from checkers.records import Op
 from checkers.zones import registers
 
@@ -39,13 +41,15 @@ def late_writes(evidence: Evidence) -> Iterator[Conflict]:
                 )
 
 
-def stale_writes(evidence: Evidence) -> set[int]:
+@once
+def stale_writes(evidence: Evidence) -> AbstractSet[int]:
     """The indexes of the stale writes, by the log where there is one."""
     by_log = chain(stale_in_log(evidence), resolved(evidence))
     conflicts = observed(evidence) if evidence.log is None else by_log
     return {each.accused.index for each in conflicts if each.anomaly == "stale-write"}
 
 
+@once
 def newest_grants(evidence: Evidence) -> dict[str, HighWater[Op]]:
     """For each resource, the highest token granted before a moment."""
     return {

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from checkers.conflict import Conflict, Rule
 from checkers.highwater import HighWater
+from checkers.once import once
 from checkers.records import Header, Op, Outcome
 
 if TYPE_CHECKING:  # evidence rests on zones where there are many
@@ -71,6 +72,7 @@ class Register:
         return self.zones[1:]
 
 
+@once
 def registers(evidence: Evidence) -> list[Register]:
     """The register of each resource that was written, fenced or read.
 

@@ -20,6 +20,7 @@ from simulation import Simulation
 from test_history import BYTES, HOSTILE
 
 from checkers import (
+    Commit,
     History,
     HistoryError,
     Verdict,
@@ -125,6 +126,19 @@ def test_tokens_may_be_any_number(shift):
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*[!s].jsonl")), ids=lambda path: path.stem)
 def test_known_histories(path: Path):
     check_same(path.read_text().splitlines(keepends=True))
+
+
+def test_with_the_storages_own_order():
+    for seed in range(8 * ROUNDS):
+        run = Simulation(seed=seed, policy="inclusive" if seed % 2 else "strict", fenced=seed % 3 > 0)
+        log = [
+            Commit(seq=seq, resource="r0", token=token, value=value)
+            for seq, (value, token) in enumerate(run.storage.log, start=1)
+        ]
+
+        assert without_times(judge(in_columns(run.lines()), log)) == without_times(
+            judge(parse(run.lines()), log)
+        )
 
 
 @pytest.mark.parametrize("policy", ["strict", "inclusive"])
