@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from simulation import Simulation
 from test_history import BYTES, HOSTILE
 
+from benchmarks.generated import Shape, generate, lines
 from checkers import (
     Commit,
     History,
@@ -271,5 +272,24 @@ def test_columns_whose_numbers_are_beyond_their_tables_are_not_believed(long_his
 def test_operations_are_found_by_their_lines(long_history: Path):
     columns, plain = read(long_history).operations, parse(long_history.read_bytes().splitlines(keepends=True))
 
-    for lines in ([], [2], [5, 6, 7], [10**9]):
-        assert on_lines(columns, lines) == on_lines(plain.operations, lines)
+    for numbers in ([], [2], [5, 6, 7], [10**9]):
+        assert on_lines(columns, numbers) == on_lines(plain.operations, numbers)
+
+
+@pytest.mark.parametrize("policy", ["strict", "inclusive", "plain"])
+@pytest.mark.parametrize(("clients", "lost"), [(5, 0.05), (20, 0.2), (60, 0.01)])
+def test_generated_histories_of_some_thousand_operations(policy, clients, lost):
+    for seed in range(ROUNDS):
+        for resources, wrong in ((1, True), (3, False), (40, True)):
+            shape = Shape(
+                operations=1500,
+                clients=clients,
+                lost=lost,
+                policy=policy,
+                resources=resources,
+                wrong=wrong,
+                seed=seed,
+            )
+            generated = generate(shape)
+            check_same(list(lines(generated)))
+            assert bool(judge(generated).findings) == wrong
