@@ -96,7 +96,6 @@ class SharedProgress:
 def main(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
     """Be client number `client`: get ready, wait for the start, work until told to stop."""
     die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to its whole group
     _log_to(folder / "logs" / f"client-{client}.log")
     try:
         task: ClientTask = tasks.recv()

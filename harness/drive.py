@@ -23,6 +23,7 @@ from harness.wiring import resources
 
 SECOND = 1_000_000_000  # ns
 TICK = 0.1  # seconds between two looks
+SERVERS = SECOND  # ns between two looks at the servers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +46,13 @@ class Drive:
         nemesis = self._nemesis(log, recorder, observed)
         with nemesis:
             self.clients.state.run.go = 1
+            looked = log.started
             while (elapsed := time.monotonic_ns() - log.started) < duration and not interrupted.is_set():
-                nemesis.check()
                 self.clients.check()
+                nemesis.check()
+                if time.monotonic_ns() > looked + SERVERS:
+                    self.cluster.check()
+                    looked = time.monotonic_ns()
                 yield from _drained(observed)
                 yield self._progress(nemesis, elapsed)
                 interrupted.wait(min(TICK, (duration - elapsed) / SECOND))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 from collections.abc import Sequence
 from importlib import metadata
@@ -25,7 +26,9 @@ def environment(cluster: dict[str, Any], command: Sequence[str]) -> dict[str, An
 
 
 def _git_commit() -> str | None:
-    """Name the commit of this checkout; None for an installed package."""
+    """Name the commit of this checkout; None for an installed package, or where there is no git."""
+    if shutil.which("git") is None:
+        return None
     asked = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
         cwd=Path(__file__).parent,

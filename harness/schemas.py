@@ -5,6 +5,7 @@ They are made from the types that the files are read with, so they cannot say an
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any, get_args
@@ -67,7 +68,15 @@ def _one_of(title: str, types: tuple[Any, ...]) -> Schema:
 
     variants, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     shape = variants[0] if len(variants) == 1 else {"anyOf": list(variants)}
-    return {"$schema": DIALECT, "title": title, **shape, "$defs": definitions}
+    described = {name: _with_clean_description(schema) for name, schema in definitions.items()}
+    return {"$schema": DIALECT, "title": title, **shape, "$defs": described}
+
+
+def _with_clean_description(schema: Schema) -> Schema:
+    """A docstring without its indentation: Python 3.13 takes that off, older ones do not."""
+    if "description" not in schema:
+        return schema
+    return schema | {"description": inspect.cleandoc(schema["description"])}
 
 
 def _without_null(schema: Any) -> Any:

@@ -65,6 +65,9 @@ class Cluster(Protocol):
     def edge(self, client: int, server: str) -> Address:
         """Where this client reaches that server: through a proxy of its own if there are proxies."""
 
+    def check(self) -> None:
+        """Raise ServerNotReadyError, with its last words, if one of the servers has ended."""
+
     def environment(self) -> dict[str, Any]:
         """Versions, images with their digests, what else a reader must know; for environment.json."""
 

@@ -68,6 +68,11 @@ class DockerCluster:
             "toxiproxy": self.toxiproxy.version(),
         }
 
+    def check(self) -> None:
+        """Raise ServerNotReadyError, with its last words, if one of the containers has ended."""
+        for each in containers_of(self.client, self.run_id).values():
+            each.check()
+
     def logs(self) -> dict[str, str]:
         """The log of each container, by the name of its server."""
         return {name: each.log() for name, each in containers_of(self.client, self.run_id).items()}

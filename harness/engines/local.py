@@ -57,6 +57,11 @@ class LocalCluster:
         direct = {each.name: each.address for each in self.servers}[server]
         return self.proxies.get(Edge(client, server), direct)
 
+    def check(self) -> None:
+        """Raise ServerNotReadyError, with its last words, if one of the children has ended."""
+        for child in self.children:
+            child.check()
+
     def environment(self) -> dict[str, Any]:
         """Versions of what runs, and of the wheels that it came in."""
         wheels = {DISTRIBUTIONS[PACKAGES[server.system]] for server in self.servers}

@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -14,7 +14,7 @@ import psutil
 
 from harness.events import FaultObserved
 from harness.nemesis.fault import Fault
-from harness.nemesis.pause import pause
+from harness.nemesis.pause import is_stopped, pause
 from harness.nemesis.plan import ObservedFault, PlanLog
 from harness.nemesis.triggers import POLL, Snare, Victim, wait_until
 from harness.shared_state import NOBODY, SharedState
@@ -206,7 +206,7 @@ class Nemesis:
         """Continue clients that stopped for a snare which another had taken at the same moment."""
         while not self._over.wait(10 * POLL):
             for client, process in enumerate(self.processes):
-                if process.status() == psutil.STATUS_STOPPED and client not in self._taken():
+                if is_stopped(process) and client not in self._taken():
                     self._continue(client)
 
     def _taken(self) -> set[int]:
@@ -219,4 +219,5 @@ class Nemesis:
 
     def _continue(self, client: int) -> None:
         self.state.clients[client].stopped = 0
-        self.processes[client].resume()
+        with suppress(psutil.NoSuchProcess):  # whoever watches the clients tells how it ended
+            self.processes[client].resume()

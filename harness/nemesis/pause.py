@@ -37,10 +37,18 @@ def pause(process: psutil.Process, target: str, *, stops_itself: bool = False) -
     fault.healed = f"process {process.pid} runs again"
 
 
+def is_stopped(process: psutil.Process) -> bool:
+    """Is it stopped? One that has ended is not."""
+    try:
+        return bool(process.status() == psutil.STATUS_STOPPED)
+    except psutil.NoSuchProcess:
+        return False
+
+
 def _settles(process: psutil.Process, *, stopped: bool) -> bool:
     deadline = time.monotonic() + SETTLING
     while time.monotonic() < deadline:
-        if (process.status() == psutil.STATUS_STOPPED) is stopped:
+        if is_stopped(process) is stopped:
             return True
         if not stopped:
             process.resume()  # its own stop may have come after the last one

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import shutil
 import signal
@@ -11,7 +13,6 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-import httpx
 import psycopg
 import pytest
 from held import processes_of, running_harness, wait_for_line, wait_until
@@ -41,8 +42,11 @@ def test_three_members_of_etcd_are_one_cluster(local_engine, make_topology, run_
 
 
 def member_names(address):
-    answer = httpx.post(f"http://{address}/v3/cluster/member/list", json={}, trust_env=False)
-    return {member["name"] for member in answer.json()["members"]}
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=5)
+    connection.request("POST", "/v3/cluster/member/list", body="{}")
+    members = json.load(connection.getresponse())["members"]
+    connection.close()
+    return {member["name"] for member in members}
 
 
 def test_postgresql_speaks_utf8(servers):
