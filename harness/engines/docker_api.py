@@ -8,6 +8,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 import docker
 import requests
@@ -19,17 +20,16 @@ from harness.errors import EngineUnavailableError, InfrastructureError
 ANSWER_TIMEOUT = 2.0  # s; an engine that is up answers in milliseconds
 CALL_TIMEOUT = 60  # s; removing a container may take seconds on a busy machine
 UNIX = "unix://"
+REMOTE = {"tcp", "http", "https", "ssh"}
+LOCAL = {"127.0.0.1", "localhost", "::1"}
 COMPOSE = "the compose plugin, version 2 (Debian and Ubuntu: docker-compose-plugin or docker-compose-v2)"
 
 
 def connect() -> docker.DockerClient:
     """Find the engine that the docker command would use; EngineUnavailableError says why not."""
     host = engine_host()
-    if not host.startswith(UNIX):
-        raise EngineUnavailableError(
-            f"the Docker engine is at {host}, and ports that it publishes on 127.0.0.1 "
-            f"would not be on this machine: use one here ({UNIX}...)"
-        )
+    if why_not := _refusal(host):
+        raise EngineUnavailableError(why_not)
     _ping(host)
     with told_plainly():
         return docker.DockerClient(base_url=host, timeout=CALL_TIMEOUT, version="auto")
@@ -68,6 +68,28 @@ def told_plainly() -> Iterator[None]:
         yield
     except (DockerException, requests.RequestException) as error:
         raise InfrastructureError(f"Docker: {' '.join(str(error).split())}") from error
+
+
+def _refusal(host: str) -> str | None:
+    """Say why an engine at that address is of no use, or None for a unix socket."""
+    try:
+        address = urlsplit(host)
+        scheme, machine = address.scheme, address.hostname
+    except ValueError:
+        scheme, machine = "", None
+    if scheme == "unix":
+        return None
+    if scheme not in REMOTE or not machine:
+        return f"{host} is no address of a Docker engine; one here has such as {UNIX}/var/run/docker.sock"
+    if machine in LOCAL and scheme != "ssh":
+        return (
+            f"the Docker engine is at {host}; Fencepost speaks to an engine of this machine by its "
+            f"unix socket only: set DOCKER_HOST to it (often {UNIX}/var/run/docker.sock), or unset it"
+        )
+    return (
+        f"the Docker engine is at {host}, and ports that it publishes on 127.0.0.1 "
+        f"would not be on this machine: use one here ({UNIX}...)"
+    )
 
 
 def _ping(host: str) -> None:

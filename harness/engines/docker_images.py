@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib.resources
+import re
 import signal
+import textwrap
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import docker
@@ -15,11 +18,14 @@ from docker.errors import ImageNotFound
 from harness.engines.child import Child, Nest
 from harness.engines.docker_api import told_plainly
 from harness.engines.failure import not_ready
+from harness.errors import ServerNotReadyError
 
 OURS = "fencepost/"
 TIMEOUT = 1800.0  # s; Toxiproxy builds in a minute, on a slow line in more
 TELL = 10.0  # s between two lines on what goes on
 POLL = 0.1  # s
+MOST_OF_REASON = 200  # characters
+DAEMON = re.compile(r"^(docker: )?(Error response from daemon|error): ", re.IGNORECASE)
 
 
 def our_image(system: str) -> str:
@@ -37,10 +43,44 @@ def provide(
 ) -> None:
     """Build or pull those that are not there, all at the same time; ServerNotReadyError if one fails."""
     absent = [image for image in sorted(set(images)) if not _is_there(client, image)]
-    at_work = [_build(image, nest) if image.startswith(OURS) else _pull(image, nest) for image in absent]
-    for image, child in zip(absent, at_work, strict=True):
-        notify(f"{child.name}: {image} is not there yet")
+    at_work = [
+        _Work(image, _build(image, nest) if _is_ours(image) else _pull(image, nest)) for image in absent
+    ]
+    for work in at_work:
+        notify(f"{work.doing}, which is not on this machine yet")
     _wait(at_work, notify)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """An image that is being built or pulled."""
+
+    image: str
+    child: Child
+
+    @property
+    def doing(self) -> str:
+        return f"{'building' if _is_ours(self.image) else 'pulling'} {self.image}"
+
+    def is_done(self) -> bool:
+        """Look whether it is there; ServerNotReadyError if it will not be."""
+        try:
+            return self.child.has_finished()
+        except ServerNotReadyError:
+            if _is_ours(self.image):
+                raise
+            raise ServerNotReadyError(
+                f"the image {self.image} is not on this machine, and could not be pulled: {self._reason()}"
+            ) from None
+
+    def _reason(self) -> str:
+        """What docker said last, without what it says before each error."""
+        said = _last_line(self.child.read_log())
+        return textwrap.shorten(DAEMON.sub("", said), MOST_OF_REASON, placeholder=" …")
+
+
+def _is_ours(image: str) -> bool:
+    return image.startswith(OURS)
 
 
 def _is_there(client: docker.DockerClient, image: str) -> bool:
@@ -63,18 +103,19 @@ def _pull(image: str, nest: Nest) -> Child:
     return nest.spawn(f"pull-{name}", ["docker", "pull", image], stop_signal=signal.SIGTERM)
 
 
-def _wait(at_work: Iterable[Child], notify: Callable[[str], None]) -> None:
+def _wait(at_work: Iterable[_Work], notify: Callable[[str], None]) -> None:
     started = told = time.monotonic()
     remaining = list(at_work)
     while remaining:
         time.sleep(POLL)
-        remaining = [child for child in remaining if not child.has_finished()]
+        remaining = [work for work in remaining if not work.is_done()]
         if time.monotonic() > started + TIMEOUT:
-            raise not_ready(remaining[0].name, f"takes longer than {TIMEOUT:.0f} s", remaining[0].read_log())
+            slow = remaining[0]
+            raise not_ready(slow.doing, f"takes longer than {TIMEOUT:.0f} s", slow.child.read_log())
         if time.monotonic() > told + TELL:
             told = time.monotonic()
-            for child in remaining:
-                notify(f"{child.name}: {told - started:.0f} s: {_last_line(child.read_log())}")
+            for work in remaining:
+                notify(f"{work.doing}: {told - started:.0f} s: {_last_line(work.child.read_log())}")
 
 
 def _last_line(log: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -70,11 +71,17 @@ def remove_ownerless() -> tuple[list[str], list[str]]:
             line for run, life in lives.items() if life is Life.DEAD for line in remove_all(client, run)
         ]
         kept = [
-            f"{thing} of run {_run(thing)}: {WHY_KEPT[lives[_run(thing)]]}"
-            for thing in things
-            if lives[_run(thing)] is not Life.DEAD
+            f"run {run}, {_counted([thing for thing in things if _run(thing) == run])}: {WHY_KEPT[life]}"
+            for run, life in lives.items()
+            if life is not Life.DEAD
         ]
     return removed, kept
+
+
+def _counted(things: Sequence[Thing]) -> str:
+    """Tell such as "4 containers, 1 network"."""
+    numbers = Counter(thing.kind for thing in things)
+    return ", ".join(f"{number} {kind}{'' if number == 1 else 's'}" for kind, number in numbers.items())
 
 
 def _run(thing: Thing) -> str:
