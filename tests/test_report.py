@@ -13,7 +13,7 @@ from harness import report
 from harness.errors import ConfigurationError
 from harness.report import wording
 from harness.report.bands import bands
-from harness.report.embed import keep, script_safe
+from harness.report.embed import drawing, keep, script_safe
 from harness.report.holds import holds
 from harness.report.lanes import lanes
 from harness.report.latency import UNANSWERED, points, summaries
@@ -364,6 +364,67 @@ def test_a_report_says_what_happened_with_the_lines_that_prove_it(tmp_path: Path
     assert "INVALID" in page
     assert "write old to r0 with token 1" in page
     assert "12, 13" in page
+
+
+def test_what_is_only_counted_is_not_marked_like_a_violation(tmp_path: Path):
+    found = {"double-belief": 40, "stale-write": 1, "late-write": 0}
+    page = report.write(run_folder(tmp_path, anomalies=found)).read_text()
+
+    assert [row.name for row in wording.anomalies({"anomalies": found})] == [
+        "stale-write",
+        "double-belief",
+        "late-write",
+    ]
+    assert '<tr class="marked"><th scope="row">stale-write' in page
+    assert '<tr class="counted"><th scope="row">double-belief' in page
+    assert page.count("Only counted: it makes no run invalid.") == 2
+
+
+def test_the_facts_on_top_are_apart_when_they_are_copied(tmp_path: Path):
+    folder = run_folder(tmp_path)
+    (folder / "plan.json").write_text('{"seed": 7}')
+
+    assert "seed 7 · 0.0 s of workload · 6 operations</p>" in report.write(folder).read_text()
+
+
+def test_a_value_with_a_hyphen_is_not_broken_and_its_markup_is_escaped(tmp_path: Path):
+    folder = run_folder(tmp_path, findings=[FINDING | {"summary": "<i> lost '2-1.0'."}])
+
+    page = report.write(folder).read_text()
+
+    assert '&lt;i&gt; lost &#39;<span class="whole">2-1.0</span>&#39;.' in page
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(1, "This is the stale write that was"), (2, "These are the first of the stale writes that were")],
+)
+def test_refused_writes_are_the_first_of_them_only_where_there_are_more(
+    tmp_path: Path, count: int, said: str
+):
+    folder = run_folder(tmp_path, REFUSED, findings=[], coverage={"stale_writes_rejected": count})
+
+    assert f"{said} turned away." in text_of(report.write(folder))
+
+
+def test_lines_are_said_to_be_those_of_the_history_where_they_are_first_told(tmp_path: Path):
+    page = text_of(report.write(run_folder(tmp_path)))
+
+    assert page.index("Lines are those of history.jsonl") < page.index("The operations that prove it")
+
+
+def test_renewals_are_drawn_for_a_held_lease_only(tmp_path: Path):
+    waits = (
+        '{"time":1050,"process":3,"type":"invoke","f":"renew","resource":"r0","owner":"b"}\n'
+        '{"time":1055,"process":3,"type":"ok","f":"renew","resource":"r0","owner":"b","ttl":100}\n'
+    )
+    text = STALE.replace('{"time":1130,"process":1', waits + '{"time":1130,"process":1')
+    whole = laid_out(tmp_path, text)
+    drawn = drawing(whole, [], lanes(recorded(text)), keep(whole, []))["operations"]
+
+    renew = drawn["kinds"].index("renew")
+    assert sum(op.f == "renew" for op in whole.operations) == 2
+    assert [drawn["process"][i] for i, kind in enumerate(drawn["kind"]) if kind == renew] == [2]
 
 
 def test_a_report_tells_how_to_run_and_judge_again(tmp_path: Path):

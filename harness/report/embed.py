@@ -52,8 +52,9 @@ def keep(timeline: Timeline, scenes: Iterable[Scene], most: int = MOST_OPERATION
 
 def drawing(timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, kept: Kept) -> dict[str, Any]:
     """The swimlane's data."""
-    position = {op.index: place for place, op in enumerate(kept.operations)}
-    names = {op.resource for op in kept.operations}
+    operations = _shown(kept.operations, timeline, scenes)
+    position = {op.index: place for place, op in enumerate(operations)}
+    names = {op.resource for op in operations}
     resources = sorted(names | {scene.resource for scene in scenes})
     scale = _Scale(timeline.start, {name: place for place, name in enumerate(resources)}, position)
     held = (hold for group in timeline.holds.values() for hold in group if hold.grant in position)
@@ -62,13 +63,29 @@ def drawing(timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, kept: Kep
         "length": scale.time(timeline.end),
         "lanes": lanes.names,
         "resources": resources,
-        "operations": _operations(kept.operations, lanes, scale),
+        "operations": _operations(operations, lanes, scale),
         "holds": sorted(_hold(hold, scale) for hold in held),
         "bands": [_band(band, scale) for band in timeline.bands],
         "accepted": _accepted(stored, scale),
         "ordered": any(write.seq is not None for write in stored),
         "scenes": [_scene(scene, scale) for scene in scenes],
     }
+
+
+def _shown(operations: Sequence[Op], timeline: Timeline, scenes: Sequence[Scene]) -> tuple[Op, ...]:
+    """Leave out the renewals of clients that wait: their lease is no hold yet, and would look like one."""
+    granted: dict[tuple[str, str | None], int] = {}
+    for hold in (hold for group in timeline.holds.values() for hold in group):
+        key = hold.resource, hold.owner
+        granted[key] = min(hold.granted, granted.get(key, hold.granted))
+    proof = {index for scene in scenes for index in scene.proof}
+    return tuple(
+        op
+        for op in operations
+        if op.f != "renew"
+        or op.index in proof
+        or op.called >= granted.get((op.resource, op.owner), op.called + 1)
+    )
 
 
 @dataclass(frozen=True, slots=True)

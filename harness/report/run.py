@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.resources
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ _MOST_TOLD = 25
 _SCRIPTS = ("uplot/uPlot.iife.min.js", "format.js", "timeline.js", "latency.js", "page.js")
 _MILLISECOND = 1_000_000  # ns
 _SECOND = 1_000_000_000  # ns
+_HYPHENATED = re.compile(r"(?<![\w.-])(\w{1,12}(?:-[\w.]{1,12}){1,3})(?![\w-])")
 _STYLES = ("uplot/uPlot.min.css", "report.css")
 
 
@@ -57,6 +59,7 @@ def render(recorded: Recorded) -> str:
         "duration": _duration,
         "lines": _lines,
         "title": wording.title,
+        "whole": _whole,
     }
     return environment.get_template("report.html.j2").render(_page(recorded))
 
@@ -71,11 +74,11 @@ def _page(recorded: Recorded) -> dict[str, Any]:
         "verdict": verdict,
         "leads": [row for row in wording.coverage(verdict) if row[0] in wording.LEADS],
         "coverage": wording.coverage(verdict),
+        "rejected": wording.counted(verdict).get("stale_writes_rejected", 0),
         "challenged": bool(wording.counted(verdict).get("stale_writes_attempted")),
         "anomalies": wording.anomalies(verdict),
         "plain": wording.MEANINGS,
         "faults": _faults(recorded),
-        "engine": _engine(recorded.environment),
         "where": surroundings(recorded.environment),
         "plan": recorded.plan,
         "target_file": recorded.target_file,
@@ -97,12 +100,21 @@ def _timed(recorded: Recorded) -> dict[str, Any]:
     """The parts of the page that need a history."""
     clients = lanes(recorded.history) if recorded.history else Lanes((), None, {})
     laid_out = timeline(recorded, clients)
+    facts = {"facts": _facts(recorded, laid_out)}
     if laid_out is None:
-        return {"timeline": None, "scenes": [], "findings": 0, "latency": (), "kept": None, "data": "{}"}
+        nothing: dict[str, Any] = {
+            "timeline": None,
+            "scenes": [],
+            "findings": 0,
+            "latency": (),
+            "kept": None,
+            "data": "{}",
+        }
+        return facts | nothing
     scenes = _scenes(recorded, laid_out, clients)
     kept = keep(laid_out, scenes)
     data = {"drawing": drawing(laid_out, scenes, clients, kept), "latency": _points(laid_out)}
-    return {
+    return facts | {
         "timeline": laid_out,
         "scenes": [_told(number, scene, laid_out, clients) for number, scene in enumerate(scenes)],
         "findings": len(recorded.verdict.get("findings", ())),
@@ -198,6 +210,27 @@ def _duration(ns: int | None) -> str:
     if ns < _SECOND:
         return f"{ns / 1e6:.3g} ms"
     return f"{ns / 1e9:.2f} s"
+
+
+def _whole(text: str) -> Any:
+    """Markup in which a short value with a hyphen, such as 2-1.0, does not break at it."""
+    import markupsafe
+
+    pieces = _HYPHENATED.split(text)  # every other one is such a value
+    return markupsafe.Markup().join(
+        markupsafe.Markup('<span class="whole">{}</span>').format(piece) if number % 2 else piece
+        for number, piece in enumerate(pieces)
+    )
+
+
+def _facts(recorded: Recorded, laid_out: Timeline | None) -> list[str]:
+    """What the page's top line says of the run."""
+    facts = [f"seed {recorded.plan['seed']}"] if "seed" in recorded.plan else []
+    if laid_out:
+        facts.append(f"{(laid_out.end - laid_out.start) / 1e9:.1f} s of workload")
+        facts.append(f"{len(laid_out.operations):,} operations")
+    engine = _engine(recorded.environment)
+    return [*facts, f"on {engine}"] if engine else facts
 
 
 def _lines(lines: tuple[int, ...]) -> str:

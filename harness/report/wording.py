@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from checkers.anomalies import ANOMALIES, COVERAGE, RANK
+from checkers.anomalies import ANOMALIES, COVERAGE, RANK, VIOLATIONS
 from checkers.history import Op
 from harness.report.scenes import REJECTED
 
@@ -120,11 +120,25 @@ def coverage(verdict: Mapping[str, Any]) -> list[tuple[str, str, str, Any]]:
     return [(key, title(key), COVERAGE.get(key, ""), counts[key]) for key in order]
 
 
-def anomalies(verdict: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Every anomaly that was looked for and how often it was found, those found first."""
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """An anomaly that was looked for."""
+
+    name: str
+    found: int
+    violation: bool  # False: it is counted, and makes no run invalid
+
+
+def anomalies(verdict: Mapping[str, Any]) -> list[Looked]:
+    """Every anomaly that was looked for: violations that were found, what else was found, the rest."""
     found = verdict.get("anomalies")
-    rows = found.items() if isinstance(found, dict) else ()
-    return sorted(rows, key=lambda row: (-row[1], RANK.get(row[0], len(RANK)), row[0]))
+    counts = found.items() if isinstance(found, dict) else ()
+    rows = [Looked(name, number, name not in ANOMALIES or name in VIOLATIONS) for name, number in counts]
+    return sorted(rows, key=_most_telling_first)
+
+
+def _most_telling_first(row: Looked) -> tuple[bool, bool, int, int, str]:
+    return not row.found, not row.violation, -row.found, RANK.get(row.name, len(RANK)), row.name
 
 
 def title(name: str) -> str:

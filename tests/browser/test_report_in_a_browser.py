@@ -70,7 +70,7 @@ def test_a_report_opens_from_disk_without_errors_and_without_a_network(
 def test_the_verdict_says_that_a_planted_violation_was_this_runs_success(visitor: Visitor, unfenced: Path):
     page = visitor.open(unfenced).page
 
-    expect(page.get_by_role("heading", level=1)).to_have_text("INVALIDas expected")
+    expect(page.get_by_role("heading", level=1)).to_have_text("INVALID as expected")
     expect(page.get_by_text("Finding it is this run's success")).to_be_visible()
 
 
@@ -182,6 +182,19 @@ def test_without_javascript_every_finding_is_told_in_words(visitor: Visitor, unf
     expect(page.locator(".scene .sentence").last).to_be_visible()
     expect(page.locator("figure")).to_be_hidden()
     expect(page.get_by_text("The drawings need JavaScript")).to_be_visible()
+
+
+def test_no_word_about_the_servers_is_broken(visitor: Visitor, unfenced: Path):
+    page = visitor.open(unfenced).page
+
+    broken = page.evaluate(
+        """() => [...document.querySelectorAll(".servers td:not(.long), .servers th")].filter((cell) => {
+          const line = parseFloat(getComputedStyle(cell).lineHeight);
+          return !/[\\s-]/.test(cell.textContent) && cell.clientHeight > 1.9 * line + 14;
+        }).map((cell) => cell.textContent)"""
+    )
+    assert page.locator(".servers td").count() > 0
+    assert broken == []
 
 
 def test_a_narrow_screen_needs_no_sideways_scrolling(visitor: Visitor, unfenced: Path):
