@@ -7,9 +7,9 @@ looks at.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ ABSENT = np.iinfo(np.int64).min
 
 NEVER = np.iinfo(np.int64).max
 """When an operation returned that did not."""
+
+_AT_ONCE = 1 << 14  # rows that are made into operations together
 
 FUNCTIONS = ("acquire", "renew", "release", "revoke", "write", "fence", "read")
 ACQUIRE, RENEW, RELEASE, REVOKE, WRITE, FENCE, READ = range(len(FUNCTIONS))
@@ -72,29 +74,32 @@ class Columns:
             wanted |= self.f == function
         return np.flatnonzero(wanted)
 
-    def op(self, row: int) -> Op:
-        """One row as an operation."""
-        completed = _or_none(self.completed_line[row])
-        invoked = int(self.invoked_line[row])
-        returned = int(self.returned[row])
-        owner, error = _or_none(self.owner[row]), _or_none(self.error[row])
-        return Op(
-            index=row,
-            process=int(self.process[row]),
-            f=FUNCTIONS[self.f[row]],
-            resource=self.resources[self.resource[row]],
-            called=int(self.called[row]),
-            returned=None if returned == NEVER else returned,
-            outcome=OUTCOMES[self.outcome[row]],
-            owner=None if owner is None else self.owners[owner],
-            token=_or_none(self.token[row]),
-            value=self.values[self.value[row]],
-            ttl=_or_none(self.ttl[row]),
-            attempt=_or_none(self.attempt[row]),
-            error=None if error is None else self.errors[error],
-            learned=_or_none(self.learned[row]),
-            lines=(invoked,) if completed is None else (invoked, completed),
-        )
+    def ops(self, rows: Ints) -> Iterator[Op]:
+        """Some rows as operations."""
+        fields: dict[str, Iterable[Any]] = {
+            "index": rows.tolist(),
+            "process": self.process[rows].tolist(),
+            "f": _named(FUNCTIONS, self.f[rows]),
+            "resource": _named(self.resources, self.resource[rows]),
+            "called": self.called[rows].tolist(),
+            "returned": _or_none(self.returned[rows], NEVER),
+            "outcome": _named(OUTCOMES, self.outcome[rows]),
+            "owner": _named(self.owners, self.owner[rows]),
+            "token": _or_none(self.token[rows]),
+            "value": _named(self.values, self.value[rows]),
+            "ttl": _or_none(self.ttl[rows]),
+            "attempt": _or_none(self.attempt[rows]),
+            "error": _named(self.errors, self.error[rows]),
+            "learned": _or_none(self.learned[rows]),
+            "lines": (
+                (invoked,) if completed is None else (invoked, completed)
+                for invoked, completed in zip(
+                    self.invoked_line[rows].tolist(), _or_none(self.completed_line[rows]), strict=True
+                )
+            ),
+        }
+        for row in zip(*fields.values(), strict=True):
+            yield Op(**dict(zip(fields, row, strict=True)))
 
 
 class Operations(Sequence[Op]):
@@ -115,16 +120,21 @@ class Operations(Sequence[Op]):
 
     def __getitem__(self, at: int | slice) -> Op | tuple[Op, ...]:
         rows = range(len(self))[at]
-        return self._op(rows) if isinstance(rows, int) else tuple(map(self._op, rows))
+        if isinstance(rows, range):
+            return tuple(self.at(np.arange(rows.start, rows.stop, rows.step)))
+        made = self._made.get(rows)
+        return next(self.at(np.array([rows]))) if made is None else made
 
     def __iter__(self) -> Iterator[Op]:
-        return map(self._op, range(len(self)))
+        return self.at(np.arange(len(self)))
 
-    def _op(self, row: int) -> Op:
-        op = self._made.get(row)
-        if op is None:
-            op = self._made[row] = self.columns.op(row)
-        return op
+    def at(self, rows: Ints) -> Iterator[Op]:
+        """The operations of some rows."""
+        made = self._made
+        missing = np.array([row for row in rows.tolist() if row not in made], dtype=np.int64)
+        for first in range(0, len(missing), _AT_ONCE):
+            made.update((op.index, op) for op in self.columns.ops(missing[first : first + _AT_ONCE]))
+        return (made[row] for row in rows.tolist())
 
 
 def on_lines(operations: Sequence[Op], lines: Collection[int]) -> list[Op]:
@@ -133,8 +143,13 @@ def on_lines(operations: Sequence[Op], lines: Collection[int]) -> list[Op]:
         return [op for op in operations if not set(lines).isdisjoint(op.lines)]
     columns, wanted = operations.columns, list(lines)
     found = np.isin(columns.invoked_line, wanted) | np.isin(columns.completed_line, wanted)
-    return [operations[row] for row in np.flatnonzero(found).tolist()]
+    return list(operations.at(np.flatnonzero(found)))
 
 
-def _or_none(field: np.int64) -> int | None:
-    return None if field == ABSENT else int(field)
+def _or_none(column: Ints, none: int = ABSENT) -> list[int | None]:
+    return [None if field == none else field for field in column.tolist()]
+
+
+def _named(table: Sequence[Any], column: NDArray[Any]) -> list[Any]:
+    """What the numbers of a column stand for."""
+    return [None if number == ABSENT else table[number] for number in column.tolist()]

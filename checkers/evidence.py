@@ -42,8 +42,7 @@ class Evidence:
         """The operations of these names, in the order of their calls."""
         operations = self.history.operations
         if isinstance(operations, Operations):  # most of a long history is never asked for
-            rows = operations.columns.rows(*map(FUNCTIONS.index, names))
-            return (operations[row] for row in rows.tolist())
+            return operations.at(operations.columns.rows(*map(FUNCTIONS.index, names)))
         return (op for op in operations if op.f in names)
 
 

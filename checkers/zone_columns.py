@@ -166,7 +166,7 @@ class ZoneColumns:
 
     def operations(self, rows: Ints) -> Sequence[Op]:
         """Rows as operations."""
-        return [self.ops[row] for row in rows.tolist()]
+        return list(self.ops.at(rows))
 
     def misreads(self) -> Iterator[Conflict]:
         """Reads that no write explains, and failed writes that were read."""
