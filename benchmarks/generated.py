@@ -19,6 +19,7 @@ from checkers.records import Header, History
 Policy = Literal["strict", "inclusive", "plain"]
 """What the fence lets through; plain: there is none."""
 
+_REQUIRE = {"stale_writes_attempted": 0}
 _LINE = 2  # the first after the header
 _TOOK_EFFECT = 0.5  # of the operations whose answers got lost
 _WRITES = 0.5  # of all operations
@@ -85,7 +86,7 @@ def generate(shape: Shape) -> History:
         errors=("stale",),
         initial=0,
     )
-    header = Header(target="generated", fenced=shape.policy != "plain", require={})
+    header = Header(target="generated", fenced=shape.policy != "plain", require=_REQUIRE)
     if shape.policy == "inclusive":
         header = replace(header, policy="inclusive")
     return History(header=header, operations=Operations(columns), started=int(called[0]))
@@ -95,7 +96,7 @@ def lines(history: History) -> Iterator[str]:
     """The lines of a generated history, as a recorder would have written them."""
     header = history.header
     head = {"fencepost": 1, "target": header.target, "fenced": header.fenced, "policy": header.policy}
-    yield json.dumps(head | {"require": {}}) + "\n"
+    yield json.dumps(head | {"require": _REQUIRE}) + "\n"
     events: list[tuple[int, dict[str, Any]]] = []
     for op in history.operations:
         event: dict[str, Any] = {"process": op.process, "f": op.f, "resource": op.resource}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
 
 from checkers import fencing_columns, lateness_columns
 from checkers.columns import Flags, Operations
-from checkers.conflict import Conflict
+from checkers.conflict import Conflict, came_after_newer
 from checkers.records import Header
 from checkers.zone_columns import ZoneColumns
 
@@ -28,19 +29,21 @@ class Bulk:
     @cached_property
     def late_writes(self) -> tuple[Conflict, ...]:
         """The writes of superseded holders that their successors had not overtaken."""
-        return tuple(lateness_columns.late_writes(self._zones, self._stale))
+        stale = self._rows(each for each in self.observed if each.anomaly == "stale-write")
+        return tuple(lateness_columns.late_writes(self._zones, stale))
 
     @cached_property
     def attempts(self) -> dict[str, int]:
         """How many late and stale writes were tried."""
-        return lateness_columns.attempts(self._zones, self._stale)
+        after_newer = self._rows(each for each in self.observed if came_after_newer(each))
+        return lateness_columns.attempts(self._zones, after_newer)
 
     @cached_property
     def _zones(self) -> ZoneColumns:
         return ZoneColumns(self._operations, self._header)
 
-    @cached_property
-    def _stale(self) -> Flags:
-        stale = np.zeros(len(self._operations), dtype=np.bool_)
-        stale[[each.accused.index for each in self.observed if each.anomaly == "stale-write"]] = True
-        return stale
+    def _rows(self, conflicts: Iterable[Conflict]) -> Flags:
+        """Which rows are accused."""
+        accused = np.zeros(len(self._operations), dtype=np.bool_)
+        accused[[each.accused.index for each in conflicts]] = True
+        return accused

@@ -63,3 +63,10 @@ def firsts(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
         if event not in seen:
             seen.add(event)
             yield conflict
+
+
+def came_after_newer(conflict: Conflict) -> bool:
+    """Is it a stale write that came after a value with a higher token, not with an equal one?"""
+    token = conflict.accused.token or 0
+    higher = (op for op in conflict.because if op.f != "fence" and (op.token or 0) > token)
+    return conflict.anomaly == "stale-write" and any(higher)

@@ -11,7 +11,7 @@ from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
 from checkers.grants import granted
 from checkers.highwater import HighWater
-from checkers.lateness import newest_grants, stale_writes, superseded_by
+from checkers.lateness import newest_grants, superseded_by, writes_after_newer
 from checkers.leases import ENDS, promised_until
 from checkers.records import Header, Op
 from checkers.zones import Register, Zone, registers, was_rejected
@@ -41,7 +41,7 @@ def coverage(evidence: Evidence) -> dict[str, int]:
     counts["late_writes_attempted"] = sum(
         superseded_by(op, grants) is not None for op in evidence.named("write")
     )
-    stale = stale_writes(evidence)
+    stale = writes_after_newer(evidence)
     writes = evidence.by_resource("write")
     for register in registers(evidence):
         for took_effect in _attempts(register, writes[register.resource], stale):

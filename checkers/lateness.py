@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Conflict, Rule, came_after_newer
 from checkers.evidence import Evidence
 from checkers.fencing import observed, resolved, stale_in_log
 from checkers.grants import granted
@@ -44,9 +44,19 @@ def late_writes(evidence: Evidence) -> Iterator[Conflict]:
 @once
 def stale_writes(evidence: Evidence) -> AbstractSet[int]:
     """The indexes of the stale writes, by the log where there is one."""
+    return {each.accused.index for each in _stale_writes(evidence)}
+
+
+def writes_after_newer(evidence: Evidence) -> AbstractSet[int]:
+    """Those of them that came after a value with a higher token, not with an equal one."""
+    return {each.accused.index for each in _stale_writes(evidence) if came_after_newer(each)}
+
+
+@once
+def _stale_writes(evidence: Evidence) -> Sequence[Conflict]:
     by_log = chain(stale_in_log(evidence), resolved(evidence))
     conflicts = observed(evidence) if evidence.log is None else by_log
-    return {each.accused.index for each in conflicts if each.anomaly == "stale-write"}
+    return [each for each in conflicts if each.anomaly == "stale-write"]
 
 
 @once

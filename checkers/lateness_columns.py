@@ -35,8 +35,11 @@ def late_writes(zones: ZoneColumns, stale: Flags) -> Iterator[Conflict]:
         )
 
 
-def attempts(zones: ZoneColumns, stale: Flags) -> dict[str, int]:
-    """How many late and stale writes were tried, and what became of the stale ones."""
+def attempts(zones: ZoneColumns, after_newer: Flags) -> dict[str, int]:
+    """How many late and stale writes were tried, and what became of the stale ones.
+
+    `after_newer` are the rows of those that took effect after one with a higher token for certain.
+    """
     columns, ranks = zones.columns, zones.ranks
     writes = columns.rows(WRITE)
     height, called = zones.height[writes], ranks.called[writes]
@@ -49,7 +52,7 @@ def attempts(zones: ZoneColumns, stale: Flags) -> dict[str, int]:
     rejected[zones.rejected] = True
     # closed intervals: what was called when a rejection returned can have caused it
     until = np.where(rejected, ranks.returned, ranks.end[columns.resource])[writes]
-    counts = took_effect[writes] & stale[writes] | rejected[writes]
+    counts = took_effect[writes] & after_newer[writes] | rejected[writes]
     is_stale = (height < _accepted(zones).before(called)) | (counts & (height < possible.until(until)))
     return {
         "late_writes_attempted": int(late),
