@@ -324,3 +324,43 @@ def test_few_of_many_configurations_are_shown_the_simplest_first():
     assert dead_end.operation == 7
     assert len(dead_end.configurations) == DEAD_ENDS_SHOWN
     assert dead_end.configurations[0] == Configuration(state=1000, ahead=(), presumed=())
+
+
+def test_as_many_configurations_as_are_needed_are_enough():
+    history = slow(4, None)
+    needed = search(history, Counter()).explored
+
+    assert search(history, Counter(), budget=needed).validity is Validity.VALID
+    assert search(history, Counter(), budget=needed - 1).validity is Validity.UNKNOWN
+
+
+def test_many_unanswered_writes_cost_little():
+    lost = [op("write", i, None, i % 3) for i in range(60)]
+    turns = [
+        turn
+        for i in range(100, 400, 10)
+        for turn in (op("write", i, i + 1, 7), op("read", i + 2, i + 3, answer=i // 10 % 3))
+    ]
+
+    judgement = search((*lost, *turns[:40]), Register())
+
+    assert judgement.validity is Validity.VALID
+    assert judgement.explored < 250
+
+
+def test_overlapping_reads_cost_nothing():
+    reads = [op("read", 2, 50 + i, answer=1) for i in range(30)]
+
+    assert search((op("write", 0, 1, 1), *reads), Register()).explored == 1
+
+
+def test_configurations_that_others_cover_are_left_out():
+    history = [op("write", 0, None, 1), op("write", 0, None, 2)]
+    for i in range(10, 100, 10):
+        history += [op("cas", i, i + 1, (1, 3)), op("write", i + 2, i + 5, 1), op("write", i + 2, i + 5, 2)]
+        history += [op("cas", i + 6, i + 7, (2, 1))]
+
+    judgement = search(history, CasRegister())
+
+    assert judgement.validity is Validity.VALID
+    assert judgement.explored < 90

@@ -274,3 +274,9 @@ def test_a_long_history_with_one_value_out_of_place_is_wrong():
 
     assert clash_of(*operations, *reads) is None
     assert clash_of(*operations, *reads, read(17, 90_000, 90_001)) is not None
+
+
+def test_an_unanswered_cas_is_not_accused_of_seeing_what_it_expects():
+    assert clash_of(cas("b", "c", 0), read("b", 1, 2)) == Clash(
+        contradiction=Contradiction.NEVER_WRITTEN, operations=(1,)
+    )
