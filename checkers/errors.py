@@ -12,6 +12,7 @@ class HistoryError(FencepostError):
     """
 
     def __init__(self, file: str, line: int, problem: str) -> None:
-        super().__init__(f"{file}:{line}: {problem}")
+        shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in problem)
+        super().__init__(f"{file}:{line}: {shown}")
         self.file = file
         self.line = line

@@ -42,7 +42,7 @@ from checkers.columns import (
 )
 from checkers.errors import HistoryError
 from checkers.fault_lines import FAULT_DECODER, FAULT_SIGN, fault_event, is_fault
-from checkers.jsonl import MAX_LINE, Line, decode, half_written, is_json
+from checkers.jsonl import MAX_LINE, Line, decode, half_written, is_cut_short
 from checkers.ranks import stable_order
 from checkers.records import FaultEvent, Header, History
 
@@ -182,7 +182,7 @@ class _Reading:
         """A last line without its newline: whole, or half written."""
         cut = text.rfind(b"\n") + 1
         whole, last = text[:cut], text[cut:]
-        if is_json(last):
+        if not is_cut_short(last):
             return text + b"\n"
         line = Line(self._name, self._line + whole.count(b"\n") + 1, last, unfinished=True)
         self._notices.append(half_written(line))
@@ -252,7 +252,9 @@ class _Reading:
             called=time[rows],
             returned=np.where(completed & (outcome != INFO), time[ends], NEVER),
             learned=np.where(completed, time[ends], ABSENT),
-            ttl=np.where(ok, events["ttl"][ends], events["ttl"][rows]),
+            ttl=np.where(
+                ok | (completed & (events["ttl"][ends] != ABSENT)), events["ttl"][ends], events["ttl"][rows]
+            ),
             attempt=np.where(ok, events["attempt"][ends], ABSENT),
             error=np.where(error == 0, ABSENT, error),
             invoked_line=events["line"][rows],

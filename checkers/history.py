@@ -21,7 +21,17 @@ from checkers.event_columns import NotSoundError, read_events
 from checkers.fault_lines import FAULT_DECODER, fault_event, is_fault
 from checkers.jsonl import MAX_LINE, Line, decode, half_written, number_lines, read_lines
 from checkers.lines import ClientLine, CommitLine, FaultLine, HeaderLine
-from checkers.records import Commit, FaultEvent, Header, History, Op, Outcome, Policy, Value
+from checkers.records import (
+    DEFAULT_REQUIRE,
+    Commit,
+    FaultEvent,
+    Header,
+    History,
+    Op,
+    Outcome,
+    Policy,
+    Value,
+)
 
 __all__ = [
     "Commit",
@@ -148,7 +158,7 @@ def _read_header(line: Line | None, name: str) -> Header:
     expect = () if header.expect == "valid" else tuple(header.expect)
     _check_names(line, "anomaly", (*expect, *header.may), ANOMALIES)
     _check_names(line, "count", header.require or (), COVERAGE)
-    extra = {} if header.require is None else {"require": header.require}
+    extra = {} if header.require is None else {"require": DEFAULT_REQUIRE | header.require}
     return Header(
         target=header.target,
         seed=header.seed,
@@ -294,6 +304,8 @@ def _completed(op: Op, line: Line, event: ClientLine) -> Op:
         attempt = getattr(event, "attempt", None)
         token = getattr(event, "token", None)
         value = getattr(event, "value", None)
+    elif getattr(event, "ttl", None) is not None:
+        ttl = getattr(event, "ttl", None)
     return Op(
         index=op.index,
         process=op.process,

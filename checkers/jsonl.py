@@ -71,7 +71,7 @@ def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
         problem = f"not UTF-8 ({error.reason} at byte {error.start})"
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         problem = str(error)
-    if line.unfinished and not is_json(line.text):
+    if line.unfinished and is_cut_short(line.text):
         return None
     raise line.error(problem)
 
@@ -81,12 +81,12 @@ def half_written(line: Line) -> str:
     return f"{line.file}:{line.number}: the last line is only half written and was left out"
 
 
-def is_json(text: bytes) -> bool:
-    """Is it one whole document, whatever it says?"""
+def is_cut_short(text: bytes) -> bool:
+    """Is it the beginning of a document that goes on? What is wrong in itself is none."""
     try:
-        msgspec.json.decode(text.decode())
-    except (UnicodeDecodeError, msgspec.DecodeError):
-        return False
+        msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        return "truncated" in str(error)
     except (RecursionError, ValueError):
-        return True
-    return True
+        return False
+    return False

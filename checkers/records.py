@@ -14,6 +14,10 @@ Policy = Literal["strict", "inclusive"]
 """What a fence lets through: strict, `token > mark`; inclusive, `token >= mark`."""
 
 
+DEFAULT_REQUIRE = {"stale_writes_attempted": 1}
+"""What a run must have counted at the least, unless its header says otherwise: the fence was challenged."""
+
+
 class Outcome(enum.StrEnum):
     """What the client may conclude about the effect of an operation."""
 
@@ -83,7 +87,7 @@ class Header:
     initial_token: int = 0
     expect: tuple[str, ...] = ()  # anomalies that must be found; empty: "valid"
     may: tuple[str, ...] = ()
-    require: dict[str, int] = field(default_factory=lambda: {"stale_writes_attempted": 1})
+    require: dict[str, int] = field(default_factory=DEFAULT_REQUIRE.copy)
     clients: int | None = None  # client c runs under the process numbers p with p % clients == c
 
 

@@ -237,7 +237,7 @@ def _chains(columns: RegisterColumns, swaps: Ids) -> _Chains:
             values.append(value)
             value = follow[value]
         ends.append(len(values))
-    lengths = np.diff(np.array(ends, dtype=np.int64), prepend=0)
+    lengths = np.diff(np.array([0, *ends], dtype=np.int64))
     block = np.arange(columns.values)
     ordered = np.array(values, dtype=np.int64)
     block[ordered] = np.repeat(heads, lengths)

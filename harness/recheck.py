@@ -60,6 +60,9 @@ def judge_file(
 
     Writes nothing, but for the columns of a long history if they are to be kept.
     """
+    for each in (history, commits):
+        if each is not None and not each.is_file():
+            raise ConfigurationError(f"{each} is not a file that can be read")
     stage(f"reading {history.name}")
     read = checkers.read(history, keep_columns=keep_columns)
     order = None if commits is None else checkers.read_commits(commits)

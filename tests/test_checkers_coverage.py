@@ -224,3 +224,12 @@ def test_a_promise_that_nobody_made_cannot_be_outlived():
     run.fault("pause", "client:0", 1, 6)
 
     assert run.counts()["pauses_past_lease"] == 0
+
+
+def test_a_second_write_of_the_same_token_is_no_challenge_whatever_comes_later():
+    run = Run()
+    for process, (value, token) in enumerate([("a", 1), ("b", 1), ("c", 2)]):
+        run.op(process, "write", 2 * process + 1, 2 * process + 2, value=value, token=token)
+
+    assert run.stale() == (0, 0, 0)
+    assert run.stale([("a", 1), ("b", 1), ("c", 2)]) == (0, 0, 0)

@@ -91,7 +91,7 @@ def test_the_header_says_what_is_expected():
     assert (read_.expect, read_.may, read_.require) == (
         ("stale-write",),
         ("late-write",),
-        {"pauses": 2},
+        {"stale_writes_attempted": 1, "pauses": 2},
     )
     assert (read_.clients, read_.initial_value, read_.initial_token) == (5, 3, -1)
     assert parse([changed(HEADER, expect="valid")]).header.expect == ()
@@ -357,3 +357,23 @@ def test_a_long_history_cut_anywhere_can_be_judged():
     for _ in range(200):
         cut = whole[: rng.randint(len(HEADER) + 1, len(whole))]
         judge(parse(cut.splitlines(keepends=True)))
+
+
+@pytest.mark.parametrize("end", ["},", '}{"time":9}', '},"x":NaN}', "}\x00"])
+def test_a_last_line_that_is_wrong_in_itself_is_not_taken_for_half_written(end):
+    whole = '{"time":2,"process":0,"type":"ok","f":"read","resource":"r0","value":null,"token":0'
+
+    assert "h.jsonl:2" in str(refusal(HEADER + "\n", whole + end))
+
+
+def test_what_an_error_shows_cannot_reach_the_terminal_raw():
+    assert "\x1b" not in str(refusal(HEADER + "\n", "\x1b[31mred\n"))
+
+
+def test_an_info_may_say_which_ttl_was_asked_for():
+    invoke = '{"time":1,"process":0,"type":"invoke","f":"renew","resource":"r0","owner":"a"}\n'
+    info = '{"time":2,"process":0,"type":"info","f":"renew","resource":"r0","owner":"a","ttl":7}\n'
+
+    (op,) = parse([HEADER + "\n", invoke, info]).operations
+
+    assert (op.outcome, op.ttl) == (Outcome.INFO, 7)

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from checkers.anomalies import COVERAGE
+from checkers.records import DEFAULT_REQUIRE
 from harness.duration import DURATION_PATTERN, NS, SPAN_PATTERN, Span, parse_duration, parse_span
 from harness.target.names import EXPECTABLE, known_anomalies, known_coverage
 
@@ -32,8 +33,6 @@ NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 IMAGE_PATTERN = r"^\S+$"
 
 VICTIM_PATTERN = r"^(holder(:r\d+)?|client:\d+)$"
-
-DEFAULT_REQUIRE = {"stale_writes_attempted": 1}
 
 
 def _victim(text: str) -> str:
