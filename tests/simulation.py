@@ -112,7 +112,7 @@ class Simulation:
             "fenced": self.fenced,
             "policy": self.policy,
             "clients": self.clients,
-            "require":{"stale_writes_attempted":0},
+            "require": {"stale_writes_attempted": 0},
         }
         return [json.dumps(each) + "\n" for each in (header, *self.events)]
 

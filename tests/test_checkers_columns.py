@@ -61,7 +61,7 @@ def lines_of(operations: Sequence[Op], **header: object) -> list[str]:
         learned = op.called if op.learned is None else max(op.learned, op.called)
         events.append((learned, 1, {"time": learned, "type": op.outcome, **asked, **told}))
     events.sort(key=lambda event: event[:2])
-    head = {"fencepost": 1, "target": "t", "require":{"stale_writes_attempted":0}, **header}
+    head = {"fencepost": 1, "target": "t", "require": {"stale_writes_attempted": 0}, **header}
     return [json.dumps(line) + "\n" for line in (head, *(event for _, _, event in events))]
 
 
