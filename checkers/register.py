@@ -237,8 +237,6 @@ def _chains(columns: RegisterColumns, swaps: Ids) -> _Chains:
             values.append(value)
             value = follow[value]
         lengths.append(len(values) - begun)
-    bounds = np.array([0, *ends], dtype=np.int64)
-    lengths = bounds[1:] - bounds[:-1]
     times = np.array(lengths, dtype=np.int64)
     block = np.arange(columns.values)
     ordered = np.array(values, dtype=np.int64)

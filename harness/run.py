@@ -21,6 +21,7 @@ from harness.engines import Cluster, Engine
 from harness.environment import environment
 from harness.errors import EngineUnavailableError, ServerNotReadyError
 from harness.events import Event, Notice, RunJudged, RunStarted, StageReached
+from harness.invocation import typed
 from harness.recheck import judge_folder
 from harness.store import HEADER, RunFolder
 from harness.target import Target
@@ -102,7 +103,7 @@ def _keep(folder: RunFolder, cluster: Cluster, storage: StorageSettings) -> None
     except (NotApplied, Unknown) as error:
         raise ServerNotReadyError(
             f"{storage.kind}: the order of its writes could not be read: {error}; "
-            f"judge what the clients saw with: fencepost recheck {folder.path}"
+            f"judge what the clients saw with: {typed('recheck', folder.path)}"
         ) from error
     for name, text in cluster.logs().items():
         folder.write_text(f"logs/{name}.log", text)
