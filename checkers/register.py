@@ -230,18 +230,19 @@ def _chains(columns: RegisterColumns, swaps: Ids) -> _Chains:
     heads = np.flatnonzero(first)
     follow = successors.tolist()
     values: list[int] = []
-    lengths = []
+    ends: list[int] = []
     for head in heads.tolist():
-        value, begun = head, len(values)
+        value = head
         while value >= 0:
             values.append(value)
             value = follow[value]
-        lengths.append(len(values) - begun)
-    times = np.array(lengths, dtype=np.int64)
+        ends.append(len(values))
+    bounds = np.array([0, *ends], dtype=np.int64)
+    lengths = bounds[1:] - bounds[:-1]
     block = np.arange(columns.values)
     ordered = np.array(values, dtype=np.int64)
-    block[ordered] = np.repeat(heads, times)
-    return _Chains(values=ordered, number=np.repeat(np.arange(len(heads)), times), block=block)
+    block[ordered] = np.repeat(heads, lengths)
+    return _Chains(values=ordered, number=np.repeat(np.arange(len(heads)), lengths), block=block)
 
 
 def _circle(columns: RegisterColumns, swaps: Ids, chains: _Chains) -> Clash | None:
