@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _WIDTH, _HEIGHT = 640, 400
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 110, 20, 50
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 150, 20, 50
 _COLOURS = ("#0b6e4f", "#b3541e", "#3d5a98")
 _STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#444}"
