@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from checkers.conflict import Conflict, Rule
-from checkers.narrator import Narrator, Story, who, whom
+from checkers.narrator import Narrator, Story
 
 
 def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
     grant, other = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{whom(grant)} and {whom(other)} were both granted the lock on {grant.resource}"
+            f"{n.whom(grant)} and {n.whom(other)} were both granted the lock on {grant.resource}"
             f" with token {grant.token}"
         ),
         steps=(
@@ -30,13 +30,13 @@ def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
     grant, earlier = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{whom(grant)} was granted the lock on {grant.resource} with token {grant.token},"
+            f"{n.whom(grant)} was granted the lock on {grant.resource} with token {grant.token},"
             f" though token {earlier.token} had been granted before"
         ),
         steps=(
             *n.grant_steps(earlier),
             (
-                f"After that, at {n.at(grant.sent)}, {whom(grant)} sent the request that was granted"
+                f"After that, at {n.at(grant.sent)}, {n.whom(grant)} sent the request that was granted"
                 f" (called at line {grant.lines[0]})."
             ),
             (
@@ -54,8 +54,8 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     lease = n.lease(holder)
     return Story(
         summary=(
-            f"{whom(grant)} was granted the lock on {grant.resource} at {n.at(grant.returned or 0)},"
-            f" while the lease of {whom(holder)} was promised until {n.at(lease)}"
+            f"{n.whom(grant)} was granted the lock on {grant.resource} at {n.at(grant.returned or 0)},"
+            f" while the lease of {n.whom(holder)} was promised until {n.at(lease)}"
         ),
         steps=(
             *n.grant_steps(holder),
@@ -64,7 +64,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
                 f" {n.at(lease)} (line {setter.lines[-1]})."
             ),
             (
-                f"It had not been given back when {whom(grant)} was granted the lock with token"
+                f"It had not been given back when {n.whom(grant)} was granted the lock with token"
                 f" {grant.token} {n.answered(grant)}: too early."
             ),
         ),
@@ -76,11 +76,11 @@ def _both_believed(n: Narrator, conflict: Conflict) -> Story:
     grant, other = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{whom(grant)} and {whom(other)} both believed that they held the lock on {grant.resource}"
+            f"{n.whom(grant)} and {n.whom(other)} both believed that they held the lock on {grant.resource}"
         ),
         steps=(
             *n.grant_steps(other, grant),
-            f"{who(other)} had not begun to give it back, nor been told that it was lost.",
+            f"{n.who(other)} had not begun to give it back, nor been told that it was lost.",
         ),
         proof=(other, grant),
     )

@@ -83,7 +83,7 @@ class Narrator:
     def grant_steps(self, *grants: Op) -> list[str]:
         """Who was given which token when."""
         return [
-            f"{who(grant)} was granted the lock on {grant.resource} with token {grant.token}"
+            f"{self.who(grant)} was granted the lock on {grant.resource} with token {grant.token}"
             f" {self.answered(grant)}."
             for grant in grants
         ]
@@ -93,16 +93,16 @@ class Narrator:
         by = proof[-1]
         if by.f == "read":
             return (
-                f"A read by {whom(by)} returned {by.value!r} with token {by.token}"
+                f"A read by {self.whom(by)} returned {by.value!r} with token {by.token}"
                 f" {self.answered(by)}, so that write had been accepted by then."
             )
         if by.f == "fence":
             return (
-                f"The storage acknowledged to {whom(by)} a fence with token {by.token}"
+                f"The storage acknowledged to {self.whom(by)} a fence with token {by.token}"
                 f" {self.answered(by)}: from then on, older tokens had to be refused."
             )
         return (
-            f"{who(by)} wrote {by.value!r} with token {by.token}, and the storage said ok"
+            f"{self.who(by)} wrote {by.value!r} with token {by.token}, and the storage said ok"
             f" {self.answered(by)}."
         )
 
@@ -131,6 +131,15 @@ class Narrator:
         renews = (op for op in own if op.f == "renew")
         return promised_until(grant, renews, (op for op in own if op.f in ENDS)).end
 
+    def who(self, op: Op) -> str:
+        """Who did it, at the beginning of a sentence."""
+        return self.whom(op).capitalize()
+
+    def whom(self, op: Op) -> str:
+        """Who did it, within a sentence: the client, where the header tells whose process that is."""
+        clients = self.history.header.clients
+        return f"process {op.process}" if clients is None else f"client {op.process % clients}"
+
     def _hit(self, fault: Fault, op: Op, grant: Op | None) -> bool:
         if fault.owner is not None:
             return grant is not None and fault.owner == grant.owner
@@ -147,13 +156,3 @@ class Narrator:
             "kill": f"{target} was killed",
         }.get(fault.kind, f"{fault.kind} of {target} was in force")
         return f"Meanwhile {what} from {self.at(fault.began)} to {until} (line{number} {lines})."
-
-
-def who(op: Op) -> str:
-    """Who did it, at the beginning of a sentence."""
-    return f"Process {op.process}"
-
-
-def whom(op: Op) -> str:
-    """Who did it, within a sentence."""
-    return f"process {op.process}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from checkers.conflict import Conflict, Rule
-from checkers.narrator import Narrator, Story, who, whom
+from checkers.narrator import Narrator, Story
 from checkers.records import Op
 
 
@@ -21,7 +21,7 @@ def _stale(n: Narrator, write: Op, newer: tuple[Op, ...], ending: str, *proof: O
     sent = (
         write.called,
         (
-            f"{who(write)} sent {write.value!r} with {'the same' if same else 'the older'}"
+            f"{n.who(write)} sent {write.value!r} with {'the same' if same else 'the older'}"
             f" token {write.token} {n.sent(write)}."
         ),
     )
@@ -34,7 +34,7 @@ def _stale(n: Narrator, write: Op, newer: tuple[Op, ...], ending: str, *proof: O
     ]
     return Story(
         summary=(
-            f"{whom(write)} wrote {write.value!r} with token {write.token} to {write.resource}"
+            f"{n.whom(write)} wrote {write.value!r} with token {write.token} to {write.resource}"
             f" after the storage had {what} with {relation} token {higher.token}"
         ),
         steps=tuple(steps),
@@ -59,7 +59,7 @@ def _seen_after_newer(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     *newer, read = conflict.because
     ending = (
-        f"A read by {whom(read)}, called after that {n.sent(read)}, returned {read.value!r}:"
+        f"A read by {n.whom(read)}, called after that {n.sent(read)}, returned {read.value!r}:"
         f" so the write with the older token {write.token} took effect after the one with"
         f" token {newer[0].token} and overwrote it."
     )
@@ -89,13 +89,13 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
     start = n.history.header.initial_token
     return Story(
         summary=(
-            f"{whom(write)} wrote {write.value!r} with token {write.token} to {write.resource},"
+            f"{n.whom(write)} wrote {write.value!r} with token {write.token} to {write.resource},"
             f" whose token had been {start} before the run"
         ),
         steps=(
             f"The storage stood at token {start} before the run (line 1).",
             *n.fault_steps(write),
-            f"{who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
+            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
             f"{n.ending(write)}, and it took effect: token {write.token} is not above {start}.",
         ),
         proof=(write,),
@@ -106,12 +106,12 @@ def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
     read, newer = conflict.accused, conflict.because
     return Story(
         summary=(
-            f"{whom(read)} read {read.value!r} with token {read.token} from {read.resource}"
+            f"{n.whom(read)} read {read.value!r} with token {read.token} from {read.resource}"
             f" although a write with the newer token {newer[0].token} had been accepted before"
         ),
         steps=(
             n.acceptance(newer),
-            f"After that, {whom(read)} called a read {n.sent(read)}.",
+            f"After that, {n.whom(read)} called a read {n.sent(read)}.",
             (
                 f"It returned {read.value!r} with the older token {read.token} {n.answered(read)}: the"
                 " newer value was not seen, or an older write had taken its place."
@@ -127,11 +127,11 @@ def _went_back(n: Narrator, conflict: Conflict) -> Story:
     own = [op for op in others if op not in replaced]
     later = replaced[-1].value if replaced else None
     return Story(
-        summary=(f"{whom(read)} read {read.value!r} from {read.resource} after {later!r} had replaced it"),
+        summary=(f"{n.whom(read)} read {read.value!r} from {read.resource} after {later!r} had replaced it"),
         steps=(
             *(f"{n.acceptance((op,))}" for op in own),
             *(_of_other(n, op) for op in replaced),
-            f"After that, {whom(read)} called a read {n.sent(read)}.",
+            f"After that, {n.whom(read)} called a read {n.sent(read)}.",
             (
                 f"It returned {read.value!r} again {n.answered(read)}: a value that was replaced"
                 " does not come back, because each value is written once."
@@ -143,8 +143,8 @@ def _went_back(n: Narrator, conflict: Conflict) -> Story:
 
 def _of_other(n: Narrator, op: Op) -> str:
     if op.f == "read":
-        return f"{who(op)} called a read {n.sent(op)}, and it returned {op.value!r} {n.answered(op)}."
-    return f"{who(op)} sent its write of {op.value!r} {n.sent(op)}; it ended {n.answered(op)}."
+        return f"{n.who(op)} called a read {n.sent(op)}, and it returned {op.value!r} {n.answered(op)}."
+    return f"{n.who(op)} sent its write of {op.value!r} {n.sent(op)}; it ended {n.answered(op)}."
 
 
 def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
@@ -152,12 +152,12 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
     by = others[-1]
     if op.f == "read":
         summary = (
-            f"{whom(op)} read {op.value!r} from {op.resource} although {by.value!r}, which the"
+            f"{n.whom(op)} read {op.value!r} from {op.resource} although {by.value!r}, which the"
             " storage's own order puts after it, had been accepted before"
         )
     else:
         summary = (
-            f"{whom(op)} wrote {op.value!r} to {op.resource} after {by.value!r} had been accepted,"
+            f"{n.whom(op)} wrote {op.value!r} to {op.resource} after {by.value!r} had been accepted,"
             " and the storage's own order puts it before"
         )
     return Story(
@@ -165,7 +165,7 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             f"In the storage's own order, {by.value!r} comes after {op.value!r}.",
             n.acceptance((by,)),
-            f"After that, {whom(op)} called its {op.f} of {op.value!r} {n.sent(op)}.",
+            f"After that, {n.whom(op)} called its {op.f} of {op.value!r} {n.sent(op)}.",
             f"So {op.value!r} was there after {by.value!r}, and the storage's order says before.",
         ),
         proof=(*others, op),
@@ -178,11 +178,11 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
     bound = f"{write.token} or more" if strict else f"more than {write.token}"
     return Story(
         summary=(
-            f"{whom(write)} was told that its write of {write.value!r} with token {write.token}"
+            f"{n.whom(write)} was told that its write of {write.value!r} with token {write.token}"
             f" to {write.resource} was stale, though no newer token can have been accepted"
         ),
         steps=(
-            f"{who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
+            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
             f"The storage refused it as stale {n.answered(write)}.",
             (
                 f"But no write with token {bound} can have taken effect before this refusal came"
@@ -197,11 +197,11 @@ def _never_logged(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     return Story(
         summary=(
-            f"the storage told {whom(write)} that {write.value!r} with token {write.token} was"
+            f"the storage told {n.whom(write)} that {write.value!r} with token {write.token} was"
             f" written to {write.resource}, and never stored it"
         ),
         steps=(
-            f"{who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
+            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
             f"The storage said ok {n.answered(write)}.",
             f"But {write.value!r} stands {n.place(write)}, which has every write that was stored.",
         ),
@@ -213,11 +213,11 @@ def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     return Story(
         summary=(
-            f"{whom(write)} was told that its write of {write.value!r} with token {write.token}"
+            f"{n.whom(write)} was told that its write of {write.value!r} with token {write.token}"
             f" to {write.resource} had failed, and it took effect"
         ),
         steps=(
-            f"{who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
+            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
             f"{n.ending(write)}: it must never take effect.",
             f"But {write.value!r} is {n.place(write)} in the storage's own order of stored writes.",
         ),
@@ -232,7 +232,7 @@ def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
         summary=story.summary,
         steps=(
             *story.steps[:2],
-            f"But a read by {whom(read)} returned {read.value!r} {n.answered(read)}.",
+            f"But a read by {n.whom(read)} returned {read.value!r} {n.answered(read)}.",
         ),
         proof=(write, read),
     )
@@ -246,10 +246,10 @@ def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
     return Story(
         summary=(
             f"the write of {write.value!r} with token {write.token} to {write.resource} by"
-            f" {whom(write)} took effect {len(numbers)} times"
+            f" {n.whom(write)} took effect {len(numbers)} times"
         ),
         steps=(
-            f"{who(write)} sent {write.value!r} once, {n.sent(write)}.",
+            f"{n.who(write)} sent {write.value!r} once, {n.sent(write)}.",
             (
                 f"In the storage's own order it stands as numbers {' and '.join(numbers)}:"
                 " something between the two repeated it."
@@ -263,13 +263,13 @@ def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
     write, grant = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{whom(write)} wrote {write.value!r} with token {write.token} to {write.resource}"
-            f" after token {grant.token} had been granted to {whom(grant)}, which had not yet"
+            f"{n.whom(write)} wrote {write.value!r} with token {write.token} to {write.resource}"
+            f" after token {grant.token} had been granted to {n.whom(grant)}, which had not yet"
             " written"
         ),
         steps=(
             *n.grant_steps(grant),
-            f"{who(write)} sent {write.value!r} with the older token {write.token} {n.sent(write)}.",
+            f"{n.who(write)} sent {write.value!r} with the older token {write.token} {n.sent(write)}.",
             "It was accepted: the storage had not met the newer token yet, so no fence could tell.",
         ),
         proof=(grant, write),
@@ -280,11 +280,11 @@ def _value_of_nobody(n: Narrator, conflict: Conflict) -> Story:
     read = conflict.accused
     return Story(
         summary=(
-            f"{whom(read)} read {read.value!r} with token {read.token} from {read.resource},"
+            f"{n.whom(read)} read {read.value!r} with token {read.token} from {read.resource},"
             " which nobody had written there"
         ),
         steps=(
-            f"A read by {whom(read)} returned {read.value!r} with token {read.token} {n.answered(read)}.",
+            f"A read by {n.whom(read)} returned {read.value!r} with token {read.token} {n.answered(read)}.",
             (
                 f"No write of {read.value!r} to {read.resource} was ever called, and it is not what"
                 " stood there before the run."
@@ -298,13 +298,13 @@ def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{whom(read)} read {read.value!r} from {read.resource} with token {read.token},"
+            f"{n.whom(read)} read {read.value!r} from {read.resource} with token {read.token},"
             f" but it was written with token {write.token}"
         ),
         steps=(
-            f"{who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
+            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
             (
-                f"A read by {whom(read)} returned {read.value!r} with token {read.token}"
+                f"A read by {n.whom(read)} returned {read.value!r} with token {read.token}"
                 f" {n.answered(read)}: value and token do not belong together."
             ),
         ),
@@ -315,10 +315,10 @@ def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
 def _read_before_written(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
     return Story(
-        summary=f"{whom(read)} read {read.value!r} from {read.resource} before it was written",
+        summary=f"{n.whom(read)} read {read.value!r} from {read.resource} before it was written",
         steps=(
-            f"A read by {whom(read)} returned {read.value!r} {n.answered(read)}.",
-            f"Only after that did {whom(write)} send the write of {write.value!r} {n.sent(write)}.",
+            f"A read by {n.whom(read)} returned {read.value!r} {n.answered(read)}.",
+            f"Only after that did {n.whom(write)} send the write of {write.value!r} {n.sent(write)}.",
         ),
         proof=(read, write),
     )
@@ -328,12 +328,12 @@ def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{whom(read)} read {read.value!r} from {read.resource}, which the storage's own"
+            f"{n.whom(read)} read {read.value!r} from {read.resource}, which the storage's own"
             " order of writes does not have"
         ),
         steps=(
-            f"{who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
-            f"A read by {whom(read)} returned it {n.answered(read)}, so it took effect.",
+            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
+            f"A read by {n.whom(read)} returned it {n.answered(read)}, so it took effect.",
             f"But it stands {n.place(write)}.",
         ),
         proof=(write, read),
@@ -346,17 +346,17 @@ def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
     return Story(
         summary=(
             f"either the storage wrongly refused {rejected.value!r} with token {rejected.token}"
-            f" on {op.resource}, or what {whom(op)} {did} afterwards with token {op.token} was"
+            f" on {op.resource}, or what {n.whom(op)} {did} afterwards with token {op.token} was"
             " stale"
         ),
         steps=(
-            f"{who(rejected)} sent {rejected.value!r} with token {rejected.token} {n.sent(rejected)}.",
+            f"{n.who(rejected)} sent {rejected.value!r} with token {rejected.token} {n.sent(rejected)}.",
             (
                 f"The storage refused it as stale {n.answered(rejected)}. If that was right, a token"
                 f" above {op.token} had been accepted by then."
             ),
             (
-                f"After that, {whom(op)} called its {op.f} {n.sent(op)}, and it took effect with the"
+                f"After that, {n.whom(op)} called its {op.f} {n.sent(op)}, and it took effect with the"
                 f" lower token {op.token}."
             ),
             "Both cannot be right: the refusal was false, or the later operation was stale.",

