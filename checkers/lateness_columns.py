@@ -45,15 +45,17 @@ def attempts(zones: ZoneColumns, after_newer: Flags) -> dict[str, int]:
     height, called = zones.height[writes], ranks.called[writes]
     grants, granted = _newest_grants(zones)
     late = np.count_nonzero(granted.before(called) > height) if len(grants) else 0
-    level = zones.level[zones.initials :]
-    possible = Summit(ranks.size, ranks.called[zones.write], level)
     took_effect, rejected = np.zeros((2, len(columns)), dtype=np.bool_)
     took_effect[zones.write] = True
     rejected[zones.rejected] = True
-    # closed intervals: what was called when a rejection returned can have caused it
-    until = np.where(rejected, ranks.returned, ranks.end[columns.resource])[writes]
-    counts = took_effect[writes] & after_newer[writes] | rejected[writes]
-    is_stale = (height < _accepted(zones).before(called)) | (counts & (height < possible.until(until)))
+    is_stale = height < _accepted(zones).before(called)
+    decided = np.flatnonzero((took_effect & after_newer | rejected)[writes])
+    if len(decided):
+        rows = writes[decided]
+        possible = Summit(ranks.size, ranks.called[zones.write], zones.level[zones.initials :])
+        # closed intervals: what was called when a rejection returned can have caused it
+        until = np.where(rejected[rows], ranks.returned[rows], ranks.end[columns.resource[rows]])
+        is_stale[decided] |= height[decided] < possible.until(until)
     return {
         "late_writes_attempted": int(late),
         "stale_writes_attempted": int(np.count_nonzero(is_stale)),
