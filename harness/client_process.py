@@ -59,11 +59,14 @@ class SharedProgress:
         mine.phase = phase
         for snare in self.state.snares:
             if snare.point == phase and self._is_caught_by(snare, place):
+                mine.stopped = 1
                 snare.caught = self.client
                 self._stop()
                 return
 
     def _is_caught_by(self, snare: Any, resource: int) -> bool:
+        if self.state.clients[self.client].taken:
+            return False
         if snare.caught != NOBODY or snare.client not in (ANY, self.client):
             return False
         if snare.resource == ANY:
@@ -72,7 +75,6 @@ class SharedProgress:
 
     def _stop(self) -> None:
         mine = self.state.clients[self.client]
-        mine.stopped = 1
         os.kill(os.getpid(), signal.SIGSTOP)
         while mine.stopped and not self.state.run.stop:
             time.sleep(_POLL)

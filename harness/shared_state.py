@@ -25,6 +25,7 @@ class _Client(ctypes.Structure):
         ("resource", ctypes.c_int64),
         ("token", ctypes.c_int64),
         ("owner", ctypes.c_char * 32),
+        ("taken", ctypes.c_int64),  # a fault has it, from before it is in force until it was seen healed
         ("stopped", ctypes.c_int64),  # set by the client before it stops itself
     )
 

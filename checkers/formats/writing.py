@@ -110,7 +110,7 @@ def _lines(history: History) -> Iterator[str]:
         "target": history.header.target,
         "fenced": False,
         "policy": "inclusive",
-        "require": {},
+        "require": {"stale_writes_attempted": 0},
     }
     yield _line(header)
     events = [event for op in history.operations for event in _events(op)]

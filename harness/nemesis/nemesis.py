@@ -12,15 +12,17 @@ from typing import Any, Literal, Self
 
 import psutil
 
+from harness.errors import FaultNotInstalledError
 from harness.events import FaultObserved
 from harness.nemesis.fault import Fault
-from harness.nemesis.pause import is_stopped, pause
+from harness.nemesis.pause import SETTLING, is_stopped, pause
 from harness.nemesis.plan import ObservedFault, PlanLog
 from harness.nemesis.triggers import POLL, Snare, Victim, wait_until
 from harness.shared_state import NOBODY, SharedState
 from harness.target import FaultSpec, PartitionSpec, PauseSpec
 
 NOT_SUPERSEDED = 3  # TTLs after which a pause ends although nobody has taken over
+SECOND = 1_000_000_000  # ns
 LAST_SNARE = 1.5  # TTLs before the end after which none is set: nobody could take over in time
 
 Cut = Callable[[int, PartitionSpec], AbstractContextManager[Fault]]
@@ -41,6 +43,7 @@ class Nemesis:
     tell: Callable[[FaultObserved], None]
     error: BaseException | None = None
     _over: threading.Event = field(default_factory=threading.Event)
+    _claims: threading.Lock = field(default_factory=threading.Lock)
     _busy: set[int] = field(default_factory=set)  # clients that a fault has now
     _threads: list[threading.Thread] = field(default_factory=list)
 
@@ -95,16 +98,43 @@ class Nemesis:
             requested = time.monotonic_ns()
             with snare.armed():
                 wait_until(lambda: snare.caught != NOBODY, last, self._over.is_set)
-            client = snare.caught
+            client = self._claim(snare)
             if client == NOBODY:
                 return
+            if self._stops(client):
+                self._keep_stopped(fault, client, requested, snare)
+            self._busy.discard(client)
+            snare.forget()
+
+    def _keep_stopped(self, fault: PauseSpec, client: int, requested: int, snare: Snare) -> None:
+        """Pause a client that has stopped itself; one that slips away before that is no pause."""
+        in_force = False
+        try:
             with (
                 snare.occupying(self.state.clients[client].resource),
                 self._observed(fault, client, requested, self._paused(client, stops_itself=True)),
             ):
+                in_force = True
                 self._wait_for_end(fault, client)
                 self.state.clients[client].stopped = 0
-            snare.forget()
+        except FaultNotInstalledError:
+            if in_force:
+                raise
+            self._continue(client)
+
+    def _claim(self, snare: Snare) -> int:
+        """Take the client that a snare caught, or NOBODY, from those that may be strays."""
+        with self._claims:
+            client = snare.caught
+            self._busy.add(client)
+            return client
+
+    def _stops(self, client: int) -> bool:
+        """Does it come to stop? No, if it was taken for a stray while two were caught at once."""
+        hold, process = self.state.clients[client], self.processes[client]
+        deadline = time.monotonic_ns() + round(SETTLING * SECOND)
+        wait_until(lambda: is_stopped(process) or not hold.stopped, deadline, lambda: False)
+        return is_stopped(process)
 
     def _strike(self, fault: FaultSpec, moment: int, rng: random.Random) -> None:
         """Hit a holder, or the client named, at a moment; or as soon after it as there is one."""
@@ -165,6 +195,7 @@ class Nemesis:
             requested=requested,
         )
         self.log.add(seen)
+        self.state.clients[client].taken = 1
         try:
             with in_force as now:
                 seen.resource, seen.owner = self._hold_of(client)
@@ -177,6 +208,7 @@ class Nemesis:
             self._record(seen, "healed", now.healed, seen.healed)
         finally:
             self._busy.discard(client)
+            self.state.clients[client].taken = 0
 
     def _hold_of(self, client: int) -> tuple[str | None, str | None]:
         hold = self.state.clients[client]
@@ -206,8 +238,9 @@ class Nemesis:
         """Continue clients that stopped for a snare which another had taken at the same moment."""
         while not self._over.wait(10 * POLL):
             for client, process in enumerate(self.processes):
-                if is_stopped(process) and client not in self._taken():
-                    self._continue(client)
+                with self._claims:
+                    if is_stopped(process) and client not in self._taken():
+                        self._continue(client)
 
     def _taken(self) -> set[int]:
         """The clients that a fault has now, or is about to have."""

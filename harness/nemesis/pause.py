@@ -50,7 +50,5 @@ def _settles(process: psutil.Process, *, stopped: bool) -> bool:
     while time.monotonic() < deadline:
         if is_stopped(process) is stopped:
             return True
-        if not stopped:
-            process.resume()  # its own stop may have come after the last one
         time.sleep(_POLL)
     return False
