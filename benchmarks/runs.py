@@ -44,7 +44,7 @@ def measure(target: str, engine: str, runs: Path, options: Sequence[str]) -> Mea
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout is not None  # noqa: S101
+        assert process.stdout is not None  # noqa: S101 - it was asked for as a pipe
         line = process.stdout.readline()
         judged = time.monotonic()
         _, told = process.communicate()
