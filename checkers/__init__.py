@@ -1,22 +1,35 @@
 """Was it right? Reads the history of a run and judges it; no servers, no faults.
 
-history = checkers.read(Path("history.jsonl"))
-verdict = checkers.judge(history, checkers.read_commits(Path("commits.jsonl")))
-verdict.to_document()["verdict"]  # "valid", "unknown" or "invalid"
+    history = checkers.read(Path("history.jsonl"))
+    verdict = checkers.judge(history, checkers.read_commits(Path("commits.jsonl")))
+    verdict.to_document()["verdict"]  # "valid", "unknown" or "invalid"
+
+Histories of anything else than fenced storages and leases are judged by a model,
+one of `MODELS` or your own:
+
+    judgement = checkers.search(operations, checkers.MODELS["cas-register"]())
+    judged = checkers.judge_foreign(Path("history.edn"), "cas-register")
 """
 
 from checkers.anomalies import ANOMALIES, COVERAGE, Anomaly
 from checkers.errors import FencepostError, HistoryError
+from checkers.foreign import MODELS, judge_foreign
 from checkers.history import parse, read, read_commits
 from checkers.judge import judge
+from checkers.judgement import Judgement
+from checkers.linearizable import ModelError, search
 from checkers.merge import merge
+from checkers.models import IMPOSSIBLE, Model
+from checkers.mutex import judge_mutex
+from checkers.operation import UNKNOWN, Operation
 from checkers.records import Commit, FaultEvent, Header, History, Op, Outcome
+from checkers.register import judge_register
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - as sorted() has it
     "ANOMALIES",
-    "COVERAGE",
     "Anomaly",
+    "COVERAGE",
     "CheckerResult",
     "Commit",
     "FaultEvent",
@@ -25,13 +38,24 @@ __all__ = [
     "Header",
     "History",
     "HistoryError",
+    "IMPOSSIBLE",
+    "Judgement",
+    "MODELS",
+    "Model",
+    "ModelError",
     "Op",
+    "Operation",
     "Outcome",
+    "UNKNOWN",
     "Validity",
     "Verdict",
     "judge",
+    "judge_foreign",
+    "judge_mutex",
+    "judge_register",
     "merge",
     "parse",
     "read",
     "read_commits",
+    "search",
 ]
