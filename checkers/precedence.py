@@ -1,0 +1,191 @@
+"""Which operations must stand before which others, and why: a graph whose cycles are contradictions.
+
+A history is right iff its operations can be put one after another such that each
+answer is the one that the object would have given. So every fact about them says
+of two operations that the one stands before the other, and an order exists iff
+these facts do not go in a circle. A circle is its own explanation: followed
+once around, it says that an operation stands before itself.
+
+Most facts are seen directly, such as that one operation had returned before the
+other was called. The rest follow from *blocks*: operations between which nothing
+of another block stands, as a value's write and the reads that returned it, or the
+acquire and the release of one hold. If something of block u stands before
+something of block v, then all of u stands before v begins. `saturate` adds what
+follows until nothing is new. Each such edge remembers what it follows from.
+
+If the saturated graph has no cycle, neither has the one in which each block is drawn
+together to a single node, so the blocks can be put in order: nothing else has to be
+chosen. With a cycle, no order exists.
+
+This is the slow and plain form of the definitions, for small histories: the fast
+checkers are held against it, and explanations are taken from it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise, permutations
+from typing import Final, Protocol, TypeAlias
+
+import networkx as nx
+
+
+class Initial(enum.Enum):
+    """The type of `INITIAL`."""
+
+    INITIAL = "initial"
+
+
+INITIAL: Final = Initial.INITIAL
+"""The node of what was there before the run: as a write before everything."""
+
+Node: TypeAlias = int | Initial
+"""An operation, by its index or its position in the history; or `INITIAL`."""
+
+
+class Reason(enum.Enum):
+    """Why one operation stands before another, in words that say it of *the one* and *the other*."""
+
+    REAL_TIME = "the one had returned before the other was called"
+    TOKEN_ORDER = "a fence accepts a lower token before a higher one"  # noqa: S105 - no password
+    READ_FROM = "a value is seen after it was written"
+    REJECTED_BECAUSE = "a rejection comes after what raised the mark"
+    LOG_ORDER = "they stand in this order in the storage's own log"
+    INITIAL = "what was there before the run comes first"
+    HELD = "a lock is released after it was acquired"
+    NEVER_RELEASED = "who never released the lock was the last to hold it"
+    # what follows from a premise
+    REPLACED = "a value is not seen any more once another has replaced it"
+    WRITTEN_LATER = "a value that was seen later was written later, or it would have been replaced"
+    ONE_HOLDER = "a lock is released before another has it"
+
+
+_DETOUR = {Reason.WRITTEN_LATER: 2, Reason.ONE_HOLDER: 2}
+"""How many steps a reason takes to understand, where it is more than one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """One operation stands before another."""
+
+    before: Node
+    reason: Reason
+    after: Node
+    premise: tuple[Edge, ...] = ()  # the path that it follows from; empty if it was seen directly
+
+    @property
+    def cost(self) -> int:
+        """How many steps it takes to understand, the premise's included."""
+        return _DETOUR.get(self.reason, 1) + sum(edge.cost for edge in self.premise)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Operations between which nothing of another block stands.
+
+    Blocks may overlap, as those of a chain of compare-and-sets do; only of blocks
+    that share nothing does one have to be over before the other begins.
+    """
+
+    first: Node  # edges of the graph put it before all other members
+    members: tuple[Node, ...]  # `first` is one of them
+    over: Reason = Reason.REPLACED  # why all members stand before another block that some member precedes
+    begun: Reason = Reason.WRITTEN_LATER  # why what precedes some member precedes the first
+
+
+class Timed(Protocol):
+    """Anything with an interval: `Op`, `Operation`."""
+
+    @property
+    def called(self) -> int:
+        """When it began."""
+        ...
+
+    @property
+    def returned(self) -> int | None:
+        """When it was over; None if that was never seen."""
+        ...
+
+
+class Precedence:
+    """Operations as nodes of a `networkx.DiGraph`; each of its edges carries its `Edge` as "edge"."""
+
+    def __init__(self, operations: Mapping[int, Timed]) -> None:
+        self.graph: nx.DiGraph[Node] = nx.DiGraph()
+        self.blocks: list[Block] = []
+        self.graph.add_nodes_from(operations)
+        for (one, first), (other, second) in permutations(operations.items(), 2):
+            if first.returned is not None and first.returned < second.called:
+                self.add(one, Reason.REAL_TIME, other)
+
+    def add(self, before: Node, reason: Reason, after: Node, premise: tuple[Edge, ...] = ()) -> None:
+        """Put one operation before another; of several reasons the first that is easiest to see stays."""
+        edge = Edge(before=before, reason=reason, after=after, premise=premise)
+        if self.graph.has_edge(before, after) and self.edge(before, after).cost <= edge.cost:
+            return
+        self.graph.add_edge(before, after, edge=edge, cost=edge.cost)
+
+    def edge(self, before: Node, after: Node) -> Edge:
+        """The edge from one node to another that are joined."""
+        found: Edge = self.graph.edges[before, after]["edge"]
+        return found
+
+    def put_first(self, node: Node) -> None:
+        """Put what was there before the run before everything."""
+        for other in list(self.graph):
+            if other != node:
+                self.add(node, Reason.INITIAL, other)
+
+    def is_acyclic(self) -> bool:
+        """Can the operations stand in an order, as far as the edges say?"""
+        return nx.is_directed_acyclic_graph(self.graph)
+
+    def saturate(self) -> bool:
+        """Add what follows from the blocks until nothing is new, or until there is a cycle.
+
+        Returns:
+            Whether the operations can be put in an order.
+        """
+        while self.is_acyclic():
+            forced = list(self._forced())
+            if not forced:
+                return True
+            for edge in forced:
+                self.add(edge.before, edge.reason, edge.after, edge.premise)
+        return False
+
+    def shortest_cycle(self) -> tuple[Edge, ...]:
+        """The circle that is easiest to follow, as edges that each begin where the one before ends.
+
+        Empty if there is none.
+        """
+        cycles = (
+            (self.edge(before, after), *self._path(after, before))
+            for before, after in self.graph.edges
+            if nx.has_path(self.graph, after, before)
+        )
+        return min(cycles, key=lambda cycle: (sum(edge.cost for edge in cycle), len(cycle)), default=())
+
+    def _forced(self) -> Iterator[Edge]:
+        """What follows from the edges that there are, and is not implied by them."""
+        reached = {node: nx.descendants(self.graph, node) for node in self.graph}
+        for one, other in permutations(self.blocks, 2):
+            if not set(one.members).isdisjoint(other.members):
+                continue
+            for node in one.members:
+                if other.first in reached[node]:
+                    unsaid = (each for each in one.members if other.first not in reached[each])
+                    for each in unsaid:
+                        yield self._following(each, one.over, other.first, node, other.first)
+                else:
+                    for later in (each for each in other.members if each in reached[node]):
+                        yield self._following(node, other.begun, other.first, node, later)
+
+    def _following(self, before: Node, reason: Reason, after: Node, source: Node, target: Node) -> Edge:
+        return Edge(before=before, reason=reason, after=after, premise=self._path(source, target))
+
+    def _path(self, source: Node, target: Node) -> tuple[Edge, ...]:
+        nodes: Iterable[Node] = nx.dijkstra_path(self.graph, source, target, weight="cost")
+        return tuple(self.edge(before, after) for before, after in pairwise(nodes))
