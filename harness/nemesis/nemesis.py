@@ -12,17 +12,15 @@ from typing import Any, Literal, Self
 
 import psutil
 
-from harness.errors import FaultNotInstalledError
 from harness.events import FaultObserved
 from harness.nemesis.fault import Fault
-from harness.nemesis.pause import SETTLING, is_stopped, pause
+from harness.nemesis.pause import is_stopped, pause
 from harness.nemesis.plan import ObservedFault, PlanLog
 from harness.nemesis.triggers import POLL, Snare, Victim, wait_until
 from harness.shared_state import NOBODY, SharedState
 from harness.target import FaultSpec, PartitionSpec, PauseSpec
 
 NOT_SUPERSEDED = 3  # TTLs after which a pause ends although nobody has taken over
-SECOND = 1_000_000_000  # ns
 LAST_SNARE = 1.5  # TTLs before the end after which none is set: nobody could take over in time
 
 Cut = Callable[[int, PartitionSpec], AbstractContextManager[Fault]]
@@ -44,7 +42,7 @@ class Nemesis:
     error: BaseException | None = None
     _over: threading.Event = field(default_factory=threading.Event)
     _claims: threading.Lock = field(default_factory=threading.Lock)
-    _busy: set[int] = field(default_factory=set)  # clients that a fault has now
+    _busy: set[int] = field(default_factory=set)  # clients that a fault has claimed
     _threads: list[threading.Thread] = field(default_factory=list)
 
     def __enter__(self) -> Self:
@@ -98,43 +96,47 @@ class Nemesis:
             requested = time.monotonic_ns()
             with snare.armed():
                 wait_until(lambda: snare.caught != NOBODY, last, self._over.is_set)
-            client = self._claim(snare)
-            if client == NOBODY:
-                return
-            if self._stops(client):
+            client = self._claim_catch(snare)
+            if client != NOBODY:
                 self._keep_stopped(fault, client, requested, snare)
-            self._busy.discard(client)
             snare.forget()
 
     def _keep_stopped(self, fault: PauseSpec, client: int, requested: int, snare: Snare) -> None:
-        """Pause a client that has stopped itself; one that slips away before that is no pause."""
-        in_force = False
-        try:
-            with (
-                snare.occupying(self.state.clients[client].resource),
-                self._observed(fault, client, requested, self._paused(client, stops_itself=True)),
-            ):
-                in_force = True
-                self._wait_for_end(fault, client)
-                self.state.clients[client].stopped = 0
-        except FaultNotInstalledError:
-            if in_force:
-                raise
-            self._continue(client)
+        """Pause a client that has stopped itself, or is about to."""
+        with (
+            self._released_in_the_end(client),
+            snare.occupying(self.state.clients[client].resource),
+            self._observed(fault, client, requested, self._paused(client, stops_itself=True)),
+        ):
+            self._wait_for_end(fault, client)
+            self.state.clients[client].stopped = 0
 
-    def _claim(self, snare: Snare) -> int:
-        """Take the client that a snare caught, or NOBODY, from those that may be strays."""
+    def _claim_catch(self, snare: Snare) -> int:
+        """Take the client that a snare caught; NOBODY if there is none, or another fault has it."""
         with self._claims:
             client = snare.caught
-            self._busy.add(client)
-            return client
+            if client == NOBODY or self._claim(client):
+                return client
+            self.state.clients[client].stopped = 0  # it goes on when the other fault ends
+            return NOBODY
 
-    def _stops(self, client: int) -> bool:
-        """Does it come to stop? No, if it was taken for a stray while two were caught at once."""
-        hold, process = self.state.clients[client], self.processes[client]
-        deadline = time.monotonic_ns() + round(SETTLING * SECOND)
-        wait_until(lambda: is_stopped(process) or not hold.stopped, deadline, lambda: False)
-        return is_stopped(process)
+    def _claim(self, client: int) -> bool:
+        """Take a client for one fault, unless another has it; to be called with `_claims` held."""
+        if client in self._busy:
+            return False
+        self._busy.add(client)
+        self.state.clients[client].taken = 1
+        return True
+
+    @contextmanager
+    def _released_in_the_end(self, client: int) -> Iterator[None]:
+        """Let others have a claimed client once the block is left."""
+        try:
+            yield
+        finally:
+            with self._claims:
+                self._busy.discard(client)
+                self.state.clients[client].taken = 0
 
     def _strike(self, fault: FaultSpec, moment: int, rng: random.Random) -> None:
         """Hit a holder, or the client named, at a moment; or as soon after it as there is one."""
@@ -143,18 +145,19 @@ class Nemesis:
         if client is None:
             return
         in_force = self._paused(client) if isinstance(fault, PauseSpec) else self.cut(client, fault)
-        with self._observed(fault, client, moment, in_force):
+        with self._released_in_the_end(client), self._observed(fault, client, moment, in_force):
             self._wait_for_end(fault, client)
 
     def _victim_of(self, fault: FaultSpec, rng: random.Random) -> int | None:
-        """Wait for somebody to hit whom no other fault has; None when time for this fault is up."""
+        """Claim somebody to hit whom no other fault has; None when time for this fault is up."""
         victim = Victim.named(fault.target)
         found: list[int] = []
 
         def choose() -> bool:
             client = victim.among_holders(self.state, rng)
-            if client is not None and client not in self._taken():
-                found.append(client)
+            with self._claims:
+                if client is not None and client not in self._caught() and self._claim(client):
+                    found.append(client)
             return bool(found)
 
         lasts = fault.lasts.resolve(self.ttl) if fault.lasts else 0
@@ -185,7 +188,6 @@ class Nemesis:
         in_force: AbstractContextManager[Fault],
     ) -> Iterator[None]:
         """Record a fault when it is seen in force, and again when it is seen healed."""
-        self._busy.add(client)
         seen = ObservedFault(
             kind=fault.kind,
             target=f"client:{client}",
@@ -195,20 +197,15 @@ class Nemesis:
             requested=requested,
         )
         self.log.add(seen)
-        self.state.clients[client].taken = 1
-        try:
-            with in_force as now:
-                seen.resource, seen.owner = self._hold_of(client)
-                seen.evidence = now.evidence
-                seen.in_force = time.monotonic_ns()
-                self._record(seen, "in force", now.evidence, seen.in_force)
-                yield
-            seen.healed_evidence = now.healed
-            seen.healed = time.monotonic_ns()
-            self._record(seen, "healed", now.healed, seen.healed)
-        finally:
-            self._busy.discard(client)
-            self.state.clients[client].taken = 0
+        with in_force as now:
+            seen.resource, seen.owner = self._hold_of(client)
+            seen.evidence = now.evidence
+            seen.in_force = time.monotonic_ns()
+            self._record(seen, "in force", now.evidence, seen.in_force)
+            yield
+        seen.healed_evidence = now.healed
+        seen.healed = time.monotonic_ns()
+        self._record(seen, "healed", now.healed, seen.healed)
 
     def _hold_of(self, client: int) -> tuple[str | None, str | None]:
         hold = self.state.clients[client]
@@ -235,16 +232,20 @@ class Nemesis:
         )
 
     def _free_strays(self) -> None:
-        """Continue clients that stopped for a snare which another had taken at the same moment."""
+        """Continue clients that stopped for a snare which another had taken at the same moment.
+
+        Nobody else continues a stopped client that is neither claimed nor caught, and
+        none is claimed or given up meanwhile: so it is still the same stop that ends.
+        """
         while not self._over.wait(10 * POLL):
             for client, process in enumerate(self.processes):
                 with self._claims:
-                    if is_stopped(process) and client not in self._taken():
+                    if is_stopped(process) and client not in self._busy | self._caught():
                         self._continue(client)
 
-    def _taken(self) -> set[int]:
-        """The clients that a fault has now, or is about to have."""
-        return self._busy | {snare.caught for snare in self.state.snares}
+    def _caught(self) -> set[int]:
+        """The clients in a snare: a fault is about to have them."""
+        return {snare.caught for snare in self.state.snares}
 
     def _continue_everybody(self) -> None:
         for client in range(len(self.processes)):
