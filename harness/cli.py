@@ -372,7 +372,7 @@ def _described(target: Target) -> str:
     lock, storage = target.lock, target.storage
     faults = ", ".join(dict.fromkeys(fault.kind for fault in target.faults)) or "no fault"
     return (
-        f"{lock.kind} ×{lock.nodes}, {storage.kind} {storage.fencing} {storage.policy}, {faults}, "
+        f"{lock.kind} ×{len(lock.servers)}, {storage.kind} {storage.fencing} {storage.policy}, {faults}, "
         f"{format_duration(target.workload.duration)}: expects {', '.join(target.expected) or 'valid'}"
     )
 

@@ -21,11 +21,10 @@ from harness.dying import die_with_parent
 from harness.recorder import RecordedSession, Recorder
 from harness.shared_state import ANY, NOBODY, OUTSIDE, STOP_POINTS, SharedState
 from workloads.client import Answer, Lock
-from workloads.locks import LockSettings
 from workloads.locks import connect as connect_lock
 from workloads.register import Register
-from workloads.storages import StorageSettings
-from workloads.storages import connect as connect_storage
+from workloads.settings import LockSettings, StorageSettings
+from workloads.storages import of_kind
 
 _POLL = 0.0005  # seconds
 
@@ -134,7 +133,7 @@ def _build(client: int, state: SharedState, task: ClientTask, recorder: Recorder
         rng=random.Random(f"{task.seed}/client/{client}"),
         session=operations,
         lock=lock,
-        storage=connect_storage(task.storage),
+        storage=of_kind(task.storage.kind).connect(task.storage),
         progress=progress,
     )
     return register, lock

@@ -69,14 +69,17 @@ class Clients:
 
 
 @contextmanager
-def started(count: int, resources: int, snares: int, folder: Path) -> Iterator[Clients]:
+def started(
+    count: int, resources: int, snares: int, folder: Path, modules: Sequence[str] = ()
+) -> Iterator[Clients]:
     """Start the processes; at the end of the block none is left, stopped ones included.
 
+    `modules` are imported once for all of them, before the first is there.
     Call it from the main thread: the fork server, and so every client, dies with
     the thread that started it.
     """
     context: ForkServerContext = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
+    context.set_forkserver_preload([*PRELOADED, *modules])
     forkserver.ensure_running()
     state = SharedState.create(context, count, resources, snares)
     processes, tasks = [], []

@@ -90,9 +90,9 @@ class Drive:
         )
 
     def _cut(self, client: int, fault: PartitionSpec) -> AbstractContextManager[Fault]:
-        systems = {"lock": self.target.lock.kind, "storage": self.target.storage.kind}
-        sides = systems.values() if fault.side == "both" else (systems[fault.side],)
-        servers = [server.name for server in self.cluster.servers if server.system in sides]
+        sides = {"lock": self.target.lock.servers, "storage": self.target.storage.servers}
+        cut_off = sides.values() if fault.side == "both" else (sides[fault.side],)
+        servers = list(dict.fromkeys(name for side in cut_off for name in side))
         return partition(self.cluster, client, servers, fault.direction)
 
     def _progress(self, nemesis: Nemesis, elapsed: int) -> Progress:

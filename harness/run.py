@@ -27,7 +27,7 @@ from harness.store import HEADER, RunFolder
 from harness.target import Target
 from workloads import storages
 from workloads.client import NotApplied, Unknown
-from workloads.storages import StorageSettings
+from workloads.settings import StorageSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,9 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     workload = target.workload
     with ExitStack() as stack:
         stack.enter_context(folder.in_use())
-        clients = stack.enter_context(started(workload.clients, workload.resources, len(faults), folder.path))
+        clients = stack.enter_context(
+            started(workload.clients, workload.resources, len(faults), folder.path, wiring.modules(target))
+        )
         yield StageReached(stage="starting", detail=wiring.listing(topology))
         servers = stack.enter_context(ExitStack())
         cluster = servers.enter_context(
@@ -99,7 +101,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
 def _keep(folder: RunFolder, cluster: Cluster, storage: StorageSettings) -> None:
     """Save what only the servers know, before they go."""
     try:
-        folder.write_commits(storages.committed(storage))
+        folder.write_commits(storages.of_kind(storage.kind).committed(storage))
     except (NotApplied, Unknown) as error:
         raise ServerNotReadyError(
             f"{storage.kind}: the order of its writes could not be read: {error}; "
@@ -135,6 +137,6 @@ def _interrupts() -> Iterator[threading.Event]:
 
 def _set_up(storage: StorageSettings, target: Target) -> None:
     try:
-        storages.set_up(storage, list(wiring.resources(target)))
+        storages.of_kind(storage.kind).set_up(storage, wiring.resources(target))
     except (NotApplied, Unknown) as error:
         raise ServerNotReadyError(f"{storage.kind}: its tables could not be made: {error}") from error

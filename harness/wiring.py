@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness.client_process import ClientTask
 from harness.engines import Cluster, ServerSpec, Topology
 from harness.target import FaultSpec, PartitionSpec, Target
-from workloads.locks import LockSettings
-from workloads.storages import StorageSettings
+from workloads.locks import LOCKS
+from workloads.settings import LockSettings, StorageSettings
+from workloads.storages import STORAGES
 
 SECOND = 1_000_000_000  # ns
 CALL_TIMEOUT = 1.0  # seconds; of every call that a client makes
@@ -18,13 +19,12 @@ SETTING_UP = 10.0  # seconds; of every call that the harness makes itself
 
 def topology(target: Target, faults: Sequence[FaultSpec]) -> Topology:
     """Give the servers and edges that a target needs."""
-    lock, storage = target.lock, target.storage
-    members = tuple(
-        ServerSpec(name=f"{lock.kind}-{number + 1}", system=lock.kind, image=lock.image)
-        for number in range(lock.nodes)
-    )
     return Topology(
-        servers=(*members, ServerSpec(name=storage.kind, system=storage.kind, image=storage.image)),
+        servers=tuple(
+            ServerSpec(name=name, system=side.system, image=side.image)
+            for side in (target.lock, target.storage)
+            for name in side.servers
+        ),
         clients=target.workload.clients,
         partitions=any(isinstance(fault, PartitionSpec) for fault in faults),
     )
@@ -63,43 +63,46 @@ def header(target: Target, seed: int) -> dict[str, Any]:
     }
 
 
+def modules(target: Target) -> tuple[str, ...]:
+    """Name what the clients import to speak to this target's systems."""
+    return LOCKS[target.lock.kind], STORAGES[target.storage.kind]
+
+
 def storage_of(target: Target, cluster: Cluster) -> StorageSettings:
     """Where the harness itself reaches the storage: past every proxy."""
-    (server,) = (each for each in cluster.servers if each.name == target.storage.kind)
-    return StorageSettings(
-        kind=target.storage.kind,
-        host=server.address.host,
-        port=server.address.port,
-        fencing=target.storage.fencing,
-        policy=target.storage.policy,
-        timeout=SETTING_UP,
-    )
+    addresses = {server.name: str(server.address) for server in cluster.servers}
+    return _storage(target, [addresses[name] for name in target.storage.servers], SETTING_UP)
 
 
 def task(target: Target, cluster: Cluster, seed: int, client: int) -> ClientTask:
     """Tell one client what to do, and where its own edges lead."""
-    members = [server.name for server in cluster.servers if server.system == target.lock.kind]
-    edge = cluster.edge(client, target.storage.kind)
-    most = target.most_writes
     think = target.workload.think / SECOND
+
+    def edges(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(str(cluster.edge(client, name)) for name in names)
+
     return ClientTask(
         seed=seed,
         resources=resources(target),
-        writes=(1, most),
+        writes=(1, target.most_writes),
         think=(think / 10, think),
         lock=LockSettings(
             kind=target.lock.kind,
-            endpoints=tuple(str(cluster.edge(client, member)) for member in members),
+            endpoints=edges(target.lock.servers),
             ttl=target.lock.ttl,
             timeout=CALL_TIMEOUT,
             client=client,
+            token=target.lock.token,
         ),
-        storage=StorageSettings(
-            kind=target.storage.kind,
-            host=edge.host,
-            port=edge.port,
-            fencing=target.storage.fencing,
-            policy=target.storage.policy,
-            timeout=CALL_TIMEOUT,
-        ),
+        storage=_storage(target, edges(target.storage.servers), CALL_TIMEOUT),
+    )
+
+
+def _storage(target: Target, endpoints: Iterable[str], timeout: float) -> StorageSettings:
+    return StorageSettings(
+        kind=target.storage.kind,
+        endpoints=tuple(endpoints),
+        fencing=target.storage.fencing,
+        policy=target.storage.policy,
+        timeout=timeout,
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import owner
-from harness.engines import Address, Server, Topology, local_etcd, local_postgres, ports
+from harness.engines import Address, Server, Topology, local_etcd, local_postgres, local_redis, ports
 from harness.engines.child import Child, Nest
 from harness.engines.failure import not_ready
 from harness.engines.shield import shielded
@@ -33,8 +33,13 @@ ATTEMPTS = 3  # somebody else may take a port between our finding it free and ou
 STARTERS: dict[str, Callable[[Sequence[Server], Nest], None]] = {
     "etcd": local_etcd.start,  # first, for electing a leader takes longest
     "postgres": local_postgres.start,
+    "redis": local_redis.start,
 }
-PACKAGES = {"etcd": local_etcd.PACKAGE, "postgres": local_postgres.PACKAGE}
+PACKAGES = {
+    "etcd": local_etcd.PACKAGE,
+    "postgres": local_postgres.PACKAGE,
+    "redis": local_redis.PACKAGE,
+}
 TOXIPROXY = "toxiproxy-server"
 GET_TOXIPROXY = (
     f"cutting an edge needs Toxiproxy, and no {TOXIPROXY} is on PATH: "

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from harness.engines import Address
 
@@ -54,6 +56,21 @@ def postgres_version(address: Address) -> str:
     return str(_postgres_row(address, "SHOW server_version")[0])
 
 
+def redis_is_usable(address: Address) -> bool:
+    """Ask whether it has loaded its data."""
+    try:
+        return _redis_line(address, b"PING") == b"+PONG"
+    except OSError:
+        return False
+
+
+def redis_version(address: Address) -> str:
+    """Return such as "8.0.2"."""
+    with _redis(address, b"INFO server") as answer:
+        info = answer.read(int(answer.readline()[1:])).decode()
+    return dict(line.split(":", 1) for line in info.splitlines() if ":" in line)["redis_version"]
+
+
 SYSTEMS: dict[str, System] = {
     "etcd": System(
         port=2379,
@@ -68,6 +85,13 @@ SYSTEMS: dict[str, System] = {
         version=postgres_version,
         probe=struct.pack("!ii", 8, 80877103),  # SSLRequest, which needs no login: yes or no
         answers=(b"S", b"N"),
+    ),
+    "redis": System(
+        port=6379,
+        is_usable=redis_is_usable,
+        version=redis_version,
+        probe=b"PING\r\n",
+        answers=(b"+PONG", b"-LOADING"),
     ),
 }
 
@@ -92,3 +116,17 @@ def _postgres_row(address: Address, query: str) -> tuple[Any, ...]:
         row = connection.execute(query.encode()).fetchone()
     assert row is not None, query  # noqa: S101
     return row
+
+
+@contextmanager
+def _redis(address: Address, command: bytes) -> Iterator[BinaryIO]:
+    """Send an inline command, and hand over its answer."""
+    with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
+        connection.sendall(command + b"\r\n")
+        with connection.makefile("rb") as answer:
+            yield answer
+
+
+def _redis_line(address: Address, command: bytes) -> bytes:
+    with _redis(address, command) as answer:
+        return answer.readline().rstrip()

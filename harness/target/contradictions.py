@@ -10,7 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from harness.duration import Span, format_duration
-from harness.target.models import FaultSpec, LockSpec, PauseSpec, StorageSpec, WorkloadSpec
+from harness.target.faults import FaultSpec, PauseSpec
+from harness.target.locks import LockSpec
+from harness.target.models import WorkloadSpec
+from harness.target.storages import StorageSpec
 from harness.target.toml import Key
 
 TTLS_OF_A_RUN = 3  # the nemesis sets no snare in the last 1.5 TTL

@@ -11,32 +11,23 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from harness.target.models import (
-    IMAGE_PATTERN,
-    NAME_PATTERN,
-    LockSpec,
-    PartitionSpec,
-    PauseSpec,
-    StorageSpec,
-    Target,
-    WorkloadSpec,
-)
+from harness.target.faults import PartitionSpec, PauseSpec
+from harness.target.fields import IMAGE_PATTERN, NAME_PATTERN
+from harness.target.locks import LOCKS
+from harness.target.models import Target, WorkloadSpec
 from harness.target.names import did_you_mean
+from harness.target.storages import STORAGES
 from harness.target.toml import Key
 
-SECTIONS: Mapping[Any, type[BaseModel]] = {
-    "lock": LockSpec,
-    "storage": StorageSpec,
-    "workload": WorkloadSpec,
-}
 FAULTS: Mapping[Any, type[BaseModel]] = {"pause": PauseSpec, "partition": PartitionSpec}
+KINDS: Mapping[Any, Mapping[Any, type[BaseModel]]] = {"lock": LOCKS, "storage": STORAGES, "faults": FAULTS}
+"""The sections that come in kinds, each with keys of its own."""
 
 WORDS = {
     "missing": "is missing",
     "model_type": "must be a table",
     "model_attributes_type": "must be a table, such as [[faults]]",
     "tuple_type": "must be a list",
-    "union_tag_not_found": f"has no kind; there are: {', '.join(FAULTS)}",
 }
 
 PATTERNS = {
@@ -85,11 +76,12 @@ def _by_line(line: tuple[str, str]) -> tuple[str, int]:
 
 
 def _key(loc: Key) -> Key:
-    """Drop what pydantic adds: a fault's variant ("faults", 0, "pause", "at"), and "[key]" after a name."""
+    """Drop what pydantic adds: a section's kind ("faults", 0, "pause", "at"), and "[key]" after a name."""
     if loc[-1:] == ("[key]",):
         return loc[:-1]
-    if loc[:1] == ("faults",) and len(loc) > 2 and loc[2] in FAULTS:  # noqa: PLR2004
-        return (*loc[:2], *loc[3:])
+    kind = 2 if loc[:1] == ("faults",) else 1
+    if len(loc) > kind and loc[kind] in KINDS.get(loc[0], {}):
+        return (*loc[:kind], *loc[kind + 1 :])
     return loc
 
 
@@ -100,8 +92,11 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
             return f"is no key of {_section_name(key)}{did_you_mean(str(key[-1]), _keys(key[:-1], data))}"
         case "value_error":
             return str(context["error"])
+        case "union_tag_not_found":
+            return f"has no kind; there are: {', '.join(KINDS[key[0]])}"
         case "union_tag_invalid":
-            return f"no fault is of kind {context['tag']}{did_you_mean(context['tag'], FAULTS)}"
+            what = "fault" if key[0] == "faults" else key[0]
+            return f"no {what} is of kind {context['tag']}{did_you_mean(context['tag'], KINDS[key[0]])}"
         case "literal_error":
             allowed = context["expected"].replace("'", '"')
             return f"must be {allowed}{_near(detail['input'], context['expected'])}"
@@ -121,10 +116,10 @@ def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
     """List what may stand in a section."""
     if not section:
         model: type[BaseModel] = Target
-    elif section[0] == "faults":
-        model = FAULTS[_at(data, (*section, "kind"))]
+    elif section[0] in KINDS:
+        model = KINDS[section[0]][_at(data, (*section, "kind"))]
     else:
-        model = SECTIONS[section[0]]
+        model = WorkloadSpec
     return [known.alias or name for name, known in model.model_fields.items()]
 
 

@@ -15,9 +15,12 @@ from pydantic import TypeAdapter, ValidationError
 from harness.errors import ConfigurationError
 from harness.paths import as_seen_from_here
 from harness.target.contradictions import Sections, contradictions
-from harness.target.models import FaultSpec, LockSpec, StorageSpec, Target, WorkloadSpec
+from harness.target.faults import FaultSpec
+from harness.target.locks import LockSpec
+from harness.target.models import Target, WorkloadSpec
 from harness.target.names import did_you_mean
 from harness.target.problems import FAULTS, Problem, problems_of, report
+from harness.target.storages import StorageSpec
 from harness.target.toml import Key, dumps, lines_of_keys
 
 PACKAGE = Path(__file__).parents[1]

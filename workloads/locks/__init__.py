@@ -1,32 +1,24 @@
-"""Lock services, by the name that targets give them."""
+"""Lock services, by the name that targets give them.
+
+Each is a module with one function, `connect(settings, renewals)`. It is imported
+by those who connect: not every run needs every system's library.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from importlib import import_module
 
 from workloads.client import Lock, Session
-from workloads.locks import etcd
+from workloads.settings import LockSettings
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LockSettings:
-    """Where a client finds its lock service, and what it asks of it."""
-
-    kind: str
-    endpoints: tuple[str, ...]  # host:port of each server, through this client's own edges
-    ttl: int  # ns
-    timeout: float  # seconds; of each call
-    client: int
-
-
-def _etcd(settings: LockSettings, renewals: Session) -> Lock:
-    return etcd.connect(settings.endpoints, settings.ttl, settings.timeout, settings.client, renewals)
-
-
-LOCKS: dict[str, Callable[[LockSettings, Session], Lock]] = {"etcd": _etcd}
+LOCKS = {
+    "etcd": "workloads.locks.etcd",
+    "redis": "workloads.locks.redis",
+}
+"""The module of each kind."""
 
 
 def connect(settings: LockSettings, renewals: Session) -> Lock:
     """Make a client; what it does beside its calls, such as keep-alives, is recorded in `renewals`."""
-    return LOCKS[settings.kind](settings, renewals)
+    lock: Lock = import_module(LOCKS[settings.kind]).connect(settings, renewals)
+    return lock

@@ -11,77 +11,45 @@ same OS process, so that a pause of the process stops it too.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from workloads.client import Grant, NotApplied, Session, Unknown
 from workloads.locks.etcd_api import CREATE_REVISION, EQUAL, Connection, message
+from workloads.locks.renewals import SECOND, Renewals
+from workloads.settings import LockSettings
 
-SECOND = 1_000_000_000  # ns
-KEEP_ALIVES = 3  # in one TTL
 PATIENCE = 3  # TTLs that an acquire waits for the key's deletion
 
 
 class KeptLease:
-    """A lease, and the thread that keeps it alive; one at a time.
-
-    The thread has a session of its own, and with it a process number: a
-    process has at most one operation open.
-    """
+    """A lease, and what keeps it alive; one at a time."""
 
     def __init__(self, connection: Connection, session: Session, ttl: int) -> None:
         self._connection = connection
-        self._session = session
         self._ttl = ttl  # ns
-        self._one_call = threading.Lock()
-        self._stop = threading.Event()
+        self._renewals = Renewals(session, ttl, connection.reconnect)
         self.lease = 0
 
     def start(self, resource: str, owner: str) -> int:
         """Get a lease, keep it alive from now on, and return its id; NotApplied without one."""
-        self.stop()
-        stop = self._stop = threading.Event()
-        if not self._renew(stop, resource, owner, self._grant):
+        self._renewals.begin(resource, owner)
+        if not self._renewals.renew(self._grant):
             raise NotApplied("no lease")
-        threading.Thread(target=self._keep, args=(stop, resource, owner), daemon=True).start()
+        self._renewals.keep(self._keep_alive)
         return self.lease
 
-    def renew(self, resource: str, owner: str) -> None:
+    def renew(self) -> None:
         """Keep the lease alive once, now."""
-        self._renew(self._stop, resource, owner, self._keep_alive)
+        self._renewals.renew(self._keep_alive)
 
     def stop(self) -> None:
         """Keep nothing alive any more; what is under way may still end."""
-        self._stop.set()
+        self._renewals.stop()
 
     def close(self) -> None:
         """Stop, and drop the connection."""
-        self.stop()
-        with self._one_call:
-            self._connection.close()
-
-    def _keep(self, stop: threading.Event, resource: str, owner: str) -> None:
-        while not stop.wait(self._ttl / KEEP_ALIVES / SECOND):
-            self._renew(stop, resource, owner, self._keep_alive)
-
-    def _renew(
-        self,
-        stop: threading.Event,
-        resource: str,
-        owner: str,
-        action: Callable[[], dict[str, Any]],
-    ) -> bool:
-        with self._one_call:
-            if stop.is_set():
-                return False
-            answer = self._session.call("renew", resource, action, owner=owner)
-            if answer.outcome == "info":
-                self._connection.reconnect()
-            elif not answer.ok:
-                stop.set()
-            return answer.ok
+        self._renewals.close(self._connection.close)
 
     def _grant(self) -> dict[str, Any]:
         answer = self._connection.call(
@@ -123,7 +91,7 @@ class EtcdLock:
             self._wait(resource, answer.header.revision + 1, deadline)
         self._token = answer.header.revision
         if waited:  # the lease is older than the grant: without this it promises little
-            self._lease.renew(resource, owner)
+            self._lease.renew()
         return Grant(token=self._token, ttl=None, attempt=attempt)
 
     def _create(self, resource: str, owner: str, lease: int) -> Any:
@@ -187,7 +155,10 @@ def _created_at(key: bytes, revision: int) -> Any:
     return message["Compare"](result=EQUAL, target=CREATE_REVISION, key=key, create_revision=revision)
 
 
-def connect(endpoints: Sequence[str], ttl: int, timeout: float, client: int, renewals: Session) -> EtcdLock:
+def connect(settings: LockSettings, renewals: Session) -> EtcdLock:
     """Make a client whose two connections start at a member of its own."""
-    lease = KeptLease(Connection(endpoints, timeout, first=client), renewals, ttl)
-    return EtcdLock(Connection(endpoints, timeout, first=client), lease, ttl)
+
+    def connection() -> Connection:
+        return Connection(settings.endpoints, settings.timeout, first=settings.client)
+
+    return EtcdLock(connection(), KeptLease(connection(), renewals, settings.ttl), settings.ttl)

@@ -1,73 +1,41 @@
-"""Storages, by the name that targets give them."""
+"""Storages, by the name that targets give them.
+
+Each is a module with three functions: `connect` makes a client, `set_up` makes what
+the storage needs before the first write, and `committed` reads the order in which it
+accepted the writes. It is imported by those who call one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Protocol
 
 from checkers.history import Commit
 from workloads.client import Storage
-from workloads.storages import postgres
-from workloads.storages.postgres_wire import Wire
+from workloads.settings import StorageSettings
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StorageSettings:
-    """Where a client finds its storage, and how that keeps stale writers out."""
-
-    kind: str
-    host: str
-    port: int
-    fencing: str
-    policy: str
-    timeout: float  # seconds; of each call
-
-
-@dataclass(frozen=True, slots=True)
-class StorageKind:
-    """What a kind of storage can do: serve a client, be set up, and tell its committed order."""
-
-    connect: Callable[[StorageSettings], Storage]
-    set_up: Callable[[StorageSettings, list[str]], None]
-    committed: Callable[[StorageSettings], list[Commit]]
-
-
-def _wire(settings: StorageSettings) -> Wire:
-    return Wire(postgres.conninfo(settings.host, settings.port), settings.timeout)
-
-
-def _connect_postgres(settings: StorageSettings) -> Storage:
-    return postgres.PostgresStorage(_wire(settings), settings.fencing, settings.policy)
-
-
-def _set_up_postgres(settings: StorageSettings, resources: list[str]) -> None:
-    wire = _wire(settings)
-    postgres.set_up(wire, resources, settings.fencing)
-    wire.close()
-
-
-def _committed_postgres(settings: StorageSettings) -> list[Commit]:
-    wire = _wire(settings)
-    commits = list(postgres.committed(wire))
-    wire.close()
-    return commits
-
-
-STORAGES: dict[str, StorageKind] = {
-    "postgres": StorageKind(_connect_postgres, _set_up_postgres, _committed_postgres)
+STORAGES = {
+    "postgres": "workloads.storages.postgres",
+    "redis": "workloads.storages.redis",
 }
+"""The module of each kind."""
 
 
-def connect(settings: StorageSettings) -> Storage:
-    """Make a client of the storage."""
-    return STORAGES[settings.kind].connect(settings)
+class StorageKind(Protocol):
+    """What each of those modules has."""
+
+    def connect(self, settings: StorageSettings) -> Storage:
+        """Make a client."""
+
+    def set_up(self, settings: StorageSettings, resources: Sequence[str]) -> None:
+        """Make what is needed before the first write."""
+
+    def committed(self, settings: StorageSettings) -> list[Commit]:
+        """Read the order in which the storage accepted the writes."""
 
 
-def set_up(settings: StorageSettings, resources: list[str]) -> None:
-    """Make what the storage needs before the first write."""
-    STORAGES[settings.kind].set_up(settings, resources)
-
-
-def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the order in which the storage accepted the writes."""
-    return STORAGES[settings.kind].committed(settings)
+def of_kind(kind: str) -> StorageKind:
+    """Import the module of a kind."""
+    module: StorageKind = import_module(STORAGES[kind])
+    return module

@@ -13,10 +13,12 @@ request which the network holds back can still land later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from contextlib import closing
 
 from checkers.history import Commit
 from workloads.client import NotApplied, Stale, Unknown
+from workloads.settings import StorageSettings, host_and_port
 from workloads.storages.postgres_wire import Wire
 
 IDLE_IN_TRANSACTION = 5000  # ms; a client stopped there holds the row's lock until then
@@ -125,23 +127,35 @@ class PostgresStorage:
         self._wire.close()
 
 
-def set_up(wire: Wire, resources: list[str], fencing: str) -> None:
+def connect(settings: StorageSettings) -> PostgresStorage:
+    """Make a client."""
+    return PostgresStorage(_wire(settings), settings.fencing, settings.policy)
+
+
+def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Make the tables, and a row for each resource where the fencing needs one beforehand."""
-    for statement in _TABLES.split(";"):
-        wire.execute(statement)
-    if fencing != "upsert":
-        for resource in resources:
-            wire.execute("INSERT INTO register VALUES ($1, NULL, 0)", (resource,))
+    with closing(_wire(settings)) as wire:
+        for statement in _TABLES.split(";"):
+            wire.execute(statement)
+        if settings.fencing != "upsert":
+            for resource in resources:
+                wire.execute("INSERT INTO register VALUES ($1, NULL, 0)", (resource,))
 
 
-def committed(wire: Wire) -> Iterator[Commit]:
-    """Yield the accepted writes in the order the storage accepted them."""
-    for seq, resource, token, value in wire.execute(
-        "SELECT seq, resource, token, value FROM audit ORDER BY seq"
-    ):
-        yield Commit(
+def committed(settings: StorageSettings) -> list[Commit]:
+    """Read the accepted writes in the order the storage accepted them."""
+    with closing(_wire(settings)) as wire:
+        rows = wire.execute("SELECT seq, resource, token, value FROM audit ORDER BY seq")
+    return [
+        Commit(
             seq=int(seq or 0),
             resource=(resource or b"").decode(),
             token=int(token or 0),
             value=(value or b"").decode(),
         )
+        for seq, resource, token, value in rows
+    ]
+
+
+def _wire(settings: StorageSettings) -> Wire:
+    return Wire(conninfo(*host_and_port(settings.endpoints[0])), settings.timeout)

@@ -1,0 +1,62 @@
+"""The faults of a target file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from harness.target.fields import STRICT, Length, Victim
+
+
+class PauseSpec(BaseModel):
+    """A client's process is stopped (SIGSTOP) and later continued, as by a long garbage collection.
+
+    With `at`, it stops itself on reaching that point; with `every`, it is
+    stopped from outside, once in each such stretch at a moment drawn from the seed.
+    """
+
+    model_config = STRICT
+
+    kind: Literal["pause"]
+    target: Victim
+    """holder, holder:r0 (the holder of that resource) or client:0."""
+    at: Literal["acquired", "before-write", "write-sent", "before-release"] | None = None
+    """The stop point."""
+    until: Literal["superseded"] | None = None
+    """superseded: another client got a higher token, and its write was accepted."""
+    lasts: Length | None = None
+    """How long it stays stopped."""
+    every: Length | None = None
+    """The stretch in which it is stopped once from outside."""
+
+    @model_validator(mode="after")
+    def _starts_and_ends_in_one_way(self) -> Self:
+        if (self.at is None) == (self.every is None):
+            raise ValueError("a pause starts either at a stop point or once every stretch: give at, or every")
+        if self.every and self.until:
+            raise ValueError("a pause from outside (every) ends by time: give lasts, not until")
+        if (self.until is None) == (self.lasts is None):
+            raise ValueError('a pause ends in one way: give until = "superseded", or lasts')
+        return self
+
+
+class PartitionSpec(BaseModel):
+    """A client is cut off from the lock service, from the storage, or from both."""
+
+    model_config = STRICT
+
+    kind: Literal["partition"]
+    target: Victim
+    """holder, holder:r0 (the holder of that resource) or client:0."""
+    side: Literal["lock", "storage", "both"] = Field(alias="from")
+    """What the client is cut off from."""
+    direction: Literal["both", "to-server", "to-client"] = "both"
+    """What is held back: to-server loses requests, to-client loses answers to requests that arrive."""
+    every: Length
+    """The stretch in which it is cut off once."""
+    lasts: Length
+    """How long it stays cut off."""
+
+
+FaultSpec = Annotated[PauseSpec | PartitionSpec, Field(discriminator="kind")]

@@ -1,0 +1,82 @@
+"""The types of a target file's settings. Every length of time is in ns, or a `Span` of TTLs."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from checkers.anomalies import COVERAGE
+from checkers.records import DEFAULT_REQUIRE
+from harness.duration import DURATION_PATTERN, NS, SPAN_PATTERN, Span, parse_duration, parse_span
+from harness.target.names import EXPECTABLE, known_anomalies, known_coverage
+
+STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+
+LONGEST_TTL = NS["h"]
+MOST_REQUIRED = 10**9
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
+IMAGE_PATTERN = r"^\S+$"
+
+VICTIM_PATTERN = r"^(holder(:r\d+)?|client:\d+)$"
+
+
+def _victim(text: str) -> str:
+    if not re.match(VICTIM_PATTERN, text):
+        raise ValueError('must be "holder", "holder:r0" (of that resource) or "client:0"')
+    return text
+
+
+def _expectation(value: object) -> tuple[str, ...]:
+    """`"valid"` is an expectation of no anomaly at all."""
+    if value == "valid":
+        return ()
+    if isinstance(value, tuple) and value and all(isinstance(name, str) for name in value):
+        return known_anomalies(value)
+    raise ValueError('must be "valid", or a list of what must be found, such as ["stale-write"]')
+
+
+def _with_default_require(minima: dict[str, int]) -> dict[str, int]:
+    return DEFAULT_REQUIRE | minima
+
+
+NAMES_SCHEMA = {"type": "array", "items": {"enum": list(EXPECTABLE)}, "uniqueItems": True}
+
+Duration = Annotated[
+    int,
+    BeforeValidator(parse_duration),
+    WithJsonSchema({"type": "string", "pattern": DURATION_PATTERN, "examples": ["2s", "1500ms"]}),
+]
+Length = Annotated[
+    Span,
+    BeforeValidator(parse_span),
+    WithJsonSchema({"type": "string", "pattern": SPAN_PATTERN, "examples": ["1.5 ttl", "3s"]}),
+]
+Victim = Annotated[
+    str,
+    AfterValidator(_victim),
+    WithJsonSchema({"type": "string", "pattern": VICTIM_PATTERN, "examples": ["holder", "client:2"]}),
+]
+Expectation = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_expectation),
+    WithJsonSchema({"anyOf": [{"const": "valid"}, NAMES_SCHEMA | {"minItems": 1}]}),
+]
+Anomalies = Annotated[tuple[str, ...], AfterValidator(known_anomalies), WithJsonSchema(NAMES_SCHEMA)]
+Minima = Annotated[
+    dict[Annotated[str, AfterValidator(known_coverage)], Annotated[int, Field(ge=0, le=MOST_REQUIRED)]],
+    AfterValidator(_with_default_require),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "properties": {
+                name: {"type": "integer", "minimum": 0, "maximum": MOST_REQUIRED, "description": what}
+                for name, what in COVERAGE.items()
+            },
+            "additionalProperties": False,
+        }
+    ),
+]
+Image = Annotated[str, Field(pattern=IMAGE_PATTERN)]

@@ -1,0 +1,89 @@
+"""The lock services of a target file, one section a kind."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, BaseModel, Field
+from pydantic.config import JsonDict
+
+from harness.duration import NS
+from harness.target.fields import LONGEST_TTL, STRICT, Duration, Image
+
+SHORTEST_ETCD_TTL = 2 * NS["s"]
+SHORTEST_TTL = 100 * NS["ms"]
+
+
+def _etcd_grants_it(ttl: int) -> int:
+    if ttl < SHORTEST_ETCD_TTL:
+        raise ValueError("etcd grants no lease shorter than 2s")
+    if ttl % NS["s"]:
+        raise ValueError("etcd counts leases in whole seconds")
+    return _is_lived_to_see(ttl)
+
+
+def _redis_grants_it(ttl: int) -> int:
+    if ttl < SHORTEST_TTL:
+        raise ValueError("must be at least 100ms")
+    if ttl % NS["ms"]:
+        raise ValueError("Redis counts in whole milliseconds")
+    return _is_lived_to_see(ttl)
+
+
+def _is_lived_to_see(ttl: int) -> int:
+    if ttl > LONGEST_TTL:
+        raise ValueError("must be at most 1h")
+    return ttl
+
+
+TWO_SECONDS: JsonDict = {"default": "2s"}
+
+
+class EtcdLock(BaseModel):
+    """etcd: a key created with a lease, if it is absent, in one transaction."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "etcd"
+
+    kind: Literal["etcd"]
+    nodes: Literal[1, 3] = 3
+    """Members of the cluster."""
+    ttl: Annotated[Duration, AfterValidator(_etcd_grants_it)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a keep-alive."""
+    token: Literal["create-revision"] = "create-revision"  # noqa: S105 - no password
+    """What is taken for the fencing token."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return tuple(f"etcd-{number + 1}" for number in range(self.nodes))
+
+
+class RedisLock(BaseModel):
+    """Redis, one server: a key set if it is absent, with an expiry, in one script with the token."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "redis"
+
+    kind: Literal["redis"]
+    ttl: Annotated[Duration, AfterValidator(_redis_grants_it)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a renewal."""
+    token: Literal["counter"] = "counter"  # noqa: S105 - no password
+    """What is taken for the fencing token: a counter, raised in the script that grants."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as redis:8."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The name of its server."""
+        return ("redis-1",)
+
+
+LOCKS: dict[str, type[EtcdLock | RedisLock]] = {"etcd": EtcdLock, "redis": RedisLock}
+LockSpec = Annotated[EtcdLock | RedisLock, Field(discriminator="kind")]

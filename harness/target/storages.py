@@ -1,0 +1,64 @@
+"""The storages of a target file, one section a kind."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, Field
+
+from harness.target.fields import STRICT, Image
+
+Policy = Literal["strict", "inclusive"]
+
+
+class PostgresStorage(BaseModel):
+    """PostgreSQL: one row a resource."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "postgres"
+
+    kind: Literal["postgres"]
+    fencing: Literal["none", "conditional-update", "select-for-update", "upsert"]
+    """How a write with a stale token is kept out; none: it is not."""
+    policy: Policy = "strict"
+    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as postgres:18."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The name of its server."""
+        return ("postgres",)
+
+    @property
+    def writes_in_one_message(self) -> bool:
+        """Does a write travel as a whole, so that a client stopped after sending holds nothing open?"""
+        return self.fencing != "select-for-update"
+
+
+class RedisStorage(BaseModel):
+    """Redis: one hash a resource, with the mark beside the value."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "redis"
+    writes_in_one_message: ClassVar[bool] = True
+
+    kind: Literal["redis"]
+    fencing: Literal["none", "script"]
+    """How a write with a stale token is kept out: a script compares and writes; none: it is not."""
+    policy: Policy = "strict"
+    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as redis:8."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The name of its server."""
+        return ("redis-storage",)
+
+
+STORAGES: dict[str, type[PostgresStorage | RedisStorage]] = {
+    "postgres": PostgresStorage,
+    "redis": RedisStorage,
+}
+StorageSpec = Annotated[PostgresStorage | RedisStorage, Field(discriminator="kind")]

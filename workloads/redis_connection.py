@@ -1,0 +1,76 @@
+"""A connection to Redis whose every step has a deadline, and that never repeats a command.
+
+redis-py's clients retry by themselves; this uses its connection alone, which sends
+one command and reads one answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redis.backoff import NoBackoff
+from redis.connection import Connection
+from redis.exceptions import (
+    AuthenticationError,
+    BusyLoadingError,
+    MasterDownError,
+    NoPermissionError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
+from redis.retry import Retry
+
+from workloads.client import NotApplied, Unknown
+from workloads.settings import host_and_port
+
+_REFUSALS = (AuthenticationError, BusyLoadingError, MasterDownError, NoPermissionError, ReadOnlyError)
+"""What Redis says instead of running a command; any other error may come from the middle of a script."""
+
+
+class RedisConnection:
+    """One connection, opened by the first command; an error that leaves doubt closes it."""
+
+    def __init__(self, endpoint: str, timeout: float) -> None:
+        host, port = host_and_port(endpoint)
+        self._connection: Any = Connection(  # type: ignore[no-untyped-call]
+            host=host,
+            port=port,
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout,
+            retry=Retry(NoBackoff(), 0),
+            protocol=2,  # no greeting before the first command
+            driver_info=None,
+            decode_responses=True,
+        )
+
+    def execute(self, *command: str | int, sent: Callable[[], None] | None = None) -> Any:
+        """Send one command, call `sent`, and return its answer.
+
+        Raises NotApplied if the server refused it or was never reached, Unknown for anything else.
+        """
+        self._open()
+        try:
+            self._connection.send_command(*command)
+            if sent is not None:
+                sent()
+            return self._connection.read_response()
+        except _REFUSALS as error:
+            raise NotApplied(str(error)) from error
+        except ResponseError as error:
+            raise Unknown(str(error)) from error
+        except RedisError as error:
+            self.close()
+            raise Unknown(str(error)) from error
+
+    def close(self) -> None:
+        """Drop the connection; the next command opens a new one."""
+        self._connection.disconnect()
+
+    def _open(self) -> None:
+        try:
+            self._connection.connect()
+        except RedisError as error:  # no command has left yet
+            self.close()
+            raise NotApplied(f"not connected: {error}") from error

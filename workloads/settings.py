@@ -1,0 +1,34 @@
+"""What a client must know of the servers that it speaks to, and what its target asks of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockSettings:
+    """Where a client finds its lock service, and what it asks of it."""
+
+    kind: str
+    endpoints: tuple[str, ...]  # host:port of each server, through this client's own edges
+    ttl: int  # ns
+    timeout: float  # seconds; of each call
+    client: int
+    token: str  # what is taken for the fencing token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageSettings:
+    """Where a client finds its storage, and how that keeps stale writers out."""
+
+    kind: str
+    endpoints: tuple[str, ...]  # host:port of each server, through this client's own edges
+    fencing: str
+    policy: str
+    timeout: float  # seconds; of each call
+
+
+def host_and_port(endpoint: str) -> tuple[str, int]:
+    """Split `host:port`."""
+    host, _, port = endpoint.rpartition(":")
+    return host, int(port)

@@ -1,0 +1,98 @@
+"""Redis as a fenced register: one hash a resource, and a script that compares and writes.
+
+none     the token is stored, and never looked at
+script   the script refuses a token below the mark (strict: or equal to it)
+
+Tokens are compared as decimal numbers of any length: Lua's own numbers are doubles,
+which cannot tell large ones apart. Each accepted write leaves an entry in a stream, in
+the same script: that is the committed order. A request is one message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+
+from checkers.history import Commit
+from workloads.client import NotApplied, Stale
+from workloads.redis_connection import RedisConnection
+from workloads.settings import StorageSettings
+
+_LOG = "fencepost/log"
+_PAGE = 10_000  # entries read at a time
+_WRITE = """
+local function below(a, b)
+    if #a ~= #b then return #a < #b end
+    return a < b
+end
+local mark = redis.call('HGET', KEYS[1], 'token')
+if not mark then return 'missing' end
+local token = ARGV[1]
+if {stale} then return 'stale' end
+redis.call('HSET', KEYS[1], 'token', token, 'value', ARGV[2])
+redis.call('XADD', KEYS[2], '*', 'resource', ARGV[3], 'token', token, 'value', ARGV[2])
+return 'accepted'
+"""
+_STALE = {"strict": "not below(mark, token)", "inclusive": "below(token, mark)"}
+
+
+class RedisStorage:
+    """One client of the register."""
+
+    def __init__(self, connection: RedisConnection, fencing: str, policy: str) -> None:
+        self._connection = connection
+        self._write = _WRITE.format(stale="false" if fencing == "none" else _STALE[policy])
+
+    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+        """Write under a token, guarded as the fencing says."""
+        keys = (_key(resource), _LOG)
+        answer = self._connection.execute("EVAL", self._write, 2, *keys, token, value, resource, sent=sent)
+        if answer == "stale":
+            raise Stale
+        if answer != "accepted":
+            raise NotApplied(f"no hash for {resource}")
+
+    def read(self, resource: str) -> tuple[str | None, int]:
+        """Return the value and the token of the last accepted write."""
+        value, token = self._connection.execute("HMGET", _key(resource), "value", "token")
+        return value, int(token or 0)
+
+    def reconnect(self) -> None:
+        """Drop the connection: the next call opens a new one."""
+        self._connection.close()
+
+
+def connect(settings: StorageSettings) -> RedisStorage:
+    """Make a client."""
+    return RedisStorage(_connection(settings), settings.fencing, settings.policy)
+
+
+def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
+    """Make a hash with the mark 0 for each resource."""
+    with closing(_connection(settings)) as connection:
+        for resource in resources:
+            connection.execute("HSET", _key(resource), "token", 0)
+
+
+def committed(settings: StorageSettings) -> list[Commit]:
+    """Read the accepted writes in the order the storage accepted them."""
+    commits: list[Commit] = []
+    after = "-"
+    with closing(_connection(settings)) as connection:
+        while page := connection.execute("XRANGE", _LOG, after, "+", "COUNT", _PAGE):
+            commits += [_commit(len(commits) + place, fields) for place, (_, fields) in enumerate(page, 1)]
+            after = f"({page[-1][0]}"
+    return commits
+
+
+def _commit(seq: int, fields: list[str]) -> Commit:
+    entry = dict(zip(fields[::2], fields[1::2], strict=True))
+    return Commit(seq=seq, resource=entry["resource"], token=int(entry["token"]), value=entry["value"])
+
+
+def _key(resource: str) -> str:
+    return f"fencepost/{resource}"
+
+
+def _connection(settings: StorageSettings) -> RedisConnection:
+    return RedisConnection(settings.endpoints[0], settings.timeout)
