@@ -8,33 +8,20 @@ import time
 
 import pytest
 from stopped import frozen
+from systems import TTL, Memory, lock_settings
+from systems import endpoints as endpoints_of
 
 from checkers.history import Outcome
 from harness.recorder import RecordedSession
 from workloads.client import NotApplied, Unknown
 from workloads.locks import etcd
 
-SECOND = 1_000_000_000
-TTL = 2 * SECOND
 resources = (f"lock-{number}" for number in itertools.count())
-
-
-class Memory:
-    """A recorder that keeps its events."""
-
-    def __init__(self):
-        self.events = []
-
-    def record(self, event):
-        self.events.append(event)
-
-    def of(self, kind):
-        return [event for event in self.events if event["type"] == kind]
 
 
 @pytest.fixture
 def endpoints(servers):
-    return [str(server.address) for server in servers.servers if server.system == "etcd"]
+    return endpoints_of(servers, "etcd")
 
 
 @pytest.fixture
@@ -44,7 +31,7 @@ def open_lock(endpoints):
     def open_one(client=0, timeout=1.0):
         memory = Memory()
         session = RecordedSession(memory, process=10 + client, stride=100)
-        lock = etcd.connect(endpoints, TTL, timeout, client, session)
+        lock = etcd.connect(lock_settings("etcd", endpoints, client=client, timeout=timeout), session)
         locks.append(lock)
         return lock, memory
 
@@ -195,7 +182,7 @@ def test_a_keep_alive_to_a_stopped_server_is_recorded_as_info_under_a_number_tha
 
 def test_a_refused_connection_applies_nothing():
     session = RecordedSession(Memory(), process=0, stride=1)
-    lock = etcd.connect(["127.0.0.1:1"], TTL, 1.0, 0, session)
+    lock = etcd.connect(lock_settings("etcd", ["127.0.0.1:1"]), session)
 
     with pytest.raises(NotApplied):
         lock.acquire("r0", "0-1")

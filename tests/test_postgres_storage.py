@@ -10,9 +10,11 @@ import time
 import psutil
 import pytest
 from stopped import frozen
+from systems import endpoints, storage_settings
 
 from checkers.history import Commit
 from workloads.client import NotApplied, Stale, Unknown
+from workloads.settings import StorageSettings, host_and_port
 from workloads.storages import postgres
 from workloads.storages.postgres import PostgresStorage
 from workloads.storages.postgres_wire import Wire
@@ -27,11 +29,15 @@ def nothing() -> None:
 
 
 @pytest.fixture(scope="module")
-def conninfo(servers):
-    address = next(server.address for server in servers.servers if server.system == "postgres")
-    where = postgres.conninfo(address.host, address.port)
-    postgres.set_up(Wire(where, 5), [], "none")
-    return where
+def settings(servers):
+    found = storage_settings("postgres", endpoints(servers, "postgres"), timeout=5)
+    postgres.set_up(found, [])
+    return found
+
+
+@pytest.fixture(scope="module")
+def conninfo(settings):
+    return postgres.conninfo(*host_and_port(settings.endpoints[0]))
 
 
 @pytest.fixture
@@ -55,17 +61,13 @@ def resource(conninfo):
     return name
 
 
-def commits_of(conninfo: str, resource: str) -> list[tuple[int | None, str]]:
-    wire = Wire(conninfo, 5)
-    try:
-        return [(each.token, each.value) for each in postgres.committed(wire) if each.resource == resource]
-    finally:
-        wire.close()
+def commits_of(settings: StorageSettings, resource: str) -> list[tuple[int | None, str]]:
+    return [(each.token, each.value) for each in postgres.committed(settings) if each.resource == resource]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("fencing", FENCED)
-def test_a_fenced_storage_refuses_an_older_token(open_storage, conninfo, resource, fencing, policy):
+def test_a_fenced_storage_refuses_an_older_token(open_storage, settings, resource, fencing, policy):
     storage = open_storage(fencing, policy)
     storage.write(resource, 7, "new", nothing)
 
@@ -73,7 +75,7 @@ def test_a_fenced_storage_refuses_an_older_token(open_storage, conninfo, resourc
         storage.write(resource, 6, "old", nothing)
 
     assert storage.read(resource) == ("new", 7)
-    assert commits_of(conninfo, resource) == [(7, "new")]
+    assert commits_of(settings, resource) == [(7, "new")]
 
 
 @pytest.mark.parametrize("fencing", FENCED)
@@ -94,24 +96,24 @@ def test_an_inclusive_fence_takes_every_write_of_a_token(open_storage, resource,
     assert storage.read(resource) == ("second", 7)
 
 
-def test_an_unfenced_storage_takes_an_older_token(open_storage, conninfo, resource):
+def test_an_unfenced_storage_takes_an_older_token(open_storage, settings, resource):
     storage = open_storage("none")
     storage.write(resource, 7, "new", nothing)
     storage.write(resource, 6, "old", nothing)
 
     assert storage.read(resource) == ("old", 6)
-    assert commits_of(conninfo, resource) == [(7, "new"), (6, "old")]
+    assert commits_of(settings, resource) == [(7, "new"), (6, "old")]
 
 
 @pytest.mark.parametrize("fencing", ["none", "conditional-update", "select-for-update"])
-def test_a_missing_row_is_no_success_and_not_stale(open_storage, conninfo, fencing):
+def test_a_missing_row_is_no_success_and_not_stale(open_storage, settings, fencing):
     storage = open_storage(fencing)
 
     with pytest.raises(NotApplied, match="no row") as raised:
         storage.write("nowhere", 1, "lost", nothing)
 
     assert not isinstance(raised.value, Stale)
-    assert commits_of(conninfo, "nowhere") == []
+    assert commits_of(settings, "nowhere") == []
 
 
 def test_an_upsert_needs_no_row(open_storage):
@@ -126,7 +128,7 @@ def test_an_upsert_needs_no_row(open_storage):
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("fencing", FENCED)
-def test_writers_that_race_commit_in_token_order(open_storage, conninfo, resource, fencing, policy):
+def test_writers_that_race_commit_in_token_order(open_storage, settings, resource, fencing, policy):
     def write(token: int) -> None:
         storage = open_storage(fencing, policy, timeout=5)
         barrier.wait()
@@ -141,19 +143,19 @@ def test_writers_that_race_commit_in_token_order(open_storage, conninfo, resourc
     for thread in threads:
         thread.join()
 
-    tokens = [token for token, _ in commits_of(conninfo, resource)]
+    tokens = [token for token, _ in commits_of(settings, resource)]
     assert tokens == sorted(set(tokens))
     assert len(tokens) > 4
 
 
-def test_the_request_has_left_when_sent_is_called(open_storage, conninfo, resource):
+def test_the_request_has_left_when_sent_is_called(open_storage, settings, resource):
     storage = open_storage("conditional-update")
     landed = []
 
     def look() -> None:
         deadline = time.monotonic() + 5
         while not landed and time.monotonic() < deadline:
-            landed.extend(commits_of(conninfo, resource))
+            landed.extend(commits_of(settings, resource))
 
     storage.write(resource, 1, "sent", look)
 
@@ -162,7 +164,7 @@ def test_the_request_has_left_when_sent_is_called(open_storage, conninfo, resour
 
 @pytest.mark.parametrize("fencing", ["none", "conditional-update", "upsert"])
 def test_a_write_to_a_stopped_server_ends_in_doubt_at_its_deadline_and_lands_later(
-    open_storage, conninfo, resource, servers, fencing
+    open_storage, resource, servers, fencing, settings
 ):
     storage = open_storage(fencing, timeout=0.5)
     storage.read(resource)
@@ -175,13 +177,13 @@ def test_a_write_to_a_stopped_server_ends_in_doubt_at_its_deadline_and_lands_lat
 
     assert 0.5 <= took < 3
     deadline = time.monotonic() + 5
-    while not (landed := commits_of(conninfo, resource)) and time.monotonic() < deadline:
+    while not (landed := commits_of(settings, resource)) and time.monotonic() < deadline:
         pass
     assert landed == [(3, f"late {fencing}")]
 
 
 def test_a_transaction_whose_commit_never_left_is_certainly_not_applied(
-    open_storage, conninfo, resource, servers
+    open_storage, resource, servers, settings
 ):
     storage = open_storage("select-for-update", timeout=0.5)
     storage.read(resource)
@@ -190,7 +192,7 @@ def test_a_transaction_whose_commit_never_left_is_certainly_not_applied(
         storage.write(resource, 3, "never", nothing)
 
     assert open_storage("none").read(resource) == (None, 0)
-    assert commits_of(conninfo, resource) == []
+    assert commits_of(settings, resource) == []
 
 
 def test_connecting_to_a_stopped_server_ends_at_the_deadline_and_applies_nothing(
@@ -235,14 +237,12 @@ def test_a_backend_that_is_terminated_in_mid_write_leaves_doubt(open_storage, co
     blocker.close()
 
 
-def test_the_committed_order_carries_sequence_resource_token_and_value(conninfo, open_storage, resource):
+def test_the_committed_order_carries_sequence_resource_token_and_value(settings, open_storage, resource):
     storage = open_storage("conditional-update")
     storage.write(resource, 1, "a", nothing)
     storage.write(resource, 2, "b", nothing)
 
-    wire = Wire(conninfo, 5)
-    mine = [each for each in postgres.committed(wire) if each.resource == resource]
-    wire.close()
+    mine = [each for each in postgres.committed(settings) if each.resource == resource]
 
     first, second = mine
     assert first == Commit(seq=first.seq, resource=resource, token=1, value="a")

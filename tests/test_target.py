@@ -12,15 +12,15 @@ from harness import schemas
 from harness.duration import NS, Span, format_duration, parse_duration, parse_span
 from harness.errors import ConfigurationError
 from harness.target import (
-    LockSpec,
     PartitionSpec,
     PauseSpec,
-    StorageSpec,
     Target,
     WorkloadSpec,
     load,
     shipped,
 )
+from harness.target.locks import LOCKS
+from harness.target.storages import STORAGES
 from harness.target.toml import dumps, lines_of_keys
 
 SECOND = NS["s"]
@@ -179,13 +179,12 @@ def test_every_error_is_told_at_once_with_its_line_its_value_and_a_guess(write):
         't.toml:1: name = "a b": must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first',
         't.toml:2: expcet = "valid": is no key of a target; did you mean expect?',
         't.toml:3: expect = ["stale-wirte"]: no anomaly is called stale-wirte; did you mean stale-write?',
-        't.toml:5: lock.kind = "etdc": must be "etcd"',
-        't.toml:6: lock.ttl = "1s": etcd grants no lease shorter than 2s',
+        't.toml:5: lock.kind = "etdc": there is no such kind; did you mean etcd?',
         't.toml:9: storage.fencing = "conditional_update": must be "none", "conditional-update", "select-for-update" or "upsert"; did you mean conditional-update?',
         "t.toml:11: workload.clients = 500: must be less than or equal to 200",
         "t.toml:12: workload.cleints = 5: is no key of [workload]; did you mean clients?",
         't.toml:13: workload.duration = 20: must be a length of time with its unit, such as "2s", "1500ms" or "2m"',
-        "t.toml:14: faults.0: no fault is of kind pasue; did you mean pause?",
+        't.toml:15: faults.0.kind = "pasue": there is no such kind; did you mean pause?',
         "t.toml:16: faults.1.from: is missing",
         't.toml:18: faults.1.target = "hodler": must be "holder", "holder:r0" (of that resource) or "client:0"',
         't.toml:20: faults.1.lasts = "4s": must be shorter than every: 4s is not within 2s',
@@ -580,7 +579,11 @@ def test_written_toml_reads_as_the_same_data():
 DOCUMENTATION = (schemas.ROOT / "docs/targets.md").read_text()
 
 
-@pytest.mark.parametrize("model", [Target, LockSpec, StorageSpec, WorkloadSpec, PauseSpec, PartitionSpec])
+@pytest.mark.parametrize(
+    "model",
+    [Target, *LOCKS.values(), *STORAGES.values(), WorkloadSpec, PauseSpec, PartitionSpec],
+    ids=lambda model: model.__name__,
+)
 def test_every_key_is_documented(model):
     keys = {known.alias or name for name, known in model.model_fields.items()} - {"kind"}
     sections = {"lock", "storage", "workload", "faults", "require"}

@@ -26,8 +26,13 @@ KINDS: Mapping[Any, Mapping[Any, type[BaseModel]]] = {"lock": LOCKS, "storage": 
 WORDS = {
     "missing": "is missing",
     "model_type": "must be a table",
-    "model_attributes_type": "must be a table, such as [[faults]]",
+    "model_attributes_type": "must be a table",
     "tuple_type": "must be a list",
+}
+
+WORDS_OF_FAULTS = {
+    "model_attributes_type": "must be a table, such as [[faults]]",
+    "tuple_type": "must be a list of tables: write [[faults]], in two brackets, above each",
 }
 
 PATTERNS = {
@@ -66,7 +71,7 @@ def problems_of(error: ValidationError, data: Mapping[str, Any]) -> list[Problem
     return [
         Problem(key, _what(detail, key, data), data)
         for detail in error.errors(include_url=False)
-        for key in [_key(detail["loc"])]
+        for key in [_key(detail["loc"], detail["type"])]
     ]
 
 
@@ -75,8 +80,10 @@ def _by_line(line: tuple[str, str]) -> tuple[str, int]:
     return (file, int(number)) if number.isdigit() else (line[0], 0)
 
 
-def _key(loc: Key) -> Key:
+def _key(loc: Key, type_: str) -> Key:
     """Drop what pydantic adds: a section's kind ("faults", 0, "pause", "at"), and "[key]" after a name."""
+    if type_ == "union_tag_invalid":
+        return (*loc, "kind")
     if loc[-1:] == ("[key]",):
         return loc[:-1]
     kind = 2 if loc[:1] == ("faults",) else 1
@@ -95,16 +102,14 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
         case "union_tag_not_found":
             return f"has no kind; there are: {', '.join(KINDS[key[0]])}"
         case "union_tag_invalid":
-            what = "fault" if key[0] == "faults" else key[0]
-            return f"no {what} is of kind {context['tag']}{did_you_mean(context['tag'], KINDS[key[0]])}"
+            return f"there is no such kind{did_you_mean(context['tag'], KINDS[key[0]])}"
         case "literal_error":
             allowed = context["expected"].replace("'", '"')
             return f"must be {allowed}{_near(detail['input'], context['expected'])}"
         case "string_pattern_mismatch":
             return PATTERNS[context["pattern"]]
-        case "tuple_type" if key == ("faults",):
-            return "must be a list of tables: write [[faults]], in two brackets, above each"
-    return WORDS.get(detail["type"], detail["msg"].replace("Input should be", "must be"))
+    words = WORDS | WORDS_OF_FAULTS if key[:1] == ("faults",) else WORDS
+    return words.get(detail["type"], detail["msg"].replace("Input should be", "must be"))
 
 
 def _section_name(key: Key) -> str:

@@ -257,11 +257,11 @@ def test_a_container_is_frozen_killed_and_started_again(client, docker_engine, r
 
 
 def test_a_system_without_a_compose_file_is_refused(docker_engine):
-    server = ServerSpec(name="redis", system="redis")
+    server = ServerSpec(name="mysql", system="mysql")
 
     refused = docker_engine.refusal(Topology(servers=(server,), clients=1, partitions=False))
 
-    assert "no compose file for redis" in refused
+    assert "no compose file for mysql" in refused
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,7 @@ def test_a_missing_wheel_is_refused_with_the_way_to_get_it(
 @pytest.mark.parametrize(
     ("server", "why"),
     [
-        (ServerSpec(name="redis", system="redis"), "has no redis, only etcd, postgres"),
+        (ServerSpec(name="mysql", system="mysql"), "has no mysql, only etcd, postgres"),
         (ServerSpec(name="etcd-1", system="etcd", image="etcd:4"), "runs no images, and etcd-1 is etcd:4"),
     ],
 )

@@ -59,7 +59,7 @@ class RedisLock:
         return Grant(token=token, ttl=self._ttl, attempt=attempt)
 
     def _grant(self, resource: str, owner: str) -> int | None:
-        keys = (_key(resource), _key(f"{resource}/token"))
+        keys = (_key(resource), f"fencepost/{resource}/token")
         token: int | None = self._connection.execute("EVAL", _GRANT, 2, *keys, owner, self._milliseconds)
         return token
 
@@ -96,8 +96,8 @@ class RedisLock:
         self._connection.close()
 
 
-def _key(name: str) -> str:
-    return f"fencepost/{name}"
+def _key(resource: str) -> str:
+    return f"fencepost/{resource}/lock"
 
 
 def connect(settings: LockSettings, renewals: Session) -> RedisLock:
