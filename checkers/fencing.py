@@ -87,6 +87,8 @@ def stale_in_log(evidence: Evidence) -> Iterator[Conflict]:
     strict = header.policy == "strict"
     highest: dict[str, Op] = {}
     for write in evidence.log.writes:
+        if write.token is None:
+            continue
         top = highest.get(write.resource)
         if is_stale(_token(write), header.initial_token, strict=strict):
             yield Conflict(anomaly="stale-write", rule=Rule.BELOW_THE_START, accused=write)
