@@ -162,7 +162,7 @@ def _reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
         replaced = np.flatnonzero(
             (zones.resource == zones.resource[place]) & (zones.claimed > zones.settled[place])
         )
-        replaced = replaced[replaced != place]
+        replaced = replaced[(replaced != place) & (replaced >= zones.initials)]
         for read in zones.reads_of(place).tolist():
             before = zones.settled[replaced] < zones.ranks.called[read]
             if np.any(before):

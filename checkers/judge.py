@@ -11,6 +11,7 @@ from checkers.anomalies import RANK, VIOLATIONS
 from checkers.conflict import Conflict
 from checkers.coverage import coverage
 from checkers.evidence import Evidence, gather
+from checkers.once import once
 from checkers.records import Commit, Header, History
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.verdict import Evidence as Kind
@@ -55,13 +56,13 @@ COMMITTED = (
         decides=("duplicate-write",),
         check=durability.duplicate_writes,
     ),
-    Checker(name="register", evidence="committed", decides=_REGISTER, check=fencing.resolved),
     Checker(
         name="order",
         evidence="committed",
         decides=("stale-read", "non-linearizable"),
         check=order.against_the_log,
     ),
+    Checker(name="register", evidence="committed", decides=_REGISTER, check=fencing.resolved),
 )
 
 OTHERS = (
@@ -120,7 +121,7 @@ def judge(history: History, commits: Iterable[Commit] | None = None) -> Verdict:
         validity=validity,
         expected=history.header.expect,
         as_expected=validity is not Validity.UNKNOWN and not crashes and not unexpected,
-        reasons=(*doubts, *unexpected),
+        reasons=(*doubts, *unexpected, *explain.doubts(violations)),
         anomalies=anomalies,
         findings=violations,
         coverage=counts,
@@ -133,7 +134,8 @@ def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerRes
     validity = Validity.VALID
     findings: tuple[Finding, ...] = ()
     try:
-        findings = tuple(explain.findings(evidence, checker.check(evidence)))
+        looked_at = _as_seen(evidence) if checker is OBSERVED_REGISTER else evidence
+        findings = tuple(explain.findings(looked_at, checker.check))
     except Exception as error:  # noqa: BLE001 - a broken checker says nothing about the run
         validity = Validity.UNKNOWN
         crashes.append(f"the checker {checker.name} crashed: {type(error).__name__}: {error}")
@@ -146,6 +148,12 @@ def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerRes
         seconds=time.perf_counter() - began,
         findings=findings,
     )
+
+
+@once
+def _as_seen(evidence: Evidence) -> Evidence:
+    """What the clients saw, without the commit log."""
+    return evidence if evidence.log is None else gather(evidence.history)
 
 
 def _counts(evidence: Evidence, crashes: list[str]) -> dict[str, int]:
