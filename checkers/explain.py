@@ -28,6 +28,7 @@ def findings(evidence: Evidence, check: Check) -> Iterator[Finding]:
             anomaly=conflict.anomaly,
             resource=conflict.accused.resource,
             accused=conflict.accused.index,
+            counted=conflict.counted,
             tell=partial(_tell, evidence, check, conflict),
         )
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from checkers.anomalies import VIOLATIONS
 from checkers.document import CheckerDocument, FindingDocument, VerdictDocument, VerdictWord
 
 Evidence = Literal["committed", "observed"]
@@ -51,7 +52,13 @@ class Finding:
     anomaly: str
     resource: str
     accused: int  # index of the operation that is wrong: one event is one finding
+    counted: bool = False  # nobody is to blame for it, although others of this name are violations
     tell: Callable[[], Account] = field(repr=False, compare=False)
+
+    @property
+    def is_violation(self) -> bool:
+        """Does it make the run invalid?"""
+        return self.anomaly in VIOLATIONS and not self.counted
 
     @cached_property
     def account(self) -> Account:
@@ -76,6 +83,7 @@ class Finding:
     def __getstate__(self) -> dict[str, Any]:
         """Told: what it is told from stays behind."""
         own = {"anomaly": self.anomaly, "resource": self.resource, "accused": self.accused}
+        own |= {"counted": self.counted}
         return own | {"tell": partial(_told, self.account)}
 
 
