@@ -136,7 +136,7 @@ def _promised_until(grant: Op, operations: Sequence[Op]) -> float:
 
 
 def _believed_until(grant: Op, operations: Iterable[Op]) -> float:
-    """When its owner stopped to believe that it held the lock, in ns: by calling for its end, or when refused."""
+    """When its owner stopped to believe that it held the lock, in ns: called for its end, or was refused."""
     ops = list(operations)
     refused = [
         max(_returned(op), _returned(grant))

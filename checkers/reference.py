@@ -52,6 +52,22 @@ def is_right(
     return storage.is_sound() and _has_causes(storage, {})
 
 
+def stale_writes(operations: Sequence[Op], header: Header) -> set[int]:
+    """The writes of a storage without a fence that are stale in every order, by their indexes.
+
+    In no order does such a write stand before all those after which a fence would refuse it.
+    """
+    storage = Storage(operations=operations, header=header, fenced=False)
+    effective = storage.took_effect({})
+    stale = set()
+    for write in effective:
+        order = storage.order({})
+        storage.put_before_newer(order, write, effective)
+        if not order.saturate():
+            stale.add(write.index)
+    return stale
+
+
 def _has_causes(storage: Storage, causes: Mapping[int, Node]) -> bool:
     """Can the rejections that have no cause yet be given one each, without a cycle?"""
     if not storage.order(causes).saturate():
@@ -130,7 +146,11 @@ class Storage:
         rejected = [op for op in self.rejected if op.index in causes]
         order = Precedence({op.index: op for op in (*effective, *self.reads, *rejected)})
         order.put_first(INITIAL)
-        self._put_in_order(order, effective)
+        for before, after in pairwise(self.log or ()):
+            order.add(before.index, Reason.LOG_ORDER, after.index)
+        for write in effective:
+            if self.fenced and write.f in WRITES:
+                self.put_before_newer(order, write, effective)
         for index, cause in causes.items():
             order.add(cause, Reason.REJECTED_BECAUSE, index)
         values: list[Node] = [INITIAL, *(op.index for op in effective if op.f in WRITES)]
@@ -141,18 +161,13 @@ class Storage:
             order.blocks.append(Block(first=value, members=(value, *readers)))
         return order
 
-    def _put_in_order(self, order: Precedence, effective: Sequence[Op]) -> None:
-        """Add the order of the log, and what the fence says of writes: which would refuse which."""
-        for before, after in pairwise(self.log or ()):
-            order.add(before.index, Reason.LOG_ORDER, after.index)
-        if not self.fenced:
-            return
-        for write in (op for op in effective if op.f in WRITES):
-            if self._refuses(write, self.header.initial_token):
-                order.add(write.index, Reason.TOKEN_ORDER, INITIAL)
-            for other in effective:
-                if other is not write and other.token is not None and self._refuses(write, other.token):
-                    order.add(write.index, Reason.TOKEN_ORDER, other.index)
+    def put_before_newer(self, order: Precedence, write: Op, others: Sequence[Op]) -> None:
+        """Put a write before everything after which a fence would refuse it."""
+        if self._refuses(write, self.header.initial_token):
+            order.add(write.index, Reason.TOKEN_ORDER, INITIAL)
+        for other in others:
+            if other is not write and other.token is not None and self._refuses(write, other.token):
+                order.add(write.index, Reason.TOKEN_ORDER, other.index)
 
     def _refuses(self, write: Op, mark: int) -> bool:
         """Does a fence at this mark refuse the write?"""
