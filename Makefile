@@ -6,8 +6,10 @@ FENCED := etcd-postgres etcd-postgres-inclusive \
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+MUTANTS := .venv-mutants
+MODULES ?=
 
-.PHONY: install run test check bench lock schemas clean
+.PHONY: install run test check bench mutants lock schemas clean
 
 install: $(STAMP)
 
@@ -35,12 +37,23 @@ bench: install  ## the figures of docs/benchmarks.md; about an hour and a half
 	$(BIN)/python -m benchmarks.killed --engine $(ENGINE) --times 10
 	$(BIN)/python -m benchmarks.runs --engine $(ENGINE) --times 20 etcd-postgres-unfenced $(FENCED)
 
+mutants: $(MUTANTS)/installed  ## docs/mutants.md; goes on where it was stopped; MODULES='checkers.ranks.*' repeats some
+	PATH=$(CURDIR)/$(MUTANTS)/bin:$$PATH nice -n 19 mutmut run --max-children 1 $(MODULES)
+	$(MUTANTS)/bin/mutmut results
+
+$(MUTANTS)/installed: requirements-mutation.lock
+	$(PYTHON) -m venv --clear $(MUTANTS)
+	$(MUTANTS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-mutation.lock
+	@touch $@
+
 lock:  ## compile the pinned requirements anew (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
 	  --extra local --group dev --no-header --no-emit-index-url --no-annotate --quiet -o requirements.lock
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --constraint requirements.lock \
+	  --group mutation --no-header --no-emit-index-url --no-annotate --quiet -o requirements-mutation.lock
 
 schemas: install  ## write the JSON Schemas that are committed
 	$(BIN)/python -m harness.schemas
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(MUTANTS) mutants

@@ -20,7 +20,7 @@ from checkers.columns import ABSENT, FUNCTIONS, OUTCOMES, Columns, Operations
 from checkers.records import FaultEvent, Header, History, Value
 
 NAME = "columns.npz"
-_VERSION = 2  # of the file and of what the reader makes of a line
+_VERSION = 3  # of the file and of what the reader makes of a line
 _NUMBERED = {"resource": "resources", "owner": "owners", "value": "values", "error": "errors"}
 _ARRAYS = (
     *("f", "outcome", "process", "resource", "owner", "value", "token", "called", "returned"),

@@ -27,8 +27,8 @@ NEVER = np.iinfo(np.int64).max
 
 _AT_ONCE = 1 << 14  # rows that are made into operations together
 
-FUNCTIONS = ("acquire", "renew", "release", "revoke", "write", "fence", "read")
-ACQUIRE, RENEW, RELEASE, REVOKE, WRITE, FENCE, READ = range(len(FUNCTIONS))
+FUNCTIONS = ("acquire", "renew", "release", "revoke", "write", "fence", "read", "append")
+ACQUIRE, RENEW, RELEASE, REVOKE, WRITE, FENCE, READ, APPEND = range(len(FUNCTIONS))
 
 OUTCOMES = (Outcome.OK, Outcome.FAIL, Outcome.INFO)
 OK, FAIL, INFO = range(len(OUTCOMES))
@@ -73,6 +73,11 @@ class Columns:
         for function in functions:
             wanted |= self.f == function
         return np.flatnonzero(wanted)
+
+    @property
+    def has_bare_writes(self) -> bool:
+        """Is there a write that carried no token?"""
+        return bool(np.any((self.f == WRITE) & (self.token == ABSENT)))
 
     def ops(self, rows: Ints) -> Iterator[Op]:
         """Some rows as operations."""

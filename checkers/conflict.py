@@ -43,6 +43,11 @@ class Rule(enum.Enum):
     TOKEN_NOT_ABOVE = enum.auto()  # because: the earlier grant
     LEASE_STILL_PROMISED = enum.auto()  # because: the holder's grant, and what set its lease last
     BOTH_BELIEVED = enum.auto()  # because: the other's grant
+    # lost-update
+    WRITTEN_WITHOUT = enum.auto()  # because: the lost append, what proves it, the read that lacks it
+    READ_WITHOUT = enum.auto()  # because: the lost append, what proves it
+    SAME_LIST_READ = enum.auto()  # because: the lost append
+    LOGGED_WITHOUT = enum.auto()  # because: the lost append, what proves it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +58,7 @@ class Conflict:
     rule: Rule
     accused: Op
     because: tuple[Op, ...] = ()
+    counted: bool = False  # nobody is to blame for it, although others of this name are violations
 
 
 def firsts(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:

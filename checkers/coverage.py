@@ -13,7 +13,7 @@ from checkers.grants import granted
 from checkers.highwater import HighWater
 from checkers.lateness import newest_grants, superseded_by, writes_after_newer
 from checkers.leases import ENDS, promised_until
-from checkers.records import Header, Op
+from checkers.records import WRITES, Header, Op
 from checkers.zones import Register, Zone, registers, was_rejected
 
 
@@ -39,10 +39,10 @@ def coverage(evidence: Evidence) -> dict[str, int]:
         return counts | evidence.bulk.attempts
     grants = newest_grants(evidence)
     counts["late_writes_attempted"] = sum(
-        superseded_by(op, grants) is not None for op in evidence.named("write")
+        superseded_by(op, grants) is not None for op in evidence.named(*WRITES)
     )
     stale = writes_after_newer(evidence)
-    writes = evidence.by_resource("write")
+    writes = evidence.by_resource(*WRITES)
     for register in registers(evidence):
         for took_effect in _attempts(register, writes[register.resource], stale):
             counts["stale_writes_attempted"] += 1

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
-from checkers.records import Outcome
+from checkers.records import WRITES, Outcome
 
 
 def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
@@ -18,7 +18,7 @@ def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
     if evidence.log is None:
         return
     for op in evidence.history.operations:
-        if op.f == "write" and op.outcome is Outcome.OK and op.index not in evidence.log.places:
+        if op.f in WRITES and op.outcome is Outcome.OK and op.index not in evidence.log.places:
             yield Conflict(anomaly="phantom-accept", rule=Rule.NEVER_LOGGED, accused=op)
 
 
@@ -27,7 +27,7 @@ def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
     if evidence.log is None:
         return
     for op in evidence.history.operations:
-        if op.f == "write" and op.outcome is Outcome.FAIL and op.index in evidence.log.places:
+        if op.f in WRITES and op.outcome is Outcome.FAIL and op.index in evidence.log.places:
             yield Conflict(anomaly="ghost-write", rule=Rule.FAILED_BUT_LOGGED, accused=op)
 
 

@@ -3,7 +3,9 @@
 The types of the lines are those of `lines`, and what they must be to each
 other is what `history` says, but asked of all of them at once. Whatever is not
 as it should be ends in `NotSoundError`, without a word about what it is: then
-the careful reader, line by line, finds the first thing that is wrong.
+the careful reader, line by line, finds the first thing that is wrong. Appends
+are left to it as well: with lists that grow, a history is long by its lists,
+and not by the number of its operations.
 """
 
 from __future__ import annotations
@@ -62,12 +64,12 @@ _OWNED = [kind in {ACQUIRE, RENEW, RELEASE, REVOKE} for kind in range(len(_KINDS
 _TOKENED = [kind in {ACQUIRE, WRITE, FENCE, READ} for kind in range(len(_KINDS))]
 _LEASED = [kind in {ACQUIRE, RENEW} for kind in range(len(_KINDS))]
 _NEWLINE, _OPENS, _CLOSES = b"\n{}"
-_DECODER = msgspec.json.Decoder(lines.ClientLine)
+_DECODER = msgspec.json.Decoder(lines.PlainLine)
 _UNSET = 1  # the number of the value that a line does not have; 0 is null's
 
 
 class NotSoundError(Exception):
-    """Something is wrong with the lines; the careful reader knows what."""
+    """Something is wrong with the lines, or not for columns; the careful reader knows what."""
 
 
 def read_events(file: BinaryIO, header: Header, name: str) -> History:
@@ -318,7 +320,7 @@ def _optional(name: str, events: NDArray[Any], wanted: Flags) -> Ints:
     """A field that may be null, of the wanted kinds of events."""
     column = np.full(len(events), ABSENT, dtype=np.int64)
     having = events[wanted].tolist()
-    column[wanted] = [ABSENT if field is None else field for field in _each(name, having)]
+    column[wanted] = [field if isinstance(field, int) else ABSENT for field in _each(name, having)]
     return column
 
 

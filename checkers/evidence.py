@@ -10,7 +10,7 @@ from typing import Any
 from checkers.bulk import Bulk
 from checkers.columns import FUNCTIONS, Operations
 from checkers.errors import HistoryError
-from checkers.records import Commit, History, Op
+from checkers.records import WRITES, Commit, History, Op
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +54,11 @@ def gather(history: History, commits: Iterable[Commit] | None = None) -> Evidenc
     """
     if commits is None:
         operations = history.operations
-        bulk = Bulk(operations, history.header) if isinstance(operations, Operations) else None
+        bulk = None
+        if isinstance(operations, Operations) and not operations.columns.has_bare_writes:
+            bulk = Bulk(operations, history.header)
         return Evidence(history=history, bulk=bulk)
-    written = {op.value: op for op in history.operations if op.f == "write"}
+    written = {op.value: op for op in history.operations if op.f in WRITES}
     commits = tuple(commits)
     writes = tuple(_write_of(commit, written.get(commit.value)) for commit in commits)
     places: dict[int, tuple[int, ...]] = {}

@@ -1,44 +1,79 @@
-"""Findings in plain words: one sentence, the lines that prove it, and steps that say why.
+"""Findings in plain words: one sentence, the operations that prove it, and steps that say why.
 
 The steps stand in the order of their reasons and end in the contradiction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
-from checkers.conflict import Conflict
+from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.lock_stories import LOCK_STORIES
-from checkers.narrator import Narrator
-from checkers.records import Op
+from checkers.narrator import Narrator, Story
+from checkers.once import once
+from checkers.proof import Check, prove
+from checkers.records import Op, Outcome
 from checkers.storage_stories import STORAGE_STORIES
-from checkers.verdict import Finding
+from checkers.verdict import Account, Finding
 
-_MOST_STEPS = 6
-_MOST_LINES = 6
-_STORIES = STORAGE_STORIES | LOCK_STORIES
+_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = STORAGE_STORIES | LOCK_STORIES
 
 
-def findings(evidence: Evidence, conflicts: Iterable[Conflict]) -> Iterator[Finding]:
-    """Tell each conflict."""
-    narrator = Narrator(evidence)
-    for conflict in conflicts:
-        story = _STORIES[conflict.rule](narrator, conflict)
+def findings(evidence: Evidence, check: Check) -> Iterator[Finding]:
+    """One finding for each conflict that `check` sees; it is told when it is asked for."""
+    for conflict in check(evidence):
         yield Finding(
             anomaly=conflict.anomaly,
             resource=conflict.accused.resource,
-            summary=story.summary,
-            operations=_lines(story.proof),
-            steps=story.steps[-_MOST_STEPS:],
             accused=conflict.accused.index,
+            counted=conflict.counted,
+            tell=partial(_tell, evidence, check, conflict),
         )
 
 
-def _lines(proof: Iterable[Op]) -> tuple[int, ...]:
-    """The lines that prove it: whole operations while they fit, else their answers alone."""
-    unique = dict.fromkeys(proof)
-    lines = sorted({line for op in unique for line in op.lines})
-    if len(lines) > _MOST_LINES:
-        lines = sorted({op.lines[-1] for op in unique} | set(list(unique)[-1].lines))
-    return tuple(lines[-_MOST_LINES:])
+def doubts(told: Iterable[Finding]) -> Iterator[str]:
+    """What could not be made certain of the findings' proofs, to be said beside them."""
+    for finding in told:
+        if finding.account.doubt:
+            yield f"{finding.anomaly} on {finding.resource}: {finding.account.doubt}"
+
+
+def _tell(evidence: Evidence, check: Check, conflict: Conflict) -> Account:
+    narrator = _narrator(evidence)
+    proof = prove(evidence, check, conflict, _candidates(narrator, conflict))
+    if proof is None:
+        story = _STORIES[conflict.rule](narrator, conflict)
+        return _account(story, {*_candidates(narrator, conflict), *story.proof}, _NOT_ALONE)
+    story = _STORIES[proof.conflict.rule](narrator, proof.conflict)
+    return _account(story, proof.operations, story.doubt)
+
+
+_NOT_ALONE = "the operations named here were not found to be wrong by themselves"
+
+
+def _account(story: Story, operations: Iterable[Op], doubt: str) -> Account:
+    return Account(
+        summary=story.summary,
+        steps=story.steps,
+        operations=tuple(sorted({line for op in operations for line in op.lines})),
+        doubt=doubt,
+    )
+
+
+@once
+def _narrator(evidence: Evidence) -> Narrator:
+    return Narrator(evidence)
+
+
+def _candidates(n: Narrator, conflict: Conflict) -> set[Op]:
+    """What a conflict names, and what shows that it took effect: a few more than the smallest proof."""
+    named = [conflict.accused, *conflict.because]
+    if conflict.rule is Rule.FALSE_OR_STALE:
+        named += n.causes(conflict)
+    if conflict.rule is Rule.TOKEN_NOT_ABOVE:
+        named += n.ends_between(conflict.because[0], conflict.accused)
+    writers = [n.whole.writer(op) for op in named if op.f == "read" and op.outcome is Outcome.OK]
+    known = {*named, *(writer for writer in writers if writer is not None)}
+    return known | {read for op in known for read in n.first_reader(op)}

@@ -87,6 +87,8 @@ def stale_in_log(evidence: Evidence) -> Iterator[Conflict]:
     strict = header.policy == "strict"
     highest: dict[str, Op] = {}
     for write in evidence.log.writes:
+        if write.token is None:
+            continue
         top = highest.get(write.resource)
         if is_stale(_token(write), header.initial_token, strict=strict):
             yield Conflict(anomaly="stale-write", rule=Rule.BELOW_THE_START, accused=write)
@@ -224,7 +226,7 @@ def _stale_reads(register: Register, zones: Iterable[Zone]) -> Iterator[Conflict
 
 def _reads_after_replaced(register: Register, zone: Zone) -> Iterator[Conflict]:
     """Reads of a value that should not have been there, called after another had replaced it."""
-    replaced = [each for each in register.zones if each is not zone and zone.surely_before(each)]
+    replaced = [each for each in register.written if each is not zone and zone.surely_before(each)]
     for read in zone.reads:
         for other in replaced:
             if other.settled < read.called:

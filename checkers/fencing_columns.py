@@ -14,7 +14,7 @@ import numpy as np
 
 from checkers.columns import FENCE, READ, WRITE, Flags, Ints
 from checkers.conflict import Conflict, Rule, firsts
-from checkers.ranks import UNRANKED, Summit, distinct, is_repeated, stable_order
+from checkers.ranks import UNRANKED, Summit, distinct, is_repeated, places_in, stable_order
 from checkers.records import Op
 from checkers.zone_columns import ZoneColumns
 from checkers.zones import went_back
@@ -56,13 +56,13 @@ def _plain(zones: ZoneColumns) -> Iterator[Conflict]:
     yield from zones.misreads()
     known = np.zeros(len(zones.level), dtype=np.bool_)
     yield from _stale_writes(zones, known)
-    written = np.arange(zones.initials, len(zones.level))
-    found = zones.mark.before(zones.claimed[written])
-    suspects = written[~known[written] & (found > zones.level[written])]
-    yield from _seen_after_newer(zones, suspects)
-    settled = np.flatnonzero(zones.settled != UNRANKED)
-    for one, other in _flip_flops(zones, settled, zones.resource):
-        yield went_back(zones.zone(one), zones.zone(other))
+    found = zones.mark.before(zones.claimed[zones.initials :])
+    suspects = np.flatnonzero(found > zones.level[zones.initials :]) + zones.initials
+    yield from _seen_after_newer(zones, suspects[~known[suspects]])
+    if _any_flip_flop(zones):
+        settled = np.flatnonzero(zones.settled != UNRANKED)
+        for one, other in _flip_flops(zones, settled, zones.resource):
+            yield went_back(zones.zone(one), zones.zone(other))
 
 
 def _seen_after_newer(zones: ZoneColumns, suspects: Ints) -> Iterator[Conflict]:
@@ -135,7 +135,8 @@ def _stale_reads(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
     """Reads of an older value, called after a newer one had been accepted."""
     reads, of = zones.all_reads
     called = zones.ranks.called[reads]
-    stale = np.flatnonzero(~odd[of] & (zones.mark.before(called) > zones.level[of]))
+    stale = np.flatnonzero(zones.mark.before(called) > zones.level[of])
+    stale = stale[~odd[of[stale]]]
     if not len(stale):
         return
     entries = zones.mark.entries_before(called[stale])
@@ -151,9 +152,9 @@ def _stale_reads(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
 def _reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
     """Reads of a value that should not have been there, called after another had replaced it."""
     reads, of = zones.all_reads
-    of_odd = np.flatnonzero(odd[of])
-    if not len(of_odd):
+    if not np.any(odd):
         return
+    of_odd = np.flatnonzero(odd[of])
     known = np.flatnonzero(zones.settled != UNRANKED)
     latest = Summit(zones.ranks.size, zones.settled[known], zones.claimed[known])
     late = of_odd[latest.before(zones.ranks.called[reads[of_odd]]) > zones.settled[of[of_odd]]]
@@ -161,7 +162,7 @@ def _reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
         replaced = np.flatnonzero(
             (zones.resource == zones.resource[place]) & (zones.claimed > zones.settled[place])
         )
-        replaced = replaced[replaced != place]
+        replaced = replaced[(replaced != place) & (replaced >= zones.initials)]
         for read in zones.reads_of(place).tolist():
             before = zones.settled[replaced] < zones.ranks.called[read]
             if np.any(before):
@@ -179,6 +180,22 @@ def _replaced(zones: ZoneColumns, place: int, by: int, read: Op) -> Conflict:
     )
 
 
+def _any_flip_flop(zones: ZoneColumns) -> bool:
+    """Is anything wrong by algorithm R, among all zones of each register?
+
+    Of two zones that contradict each other, the one that settled first, if any, is claimed
+    after the other settled: it is among the `lasting` ones. If they settled at once, both are.
+    """
+    lasting = np.flatnonzero(zones.settled < zones.claimed)
+    reach = np.zeros(zones.ranks.size, dtype=np.int64)
+    np.maximum.at(reach, zones.settled[lasting], zones.claimed[lasting])
+    if np.count_nonzero(reach) < len(lasting):
+        return True  # two settled at once
+    np.maximum.accumulate(reach, out=reach)
+    settled, claimed = zones.settled[zones.initials :], zones.claimed[zones.initials :]
+    return bool(np.any(reach[np.minimum(settled, claimed) - 1] > settled))
+
+
 def _flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[tuple[int, int]]:
     """Algorithm R among the zones of equal keys; one pair for each read that closes a flip-flop."""
     different, numbers = distinct(key[places])
@@ -194,7 +211,7 @@ def _flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[tuple[i
     places, numbers = places[by_group], numbers[by_group]
     base = numbers * (zones.ranks.size + 1)
     settled, claimed = zones.settled[places], zones.claimed[places]
-    reach = np.minimum(np.arange(len(places)), np.searchsorted(base + settled, base + claimed))
+    reach = np.minimum(np.arange(len(places)), places_in(base + settled, base + claimed))
     latest = Summit(len(places) + 1, np.arange(len(places)) + 1, base + claimed + 1)
     ahead = latest.before(reach + 1) - 1 - base
     pairs = np.flatnonzero(settled < ahead)
@@ -267,7 +284,7 @@ def _rejections(zones: ZoneColumns, broken: Flags, odd: Flags) -> Iterator[Confl
     rejected = zones.rejected
     returned = zones.ranks.returned[rejected]
     refused = zones.height[rejected] + (zones.header.policy == "inclusive")
-    least = np.searchsorted(levels.height, refused)
+    least = places_in(levels.height, refused)
     causes = _causes(levels, least, returned)
     yield from _uncaused(zones, levels, causes, least, returned)
     caused = causes >= 0
@@ -322,11 +339,13 @@ def _uncaused(
 def _false_or_stale(zones: ZoneColumns, mark: Summit, by: Ints, odd: Flags) -> Iterator[Conflict]:
     """What was called after a rejection had returned that proves a newer token, and carries an older."""
     written = np.arange(zones.initials, len(zones.level))
-    late = written[~odd[written] & (mark.before(zones.ranks.called[zones.write]) > zones.level[written])]
+    late = written[mark.before(zones.ranks.called[zones.write]) > zones.level[written]]
+    late = late[~odd[late]]
     reads, of = zones.all_reads
     fenced = np.zeros(zones.initials, dtype=np.bool_)
     fenced[zones.columns.resource[zones.fences]] = True  # a fence may have caused it: no value then
-    old = (mark.before(zones.ranks.called[reads]) > zones.level[of]) & ~odd[of] & ~fenced[zones.resource[of]]
+    old = np.flatnonzero(mark.before(zones.ranks.called[reads]) > zones.level[of])
+    old = old[~odd[of[old]] & ~fenced[zones.resource[of[old]]]]
     row = np.concatenate((zones.write[late - zones.initials], reads[old]))
     place = np.concatenate((late, of[old]))
     is_read = zones.columns.f[row] == READ

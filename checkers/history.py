@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -20,13 +21,14 @@ from checkers.errors import HistoryError
 from checkers.event_columns import NotSoundError, read_events
 from checkers.fault_lines import FAULT_DECODER, fault_event, is_fault
 from checkers.jsonl import MAX_LINE, Line, decode, half_written, number_lines, read_lines
-from checkers.lines import ClientLine, CommitLine, FaultLine, HeaderLine
+from checkers.lines import Acquire, Append, ClientLine, CommitLine, FaultLine, HeaderLine, Read, Write
 from checkers.records import (
     DEFAULT_REQUIRE,
     Commit,
     FaultEvent,
     Header,
     History,
+    List,
     Op,
     Outcome,
     Policy,
@@ -54,7 +56,7 @@ _COMMIT = msgspec.json.Decoder(CommitLine)
 LONG = 1 << 18
 """A file of so many bytes is read as columns: for shorter ones that costs more than it gains."""
 
-_SAME = ("resource", "owner", "value", "token")  # what a completion repeats of its invoke
+_SAME = ("resource", "owner", "value", "element", "token")  # what a completion repeats of its invoke
 _HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"strict"}'
 
 
@@ -170,6 +172,8 @@ def _read_header(line: Line | None, name: str) -> Header:
         expect=expect,
         may=tuple(header.may),
         clients=header.clients,
+        fence_on_acquire=header.fence_on_acquire,
+        grace=header.grace,
         **extra,
     )
 
@@ -192,7 +196,8 @@ class _Assembly:
         self._faults: list[FaultEvent] = []
         self._open: dict[int, tuple[Line, ClientLine, int]] = {}
         self._ended: dict[int, int] = {}  # process → the line of the info that ended it
-        self._written: dict[Value, int] = {}  # value → its write's line
+        self._written: dict[Value, int] = {}  # value or element → the line that writes it
+        self._lists: dict[List, List] = {}  # each list is kept once, however often it is read
         self._started: int | None = None
         self._now = 0
         self.notices: list[str] = []
@@ -242,19 +247,19 @@ class _Assembly:
                 f"process {process} has an operation open since line"
                 f" {self._open[process][0].number}; a process does one thing at a time"
             )
-        if _f(event) == "write":
-            self._claim(line, event)
+        if isinstance(event, Write | Append):
+            self._claim(line, event.value if isinstance(event, Write) else event.element)
         self._open[process] = (line, event, len(self._operations))
         self._operations.append(_pending(line, event, len(self._operations)))
 
-    def _claim(self, line: Line, event: ClientLine) -> None:
-        value: Value = getattr(event, "value", None)
+    def _claim(self, line: Line, value: Value) -> None:
         if value in self._written:
             raise line.error(
                 f"value {value!r} is also written at line {self._written[value]};"
                 " each value is written once in a run"
             )
-        if value == self._header.initial_value:
+        initial = self._header.initial_value
+        if value == initial or (isinstance(initial, tuple) and value in initial):
             raise line.error(
                 f"value {value!r} is the one that stood there before the run;"
                 " each value is written once in a run"
@@ -271,7 +276,14 @@ class _Assembly:
             self._ended[event.process] = line.number
         _check_repeats(line, event, invoked, invoke)
         _check_carries(line, event, invoke)
-        self._operations[index] = _completed(self._operations[index], line, event)
+        self._operations[index] = self._interned(_completed(self._operations[index], line, event))
+
+    def _interned(self, op: Op) -> Op:
+        if isinstance(op.value, tuple):
+            op = replace(op, value=self._lists.setdefault(op.value, op.value))
+        if op.seen is not None:
+            op = replace(op, seen=self._lists.setdefault(op.seen, op.seen))
+        return op
 
 
 def _f(event: ClientLine) -> str:
@@ -288,8 +300,9 @@ def _pending(line: Line, event: ClientLine, index: int) -> Op:
         resource=event.resource,
         called=event.time,
         owner=getattr(event, "owner", None),
-        token=getattr(event, "token", None) if f in {"write", "fence"} else None,
+        token=getattr(event, "token", None) if f in {"write", "append", "fence"} else None,
         value=getattr(event, "value", None) if f == "write" else None,
+        element=getattr(event, "element", None),
         ttl=getattr(event, "ttl", None),
         lines=(line.number,),
     )
@@ -306,6 +319,8 @@ def _completed(op: Op, line: Line, event: ClientLine) -> Op:
         value = getattr(event, "value", None)
     elif getattr(event, "ttl", None) is not None:
         ttl = getattr(event, "ttl", None)
+    if isinstance(event, Append):
+        value = event.written
     return Op(
         index=op.index,
         process=op.process,
@@ -317,6 +332,8 @@ def _completed(op: Op, line: Line, event: ClientLine) -> Op:
         owner=op.owner,
         token=token,
         value=value,
+        element=op.element,
+        seen=event.read if isinstance(event, Append) else None,
         ttl=ttl,
         attempt=attempt,
         error=event.error,
@@ -342,15 +359,26 @@ def _check_repeats(line: Line, event: ClientLine, invoked: Line, invoke: ClientL
 
 def _check_carries(line: Line, event: ClientLine, invoke: ClientLine) -> None:
     """Does an ok carry what its kind of operation answers?"""
+    if isinstance(event, Append):
+        _check_lists(line, event)
     if event.type != "ok":
         return
-    f = _f(event)
-    if f in {"acquire", "read"} and getattr(event, "token", None) is None:
-        raise line.error(f"an ok {f} without a token; it carries the one that was given")
-    if f == "read" and getattr(event, "value", UNSET) is UNSET:
+    if isinstance(event, Acquire) and event.token is None:
+        raise line.error("an ok acquire without a token; it carries the one that was given")
+    if isinstance(event, Read) and event.token is UNSET:
+        raise line.error("an ok read without a token; it carries the one that was given, or null")
+    if isinstance(event, Read) and event.value is UNSET:
         raise line.error("an ok read without a value; it carries the one that was read, or null")
     attempt = getattr(event, "attempt", None)
     if attempt is not None and not invoke.time <= attempt <= event.time:
         raise line.error(
             f"attempt {attempt} lies outside of its operation, which ran from {invoke.time} to {event.time}"
         )
+
+
+def _check_lists(line: Line, event: Append) -> None:
+    """Does an append tell its lists, as far as it must, and does the one it wrote end with its element?"""
+    if event.type == "ok" and (event.read is None or event.written is None):
+        raise line.error("an ok append without its lists; it carries the one it read and the one it wrote")
+    if event.written is not None and event.written[-1:] != (event.element,):
+        raise line.error(f"an append writes a list that ends with its element, here {event.element!r}")

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from checkers import durability, explain, fencing, grants, lateness, leases, order
-from checkers.anomalies import RANK, VIOLATIONS
+from checkers.anomalies import RANK
 from checkers.conflict import Conflict
 from checkers.coverage import coverage
 from checkers.evidence import Evidence, gather
+from checkers.once import once
 from checkers.records import Commit, Header, History
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.verdict import Evidence as Kind
@@ -55,13 +56,13 @@ COMMITTED = (
         decides=("duplicate-write",),
         check=durability.duplicate_writes,
     ),
-    Checker(name="register", evidence="committed", decides=_REGISTER, check=fencing.resolved),
     Checker(
         name="order",
         evidence="committed",
         decides=("stale-read", "non-linearizable"),
         check=order.against_the_log,
     ),
+    Checker(name="register", evidence="committed", decides=_REGISTER, check=fencing.resolved),
 )
 
 OTHERS = (
@@ -111,16 +112,16 @@ def judge(history: History, commits: Iterable[Commit] | None = None) -> Verdict:
     results = [_run(each, evidence, crashes) for each in ran]
     counts = _counts(evidence, crashes)
     findings = _join(results)
-    violations = tuple(each for each in findings if each.anomaly in VIOLATIONS)
+    violations = tuple(each for each in findings if each.is_violation)
     anomalies = _tally(findings, ran)
     doubts = (*crashes, *_not_exercised(counts, history.header.require))
     validity = Validity.INVALID if violations else Validity.UNKNOWN if doubts else Validity.VALID
-    unexpected = _unexpected(history.header, anomalies, validity)
+    unexpected = _unexpected(history.header, anomalies, violations, validity)
     return Verdict(
         validity=validity,
         expected=history.header.expect,
         as_expected=validity is not Validity.UNKNOWN and not crashes and not unexpected,
-        reasons=(*doubts, *unexpected),
+        reasons=(*doubts, *unexpected, *explain.doubts(violations)),
         anomalies=anomalies,
         findings=violations,
         coverage=counts,
@@ -133,11 +134,12 @@ def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerRes
     validity = Validity.VALID
     findings: tuple[Finding, ...] = ()
     try:
-        findings = tuple(explain.findings(evidence, checker.check(evidence)))
+        looked_at = _as_seen(evidence) if checker is OBSERVED_REGISTER else evidence
+        findings = tuple(explain.findings(looked_at, checker.check))
     except Exception as error:  # noqa: BLE001 - a broken checker says nothing about the run
         validity = Validity.UNKNOWN
         crashes.append(f"the checker {checker.name} crashed: {type(error).__name__}: {error}")
-    if any(finding.anomaly in VIOLATIONS for finding in findings):
+    if any(finding.is_violation for finding in findings):
         validity = Validity.INVALID
     return CheckerResult(
         name=checker.name,
@@ -146,6 +148,12 @@ def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerRes
         seconds=time.perf_counter() - began,
         findings=findings,
     )
+
+
+@once
+def _as_seen(evidence: Evidence) -> Evidence:
+    """What the clients saw, without the commit log."""
+    return evidence if evidence.log is None else gather(evidence.history)
 
 
 def _counts(evidence: Evidence, crashes: list[str]) -> dict[str, int]:
@@ -177,9 +185,7 @@ def _join(results: Sequence[CheckerResult]) -> tuple[Finding, ...]:
     findings.sort(key=lambda finding: (RANK[finding.anomaly], finding.accused))
     first: dict[tuple[int, bool], Finding] = {}
     for finding in findings:
-        counted = finding.anomaly not in VIOLATIONS
-        key = (finding.accused, counted)
-        first.setdefault(key, finding)
+        first.setdefault((finding.accused, finding.is_violation), finding)
     return tuple(first.values())
 
 
@@ -203,7 +209,7 @@ def _share(name: str, result: CheckerResult, shares: int) -> CheckerResult:
     validity = Validity.VALID if result.validity is Validity.INVALID else result.validity
     return CheckerResult(
         name=name,
-        validity=Validity.INVALID if findings and name in VIOLATIONS else validity,
+        validity=Validity.INVALID if any(finding.is_violation for finding in findings) else validity,
         evidence=result.evidence,
         seconds=result.seconds / shares,
         findings=findings,
@@ -234,18 +240,17 @@ def _not_exercised(counts: Mapping[str, int], require: Mapping[str, int]) -> Ite
             yield f"not exercised: {name} is {counts.get(name, 0)}, required {least}"
 
 
-def _unexpected(header: Header, anomalies: Mapping[str, int], validity: Validity) -> tuple[str, ...]:
+def _unexpected(
+    header: Header, anomalies: Mapping[str, int], violations: Iterable[Finding], validity: Validity
+) -> tuple[str, ...]:
     """Why the run is not what its target expects, apart from doubts.
 
     What `may` come comes with an expected violation: a run that has to be valid has none.
+    What is only counted has been found all the same.
     """
-    found = [name for name, count in anomalies.items() if count]
     allowed = {*header.expect, *header.may} if header.expect else set()
-    reasons = [
-        f"found {name}, which was not expected"
-        for name in found
-        if name in VIOLATIONS and name not in allowed
-    ]
+    found = dict.fromkeys(finding.anomaly for finding in violations)
+    reasons = [f"found {name}, which was not expected" for name in found if name not in allowed]
     if validity is not Validity.UNKNOWN:
-        reasons += [f"expected {name} was not found" for name in header.expect if name not in found]
+        reasons += [f"expected {name} was not found" for name in header.expect if not anomalies.get(name)]
     return tuple(reasons)

@@ -14,10 +14,11 @@ from checkers.zone_columns import ZoneColumns
 
 def late_writes(zones: ZoneColumns, stale: Flags) -> Iterator[Conflict]:
     """Writes that took effect, called after a newer token had been granted; `stale` rows are none."""
-    grants, granted = _newest_grants(zones)
+    grants = _grants(zones)
     if not len(grants):
         return
-    accepted = zones.write[~stale[zones.write]]
+    granted = _newest(zones, grants)
+    accepted = zones.write[np.flatnonzero(~stale[zones.write])]
     late = accepted[granted.before(zones.ranks.called[accepted]) > zones.height[accepted]]
     if not len(late):
         return
@@ -40,40 +41,46 @@ def attempts(zones: ZoneColumns, after_newer: Flags) -> dict[str, int]:
 
     `after_newer` are the rows of those that took effect after one with a higher token for certain.
     """
-    columns, ranks = zones.columns, zones.ranks
-    writes = columns.rows(WRITE)
-    height, called = zones.height[writes], ranks.called[writes]
-    grants, granted = _newest_grants(zones)
-    late = np.count_nonzero(granted.before(called) > height) if len(grants) else 0
-    took_effect, rejected = np.zeros((2, len(columns)), dtype=np.bool_)
-    took_effect[zones.write] = True
-    rejected[zones.rejected] = True
-    is_stale = height < _accepted(zones).before(called)
-    decided = np.flatnonzero((took_effect & after_newer | rejected)[writes])
-    if len(decided):
-        rows = writes[decided]
+    ranks, mark, grants = zones.ranks, _accepted(zones), _grants(zones)
+    late = _below(zones, _newest(zones, grants), zones.writes) if len(grants) else np.zeros(0)
+    accepted = _below(zones, mark, zones.write)
+    rejected = _below(zones, mark, zones.rejected)
+    overtaken = np.flatnonzero(after_newer[zones.write])
+    if len(zones.rejected) or len(overtaken):
         possible = Summit(ranks.size, ranks.called[zones.write], zones.level[zones.initials :])
         # closed intervals: what was called when a rejection returned can have caused it
-        until = np.where(rejected[rows], ranks.returned[rows], ranks.end[columns.resource[rows]])
-        is_stale[decided] |= height[decided] < possible.until(until)
+        rejected |= zones.height[zones.rejected] < possible.until(ranks.returned[zones.rejected])
+        rows = zones.write[overtaken]
+        accepted[overtaken] |= zones.height[rows] < possible.until(ranks.end[zones.columns.resource[rows]])
+    undecided = _below(zones, mark, zones.undecided)
+    stale = np.concatenate((accepted, rejected, undecided))
     return {
-        "late_writes_attempted": int(late),
-        "stale_writes_attempted": int(np.count_nonzero(is_stale)),
-        "stale_writes_rejected": int(np.count_nonzero(is_stale & rejected[writes])),
-        "stale_writes_accepted": int(np.count_nonzero(is_stale & took_effect[writes])),
+        "late_writes_attempted": int(np.count_nonzero(late)),
+        "stale_writes_attempted": int(np.count_nonzero(stale)),
+        "stale_writes_rejected": int(np.count_nonzero(rejected)),
+        "stale_writes_accepted": int(np.count_nonzero(accepted)),
     }
+
+
+def _below(zones: ZoneColumns, mark: Summit, rows: Ints) -> Flags:
+    """Of some writes, which carry a lower token than the mark had before they were called?"""
+    below: Flags = zones.height[rows] < mark.before(zones.ranks.called[rows])
+    return below
 
 
 def _accepted(zones: ZoneColumns) -> Summit:
     """The newest token of a write that had surely been accepted before a moment."""
-    writes = zones.columns.rows(WRITE)
-    if np.all(zones.height[writes] >= zones.initial_height[zones.columns.resource[writes]]):
+    if np.all(zones.height[zones.writes] >= zones.initial_height[zones.columns.resource[zones.writes]]):
         return zones.mark  # nothing is below the initial values, which stand in it too
     known = zones.initials + np.flatnonzero(zones.settled[zones.initials :] != UNRANKED)
     return Summit(zones.ranks.size, zones.settled[known], zones.level[known])
 
 
-def _newest_grants(zones: ZoneColumns) -> tuple[Ints, Summit]:
-    acquires = zones.columns.rows(ACQUIRE)
-    grants = acquires[zones.columns.outcome[acquires] == OK]
-    return grants, Summit(zones.ranks.size, zones.ranks.returned[grants], zones.height[grants])
+def _grants(zones: ZoneColumns) -> Ints:
+    columns = zones.columns
+    return np.flatnonzero((columns.f == ACQUIRE) & (columns.outcome == OK))
+
+
+def _newest(zones: ZoneColumns, grants: Ints) -> Summit:
+    """The newest token that had been granted before a moment."""
+    return Summit(zones.ranks.size, zones.ranks.returned[grants], zones.height[grants])

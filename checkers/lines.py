@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from checkers.records import DEFAULT_GRACE
+
 _INT64 = 2**63 - 1
 
 Nanoseconds = Annotated[int, Meta(ge=0, le=_INT64)]
@@ -16,14 +18,17 @@ Token = Annotated[int, Meta(ge=0, le=_INT64)]
 Mark = Annotated[int, Meta(ge=-1, le=_INT64)]  # -1 is below every token, also a first token of 0
 Count = Annotated[int, Meta(ge=0, le=_INT64)]
 Process = Annotated[int, Meta(ge=0, le=_INT64)]
-WireValue = str | Annotated[int, Meta(ge=-_INT64, le=_INT64)] | None
+WireElement = str | Annotated[int, Meta(ge=-_INT64, le=_INT64)]
+WireValue = WireElement | None
+WireList = tuple[WireElement, ...]
+WireContent = WireValue | WireList  # what a resource holds: a value, or a list that is appended to
 EventType = Literal["invoke", "ok", "fail", "info"]
 
 
 class Initial(Struct, frozen=True, kw_only=True):
     """What each resource held before the run."""
 
-    value: WireValue = None
+    value: WireContent = None
     token: Mark = 0
 
 
@@ -41,6 +46,8 @@ class HeaderLine(Struct, frozen=True, kw_only=True):
     may: list[str] = []
     require: dict[str, Count] | None = None
     clients: Annotated[int, Meta(ge=1, le=_INT64)] | None = None
+    fence_on_acquire: bool = False
+    grace: Nanoseconds = DEFAULT_GRACE
 
 
 class Acquire(Struct, frozen=True, kw_only=True, tag_field="f", tag="acquire"):
@@ -92,14 +99,34 @@ class Revoke(Struct, frozen=True, kw_only=True, tag_field="f", tag="revoke"):
 
 
 class Write(Struct, frozen=True, kw_only=True, tag_field="f", tag="write"):
-    """A write of a value that is unique in the run; `error` is "stale" where a fence refused it."""
+    """A write of a value that is unique in the run; `error` is "stale" where a fence refused it.
+
+    Without a token it passed the fence by.
+    """
 
     time: Nanoseconds
     process: Process
     type: EventType
     resource: str
-    token: Token
+    token: Token | None = None
     value: WireValue
+    error: str | None = None
+
+
+class Append(Struct, frozen=True, kw_only=True, tag_field="f", tag="append"):
+    """A list read, and written back with one element more at its end; the element is unique in the run.
+
+    ok carries both lists, other answers carry what is known of them.
+    """
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    token: Token | None = None
+    element: WireElement
+    read: WireList | None = None
+    written: WireList | None = None
     error: str | None = None
 
 
@@ -115,18 +142,22 @@ class Fence(Struct, frozen=True, kw_only=True, tag_field="f", tag="fence"):
 
 
 class Read(Struct, frozen=True, kw_only=True, tag_field="f", tag="read"):
-    """A read; ok carries the value and the token of the last accepted write."""
+    """A read; ok carries the value and the token of the last accepted write.
+
+    The token is null where the storage tells none.
+    """
 
     time: Nanoseconds
     process: Process
     type: EventType
     resource: str
-    token: Mark | None = None
-    value: WireValue | UnsetType = UNSET
+    token: Mark | UnsetType | None = UNSET
+    value: WireContent | UnsetType = UNSET
     error: str | None = None
 
 
-ClientLine = Acquire | Renew | Release | Revoke | Write | Fence | Read
+PlainLine = Acquire | Renew | Release | Revoke | Write | Fence | Read
+ClientLine = PlainLine | Append
 
 
 class FaultState(Struct, frozen=True, kw_only=True):
@@ -154,5 +185,5 @@ class CommitLine(Struct, frozen=True, kw_only=True):
 
     seq: Count
     resource: str
-    token: Token
-    value: WireValue
+    token: Token | None = None
+    value: WireContent

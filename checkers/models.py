@@ -129,7 +129,7 @@ class CasRegister:
     def step(self, state: State, op: Operation) -> State:
         """A cas replaces the state if that is what it expects."""
         if op.f == "cas":
-            expected, new = _pair(op.input)
+            expected, new = expected_and_new(op.input)
             if op.outcome is Outcome.FAIL:
                 return IMPOSSIBLE if state == expected else _seen(state, op)
             return new if state == expected else IMPOSSIBLE
@@ -448,7 +448,12 @@ def _answered(expected: Hashable, op: Operation, after: State) -> State:
     return after if op.output is UNKNOWN or op.output == expected else IMPOSSIBLE
 
 
-def _pair(value: Hashable) -> tuple[Hashable, Hashable]:
+def expected_and_new(value: Hashable) -> tuple[Hashable, Hashable]:
+    """The input of a cas, taken apart.
+
+    Raises:
+        ValueError: it is none.
+    """
     if not isinstance(value, tuple) or len(value) != 2:  # noqa: PLR2004 - expected and new
         raise ValueError(f"the input of a cas is (expected, new), not {value!r}")
     return value

@@ -10,23 +10,30 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
+from checkers.conflict import Conflict
 from checkers.coverage import is_client
 from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
 from checkers.grants import granted
 from checkers.leases import ENDS, promised_until
-from checkers.records import Op, Outcome
+from checkers.records import WRITES, Op, Outcome
+from checkers.whole import Whole
 
 _SECOND = 1_000_000_000  # ns
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What a rule's breach comes to in words, and the operations it rests on."""
+    """What a rule's breach comes to in words, and the operations it rests on.
+
+    A story is told of a conflict among the operations of its smallest proof alone.
+    What it says about all other operations it has looked up in the whole history.
+    """
 
     summary: str
     steps: tuple[str, ...]
     proof: tuple[Op, ...]
+    doubt: str = ""  # what it says about all other operations and did not find to be so
 
 
 class Narrator:
@@ -35,6 +42,7 @@ class Narrator:
     def __init__(self, evidence: Evidence) -> None:
         self.history = evidence.history
         self.log = evidence.log
+        self.whole = Whole(evidence)
         self._faults = faults_of(evidence.history.faults)
         self._evidence = evidence
 
@@ -130,6 +138,26 @@ class Narrator:
         own = self._leases.get((grant.resource, grant.owner), [])
         renews = (op for op in own if op.f == "renew")
         return promised_until(grant, renews, (op for op in own if op.f in ENDS)).end
+
+    def first_reader(self, op: Op) -> list[Op]:
+        """The read that shows that a write took effect which nobody acknowledged."""
+        if op.f not in WRITES or op.outcome is Outcome.OK:
+            return []
+        return [read for read in self.whole.readers(op) if not read.precedes(op)][:1]
+
+    def causes(self, conflict: Conflict) -> list[Op]:
+        """What can have caused a rejection that contradicts the accused: the one that was sent first."""
+        rejected = next(op for op in (*conflict.because, conflict.accused) if op.outcome is Outcome.FAIL)
+        strict = self.history.header.policy == "strict"
+        least = max((rejected.token or 0) + (not strict), (conflict.accused.token or 0) + 1)
+        sent = self.whole.raising(rejected.resource, least, rejected.returned or 0)
+        return sorted(sent, key=lambda op: op.called)[:1]
+
+    def ends_between(self, earlier: Op, later: Op) -> list[Op]:
+        """The release that makes two grants to one owner two holds."""
+        own = self._leases.get((earlier.resource, earlier.owner), [])
+        ends = [op for op in own if op.f in ENDS and op.outcome is Outcome.OK and earlier.precedes(op)]
+        return [end for end in ends if (end.returned or 0) < later.sent and earlier.owner == later.owner][:1]
 
     def who(self, op: Op) -> str:
         """Who did it, at the beginning of a sentence."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Sequence
+from functools import partial
 
 from checkers.formats.event import Call
 from checkers.formats.operations import Operations, resource
@@ -12,7 +13,7 @@ from checkers.judgement import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
 from checkers.models import Fenced, FencedNested, Nested
 from checkers.operation import UNKNOWN
 from checkers.records import Outcome
-from checkers.verdict import Finding
+from checkers.verdict import Account, Finding
 
 _MOST_LISTED = 4
 _WHOLE_CLASH = 4  # operations, where two blocks must each stand before the other
@@ -24,18 +25,23 @@ _CHANGES = 3  # operations that the proof names beside the one that nothing expl
 
 
 def story(model: str, judged: Operations, conflict: Clash | DeadEnd) -> Finding:
-    """Tell one conflict."""
+    """One finding for a conflict; it is told when it is asked for."""
     if isinstance(conflict, Clash):
-        return _clash(model, judged, conflict)
-    return _dead_end(model, judged, conflict)
-
-
-def _clash(model: str, judged: Operations, clash: Clash) -> Finding:
-    calls = [judged.calls[position] for position in clash.operations]
-    last = max(calls, key=lambda call: call.lines[-1])
+        accused, tell = conflict.operations[-1], partial(_clash, judged, conflict)
+    else:
+        accused, tell = conflict.operation, partial(_dead_end, model, judged, conflict)
     return Finding(
         anomaly="non-linearizable",
-        resource=resource(last, model),
+        resource=resource(judged.calls[accused], model),
+        accused=accused,
+        tell=tell,
+    )
+
+
+def _clash(judged: Operations, clash: Clash) -> Account:
+    calls = [judged.calls[position] for position in clash.operations]
+    last = max(calls, key=lambda call: call.lines[-1])
+    return Account(
         summary=(
             f"no order of the operations{_on(last)} explains what process {last.process} was told"
             f" at line {last.lines[-1]}: {clash.contradiction}"
@@ -46,7 +52,6 @@ def _clash(model: str, judged: Operations, clash: Clash) -> Finding:
             *_reasons(clash.contradiction, calls),
             f"That cannot be: {clash.contradiction}.",
         ),
-        accused=clash.operations[-1],
     )
 
 
@@ -73,13 +78,11 @@ def _noun(call: Call) -> str:
     return "change" if call.f == "cas" else call.f
 
 
-def _dead_end(model: str, judged: Operations, end: DeadEnd) -> Finding:
+def _dead_end(model: str, judged: Operations, end: DeadEnd) -> Account:
     call = judged.calls[end.operation]
     others = [other for other in judged.calls if other.key == call.key and other is not call]
     line = call.lines[-1]
-    return Finding(
-        anomaly="non-linearizable",
-        resource=resource(call, model),
+    return Account(
         summary=(
             f"no order of the operations{_on(call)} explains what process {call.process} was told"
             f" at line {line}: {_answer(call)}"
@@ -91,7 +94,6 @@ def _dead_end(model: str, judged: Operations, end: DeadEnd) -> Finding:
             _told(call),
             "In none of these cases, whatever of that is taken to have happened first, is this the answer.",
         ),
-        accused=end.operation,
     )
 
 

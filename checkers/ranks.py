@@ -1,8 +1,8 @@
 """Times and tokens as small numbers, such that all resources can be judged in one pass.
 
-Ranks of times are dense and *resource-major*: those of a resource's events are
-consecutive, in the order of time, equal times have one rank, and every rank of
-an earlier resource is below. One more, the lowest of each resource, stands for
+Ranks of times are *resource-major*: those of a resource's events stand in the
+order of time, equal times have one rank, and every rank of an earlier resource
+is below. One more, the lowest of each resource, stands for
 "before the run". Heights do the same for tokens. So a prefix maximum over the
 ranks of all resources is one for each of them: what an earlier resource left
 is below everything of the next one.
@@ -21,6 +21,8 @@ UNRANKED = np.iinfo(np.int64).max
 """The rank of what never happened."""
 
 _FEW = 16  # questions for which no table is made
+
+_DENSE = 8  # a table with so many places for a question is made faster than a question is searched for
 
 _BITS = 63  # of a number that is not negative
 
@@ -43,20 +45,31 @@ def rank(columns: Columns) -> Ranks:
     completed = columns.completed_line[answered]
     size = int(max(invoked.max(initial=0), completed.max(initial=0))) + 1
     times = _scattered(size, invoked, columns.called, completed, columns.learned[answered])
-    times = np.maximum.accumulate(times)  # a line of no operation has its predecessor's
     if len(columns.resources) == 1:
-        ranks = np.zeros(size, dtype=np.int64)
-        np.cumsum(times[1:] != times[:-1], out=ranks[1:])
+        ranks = _of_lines(times)
         start, end = np.zeros(1, dtype=np.int64), ranks[-1:]
     else:
         of_line = _scattered(size, invoked, columns.resource, completed, columns.resource[answered])
         ranks, start, end = _by_resource(times, of_line, len(columns.resources))
     returned = np.full(len(columns), UNRANKED, dtype=np.int64)
     returned[answered] = ranks[completed]
-    returned[columns.returned == NEVER] = UNRANKED
+    returned[np.flatnonzero(columns.returned == NEVER)] = UNRANKED
     return Ranks(
         called=ranks[invoked], returned=returned, start=start, end=end, size=int(ranks.max(initial=0)) + 1
     )
+
+
+def _of_lines(times: Ints) -> Ints:
+    """The rank of each line of a history of one resource: the first line of its time."""
+    if np.any(times[2:] < 0):  # the nemesis' lines, which are no operation's
+        np.maximum.accumulate(times, out=times)
+    ranks = np.arange(len(times))
+    again = np.flatnonzero(times[1:] == times[:-1]) + 1
+    follows = again[1:] == again[:-1] + 1
+    first = np.arange(len(again))
+    first[1:][follows] = 0
+    ranks[again] = again[np.maximum.accumulate(first)] - 1
+    return ranks
 
 
 def _by_resource(times: Ints, resources: Ints, count: int) -> tuple[Ints, Ints, Ints]:
@@ -89,7 +102,9 @@ def _scattered(size: int, places: Ints, numbers: Ints, more_places: Ints, more: 
 
 def heights(columns: Columns, initial_token: int) -> tuple[Ints, Ints]:
     """The height of each row's token (of none: below all), and of each resource's initial one."""
-    tokens = np.where(columns.token == ABSENT, initial_token, columns.token)
+    absent = np.flatnonzero(columns.token == ABSENT)
+    tokens = columns.token.copy()
+    tokens[absent] = initial_token
     least, most = int(tokens.min(initial=initial_token)), int(tokens.max(initial=initial_token))
     span = most - least + 2
     count = len(columns.resources)
@@ -97,9 +112,10 @@ def heights(columns: Columns, initial_token: int) -> tuple[Ints, Ints]:
         different, numbers = distinct(np.append(tokens, initial_token))
         tokens, initial_token = numbers[:-1], int(numbers[-1])
         least, span = 0, len(different) + 1
-    base = np.arange(count, dtype=np.int64) * span + 1
-    own = base[columns.resource] + (tokens - least)
-    return np.where(columns.token == ABSENT, 0, own), base + (initial_token - least)
+    base = np.arange(count, dtype=np.int64) * span + 1 - least
+    tokens += base[columns.resource] if count > 1 else base
+    tokens[absent] = 0
+    return tokens, base + initial_token
 
 
 class Summit:
@@ -111,9 +127,9 @@ class Summit:
     def __init__(self, size: int, ranks: Ints, heights: Ints) -> None:
         self._ranks = ranks
         self._heights = heights
-        self._peaks = np.zeros(size, dtype=np.int64)
-        np.maximum.at(self._peaks, ranks, heights)
-        self._highest = np.maximum.accumulate(self._peaks)
+        self._highest = np.zeros(size, dtype=np.int64)
+        np.maximum.at(self._highest, ranks, heights)
+        np.maximum.accumulate(self._highest, out=self._highest)
 
     def before(self, ranks: Ints) -> Ints:
         """The greatest height strictly before each rank; 0 where there is nothing."""
@@ -142,8 +158,8 @@ class Summit:
 
     @cached_property
     def _entry_at(self) -> Ints:
-        entries = np.flatnonzero(self._heights == self._peaks[self._ranks])[::-1]
-        first = np.full(len(self._peaks), -1, dtype=np.int64)
+        entries = np.flatnonzero(self._heights == self._highest[self._ranks])[::-1]
+        first = np.full(len(self._highest), -1, dtype=np.int64)
         first[self._ranks[entries]] = entries  # of several, the last one written stays: the first
         return first
 
@@ -158,6 +174,16 @@ def stable_order(numbers: Ints) -> Ints:
     keyed = (numbers << bits) | np.arange(len(numbers))  # sorting plain numbers is several times faster
     keyed.sort()
     return keyed & ((1 << bits) - 1)
+
+
+def places_in(ordered: Ints, numbers: Ints) -> Ints:
+    """How many of the ordered numbers, none of them negative, are below each number."""
+    size = max(int(ordered.max(initial=0)), int(numbers.max(initial=0))) + 1
+    if size > _DENSE * len(numbers):
+        return np.searchsorted(ordered, numbers)
+    below = np.bincount(ordered + 1, minlength=size + 1)
+    np.cumsum(below, out=below)
+    return below[numbers]
 
 
 def distinct(numbers: Ints) -> tuple[Ints, Ints]:

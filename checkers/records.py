@@ -7,8 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-Value = str | int | None
-"""What a write carries: a string, a 64-bit integer or null, each written once in a run."""
+Element = str | int
+"""What an append adds to a list: a string or a 64-bit integer, each appended once in a run."""
+
+List = tuple[Element, ...]
+"""What is appended to, as it stood at some moment."""
+
+Value = Element | None | List
+"""What a resource holds: a string, a 64-bit integer or null, each written once in a run, or a list."""
+
+WRITES = ("write", "append")
+"""The operations that store a value: an append is a write of the list that it wrote."""
 
 Policy = Literal["strict", "inclusive"]
 """What a fence lets through: strict, `token > mark`; inclusive, `token >= mark`."""
@@ -16,6 +25,9 @@ Policy = Literal["strict", "inclusive"]
 
 DEFAULT_REQUIRE = {"stale_writes_attempted": 1}
 """What a run must have counted at the least, unless its header says otherwise: the fence was challenged."""
+
+DEFAULT_GRACE = 10_000_000_000  # ns
+"""How long past the last lease a lock may be without a holder before it counts as stuck."""
 
 
 class Outcome(enum.StrEnum):
@@ -36,14 +48,16 @@ class Op:
 
     index: int  # position in History.operations
     process: int
-    f: str  # acquire renew release revoke write fence read
+    f: str  # acquire renew release revoke write append fence read
     resource: str
     called: int  # ns
     returned: int | None = None  # ns; None when the outcome is INFO
     outcome: Outcome = Outcome.INFO
     owner: str | None = None
-    token: int | None = None
-    value: Value = None
+    token: int | None = None  # of a write: None if it carried none
+    value: Value = None  # written or read; an append's is the list it wrote, None while nobody knows it
+    element: Element | None = None  # what an append adds
+    seen: List | None = None  # the list that an append read; None if nobody knows it
     ttl: int | None = None  # ns; ok: what was promised, otherwise what was asked for
     attempt: int | None = None  # ns; when the request that was granted was sent
     error: str | None = None
@@ -89,6 +103,8 @@ class Header:
     may: tuple[str, ...] = ()
     require: dict[str, int] = field(default_factory=DEFAULT_REQUIRE.copy)
     clients: int | None = None  # client c runs under the process numbers p with p % clients == c
+    fence_on_acquire: bool = False  # a new holder raises the storage's mark before it reads
+    grace: int = DEFAULT_GRACE  # ns; what a lock service may take to notice that a lease is over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +113,7 @@ class Commit:
 
     seq: int
     resource: str
-    token: int
+    token: int | None
     value: Value
     line: int = 0
     file: str = "commits.jsonl"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import msgspec
 
+from checkers.anomalies import VIOLATIONS
 from checkers.document import CheckerDocument, FindingDocument, VerdictDocument, VerdictWord
 
 Evidence = Literal["committed", "observed"]
@@ -30,15 +32,63 @@ class Validity(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A finding told: why it is wrong, by itself."""
+
+    summary: str  # one plain sentence
+    steps: tuple[str, ...]  # because-steps that end in the contradiction
+    operations: tuple[int, ...]  # lines of the history: every line of the operations that prove it
+    doubt: str = ""  # why these operations are not known to be the smallest set that proves it
+
+
+@dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One event that should not have happened, told and proved."""
+    """One event that should not have happened, told and proved.
+
+    Telling takes longer than finding, so it waits until somebody asks. Findings
+    of the same event are equal, however they are told.
+    """
 
     anomaly: str
     resource: str
-    summary: str  # one plain sentence
-    operations: tuple[int, ...]  # lines of the history; two to six of them prove it
-    steps: tuple[str, ...]  # because-steps that end in the contradiction
     accused: int  # index of the operation that is wrong: one event is one finding
+    counted: bool = False  # nobody is to blame for it, although others of this name are violations
+    tell: Callable[[], Account] = field(repr=False, compare=False)
+
+    @property
+    def is_violation(self) -> bool:
+        """Does it make the run invalid?"""
+        return self.anomaly in VIOLATIONS and not self.counted
+
+    @cached_property
+    def account(self) -> Account:
+        """The finding, told: the same whoever shows it."""
+        return self.tell()
+
+    @property
+    def summary(self) -> str:
+        """One plain sentence."""
+        return self.account.summary
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Why it is wrong, step by step; the last is the contradiction."""
+        return self.account.steps
+
+    @property
+    def operations(self) -> tuple[int, ...]:
+        """Lines of the history: the operations that prove it, wrong by themselves, and none to spare."""
+        return self.account.operations
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Told: what it is told from stays behind."""
+        own = {"anomaly": self.anomaly, "resource": self.resource, "accused": self.accused}
+        own |= {"counted": self.counted}
+        return own | {"tell": partial(_told, self.account)}
+
+
+def _told(account: Account) -> Account:
+    return account
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

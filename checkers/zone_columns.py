@@ -20,7 +20,6 @@ from checkers.columns import (
     READ,
     WRITE,
     Columns,
-    Flags,
     Ints,
     Operations,
 )
@@ -39,58 +38,73 @@ class ZoneColumns:
         self.columns: Columns = operations.columns
         self.ranks = rank(self.columns)
         self.height, self.initial_height = heights(self.columns, header.initial_token)
-        self._sort_writes(self._sort_reads())
+        self.writes = self.columns.rows(WRITE)
+        self._sort_reads()
+        self._sort_writes()
+        self._bound_zones()
 
-    def _sort_reads(self) -> Flags:
-        """Give each ok read the zone of its value, as far as it has one; say which writes were read."""
-        columns = self.columns
-        writes = columns.rows(WRITE)
+    def _sort_reads(self) -> None:
+        """Find the write of each ok read's value, as far as the read can be of it."""
+        columns, ranks = self.columns, self.ranks
         writer = np.full(len(columns.values), -1, dtype=np.int64)
-        writer[columns.value[writes]] = writes
-        reads = columns.rows(READ)
-        reads = reads[columns.outcome[reads] == OK]
+        writer[columns.value[self.writes]] = self.writes
+        reads = np.flatnonzero((columns.f == READ) & (columns.outcome == OK))
         write = writer[columns.value[reads]]
-        write[columns.resource[write] != columns.resource[reads]] = -1
-        of_nobody = write < 0
+        can_be = (
+            (write >= 0)
+            & (columns.resource[write] == columns.resource[reads])
+            & (columns.token[write] == columns.token[reads])
+            & (ranks.returned[reads] >= ranks.called[write])
+        )
+        good, others = np.flatnonzero(can_be), np.flatnonzero(~can_be)
+        self.reads, self.read_write = reads[good], write[good]
+        self._sort_misreads(reads[others], write[others])
+
+    def _sort_misreads(self, reads: Ints, write: Ints) -> None:
+        """Of the reads that no write explains, tell those of the initial values from the wrong ones."""
+        columns = self.columns
+        of_nobody = (write < 0) | (columns.resource[write] != columns.resource[reads])
         initial = (columns.value[reads] == columns.initial) & (
             columns.token[reads] == self.header.initial_token
         )
         wrong_token = ~of_nobody & (columns.token[write] != columns.token[reads])
-        too_early = ~of_nobody & ~wrong_token & (self.ranks.returned[reads] < self.ranks.called[write])
-        good = ~of_nobody & ~wrong_token & ~too_early
+        too_early = ~of_nobody & ~wrong_token
         self.initial_reads = reads[of_nobody & initial]
-        self.reads, self.read_write = reads[good], write[good]
         self._misreads = [
             (Rule.VALUE_OF_NOBODY, reads[of_nobody & ~initial], None),
             (Rule.VALUE_WITH_WRONG_TOKEN, reads[wrong_token], write[wrong_token]),
             (Rule.READ_BEFORE_WRITTEN, reads[too_early], write[too_early]),
         ]
-        was_read = np.zeros(len(columns), dtype=np.bool_)
-        was_read[self.read_write] = True
-        return was_read
 
-    def _sort_writes(self, was_read: Flags) -> None:
-        columns, ranks = self.columns, self.ranks
-        writes = columns.rows(WRITE)
-        outcome, read = columns.outcome[writes], was_read[writes]
-        self.write = writes[(outcome == OK) | read]  # of each zone but the initial ones
-        self.optional = writes[(outcome == INFO) & ~read]
+    def _sort_writes(self) -> None:
+        """Tell the writes that took effect, a zone each, from those that may have, and were rejected."""
+        columns = self.columns
+        took_effect = columns.outcome == OK
+        took_effect[self.read_write] = True
+        self.write = self.writes[
+            np.flatnonzero(took_effect[self.writes])
+        ]
         self.is_ghost = columns.outcome[self.write] == FAIL
+        others = self.writes[np.flatnonzero(~took_effect[self.writes])]
+        self.optional = others[np.flatnonzero(columns.outcome[others] == INFO)]
         stale = [number for number, error in enumerate(columns.errors) if error == "stale"]
-        refused = (outcome == FAIL) & np.isin(columns.error[writes], stale)
-        self.rejected = writes[refused & ~read]
+        refused = (columns.outcome[others] == FAIL) & np.isin(columns.error[others], stale)
+        self.rejected, self.undecided = others[np.flatnonzero(refused)], others[np.flatnonzero(~refused)]
         fences = columns.rows(FENCE)
         self.fences = fences[columns.outcome[fences] != FAIL]
 
-        settled = np.where(columns.outcome == OK, ranks.returned, UNRANKED)
-        np.minimum.at(settled, self.read_write, ranks.returned[self.reads])
-        claimed = ranks.called.copy()
-        np.maximum.at(claimed, self.read_write, ranks.called[self.reads])
-        initial_claimed = ranks.start.copy()
-        np.maximum.at(initial_claimed, columns.resource[self.initial_reads], ranks.called[self.initial_reads])
+    def _bound_zones(self) -> None:
+        """When each zone had surely begun, and until when it surely lasted."""
+        columns, ranks = self.columns, self.ranks
         self.initials = len(columns.resources)
-        self.settled = np.concatenate((ranks.start, settled[self.write]))
-        self.claimed = np.concatenate((initial_claimed, claimed[self.write]))
+        own = ranks.returned[self.write]  # never, of an info
+        own[self.is_ghost] = UNRANKED
+        self.settled = np.concatenate((ranks.start, own))
+        np.minimum.at(self.settled, self.read_zone, ranks.returned[self.reads])
+        self.claimed = np.concatenate((ranks.start, ranks.called[self.write]))
+        np.maximum.at(self.claimed, self.read_zone, ranks.called[self.reads])
+        initial = columns.resource[self.initial_reads]
+        np.maximum.at(self.claimed, initial, ranks.called[self.initial_reads])
         self.level = np.concatenate((self.initial_height, self.height[self.write]))
         self.resource = np.concatenate((np.arange(self.initials), columns.resource[self.write]))
 
@@ -133,7 +147,7 @@ class ZoneColumns:
     @cached_property
     def read_zone(self) -> Ints:
         """The zone of each read of `reads`."""
-        place = np.zeros(len(self.columns), dtype=np.int64)
+        place = np.empty(len(self.columns), dtype=np.int64)
         place[self.write] = np.arange(self.initials, self.initials + len(self.write))
         zones: Ints = place[self.read_write]
         return zones
@@ -141,6 +155,8 @@ class ZoneColumns:
     @cached_property
     def all_reads(self) -> tuple[Ints, Ints]:
         """Every read that has a zone, and its zone; those of initial values first."""
+        if not len(self.initial_reads):
+            return self.reads, self.read_zone
         initial = self.columns.resource[self.initial_reads]
         return np.concatenate((self.initial_reads, self.reads)), np.concatenate((initial, self.read_zone))
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from checkers.conflict import Conflict, Rule
 from checkers.highwater import HighWater
 from checkers.once import once
-from checkers.records import Header, Op, Outcome
+from checkers.records import WRITES, Header, Op, Outcome
 
 if TYPE_CHECKING:  # evidence rests on zones where there are many
     from checkers.evidence import CommitLog, Evidence
@@ -81,7 +81,7 @@ def registers(evidence: Evidence) -> list[Register]:
     header = evidence.history.header
     return [
         _register(resource, operations, header, evidence.log)
-        for resource, operations in evidence.by_resource("write", "read", "fence").items()
+        for resource, operations in evidence.by_resource(*WRITES, "read", "fence").items()
     ]
 
 
@@ -117,7 +117,7 @@ def went_back(one: Zone, other: Zone) -> Conflict:
 
 
 def _register(resource: str, operations: Sequence[Op], header: Header, log: CommitLog | None) -> Register:
-    writes = [op for op in operations if op.f == "write"]
+    writes = [op for op in operations if op.f in WRITES]
     readers, misreads = _sort_reads(operations, writes, header)
     initial_reads = readers.pop(None, [])
     ghosts: set[int] = set()
@@ -131,6 +131,8 @@ def _register(resource: str, operations: Sequence[Op], header: Header, log: Comm
             zones.append(written_zone(write, reads, places, acknowledged=acknowledged))
             if write.outcome is Outcome.FAIL:
                 ghosts.add(write.index)
+        elif write.token is None:
+            continue  # it cannot have raised the mark
         elif write.outcome is Outcome.OK or (write.outcome is Outcome.INFO and log is None):
             optional.append(write)  # an ok that the log lacks proves nothing any more
     return Register(
@@ -139,7 +141,9 @@ def _register(resource: str, operations: Sequence[Op], header: Header, log: Comm
         logged=log is not None,
         zones=tuple(zones),
         optional=tuple(optional),
-        rejected=tuple(op for op in writes if was_rejected(op) and op.index not in ghosts),
+        rejected=tuple(
+            op for op in writes if was_rejected(op) and op.token is not None and op.index not in ghosts
+        ),
         fences=tuple(op for op in operations if op.f == "fence" and op.outcome is not Outcome.FAIL),
         misreads=tuple(misreads),
         ghosts=frozenset(ghosts),
@@ -148,7 +152,7 @@ def _register(resource: str, operations: Sequence[Op], header: Header, log: Comm
 
 def was_rejected(op: Op) -> bool:
     """Did a fence refuse this write?"""
-    return op.f == "write" and op.outcome is Outcome.FAIL and op.error == "stale"
+    return op.f in WRITES and op.outcome is Outcome.FAIL and op.error == "stale"
 
 
 def _sort_reads(
@@ -164,11 +168,11 @@ def _sort_reads(
             continue
         write = by_value.get(read.value)
         if write is None:
-            if (read.value, read.token) == (header.initial_value, header.initial_token):
+            if read.value == header.initial_value and read.token in {None, header.initial_token}:
                 readers[None].append(read)
             else:
                 misreads.append(misread(Rule.VALUE_OF_NOBODY, read))
-        elif write.token != read.token:
+        elif None not in {write.token, read.token} and write.token != read.token:
             misreads.append(misread(Rule.VALUE_WITH_WRONG_TOKEN, read, write))
         elif read.precedes(write):
             misreads.append(misread(Rule.READ_BEFORE_WRITTEN, read, write))

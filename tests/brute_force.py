@@ -112,33 +112,38 @@ def random_register_history(rng: random.Random, *, rejections: bool = True) -> t
         for op, pair in ((op, rng.choice(written)) for op in operations)
     ]
     if rng.random() < 0.6:
-        operations = _answered(rng, operations, strict=rng.random() < 0.5)
+        right = answered(rng, operations, strict=rng.random() < 0.5)
+        if rng.random() < 0.5:
+            changed = rng.randrange(len(right))
+            right[changed] = operations[changed]
+        operations = right
     return renumbered(operations)
 
 
-def _answered(rng: random.Random, operations: list[Op], *, strict: bool) -> list[Op]:
-    """What a right register answers, in some order that real time allows; then maybe one swap."""
-    state, answers = INITIAL, {}
-    points = {
-        op.index: rng.uniform(op.called, (FAR if op.returned is None else op.returned) + 0.5)
-        for op in operations
-    }
+def answered(rng: random.Random, operations: list[Op], *, strict: bool) -> list[Op]:
+    """What a right register answers, in some order that real time allows."""
+    state, mark, answers = INITIAL, INITIAL[1], {}
+    points = {op.index: rng.uniform(op.called, _latest(rng, op) + 0.5) for op in operations}
     for op in sorted(operations, key=lambda op: points[op.index]):
         if op.f == "read":
             answers[op.index] = replace(op, value=state[0], token=state[1])
             continue
-        accepted = op.token > state[1] or (not strict and op.token == state[1])
+        if op.f == "fence":
+            mark = max(mark, op.token)
+            continue
+        accepted = op.token > mark or (not strict and op.token == mark)
         if accepted and op.outcome is not Outcome.INFO:
             answers[op.index] = replace(op, outcome=Outcome.OK, error=None)
         elif op.outcome is not Outcome.INFO:
             answers[op.index] = replace(op, outcome=Outcome.FAIL, error="stale")
         if accepted:
-            state = (op.value, op.token)
-    changed = [answers.get(op.index, op) for op in operations]
-    if rng.random() < 0.5:
-        i = rng.randrange(len(changed))
-        changed[i] = operations[i]
-    return changed
+            state, mark = (op.value, op.token), op.token
+    return [answers.get(op.index, op) for op in operations]
+
+
+def _latest(rng: random.Random, op: Op) -> int:
+    """When it takes effect at the latest: an info soon enough to be seen, or after everything."""
+    return op.called + rng.choice([3, 10, FAR]) if op.returned is None else op.returned
 
 
 def _intervals(rng: random.Random, size: int) -> list[tuple[int, int]]:

@@ -9,12 +9,16 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import Phase, settings
 
 from harness.engines import Cluster, Engine, ServerSpec, Topology
 from harness.engines.docker import DockerEngine, unavailability
 from harness.engines.local import TOXIPROXY, LocalEngine
 
 REQUIRED = "FENCEPOST_REQUIRE_ENGINES"
+
+# For mutation testing: that an example fails is enough, and each time the same ones.
+settings.register_profile("mutants", phases=[Phase.explicit, Phase.generate], derandomize=True, database=None)
 
 
 @pytest.fixture(scope="session", autouse=True)

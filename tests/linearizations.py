@@ -6,18 +6,15 @@ The objects here are written anew, apart from the models that they are held agai
 from __future__ import annotations
 
 import itertools
-import os
 import random
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from differential import disagreements, random_histories
+
 from checkers.models import IMPOSSIBLE
 from checkers.operation import UNKNOWN, Operation
 from checkers.records import Outcome
-
-_SCALE = int(os.environ.get("FENCEPOST_DIFFERENTIAL", "0"))
-CASES = max(1_200, _SCALE // 16)
-"""Random histories for each differential test; the variable says how many for all of them together."""
 
 WRONG = object()
 """What an object answers where an operation cannot have gone like that."""
@@ -55,6 +52,13 @@ def register_step(state, op):
     if op.outcome is Outcome.FAIL:
         return state if state != expected and op.output in {UNKNOWN, state} else WRONG
     return new if state == expected else WRONG
+
+
+def mutex_step(state, op):
+    """A lock that anybody releases, by its definition: is it held?"""
+    if op.outcome is Outcome.FAIL:
+        return state
+    return WRONG if state == (op.f == "acquire") else not state
 
 
 def owned_mutex_step(state, op):
@@ -344,9 +348,8 @@ def mismatches(
     size: int = 6,
 ) -> list[tuple[Operation, ...]]:
     """The random histories that `judge` does not tell right from wrong as trying every order does."""
-    rng = random.Random(f"{name} {seed}")
-    histories = (random_history(rng, KINDS[name], size) for _ in range(CASES))
-    return [history for history in histories if judge(history) != explained(history, step, initial)]
+    histories = random_histories(lambda rng: random_history(rng, KINDS[name], size), f"{name} {seed}")
+    return disagreements(histories, judge, lambda history: explained(history, step, initial))
 
 
 def step_of(model) -> Callable:

@@ -114,6 +114,28 @@ def test_small_histories_on_values_that_stood_there_before():
         check_same(lines_of(crowd(rng, 2), initial={"value": value, "token": token}))
 
 
+def test_small_histories_with_writes_without_a_token():
+    rng = random.Random(0)
+    for _ in range(100 * ROUNDS):
+        operations = [
+            replace(op, token=None) if op.f == "write" and rng.random() < 0.2 else op for op in crowd(rng)
+        ]
+        check_same(
+            lines_of(operations, fenced=rng.random() < 0.7, policy=rng.choice(["strict", "inclusive"]))
+        )
+
+
+def test_a_list_may_stand_where_a_value_does():
+    lines = lines_of(crowd(random.Random(0), 1), initial={"value": ["a", 1], "token": 0})
+    read_ = {"process": 1000, "f": "read", "resource": "r0", "time": 10**6}
+    lines += [
+        json.dumps(read_ | {"type": "invoke"}),
+        json.dumps(read_ | {"type": "ok", "value": ["a", 1], "token": 0}),
+    ]
+
+    check_same(lines)
+
+
 @pytest.mark.parametrize("shift", [1 << 32, (1 << 62) + 5])
 def test_tokens_may_be_any_number(shift):
     rng = random.Random(shift)

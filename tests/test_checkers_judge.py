@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,6 @@ import pytest
 from brute_force import history_of, read, renumbered, write
 
 from checkers import Commit, Finding, History, Validity, judge
-from checkers import judge as judge_function
 from checkers.anomalies import ANOMALIES, COVERAGE
 from checkers.document import VerdictDocument
 from checkers.judge import COMMITTED, OBSERVED_REGISTER, OTHERS, Checker
@@ -112,8 +112,7 @@ def test_a_checker_that_crashes_makes_the_verdict_unknown(monkeypatch: pytest.Mo
         raise ZeroDivisionError("half a token")
 
     broken = Checker(name="broken", evidence="observed", decides=("stuck-lock",), check=crash)
-    module = judge_function.__globals__
-    monkeypatch.setitem(module, "OTHERS", (*OTHERS, broken))
+    monkeypatch.setattr(import_module("checkers.judge"), "OTHERS", (*OTHERS, broken))
 
     verdict = judge(run(REJECTED))
     worse = judge(run(ACCEPTED))

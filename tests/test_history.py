@@ -20,6 +20,11 @@ ACQUIRED = (
 )
 WRITE = '{"time":30,"process":0,"type":"invoke","f":"write","resource":"r0","token":33,"value":"a"}'
 WRITTEN = '{"time":40,"process":0,"type":"ok","f":"write","resource":"r0","token":33,"value":"a"}'
+APPEND = '{"time":30,"process":0,"type":"invoke","f":"append","resource":"r0","token":33,"element":"e"}'
+APPENDED = (
+    '{"time":40,"process":0,"type":"ok","f":"append","resource":"r0","token":33,"element":"e",'
+    '"read":["x"],"written":["x","e"]}'
+)
 READ = '{"time":50,"process":0,"type":"invoke","f":"read","resource":"r0"}'
 WAS_READ = '{"time":60,"process":0,"type":"ok","f":"read","resource":"r0","token":33,"value":"a"}'
 PAUSED = (
@@ -74,6 +79,56 @@ def test_an_operation_that_is_still_open_at_the_end_is_pending():
     (op,) = parse([HEADER, WRITE]).operations
 
     assert (op.outcome, op.returned, op.learned, op.lines) == (Outcome.INFO, None, None, (2,))
+
+
+def test_a_write_may_carry_no_token_and_a_read_may_tell_none():
+    bare, written = without(WRITE, "token"), changed(WRITTEN, token=None)
+
+    write, read_ = parse([HEADER, bare, written, READ, changed(WAS_READ, token=None)]).operations
+
+    assert (write.outcome, write.token, write.value) == (Outcome.OK, None, "a")
+    assert (read_.token, read_.value) == (None, "a")
+
+
+def test_an_append_is_a_write_of_the_list_that_it_wrote():
+    (append,) = parse([HEADER, APPEND, APPENDED]).operations
+
+    assert (append.f, append.token, append.element) == ("append", 33, "e")
+    assert (append.seen, append.value) == (("x",), ("x", "e"))
+
+
+@pytest.mark.parametrize("kind", ["info", "fail"])
+def test_an_append_without_an_answer_may_know_its_lists(kind):
+    knows_all = changed(APPENDED, type=kind)
+    knows_one = without(knows_all, "written")
+    knows_none = without(knows_one, "read")
+
+    told = [parse([HEADER, APPEND, end]).operations[0] for end in (knows_all, knows_one, knows_none)]
+
+    assert [(op.seen, op.value) for op in told] == [(("x",), ("x", "e")), (("x",), None), (None, None)]
+    (pending,) = parse([HEADER, APPEND]).operations
+    assert (pending.seen, pending.value, pending.element) == (None, None, "e")
+
+
+def test_a_list_is_kept_once_however_often_it_is_read():
+    reads = [(READ, changed(WAS_READ, value=["x", "e"])) for _ in range(2)]
+    lines = [
+        changed(line, time=60 + 2 * place + end)
+        for place, pair in enumerate(reads)
+        for end, line in enumerate(pair)
+    ]
+
+    append, one, other = parse([HEADER, APPEND, APPENDED, *lines]).operations
+
+    assert append.value is one.value is other.value
+
+
+def test_the_header_says_what_a_lock_service_may_take_and_what_a_new_holder_does():
+    plain = parse([HEADER]).header
+    told = parse([changed(HEADER, grace=5, fence_on_acquire=True, initial={"value": [1, "x"]})]).header
+
+    assert (plain.grace, plain.fence_on_acquire) == (10_000_000_000, False)
+    assert (told.grace, told.fence_on_acquire, told.initial_value) == (5, True, (1, "x"))
 
 
 def test_the_header_says_what_is_expected():
@@ -141,7 +196,26 @@ def test_fields_that_are_not_known_are_left_aside():
         ([HEADER, READ, without(WAS_READ, "value")], 3, "an ok read without a value"),
         ([HEADER, ACQUIRE, changed(ACQUIRED, attempt=9)], 3, "attempt 9 lies outside"),
         ([HEADER, ACQUIRE, changed(ACQUIRED, attempt=21)], 3, "attempt 21 lies outside"),
-        ([HEADER, without(WRITE, "token")], 2, "missing required field `token`"),
+        ([HEADER, without(changed(WRITE, f="fence"), "token")], 2, "missing required field `token`"),
+        (
+            [HEADER, WRITE, without(WRITTEN, "token")],
+            3,
+            "token is None, but the operation was invoked with 33",
+        ),
+        ([HEADER, APPEND, changed(APPENDED, element="b", written=["x", "b"])], 3, "element is 'b'"),
+        ([HEADER, APPEND, without(APPENDED, "read")], 3, "an ok append without its lists"),
+        ([HEADER, APPEND, without(APPENDED, "written")], 3, "an ok append without its lists"),
+        ([HEADER, APPEND, changed(APPENDED, written=["x"])], 3, "ends with its element, here 'e'"),
+        ([HEADER, APPEND, changed(APPENDED, type="info", written=[])], 3, "ends with its element, here 'e'"),
+        ([HEADER, APPEND, changed(APPENDED, written=[["e"]])], 3, "got `array` - at `$.written[0]`"),
+        ([HEADER, changed(APPEND, element=None)], 2, "got `null` - at `$.element`"),
+        ([HEADER, APPEND, APPENDED, changed(APPEND, time=41)], 4, "value 'e' is also written at line 2"),
+        ([HEADER, WRITE, WRITTEN, changed(APPEND, time=41, element="a")], 4, "is also written at line 2"),
+        (
+            [changed(HEADER, initial={"value": ["e"], "token": 0}), APPEND],
+            2,
+            "value 'e' is the one that stood there before the run",
+        ),
         ([HEADER, without(WRITE, "value")], 2, "missing required field `value`"),
         ([HEADER, changed(WRITE, time=1.0)], 2, "got `float`"),
         ([HEADER, changed(WRITE, time=True)], 2, "got `bool`"),
@@ -154,7 +228,7 @@ def test_fields_that_are_not_known_are_left_aside():
         ([HEADER, changed(WRITE, value=float("nan")) + "\n"], 2, "malformed"),
         ([HEADER, changed(WRITE, process="0")], 2, "$.process"),
         ([HEADER, changed(WRITE, process="nemesis")], 2, "$.type"),
-        ([HEADER, changed(WRITE, f="append")], 2, "Invalid value 'append'"),
+        ([HEADER, changed(WRITE, f="swap")], 2, "Invalid value 'swap'"),
         ([HEADER, changed(WRITE, type="maybe")], 2, "Invalid enum value 'maybe'"),
         ([HEADER, changed(PAUSED, f="earthquake")], 2, "earthquake"),
         ([HEADER, changed(PAUSED, value={"target": "x", "state": "?"})], 2, "$.value.state"),
@@ -238,7 +312,7 @@ def test_commits_are_read_in_their_order(tmp_path: Path):
     ("second", "says"),
     [
         ('{"seq":1,"resource":"r0","token":3,"value":"b"}\n', "seq 1 does not come after 1"),
-        ('{"seq":2,"resource":"r0","value":"b"}\n', "missing required field `token`"),
+        ('{"seq":2,"resource":"r0","token":3}\n', "missing required field `value`"),
         ('{"seq":2,"resource":"r0","tok', "only half written"),
     ],
 )

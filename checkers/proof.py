@@ -1,0 +1,97 @@
+"""The smallest set of operations that is wrong by itself.
+
+A conflict names the operations that made a checker see it. They are put into a
+history of their own, judged by the same checker, and as long as one can be left out
+and the anomaly is still found, it is left out. So what remains is checked twice: it is
+wrong, and without any one of its operations it is not.
+
+A read cannot stand without the write whose value it returned: it would be wrong for
+another reason. So the two are left out together, or only the read.
+
+What is wrong because of something that never happened, such as a rejection that no
+write can have caused, is wrong also by itself; that nothing else in the history
+changes this is up to whoever tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from checkers.conflict import Conflict
+from checkers.evidence import Evidence, gather
+from checkers.records import WRITES, Op, Outcome
+
+Check = Callable[[Evidence], Iterable[Conflict]]
+"""What found the conflict."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """Operations that are wrong by themselves, and without any one of them no more."""
+
+    operations: tuple[Op, ...]  # in the order of their calls
+    conflict: Conflict  # as it is found among them alone
+
+
+def prove(evidence: Evidence, check: Check, conflict: Conflict, candidates: Iterable[Op]) -> Proof | None:
+    """The smallest set within the candidates that shows a conflict; None if even all of them do not."""
+    operations = tuple(sorted(set(candidates), key=lambda op: op.index))
+    found = _found(evidence, check, conflict, operations)
+    if found is None:
+        return None
+    while (smaller := _smaller(evidence, check, conflict, operations)) is not None:
+        operations, found = smaller
+    return Proof(operations=operations, conflict=found)
+
+
+def alone(evidence: Evidence, operations: Sequence[Op]) -> Evidence:
+    """The same run, if nothing but these operations had happened."""
+    history = replace(evidence.history, operations=tuple(operations), faults=(), notices=())
+    if evidence.log is None:
+        return gather(history)
+    places = sorted(place for op in operations for place in evidence.log.places.get(op.index, ()))
+    return gather(history, [evidence.log.commits[place] for place in places])
+
+
+def without(operations: Sequence[Op], one: Op) -> tuple[Op, ...]:
+    """The others, but for reads of what this one wrote."""
+    return tuple(op for op in operations if op is not one and not _returned(op, one))
+
+
+def _smaller(
+    evidence: Evidence, check: Check, conflict: Conflict, operations: Sequence[Op]
+) -> tuple[tuple[Op, ...], Conflict] | None:
+    for rest in _each_without_one(operations):
+        found = _found(evidence, check, conflict, rest)
+        if found is not None:
+            return rest, found
+    return None
+
+
+def _each_without_one(operations: Sequence[Op]) -> Iterator[tuple[Op, ...]]:
+    """Sets that lack one operation; reads go first, since they explain the least."""
+    for one in sorted(operations, key=lambda op: op.f != "read"):
+        rest = without(operations, one)
+        if rest:
+            yield rest
+
+
+def _found(evidence: Evidence, check: Check, conflict: Conflict, operations: Sequence[Op]) -> Conflict | None:
+    """The same anomaly on the same resource, if these operations show it; of several that of the accused."""
+    same = [
+        each
+        for each in check(alone(evidence, operations))
+        if (each.anomaly, each.accused.resource) == (conflict.anomaly, conflict.accused.resource)
+    ]
+    own = (each for each in same if each.accused.index == conflict.accused.index)
+    return next(own, same[0] if same else None)
+
+
+def _returned(read: Op, write: Op) -> bool:
+    return (
+        read.f == "read"
+        and read.outcome is Outcome.OK
+        and write.f in WRITES
+        and (read.resource, read.value) == (write.resource, write.value)
+    )

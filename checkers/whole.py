@@ -1,0 +1,116 @@
+"""What the whole history says of some operations: who wrote what was read, and what can have raised the mark.
+
+Short histories are looked through once; of long ones, which are columns, only the
+rows that are asked for become operations.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+
+from checkers.columns import FUNCTIONS, OUTCOMES, Columns, Flags, Operations
+from checkers.evidence import Evidence
+from checkers.records import WRITES, Op, Outcome, Value
+
+_RAISING = (*WRITES, "fence")
+
+
+class Whole:
+    """All operations of a run, for questions about few of them."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        operations = evidence.history.operations
+        self._long = operations if isinstance(operations, Operations) else None
+
+    def writer(self, read: Op) -> Op | None:
+        """The write whose value a read returned; None if nobody wrote it there."""
+        if self._long is not None:
+            columns = self._long.columns
+            same = columns.value == columns.value[read.index]
+            return next(self._rows(same & _has(columns, read.resource, WRITES)), None)
+        return self._writers.get((read.resource, read.value))
+
+    def readers(self, write: Op) -> list[Op]:
+        """The reads that returned a write's value, the first answered first."""
+        if self._long is not None:
+            columns = self._long.columns
+            same = columns.value == columns.value[write.index]
+            ok = columns.outcome == OUTCOMES.index(Outcome.OK)
+            found: Iterable[Op] = self._rows(same & ok & _has(columns, write.resource, ("read",)))
+        else:
+            found = self._readers.get((write.resource, write.value), ())
+        return sorted(found, key=lambda read: read.returned or 0)
+
+    def raising(self, resource: str, least: int, before: float) -> list[Op]:
+        """What was sent by some moment, in ns, and can have raised the mark to `least` or more.
+
+        Of writes that failed, or that the commit log lacks, those that were read all the same.
+        """
+        if self._long is not None:
+            columns = self._long.columns
+            sent = (columns.token >= least) & (columns.called <= before)
+            return [op for op in self._rows(sent & _has(columns, resource, _RAISING)) if self._can_raise(op)]
+        return self._raising[resource].find(least, before) if resource in self._raising else []
+
+    def _rows(self, chosen: Flags) -> Iterator[Op]:
+        return iter(()) if self._long is None else self._long.at(np.flatnonzero(chosen))
+
+    @cached_property
+    def _writers(self) -> dict[tuple[str, Value], Op]:
+        return {(op.resource, op.value): op for op in self._evidence.named(*WRITES)}
+
+    @cached_property
+    def _readers(self) -> dict[tuple[str, Value], list[Op]]:
+        readers: dict[tuple[str, Value], list[Op]] = defaultdict(list)
+        for read in self._evidence.named("read"):
+            if read.outcome is Outcome.OK:
+                readers[read.resource, read.value].append(read)
+        return readers
+
+    @cached_property
+    def _raising(self) -> dict[str, _Raising]:
+        return {
+            resource: _Raising(op for op in operations if self._can_raise(op))
+            for resource, operations in self._evidence.by_resource(*_RAISING).items()
+        }
+
+    def _can_raise(self, op: Op) -> bool:
+        if op.token is None:
+            return False
+        if op.f == "fence":
+            return op.outcome is not Outcome.FAIL
+        log = self._evidence.log
+        may = op.outcome is not Outcome.FAIL if log is None else op.index in log.places
+        return may or any(not read.precedes(op) for read in self.readers(op))
+
+
+class _Raising:
+    """The operations on one resource that can have raised its mark, by token."""
+
+    def __init__(self, operations: Iterable[Op]) -> None:
+        self._operations = sorted(operations, key=_token)
+        latest_first = accumulate((op.called for op in reversed(self._operations)), min)
+        self._first_call = list(latest_first)[::-1]  # among those from here on
+
+    def find(self, least: int, before: float) -> list[Op]:
+        start = bisect_left(self._operations, least, key=_token)
+        if start == len(self._operations) or self._first_call[start] > before:
+            return []
+        return [op for op in self._operations[start:] if op.called <= before]
+
+
+def _has(columns: Columns, resource: str, functions: Iterable[str]) -> Flags:
+    kinds = [FUNCTIONS.index(name) for name in functions if name in FUNCTIONS]
+    chosen: Flags = np.isin(columns.f, kinds) & (columns.resource == columns.resources.index(resource))
+    return chosen
+
+
+def _token(op: Op) -> int:
+    return op.token or 0

@@ -1,0 +1,320 @@
+"""The definitions against every order, and every fast checker against the definitions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import pytest
+from brute_force import (
+    explained_with_fences,
+    explained_without_a_fence,
+    history_of,
+    random_register_history,
+    renumbered,
+)
+from differential import SCALE, disagreements, random_histories
+from linearizations import KINDS, explained, mutex_step, owned_mutex_step, random_history, register_step
+from small_histories import (
+    contended_history,
+    every_register_history,
+    history_with_grants,
+    lock_history,
+    one_level_history,
+)
+from test_checkers_columns import in_columns, lines_of
+from test_checkers_log import committed, random_log
+from test_checkers_log import explained as explained_by_the_log
+
+from checkers import definitions, judge
+from checkers.conflict import Conflict
+from checkers.evidence import Evidence, gather
+from checkers.fencing import observed
+from checkers.grants import duplicate_tokens, token_regressions
+from checkers.judgement import Judgement
+from checkers.lateness import late_writes
+from checkers.leases import double_beliefs, early_grants
+from checkers.linearizable import search
+from checkers.models import CasRegister, Mutex, OwnedMutex
+from checkers.mutex import judge_mutex
+from checkers.records import Header, History, Op, Outcome
+from checkers.reference import is_right, stale_writes
+from checkers.reference_models import is_mutex, is_register
+from checkers.register import judge_register
+from checkers.verdict import Validity
+
+pytestmark = pytest.mark.timeout(120 if SCALE == 0 else 3600)
+
+Make = Callable[[random.Random], tuple[Op, ...]]
+
+
+def contended(*, strict: bool, fences: bool = False) -> Make:
+    return lambda rng: contended_history(rng, strict=strict, fences=fences)
+
+
+FENCED: dict[str, tuple[Make, bool]] = {
+    "any, strict": (random_register_history, True),
+    "any, inclusive": (random_register_history, False),
+    "contended, strict": (contended(strict=True), True),
+    "contended, inclusive": (contended(strict=False), False),
+    "contended under the other policy": (contended(strict=False), True),
+    "one level": (one_level_history, False),
+}
+"""How histories are made, and whether they are judged as strict."""
+
+STEP = 211
+"""Of all histories of four operations, an ordinary run takes every so manyth."""
+
+REGISTERS = 300
+"""So many small histories are judged as the registers of one long one."""
+
+LATER = 10
+"""What is added to all moments there: a history has none before 0."""
+
+
+def header(*, strict: bool, fenced: bool = True) -> Header:
+    return Header(target="test", policy="strict" if strict else "inclusive", fenced=fenced)
+
+
+def by_definition(*, strict: bool, fenced: bool = True) -> Callable[[Sequence[Op]], bool]:
+    return lambda operations: is_right(operations, header(strict=strict, fenced=fenced))
+
+
+def by_search(*, strict: bool) -> Callable[[Sequence[Op]], bool]:
+    return lambda operations: explained_with_fences(operations, strict=strict)
+
+
+def anomalies(operations: Sequence[Op], *, strict: bool, fenced: bool = True) -> set[str]:
+    evidence = Evidence(history=history_of(operations, strict=strict, fenced=fenced))
+    return {conflict.anomaly for conflict in observed(evidence)}
+
+
+def by_algorithm_f(*, strict: bool) -> Callable[[Sequence[Op]], bool]:
+    return lambda operations: not anomalies(operations, strict=strict)
+
+
+@pytest.mark.parametrize("kind", FENCED)
+def test_a_fenced_storage_is_judged_alike_by_definition_by_every_order_and_fast(kind):
+    make, strict = FENCED[kind]
+
+    assert not disagreements(
+        random_histories(make, f"fenced {kind}"),
+        by_search(strict=strict),
+        by_definition(strict=strict),
+        by_algorithm_f(strict=strict),
+    )
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_fence_operations_are_judged_alike_by_definition_and_by_every_order(strict):
+    def right_and_not_accused(operations):
+        return by_search(strict=strict)(operations) and not anomalies(operations, strict=strict)
+
+    assert not disagreements(
+        random_histories(contended(strict=strict, fences=True), f"fences {strict}"),
+        by_search(strict=strict),
+        by_definition(strict=strict),
+        right_and_not_accused,
+    )
+
+
+@pytest.mark.parametrize("make", [random_register_history, contended(strict=False)], ids=["any", "contended"])
+def test_a_storage_without_a_fence_is_judged_alike_by_definition_by_every_order_and_fast(make):
+    def fast(operations):
+        return anomalies(operations, strict=False, fenced=False) <= {"stale-write"}
+
+    assert not disagreements(
+        random_histories(make, "plain"),
+        explained_without_a_fence,
+        by_definition(strict=False, fenced=False),
+        fast,
+    )
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(("size", "tokens"), [(3, (0, 1, 2)), (4, (1, 2))])
+def test_every_history_of_three_and_of_four_operations_is_judged_alike(size, tokens, strict):
+    step = STEP if size == 4 and SCALE == 0 else 1
+    histories = every_register_history(size, tokens, step)
+
+    assert not disagreements(
+        histories, by_search(strict=strict), by_definition(strict=strict), by_algorithm_f(strict=strict)
+    )
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("fenced", [True, False])
+def test_on_columns_many_registers_are_judged_as_each_by_definition(strict, fenced):
+    def make(rng):
+        aimed = rng.random() < 0.7
+        operations = contended_history(rng, strict=strict) if aimed else random_register_history(rng)
+        return operations if fenced else without_rejections(operations)
+
+    histories = list(random_histories(make, f"columns {strict} {fenced}"))
+    accused = accused_on_columns(histories, header(strict=strict, fenced=fenced))
+
+    assert not disagreements(
+        range(len(histories)),
+        lambda number: number not in accused,
+        lambda number: is_right(histories[number], header(strict=strict)),
+    )
+
+
+def without_rejections(operations: Sequence[Op]) -> tuple[Op, ...]:
+    return renumbered([op for op in operations if op.outcome is not Outcome.FAIL])
+
+
+def accused_on_columns(histories: Sequence[Sequence[Op]], header: Header) -> set[int]:
+    """The numbers of the histories that are wrong, judged many at a time as registers of one long history."""
+    accused: set[int] = set()
+    for start in range(0, len(histories), REGISTERS):
+        operations = [
+            replace(
+                op,
+                resource=f"{number}",
+                called=op.called + LATER,
+                learned=op.called + LATER if op.learned is None else op.learned + LATER,
+                value=None if op.value is None else f"{number} {op.value}",
+            )
+            for number, history in enumerate(histories[start : start + REGISTERS], start=start)
+            for op in history
+        ]
+        operations = [replace(op, process=process) for process, op in enumerate(operations)]
+        lines = lines_of(operations, policy=header.policy, fenced=header.fenced)
+        accused.update(int(each.accused.resource) for each in observed(gather(in_columns(lines))))
+    return accused
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("fenced", [True, False])
+def test_with_the_storages_own_order_it_is_judged_alike(strict, fenced):
+    def make(rng):
+        operations = random_register_history(rng)
+        operations = operations if fenced else without_rejections(operations)
+        return operations, tuple(random_log(rng, operations))
+
+    def every_order(history):
+        return explained_by_the_log(*history, strict=strict, fenced=fenced)
+
+    def definition(history):
+        return is_right(history[0], header(strict=strict), history[1])
+
+    def fast(history):
+        run = history_of(history[0], strict=strict, fenced=fenced)
+        return not judge(run, committed(history[1])).findings
+
+    histories = random_histories(make, f"log {strict} {fenced}")
+
+    assert not disagreements(histories, every_order, definition, fast)
+
+
+def test_without_a_fence_a_write_is_stale_iff_it_is_in_every_order():
+    def fast(operations):
+        evidence = Evidence(history=history_of(operations, strict=False, fenced=False))
+        return {each.accused.index for each in observed(evidence)}
+
+    histories = [
+        operations
+        for operations in random_histories(random_register_history, "stale")
+        if explained_without_a_fence(operations)
+    ]
+
+    assert not disagreements(
+        histories, fast, lambda operations: stale_writes(operations, header(strict=False))
+    )
+
+
+@pytest.mark.parametrize("fenced", [True, False])
+def test_late_writes_are_told_by_their_definition(fenced):
+    def definition(operations):
+        stale = () if fenced else stale_writes(operations, header(strict=False))
+        return definitions.late_writes(operations, stale)
+
+    def fast(operations):
+        evidence = Evidence(history=history_of(operations, strict=False, fenced=fenced))
+        return {each.accused.index for each in late_writes(evidence)}
+
+    right = by_definition(strict=False, fenced=fenced)
+    histories = filter(right, random_histories(history_with_grants, f"late {fenced}"))
+
+    assert not disagreements(histories, fast, definition)
+
+
+SEARCHES = {
+    "register": (register_step, 0),
+    "cas-register": (register_step, 0),
+    "unique-writes": (register_step, 0),
+    "unique-cas": (register_step, 0),
+    "mutex": (mutex_step, False),
+    "owned-mutex": (owned_mutex_step, None),
+    "holds": (owned_mutex_step, None),
+}
+
+
+def is_valid(validity_of: Callable[..., Judgement], *arguments: object) -> Callable[..., bool]:
+    return lambda operations: validity_of(operations, *arguments).validity is Validity.VALID
+
+
+REGISTER_JUDGES = (
+    lambda operations: is_register(operations, 0),
+    is_valid(judge_register, 0),
+    is_valid(search, CasRegister(0)),
+)
+OWNED_JUDGES = (is_mutex, is_valid(judge_mutex), is_valid(search, OwnedMutex()))
+JUDGES = {
+    "register": REGISTER_JUDGES,
+    "cas-register": REGISTER_JUDGES,
+    "unique-writes": REGISTER_JUDGES,
+    "unique-cas": REGISTER_JUDGES,
+    "mutex": (lambda operations: is_mutex(operations, owned=False), is_valid(search, Mutex())),
+    "owned-mutex": OWNED_JUDGES,
+    "holds": OWNED_JUDGES,
+}
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_registers_and_locks_are_judged_alike_by_definition_by_every_order_and_fast(kind):
+    step, initial = SEARCHES[kind]
+    definition, *fast = JUDGES[kind]
+    histories = random_histories(lambda rng: random_history(rng, KINDS[kind]), f"reference {kind}")
+
+    assert not disagreements(
+        histories, lambda operations: explained(operations, step, initial), definition, *fast
+    )
+
+
+def accused(check: Callable[[Evidence], Iterable[Conflict]], operations: Sequence[Op]) -> set[int]:
+    history = History(header=Header(target="test"), operations=operations)
+    return {conflict.accused.index for conflict in check(Evidence(history=history))}
+
+
+@pytest.mark.parametrize(
+    ("check", "definition"),
+    [
+        (token_regressions, definitions.token_regressions),
+        (early_grants, definitions.early_grants),
+        (double_beliefs, definitions.double_beliefs),
+    ],
+)
+def test_grants_are_accused_by_their_definition(check, definition):
+    histories = random_histories(lock_history, check.__name__)
+
+    assert not disagreements(histories, lambda operations: accused(check, operations), definition)
+
+
+def test_duplicate_tokens_accuse_all_but_the_first_of_each():
+    def fast(operations):
+        return bool(accused(duplicate_tokens, operations))
+
+    def definition(operations):
+        return bool(definitions.duplicate_tokens(operations))
+
+    assert not disagreements(random_histories(lock_history, "duplicates"), fast, definition)
+
+
+def test_the_tokens_of_grants_rise_in_some_order_iff_none_regresses_or_comes_twice():
+    def pairs(operations):
+        return not (definitions.token_regressions(operations) or definitions.duplicate_tokens(operations))
+
+    assert not disagreements(random_histories(lock_history, "tokens"), definitions.tokens_rise, pairs)
