@@ -53,7 +53,8 @@ class Project:
         """Return what the docker command gets: the user's own, but for what would steer compose."""
         members = ",".join(f"{spec.name}=http://{spec.name}:2380" for spec in _etcd(self.topology))
         users = {key: value for key, value in os.environ.items() if not key.startswith("COMPOSE_")}
-        return {**users, "FENCEPOST_ETCD_CLUSTER": members}
+        ensemble = _zookeeper_ensemble(self.topology)
+        return {**users, "FENCEPOST_ETCD_CLUSTER": members, "FENCEPOST_ZOOKEEPER_ENSEMBLE": ensemble}
 
     def _compose(self) -> list[str | Path]:
         ours = Path(str(importlib.resources.files("compose")))
@@ -78,3 +79,9 @@ class Project:
 
 def _etcd(topology: Topology) -> list[ServerSpec]:
     return [spec for spec in topology.servers if spec.system == "etcd"]
+
+
+def _zookeeper_ensemble(topology: Topology) -> str:
+    """List the members; a ZooKeeper that is a storage is none of them."""
+    members = [spec.name for spec in topology.servers if re.fullmatch(r"zookeeper-\d", spec.name)]
+    return " ".join(f"server.{number}={name}:2888:3888;2181" for number, name in enumerate(members, 1))

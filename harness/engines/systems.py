@@ -71,6 +71,33 @@ def redis_version(address: Address) -> str:
     return dict(line.split(":", 1) for line in info.splitlines() if ":" in line)["redis_version"]
 
 
+def zookeeper_is_usable(address: Address) -> bool:
+    """Ask a server whether it serves requests: it does once it is alone or there is a leader."""
+    try:
+        return b"Zookeeper version" in _zookeeper_status(address)
+    except OSError:
+        return False
+
+
+def zookeeper_version(address: Address) -> str:
+    """Return such as "3.9.3"."""
+    first = _zookeeper_status(address).splitlines()[0].decode()
+    return first.removeprefix("Zookeeper version: ").partition("-")[0]
+
+
+def dynamodb_is_usable(address: Address) -> bool:
+    """Ask whether it speaks HTTP: without a signed request it says no more."""
+    try:
+        return bool(_dynamodb_server(address))
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+def dynamodb_version(address: Address) -> str:
+    """Return such as "DynamoDB Local on Jetty(12.0.14)": it tells no version of its own."""
+    return f"DynamoDB Local on {_dynamodb_server(address)}"
+
+
 SYSTEMS: dict[str, System] = {
     "etcd": System(
         port=2379,
@@ -92,6 +119,20 @@ SYSTEMS: dict[str, System] = {
         version=redis_version,
         probe=b"PING\r\n",
         answers=(b"+PONG", b"-LOADING"),
+    ),
+    "zookeeper": System(
+        port=2181,
+        is_usable=zookeeper_is_usable,
+        version=zookeeper_version,
+        probe=b"srvr",
+        answers=(b"Zookeeper version", b"This ZooKeeper instance"),
+    ),
+    "dynamodb": System(
+        port=8000,
+        is_usable=dynamodb_is_usable,
+        version=dynamodb_version,
+        probe=b"GET / HTTP/1.0\r\n\r\n",
+        answers=(b"HTTP/1.",),
     ),
 }
 
@@ -130,3 +171,20 @@ def _redis(address: Address, command: bytes) -> Iterator[BinaryIO]:
 def _redis_line(address: Address, command: bytes) -> bytes:
     with _redis(address, command) as answer:
         return answer.readline().rstrip()
+
+
+def _zookeeper_status(address: Address) -> bytes:
+    """Send the four-letter word `srvr`; the server answers and closes."""
+    with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
+        connection.sendall(b"srvr")
+        with connection.makefile("rb") as answer:
+            return answer.read()
+
+
+def _dynamodb_server(address: Address) -> str:
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
+    try:
+        connection.request("GET", "/")
+        return connection.getresponse().getheader("Server") or "an unnamed server"
+    finally:
+        connection.close()
