@@ -12,6 +12,7 @@ from harness.target.fields import LONGEST_TTL, STRICT, Duration, Image
 
 SHORTEST_ETCD_TTL = 2 * NS["s"]
 SHORTEST_TTL = 100 * NS["ms"]
+SHORTEST_SESSION = NS["s"]
 
 
 def _etcd_grants_it(ttl: int) -> int:
@@ -27,6 +28,14 @@ def _redis_grants_it(ttl: int) -> int:
         raise ValueError("must be at least 100ms")
     if ttl % NS["ms"]:
         raise ValueError("Redis counts in whole milliseconds")
+    return _is_lived_to_see(ttl)
+
+
+def _zookeeper_grants_it(ttl: int) -> int:
+    if ttl < SHORTEST_SESSION:
+        raise ValueError("must be at least 1s: a shorter session does not outlive its heartbeats")
+    if ttl % NS["ms"]:
+        raise ValueError("ZooKeeper counts in whole milliseconds")
     return _is_lived_to_see(ttl)
 
 
@@ -85,5 +94,34 @@ class RedisLock(BaseModel):
         return ("redis-1",)
 
 
-LOCKS: dict[str, type[EtcdLock | RedisLock]] = {"etcd": EtcdLock, "redis": RedisLock}
-LockSpec = Annotated[EtcdLock | RedisLock, Field(discriminator="kind")]
+class ZookeeperLock(BaseModel):
+    """ZooKeeper: a queue of ephemeral sequential znodes, the first of which holds the lock."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "zookeeper"
+
+    kind: Literal["zookeeper"]
+    nodes: Literal[1, 3] = 3
+    """Members of the ensemble."""
+    ttl: Annotated[Duration, AfterValidator(_zookeeper_grants_it)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """The session's timeout: how long a grant lasts without a heartbeat."""
+    token: Literal["czxid", "sequence"] = "czxid"  # noqa: S105 - no password
+    """What is taken for the fencing token: the transaction that created the znode, or (wrong) the
+    number in its name, which begins again when the queue's own znode is made anew."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return tuple(f"zookeeper-{number + 1}" for number in range(self.nodes))
+
+
+LOCKS: dict[str, type[EtcdLock | RedisLock | ZookeeperLock]] = {
+    "etcd": EtcdLock,
+    "redis": RedisLock,
+    "zookeeper": ZookeeperLock,
+}
+LockSpec = Annotated[EtcdLock | RedisLock | ZookeeperLock, Field(discriminator="kind")]

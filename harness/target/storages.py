@@ -57,8 +57,31 @@ class RedisStorage(BaseModel):
         return ("redis-storage",)
 
 
-STORAGES: dict[str, type[PostgresStorage | RedisStorage]] = {
+class ZookeeperStorage(BaseModel):
+    """ZooKeeper: one znode a resource, with the mark beside the value."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "zookeeper"
+    writes_in_one_message: ClassVar[bool] = True
+
+    kind: Literal["zookeeper"]
+    fencing: Literal["none", "version-check"]
+    """How a write with a stale token is kept out: read the mark, compare, and write if its version is
+    still the same; none: it is not."""
+    policy: Policy = "strict"
+    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The name of its server."""
+        return ("zookeeper-storage",)
+
+
+STORAGES: dict[str, type[PostgresStorage | RedisStorage | ZookeeperStorage]] = {
     "postgres": PostgresStorage,
     "redis": RedisStorage,
+    "zookeeper": ZookeeperStorage,
 }
-StorageSpec = Annotated[PostgresStorage | RedisStorage, Field(discriminator="kind")]
+StorageSpec = Annotated[PostgresStorage | RedisStorage | ZookeeperStorage, Field(discriminator="kind")]

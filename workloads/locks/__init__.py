@@ -14,6 +14,7 @@ from workloads.settings import LockSettings
 LOCKS = {
     "etcd": "workloads.locks.etcd",
     "redis": "workloads.locks.redis",
+    "zookeeper": "workloads.locks.zookeeper",
 }
 """The module of each kind."""
 

@@ -18,6 +18,7 @@ from workloads.settings import StorageSettings
 STORAGES = {
     "postgres": "workloads.storages.postgres",
     "redis": "workloads.storages.redis",
+    "zookeeper": "workloads.storages.zookeeper",
 }
 """The module of each kind."""
 

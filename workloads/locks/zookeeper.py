@@ -1,0 +1,195 @@
+"""ZooKeeper's lock, by a recipe of our own: a queue of ephemeral sequential znodes.
+
+Each client creates a znode under the resource's; the first of the queue holds the lock,
+every other one watches the znode before its own, and looks again once that is gone. The
+fencing token is the czxid of my znode, which the answer to its creation carries: the
+number of the transaction that put it into the queue, which rises along it.
+
+The lease is the session: ephemeral znodes go when it ends. Its promise is recorded as
+`renew` operations of the owner. One server promises the session's timeout from each
+request that it answers. An ensemble does not: a member that was cut off may have taken
+the request, and the leader not know of it; there no ttl is recorded.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from kazoo.exceptions import NodeExistsError, NoNodeError
+
+from workloads.client import Grant, NotApplied, Session, Unknown
+from workloads.locks.renewals import SECOND, Renewals
+from workloads.settings import LockSettings
+from workloads.zookeeper_session import ZookeeperSession
+
+PATIENCE = 3  # TTLs that an acquire waits for its turn
+DIGITS = 10  # of the number that a sequential znode's name ends in
+
+_ROOT = "/fencepost-locks"
+
+
+class ZookeeperLock:
+    """One client of the lock: a hold at a time, each bound to the session it was made in."""
+
+    def __init__(
+        self, connect: Callable[[], ZookeeperSession], renewals: Session, settings: LockSettings
+    ) -> None:
+        self._connect = connect
+        self._ttl = settings.ttl  # ns
+        self._takes_czxid = settings.token == "czxid"
+        self._promise = settings.ttl if len(settings.endpoints) == 1 else None
+        self._renewals = Renewals(renewals, settings.ttl, lambda: None)  # kazoo reconnects, in the session
+        self._session: ZookeeperSession | None = None
+        self._abandoned = False
+        self._parents: set[str] = set()
+        self._path = ""
+
+    def acquire(self, resource: str, owner: str) -> Grant:
+        """Queue up and wait for my turn; NotApplied when it does not come in three TTLs."""
+        deadline = time.monotonic_ns() + PATIENCE * self._ttl
+        self._begin(resource, owner)
+        attempt = time.monotonic_ns()
+        token = self._queue_up(resource, owner)
+        self._renewals.keep(self._renew)
+        try:
+            if before := self._znode_before_mine():
+                attempt = self._wait_for_my_turn(before, deadline)
+        except Exception:
+            self._renewals.stop()
+            raise
+        return Grant(token=token, ttl=None, attempt=attempt)
+
+    def _wait_for_my_turn(self, before: str | None, deadline: int) -> int:
+        """Wait until nobody is before me; return when the look that showed it was sent, in ns."""
+        while before:
+            self._wait(before, deadline)
+            looked = time.monotonic_ns()
+            self._call("sync", self._path)  # else a member that lags may show a queue of the past
+            before = self._znode_before_mine()
+        self._renewals.renew(self._renew)  # the last promise is older than the grant
+        return looked
+
+    def _begin(self, resource: str, owner: str) -> None:
+        """Be in a session that is good, with the resource's znode there."""
+        self._renewals.begin(resource, owner)
+        self._path = ""
+        if self._session and (self._abandoned or self._session.is_lost):
+            self._session.close()
+            self._session = None
+        self._abandoned = False
+        if not self._renewals.renew(self._renew if self._session else self._open):
+            raise NotApplied("no session")
+        try:
+            self._make_parents(resource)
+        except Unknown as error:
+            raise NotApplied(f"no queue: {error}") from error
+
+    def _open(self) -> dict[str, Any]:
+        self._session = self._connect()
+        return {"ttl": self._promise}
+
+    def _renew(self) -> dict[str, Any]:
+        """Have the session heard of, and see whether my znode is there."""
+        if self._call("exists", self._path or "/") is None:
+            raise NotApplied("lease lost")
+        return {"ttl": self._promise}
+
+    def _make_parents(self, resource: str) -> None:
+        for path in (_ROOT, f"{_ROOT}/{resource}"):
+            if path not in self._parents:
+                with suppress(NodeExistsError):
+                    self._call("create", path)
+                self._parents.add(path)
+
+    def _queue_up(self, resource: str, owner: str) -> int:
+        self._path, stat = self._call(
+            "create",
+            f"{_ROOT}/{resource}/{owner}-",
+            owner.encode(),
+            ephemeral=True,
+            sequence=True,
+            include_data=True,
+        )
+        return int(stat.czxid) if self._takes_czxid else _number(self._path)
+
+    def _znode_before_mine(self) -> str | None:
+        """Return the path before mine in the queue, None if I am the first; NotApplied if I am gone."""
+        parent, _, mine = self._path.rpartition("/")
+        queue = sorted(self._call("get_children", parent), key=_number)
+        if mine not in queue:
+            raise NotApplied("session lost")
+        place = queue.index(mine)
+        return f"{parent}/{queue[place - 1]}" if place else None
+
+    def _wait(self, path: str, deadline: int) -> None:
+        """Wait until a znode is gone; leave the queue when that takes too long."""
+        changed = threading.Event()
+        left = (deadline - time.monotonic_ns()) / SECOND
+        try:
+            if left > 0:
+                self._call("get", path, watch=lambda _event: changed.set())
+                if changed.wait(left):
+                    return
+        except NoNodeError:
+            return
+        self._renewals.stop()
+        self._leave()
+        raise NotApplied("not free in time")
+
+    def _leave(self) -> bool:
+        """Delete my znode; was it there?"""
+        path, self._path = self._path, ""
+        try:
+            self._call("delete", path)
+        except NoNodeError:
+            return False
+        return True
+
+    def release(self, resource: str, owner: str) -> None:  # noqa: ARG002 - the znode is of both
+        """Delete my znode; NotApplied if the session's end has done so already."""
+        self._renewals.stop()
+        if not self._leave():
+            raise NotApplied(f"{owner} is not the holder")
+
+    def revoke(self, resource: str, owner: str) -> None:  # noqa: ARG002 - the session says both
+        """End the session: a znode that nobody knows of goes with it."""
+        self._renewals.stop()
+        session, self._session = self._session, None
+        if session:
+            session.end()
+
+    def reconnect(self) -> None:
+        """Begin a new session with the next acquire.
+
+        Not before: to close this one may end a hold, and nothing of that is recorded yet.
+        """
+        self._abandoned = True
+
+    def close(self) -> None:
+        """Stop the renewals and close the session."""
+        if self._session:
+            self._renewals.close(self._session.close)
+
+    def _call(self, request: str, *arguments: Any, **more: Any) -> Any:
+        if self._session is None:
+            raise NotApplied("no session")
+        return self._session.call(request, *arguments, **more)
+
+
+def _number(name: str) -> int:
+    return int(name[-DIGITS:])
+
+
+def connect(settings: LockSettings, renewals: Session) -> ZookeeperLock:
+    """Make a client that begins with a member of its own."""
+    first = settings.client % len(settings.endpoints)
+    endpoints = settings.endpoints[first:] + settings.endpoints[:first]
+
+    def open_session() -> ZookeeperSession:
+        return ZookeeperSession(endpoints, settings.ttl / SECOND, settings.timeout)
+
+    return ZookeeperLock(open_session, renewals, settings)

@@ -1,0 +1,133 @@
+"""Sessions with ZooKeeper in which every call has a deadline, and no request is ever repeated.
+
+kazoo keeps a session: its thread sends heartbeats, and finds another member within the
+same session when a connection breaks. Its recipes and its `retry` are not used. Where
+kazoo would go on in a new session once one is lost, this one is over: what was bound to
+it is gone, and whoever relied on that must hear of it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import (
+    ConnectionClosedError,
+    ConnectionLoss,
+    OperationTimeoutError,
+    SessionExpiredError,
+    SessionMovedError,
+)
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.retry import KazooRetry
+
+from workloads.client import NotApplied, Unknown
+
+RECONNECT = 0.05  # seconds between two tries to find a member
+POLL = 0.0002  # seconds
+
+_DOUBT = (ConnectionClosedError, ConnectionLoss, KazooTimeoutError, OperationTimeoutError, SessionMovedError)
+
+
+class ZookeeperSession:
+    """One session, from its opening to its end."""
+
+    def __init__(self, endpoints: Sequence[str], lifetime: float, timeout: float) -> None:
+        """Open a session; NotApplied if there is none within the timeout.
+
+        `lifetime` is how many seconds it outlasts its last heartbeat.
+        """
+        self._timeout = timeout  # seconds; of each call
+        self._lost = False
+        self._suspended = False
+        self._client: Any = KazooClient(
+            hosts=",".join(endpoints),
+            timeout=lifetime,
+            randomize_hosts=False,
+            connection_retry=KazooRetry(max_tries=-1, delay=RECONNECT, backoff=1),
+        )
+        self._client.add_listener(self._changed)
+        if not self._client.start_async().wait(timeout):
+            self.close()
+            raise NotApplied("no session")
+
+    @property
+    def is_lost(self) -> bool:
+        """Is it over, with all that was bound to it?"""
+        return self._lost
+
+    def call(self, request: str, *arguments: Any, **more: Any) -> Any:
+        """Send one request, such as "exists", and return its answer.
+
+        Raises NotApplied if the session is over, Unknown if no answer came, and what kazoo
+        makes of a refusal: NoNodeError, NodeExistsError.
+        """
+        self._check()
+        return self._answer(getattr(self._client, f"{request}_async")(*arguments, **more))
+
+    def call_each(self, request: str, arguments: Iterable[Any]) -> list[Any]:
+        """Send the same request for each argument, without waiting between, and return the answers."""
+        self._check()
+        send = getattr(self._client, f"{request}_async")
+        return [self._answer(answer) for answer in [send(argument) for argument in arguments]]
+
+    def transact(self, add: Callable[[Any], None], sent: Callable[[], None]) -> list[Any]:
+        """Send what `add` puts into a transaction, call `sent`, and return each answer, or its error."""
+        self._check()
+        transaction = self._client.transaction()
+        add(transaction)
+        request = transaction.commit_async()
+        if self._has_left():
+            sent()
+        answers: list[Any] = self._answer(request)
+        return answers
+
+    def end(self) -> None:
+        """Close it, and with it what is bound to it; Unknown if the servers did not confirm that."""
+        was_lost = self._lost
+        closing = self._begin_to_close()
+        closing.join(self._timeout)
+        if not was_lost and (closing.is_alive() or self._suspended):
+            raise Unknown("the session was not seen closed")
+
+    def close(self) -> None:
+        """Have it closed, beside whatever comes next."""
+        self._begin_to_close()
+
+    def _begin_to_close(self) -> threading.Thread:
+        """With servers that do not answer, kazoo takes its time."""
+        closing = threading.Thread(target=_close, args=(self._client,), daemon=True)
+        closing.start()
+        return closing
+
+    def _changed(self, state: str) -> None:
+        self._lost = self._lost or state == KazooState.LOST
+        if state != KazooState.LOST:
+            self._suspended = state == KazooState.SUSPENDED
+
+    def _check(self) -> None:
+        if self._lost:
+            raise NotApplied("session lost")
+
+    def _has_left(self) -> bool:
+        """Wait until kazoo's thread has written what is queued: there is no other sign of that."""
+        deadline = time.monotonic() + self._timeout
+        while self._client._queue and time.monotonic() < deadline:  # noqa: SLF001
+            time.sleep(POLL)
+        return not self._client._queue  # noqa: SLF001
+
+    def _answer(self, request: Any) -> Any:
+        try:
+            return request.get(timeout=self._timeout)
+        except _DOUBT as error:
+            raise Unknown(f"{type(error).__name__} {error}".strip()) from error
+        except SessionExpiredError as error:  # it never left, or the servers refused it
+            raise NotApplied("session lost") from error
+
+
+def _close(client: Any) -> None:
+    client.stop()
+    client.close()
