@@ -32,6 +32,17 @@ DIGITS = 10  # of the number that a sequential znode's name ends in
 _ROOT = "/fencepost-locks"
 
 
+def _number(name: str) -> int:
+    return int(name[-DIGITS:])
+
+
+TOKENS: dict[str, Callable[[str, Any], int]] = {
+    "czxid": lambda _path, stat: int(stat.czxid),
+    "sequence": lambda path, _stat: _number(path),
+}
+"""What is taken for the fencing token, from a znode's path and its stat."""
+
+
 class ZookeeperLock:
     """One client of the lock: a hold at a time, each bound to the session it was made in."""
 
@@ -40,7 +51,7 @@ class ZookeeperLock:
     ) -> None:
         self._connect = connect
         self._ttl = settings.ttl  # ns
-        self._takes_czxid = settings.token == "czxid"
+        self._token_of = TOKENS[settings.token]
         self._promise = settings.ttl if len(settings.endpoints) == 1 else None
         self._renewals = Renewals(renewals, settings.ttl, lambda: None)  # kazoo reconnects, in the session
         self._session: ZookeeperSession | None = None
@@ -114,7 +125,7 @@ class ZookeeperLock:
             sequence=True,
             include_data=True,
         )
-        return int(stat.czxid) if self._takes_czxid else _number(self._path)
+        return self._token_of(self._path, stat)
 
     def _znode_before_mine(self) -> str | None:
         """Return the path before mine in the queue, None if I am the first; NotApplied if I am gone."""
@@ -178,10 +189,6 @@ class ZookeeperLock:
         if self._session is None:
             raise NotApplied("no session")
         return self._session.call(request, *arguments, **more)
-
-
-def _number(name: str) -> int:
-    return int(name[-DIGITS:])
 
 
 def connect(settings: LockSettings, renewals: Session) -> ZookeeperLock:
