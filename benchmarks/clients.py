@@ -49,7 +49,7 @@ def once(count: int) -> None:
             (folder / each).mkdir()
         began = time.monotonic()
         with started(count, 2, 2, folder) as clients:
-            clients.get_ready(lambda client: wiring.task(target, Nowhere(), 1, client))
+            clients.get_ready(lambda client: wiring.task(target, Nowhere(), folder, 1, client))
             ready = time.monotonic() - began
             memory = [process.memory_full_info().uss / 2**20 for process in clients.handles()]
     print(ready, statistics.median(memory))

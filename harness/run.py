@@ -75,9 +75,9 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             engine.start(topology, folder.run_id, folder.path, lambda text: options.notify(Notice(text=text)))
         )
         folder.write_json("environment.json", environment(cluster.environment(), options.command))
-        storage = wiring.storage_of(target, cluster)
+        storage = wiring.storage_of(target, cluster, folder.path)
         _set_up(storage, target)
-        clients.get_ready(lambda client: wiring.task(target, cluster, seed, client))
+        clients.get_ready(lambda client: wiring.task(target, cluster, folder.path, seed, client))
         drive = Drive(
             target=target, faults=faults, seed=seed, folder=folder, cluster=cluster, clients=clients
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from harness.client_process import ClientTask
@@ -14,6 +15,7 @@ from workloads.storages import STORAGES
 
 SECOND = 1_000_000_000  # ns
 CALL_TIMEOUT = 1.0  # seconds; of every call that a client makes
+STORAGE_FILE = "storage.db"  # in the run's folder, of a storage that has no server
 SETTING_UP = 10.0  # seconds; of every call that the harness makes itself
 
 
@@ -68,14 +70,14 @@ def modules(target: Target) -> tuple[str, ...]:
     return LOCKS[target.lock.kind], STORAGES[target.storage.kind]
 
 
-def storage_of(target: Target, cluster: Cluster) -> StorageSettings:
-    """Where the harness itself reaches the storage: past every proxy."""
+def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSettings:
+    """Where the harness itself reaches the storage: past every proxy, or in the run's folder."""
     addresses = {server.name: str(server.address) for server in cluster.servers}
-    return _storage(target, [addresses[name] for name in target.storage.servers], SETTING_UP)
+    return _storage(target, [addresses[name] for name in target.storage.servers], folder, SETTING_UP)
 
 
-def task(target: Target, cluster: Cluster, seed: int, client: int) -> ClientTask:
-    """Tell one client what to do, and where its own edges lead."""
+def task(target: Target, cluster: Cluster, folder: Path, seed: int, client: int) -> ClientTask:
+    """Tell one client what to do, where its own edges lead, and which folder is the run's."""
     think = target.workload.think / SECOND
 
     def edges(names: Iterable[str]) -> tuple[str, ...]:
@@ -94,14 +96,15 @@ def task(target: Target, cluster: Cluster, seed: int, client: int) -> ClientTask
             client=client,
             token=target.lock.token,
         ),
-        storage=_storage(target, edges(target.storage.servers), CALL_TIMEOUT),
+        storage=_storage(target, edges(target.storage.servers), folder, CALL_TIMEOUT),
     )
 
 
-def _storage(target: Target, endpoints: Iterable[str], timeout: float) -> StorageSettings:
+def _storage(target: Target, endpoints: Iterable[str], folder: Path, timeout: float) -> StorageSettings:
+    file = str(folder.resolve() / STORAGE_FILE)
     return StorageSettings(
         kind=target.storage.kind,
-        endpoints=tuple(endpoints),
+        endpoints=tuple(endpoints) if target.storage.servers else (file,),
         fencing=target.storage.fencing,
         policy=target.storage.policy,
         timeout=timeout,

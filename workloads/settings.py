@@ -22,7 +22,7 @@ class StorageSettings:
     """Where a client finds its storage, and how that keeps stale writers out."""
 
     kind: str
-    endpoints: tuple[str, ...]  # host:port of each server, through this client's own edges
+    endpoints: tuple[str, ...]  # host:port of each server, through this client's own edges; or a file
     fencing: str
     policy: str
     timeout: float  # seconds; of each call

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from harness.duration import Span, format_duration
-from harness.target.faults import FaultSpec, PauseSpec
+from harness.target.faults import FaultSpec, PartitionSpec, PauseSpec
 from harness.target.locks import LockSpec
 from harness.target.models import WorkloadSpec
 from harness.target.storages import StorageSpec
@@ -61,6 +61,7 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
     for index, fault in sections.faults.items():
         yield from _victim(index, fault, sections)
         yield from _stop_point(index, fault, sections)
+        yield from _edges(index, fault, sections)
         yield from _lengths(index, fault, sections)
 
 
@@ -146,7 +147,19 @@ def _stop_point(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Co
         yield Contradiction(
             ("faults", index, "until"),
             f'cannot come about at "write-sent" with storage.fencing "{sections.storage.fencing}": '
-            "the stopped client's open transaction locks the row against everybody; give lasts instead",
+            "the stopped client's open transaction locks out everybody else; give lasts instead",
+        )
+
+
+def _edges(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
+    """Nothing stands between a client and a file."""
+    if not (isinstance(fault, PartitionSpec) and sections.storage):
+        return
+    if fault.side != "lock" and not sections.storage.servers:
+        yield Contradiction(
+            ("faults", index, "from"),
+            f'must be "lock": storage.kind "{sections.storage.kind}" is a file, '
+            "and no client can be cut off from it",
         )
 
 

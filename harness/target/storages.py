@@ -79,9 +79,53 @@ class ZookeeperStorage(BaseModel):
         return ("zookeeper-storage",)
 
 
-STORAGES: dict[str, type[PostgresStorage | RedisStorage | ZookeeperStorage]] = {
+class DynamodbStorage(BaseModel):
+    """DynamoDB Local: one item a resource, which the first write makes."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "dynamodb"
+    writes_in_one_message: ClassVar[bool] = True
+
+    kind: Literal["dynamodb"]
+    fencing: Literal["none", "conditional-expression"]
+    """How a write with a stale token is kept out: the update has a condition; none: it is not."""
+    policy: Policy = "strict"
+    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as amazon/dynamodb-local:2.6.1."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The name of its server."""
+        return ("dynamodb",)
+
+
+class SqliteStorage(BaseModel):
+    """SQLite: one row a resource, in a file of the run's folder."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "sqlite"
+    writes_in_one_message: ClassVar[bool] = False  # whoever is between UPDATE and COMMIT locks the file
+    servers: ClassVar[tuple[str, ...]] = ()
+    image: ClassVar[None] = None
+
+    kind: Literal["sqlite"]
+    fencing: Literal["none", "conditional-update"]
+    """How a write with a stale token is kept out; none: it is not."""
+    policy: Policy = "strict"
+    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+
+
+STORAGES: dict[
+    str, type[DynamodbStorage | PostgresStorage | RedisStorage | SqliteStorage | ZookeeperStorage]
+] = {
+    "dynamodb": DynamodbStorage,
     "postgres": PostgresStorage,
     "redis": RedisStorage,
+    "sqlite": SqliteStorage,
     "zookeeper": ZookeeperStorage,
 }
-StorageSpec = Annotated[PostgresStorage | RedisStorage | ZookeeperStorage, Field(discriminator="kind")]
+StorageSpec = Annotated[
+    DynamodbStorage | PostgresStorage | RedisStorage | SqliteStorage | ZookeeperStorage,
+    Field(discriminator="kind"),
+]

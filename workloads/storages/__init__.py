@@ -16,8 +16,10 @@ from workloads.client import Storage
 from workloads.settings import StorageSettings
 
 STORAGES = {
+    "dynamodb": "workloads.storages.dynamodb",
     "postgres": "workloads.storages.postgres",
     "redis": "workloads.storages.redis",
+    "sqlite": "workloads.storages.sqlite",
     "zookeeper": "workloads.storages.zookeeper",
 }
 """The module of each kind."""

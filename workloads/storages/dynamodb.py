@@ -1,0 +1,203 @@
+"""DynamoDB as a fenced register: one item a resource, which the first write makes.
+
+none                     the token is stored, and never looked at
+conditional-expression   the update has a condition: no token yet, or one below mine
+
+The update counts the accepted writes of its item, and the table's stream keeps the image
+of the item after each: the images by that count are the committed order. (A list in the
+item would end at an item's 400 KB.) A request is one message.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import boto3
+import botocore.session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
+
+from checkers.history import Commit
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.settings import StorageSettings
+
+POLL = 0.05  # seconds between two looks at the end of the stream
+SERVER_ERROR = 500  # from here on an HTTP status does not say what became of the request
+
+_TABLE = "fencepost"
+_UPDATE = "SET #token = :token, #value = :value ADD #count :one"
+_GUARD = {
+    "strict": "attribute_not_exists(#token) OR #token < :token",
+    "inclusive": "attribute_not_exists(#token) OR #token <= :token",
+}
+_NAMES = {"#token": "token", "#value": "value", "#count": "count"}  # some are reserved words
+_KEYS_OF_NO_ACCOUNT = {"aws_access_key_id": "fencepost", "aws_secret_access_key": "fencepost"}
+_OWN_SETTINGS = {
+    "profile": (None, None, None, None),
+    "config_file": (None, None, os.devnull, None),
+    "credentials_file": (None, None, os.devnull, None),
+}
+"""The user's profiles, in files and environment, have nothing to do with this."""
+
+
+class DynamodbStorage:
+    """One client of the register."""
+
+    def __init__(self, client: Any, fencing: str, policy: str) -> None:
+        self._client = client
+        self._condition = {} if fencing == "none" else {"ConditionExpression": _GUARD[policy]}
+        self._sent: Callable[[], None] = lambda: None
+        client.meta.events.register("before-send.dynamodb.UpdateItem", self._watch_it_leave)
+
+    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+        """Write under a token, guarded as the fencing says."""
+        self._sent = sent
+        values = {":token": {"N": str(token)}, ":value": {"S": value}, ":one": {"N": "1"}}
+        _call(
+            self._client.update_item,
+            TableName=_TABLE,
+            Key=_key(resource),
+            UpdateExpression=_UPDATE,
+            ExpressionAttributeNames=_NAMES,
+            ExpressionAttributeValues=values,
+            **self._condition,
+        )
+
+    def _watch_it_leave(self, request: Any, **_more: Any) -> None:
+        request.body = _Departure(request.body, self._sent)
+
+    def read(self, resource: str) -> tuple[str | None, int]:
+        """Return the value and the token of the last accepted write."""
+        answer = _call(self._client.get_item, TableName=_TABLE, Key=_key(resource), ConsistentRead=True)
+        item = answer.get("Item")
+        return (item["value"]["S"], int(item["token"]["N"])) if item else (None, 0)
+
+    def reconnect(self) -> None:
+        """Drop the connection: the next call opens a new one."""
+        self._client.close()
+
+
+class _Departure:
+    """A request's body that tells when all of it has been handed to the kernel.
+
+    botocore has an event before a request leaves, and none after it. But whoever sends
+    a file asks it for more once he has sent what he got.
+    """
+
+    def __init__(self, body: bytes, left: Callable[[], None]) -> None:
+        self._body = body
+        self._left = left
+
+    def read(self, _size: int = -1) -> bytes:
+        body, self._body = self._body, b""
+        if not body:
+            self._left()
+        return body
+
+
+def _call(request: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str, Any]:
+    try:
+        return request(**parameters)
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ConditionalCheckFailedException":
+            raise Stale from error
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] >= SERVER_ERROR:
+            raise Unknown(str(error)) from error
+        raise NotApplied(str(error)) from error
+    except (ConnectTimeoutError, EndpointConnectionError) as error:  # nothing has left yet
+        raise NotApplied(f"not connected: {error}") from error
+    except BotoCoreError as error:
+        raise Unknown(str(error)) from error
+
+
+def connect(settings: StorageSettings) -> DynamodbStorage:
+    """Make a client."""
+    return DynamodbStorage(_client("dynamodb", settings), settings.fencing, settings.policy)
+
+
+def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:  # noqa: ARG001 - writes make items
+    """Make the table, with a stream of its items' images."""
+    _call(
+        _client("dynamodb", settings).create_table,
+        TableName=_TABLE,
+        KeySchema=[{"AttributeName": "resource", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "resource", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+    )
+
+
+def committed(settings: StorageSettings) -> list[Commit]:
+    """Read the accepted writes in the order the storage accepted them, resource by resource."""
+    table = _client("dynamodb", settings)
+    accepted = sum(int(item["count"]["N"]) for item in _items(table))
+    stream = _call(table.describe_table, TableName=_TABLE)["Table"]["LatestStreamArn"]
+    deadline = time.monotonic() + settings.timeout
+    images = _images(_client("dynamodbstreams", settings), stream, accepted, deadline)
+    in_order = sorted(images, key=lambda image: (image["resource"]["S"], int(image["count"]["N"])))
+    return [
+        Commit(
+            seq=seq,
+            resource=image["resource"]["S"],
+            token=int(image["token"]["N"]),
+            value=image["value"]["S"],
+        )
+        for seq, image in enumerate(in_order, 1)
+    ]
+
+
+def _items(table: Any) -> Iterator[dict[str, Any]]:
+    page: dict[str, Any] = {}
+    while not page or "LastEvaluatedKey" in page:
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]} if page else {}
+        page = _call(table.scan, TableName=_TABLE, ConsistentRead=True, **start)
+        yield from page["Items"]
+
+
+def _images(streams: Any, stream: str, expected: int, deadline: float) -> list[dict[str, Any]]:
+    """Read a stream until it has given as many images as there were writes; Unknown if it does not."""
+    images: list[dict[str, Any]] = []
+    shards = _call(streams.describe_stream, StreamArn=stream)["StreamDescription"]["Shards"]
+    for shard in shards:
+        iterator = _call(
+            streams.get_shard_iterator,
+            StreamArn=stream,
+            ShardId=shard["ShardId"],
+            ShardIteratorType="TRIM_HORIZON",
+        ).get("ShardIterator")
+        while iterator and len(images) < expected:
+            page = _call(streams.get_records, ShardIterator=iterator)
+            iterator = page.get("NextShardIterator")
+            images += [record["dynamodb"]["NewImage"] for record in page["Records"]]
+            if not page["Records"]:
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(POLL)
+    if len(images) < expected:
+        raise Unknown(f"the stream has {len(images)} of {expected} writes")
+    return images
+
+
+def _client(service: str, settings: StorageSettings) -> Any:
+    session = boto3.session.Session(
+        botocore_session=botocore.session.Session(_OWN_SETTINGS),
+        region_name="us-east-1",
+        **_KEYS_OF_NO_ACCOUNT,
+    )
+    return session.client(
+        service,
+        endpoint_url=f"http://{settings.endpoints[0]}",
+        config=Config(
+            retries={"mode": "standard", "total_max_attempts": 1},
+            connect_timeout=settings.timeout,
+            read_timeout=settings.timeout,
+            proxies={},  # and none from the environment
+        ),
+    )
+
+
+def _key(resource: str) -> dict[str, Any]:
+    return {"resource": {"S": resource}}

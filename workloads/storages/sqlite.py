@@ -1,0 +1,140 @@
+"""SQLite as a fenced register: one row a resource in a file that all clients open, and no server.
+
+none                 the token is stored, and never looked at
+conditional-update   one UPDATE that names the mark in its WHERE
+
+Each accepted write leaves a row in `audit`, in the same transaction: that is the committed
+order. Whoever writes locks the file against every other writer until the commit; others
+wait for it as long as a call may take, and then have certainly not written.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from urllib.parse import quote
+
+from checkers.history import Commit
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.settings import StorageSettings
+
+_TABLES = """
+PRAGMA journal_mode = WAL; -- readers and a writer do not lock each other out
+CREATE TABLE register (resource TEXT PRIMARY KEY, value TEXT, token INTEGER NOT NULL) STRICT;
+CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    resource TEXT NOT NULL, token INTEGER NOT NULL, value TEXT NOT NULL
+) STRICT;
+"""
+_UPDATE = "UPDATE register SET value = :value, token = :token WHERE resource = :resource"
+_GUARD = {"strict": " AND token < :token", "inclusive": " AND token <= :token"}
+_LOG = "INSERT INTO audit (resource, token, value) VALUES (:resource, :token, :value)"
+
+
+class SqliteStorage:
+    """One client of the register."""
+
+    def __init__(self, settings: StorageSettings) -> None:
+        self._settings = settings
+        self._update = _UPDATE + ("" if settings.fencing == "none" else _GUARD[settings.policy])
+        self._connection: sqlite3.Connection | None = None
+
+    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+        """Write under a token, guarded as the fencing says; `sent` is called before the commit."""
+        connection = self._opened()
+        with _transaction(connection):
+            row = {"resource": resource, "token": token, "value": value}
+            if connection.execute(self._update, row).rowcount == 0:
+                self._explain(connection, resource)
+            connection.execute(_LOG, row)
+            sent()
+
+    def _explain(self, connection: sqlite3.Connection, resource: str) -> None:
+        """Raise what it means that no row was updated."""
+        if connection.execute("SELECT 1 FROM register WHERE resource = ?", (resource,)).fetchone():
+            raise Stale
+        raise NotApplied(f"no row for {resource}")
+
+    def read(self, resource: str) -> tuple[str | None, int]:
+        """Return the value and the token of the last accepted write."""
+        query = "SELECT value, token FROM register WHERE resource = ?"
+        value, token = self._opened().execute(query, (resource,)).fetchone() or (None, 0)
+        return value, token
+
+    def reconnect(self) -> None:
+        """Drop the connection, and what it had not committed: the next call opens a new one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = _open(self._settings)
+        return self._connection
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Run the block as one transaction; whatever fails before the commit has not been applied."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+    except sqlite3.Error as error:
+        _roll_back(connection)
+        raise NotApplied(str(error)) from error
+    except NotApplied:
+        _roll_back(connection)
+        raise
+    try:
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise Unknown(str(error)) from error
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+def connect(settings: StorageSettings) -> SqliteStorage:
+    """Make a client."""
+    return SqliteStorage(settings)
+
+
+def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
+    """Make the file, with its tables and a row for each resource."""
+    with _complaints(), closing(_open(settings, "rwc")) as connection:
+        connection.executescript(_TABLES)
+        connection.executemany("INSERT INTO register VALUES (?, NULL, 0)", [(each,) for each in resources])
+
+
+def committed(settings: StorageSettings) -> list[Commit]:
+    """Read the accepted writes in the order the storage accepted them."""
+    with _complaints(), closing(_open(settings)) as connection:
+        rows = connection.execute("SELECT seq, resource, token, value FROM audit ORDER BY seq").fetchall()
+    return [
+        Commit(seq=seq, resource=resource, token=token, value=value) for seq, resource, token, value in rows
+    ]
+
+
+@contextmanager
+def _complaints() -> Iterator[None]:
+    """Tell what the harness meets as it is told of every other storage."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise Unknown(str(error)) from error
+
+
+def _open(settings: StorageSettings, mode: str = "rw") -> sqlite3.Connection:
+    """Open the file; without mode rwc it must be there."""
+    try:
+        return sqlite3.connect(
+            f"file:{quote(settings.endpoints[0])}?mode={mode}",
+            uri=True,
+            timeout=settings.timeout,
+            isolation_level=None,  # transactions begin and end where it is written
+        )
+    except sqlite3.Error as error:
+        raise NotApplied(f"not opened: {error}") from error
