@@ -24,6 +24,7 @@ from checkers.history import Commit
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.settings import StorageSettings
 
+PAGE = 1000  # records read at a time
 POLL = 0.05  # seconds between two looks at the end of the stream
 SERVER_ERROR = 500  # from here on an HTTP status does not say what became of the request
 
@@ -169,7 +170,7 @@ def _images(streams: Any, stream: str, expected: int, deadline: float) -> list[d
             ShardIteratorType="TRIM_HORIZON",
         ).get("ShardIterator")
         while iterator and len(images) < expected:
-            page = _call(streams.get_records, ShardIterator=iterator)
+            page = _call(streams.get_records, ShardIterator=iterator, Limit=PAGE)
             iterator = page.get("NextShardIterator")
             images += [record["dynamodb"]["NewImage"] for record in page["Records"]]
             if not page["Records"]:

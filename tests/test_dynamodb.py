@@ -1,0 +1,214 @@
+"""DynamoDB Local on a real server: its fenced register, and the order that its stream gives."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+
+import pytest
+from containers import frozen
+from systems import endpoints, storage_settings
+
+from harness.engines import ServerSpec, Topology
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.storages import dynamodb as storages
+
+POLICIES = ["strict", "inclusive"]
+names = (f"r{number}" for number in itertools.count())
+
+
+def nothing() -> None:
+    """Do nothing once the request has left."""
+
+
+@pytest.fixture(scope="module")
+def dynamodb(docker_engine, tmp_path_factory):
+    topology = Topology(
+        servers=(ServerSpec(name="dynamodb", system="dynamodb"),), clients=1, partitions=False
+    )
+    with docker_engine.start(topology, "test-dynamodb", tmp_path_factory.mktemp("run"), print) as cluster:
+        storages.set_up(storage_settings("dynamodb", endpoints(cluster, "dynamodb"), timeout=10), [])
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def endpoint(dynamodb):
+    return endpoints(dynamodb, "dynamodb")[0]
+
+
+@pytest.fixture
+def open_storage(endpoint):
+    opened = []
+
+    def open_one(fencing="conditional-expression", policy="strict", timeout=2.0):
+        settings = storage_settings("dynamodb", [endpoint], fencing=fencing, policy=policy, timeout=timeout)
+        opened.append(storages.connect(settings))
+        return opened[-1]
+
+    yield open_one
+    for storage in opened:
+        storage.reconnect()
+
+
+@pytest.fixture
+def resource():
+    return next(names)
+
+
+@pytest.fixture
+def commits_of(endpoint):
+    def read(resource):
+        commits = storages.committed(storage_settings("dynamodb", [endpoint], timeout=10))
+        assert [each.seq for each in commits] == list(range(1, len(commits) + 1))
+        return [(each.token, each.value) for each in commits if each.resource == resource]
+
+    return read
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_condition_refuses_an_older_token(open_storage, resource, commits_of, policy):
+    storage = open_storage(policy=policy)
+    storage.write(resource, 10, "new", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 9, "old", nothing)
+
+    assert storage.read(resource) == ("new", 10)
+    assert commits_of(resource) == [(10, "new")]
+
+
+def test_an_unfenced_storage_takes_an_older_token(open_storage, resource, commits_of):
+    storage = open_storage("none")
+    storage.write(resource, 10, "new", nothing)
+    storage.write(resource, 9, "old", nothing)
+
+    assert storage.read(resource) == ("old", 9)
+    assert commits_of(resource) == [(10, "new"), (9, "old")]
+
+
+def test_an_equal_token_is_stale_under_the_policy_strict_only(open_storage, resource):
+    open_storage().write(resource, 7, "first", nothing)
+
+    with pytest.raises(Stale):
+        open_storage().write(resource, 7, "second", nothing)
+    open_storage(policy="inclusive").write(resource, 7, "third", nothing)
+
+
+@pytest.mark.parametrize(("mark", "token"), [(9, 10), (2**53, 2**53 + 1), (2**62, 2**63 - 1)])
+def test_tokens_are_compared_as_numbers_of_any_size(open_storage, resource, mark, token):
+    storage = open_storage()
+    storage.write(resource, mark, "lower", nothing)
+    storage.write(resource, token, "higher", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, mark, "late", nothing)
+
+    assert storage.read(resource) == ("higher", token)
+
+
+@pytest.mark.parametrize("fencing", ["none", "conditional-expression"])
+def test_the_first_write_makes_the_item(open_storage, resource, commits_of, fencing):
+    storage = open_storage(fencing)
+    before = storage.read(resource)
+
+    storage.write(resource, 1, "first", nothing)
+
+    assert before == (None, 0)
+    assert storage.read(resource) == ("first", 1)
+    assert commits_of(resource) == [(1, "first")]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_writers_that_race_commit_in_token_order(open_storage, resource, commits_of, policy):
+    storages_of_writers = [open_storage(policy=policy, timeout=10) for _ in range(4)]
+    tokens = random.Random(1).sample(range(1, 101), 100)
+
+    def write(number):
+        for token in tokens[number::4]:
+            try:
+                storages_of_writers[number].write(resource, token, f"v{token}", nothing)
+            except Stale:
+                continue
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+
+    committed = [token for token, _ in commits_of(resource)]
+    assert committed == sorted(committed)
+    assert committed[-1] == 100
+
+
+def test_the_committed_order_is_read_page_by_page(open_storage, resource, commits_of, monkeypatch):
+    monkeypatch.setattr(storages, "PAGE", 7)
+    storage = open_storage("none")
+    expected = [(number, f"v{number}") for number in range(1, 31)]
+    for token, value in expected:
+        storage.write(resource, token, value, nothing)
+
+    assert commits_of(resource) == expected
+
+
+def test_a_write_to_a_stopped_server_ends_in_doubt_and_lands_once(
+    open_storage, resource, dynamodb, commits_of
+):
+    storage = open_storage(timeout=0.5)
+    storage.read(resource)
+    sent = []
+
+    with frozen(dynamodb, "dynamodb"):
+        called = time.monotonic()
+        with pytest.raises(Unknown, match="Read timeout"):
+            storage.write(resource, 1, "late", lambda: sent.append(time.monotonic()))
+        took = time.monotonic() - called
+
+    deadline = time.monotonic() + 5
+    while not commits_of(resource) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert 0.5 <= took < 1.5
+    assert called <= sent[0] < called + 0.4
+    assert len(sent) == 1
+    assert commits_of(resource) == [(1, "late")]
+
+
+def test_a_read_from_a_stopped_server_ends_at_its_deadline(open_storage, resource, dynamodb):
+    storage = open_storage(timeout=0.5)
+
+    with frozen(dynamodb, "dynamodb"):
+        called = time.monotonic()
+        with pytest.raises(Unknown, match="Read timeout"):
+            storage.read(resource)
+
+    assert time.monotonic() - called < 1.5
+
+
+def test_a_table_that_is_not_there_applies_nothing(open_storage, resource, monkeypatch):
+    storage = open_storage()
+    monkeypatch.setattr(storages, "_TABLE", "elsewhere")
+
+    with pytest.raises(NotApplied, match="ResourceNotFound"):
+        storage.write(resource, 1, "lost", nothing)
+
+
+def test_a_refused_connection_applies_nothing():
+    storage = storages.connect(storage_settings("dynamodb", ["127.0.0.1:1"]))
+
+    with pytest.raises(NotApplied, match="not connected"):
+        storage.write("r0", 1, "never", nothing)
+
+
+def test_neither_proxies_nor_profiles_of_the_user_are_used(open_storage, resource, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "5")
+
+    storage = open_storage()
+    storage.write(resource, 1, "direct", nothing)
+
+    assert storage.read(resource) == ("direct", 1)
+    assert storage._client.meta.config.retries["total_max_attempts"] == 1

@@ -1,0 +1,205 @@
+"""SQLite as a fenced register: several clients, one file."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import threading
+import time
+
+import pytest
+from systems import storage_settings
+
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.storages import sqlite as storages
+
+POLICIES = ["strict", "inclusive"]
+
+
+def nothing() -> None:
+    """Do nothing once the write is under way."""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = str(tmp_path / "a name with spaces?.db")
+    storages.set_up(storage_settings("sqlite", [path]), ["r0", "r1"])
+    return path
+
+
+@pytest.fixture
+def open_storage(file):
+    opened = []
+
+    def open_one(fencing="conditional-update", policy="strict", timeout=1.0):
+        settings = storage_settings("sqlite", [file], fencing=fencing, policy=policy, timeout=timeout)
+        opened.append(storages.connect(settings))
+        return opened[-1]
+
+    yield open_one
+    for storage in opened:
+        storage.reconnect()
+
+
+@pytest.fixture
+def commits_of(file):
+    def read(resource="r0"):
+        commits = storages.committed(storage_settings("sqlite", [file]))
+        assert [each.seq for each in commits] == list(range(1, len(commits) + 1))
+        return [(each.token, each.value) for each in commits if each.resource == resource]
+
+    return read
+
+
+@pytest.fixture
+def blocker(file):
+    """Another program that holds the file's write lock."""
+    connection = sqlite3.connect(file, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    yield connection
+    connection.close()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_condition_refuses_an_older_token(open_storage, commits_of, policy):
+    storage = open_storage(policy=policy)
+    storage.write("r0", 10, "new", nothing)
+
+    with pytest.raises(Stale):
+        storage.write("r0", 9, "old", nothing)
+
+    assert storage.read("r0") == ("new", 10)
+    assert commits_of() == [(10, "new")]
+
+
+def test_an_unfenced_storage_takes_an_older_token(open_storage, commits_of):
+    storage = open_storage("none")
+    storage.write("r0", 10, "new", nothing)
+    storage.write("r0", 9, "old", nothing)
+
+    assert storage.read("r0") == ("old", 9)
+    assert commits_of() == [(10, "new"), (9, "old")]
+
+
+def test_an_equal_token_is_stale_under_the_policy_strict_only(open_storage):
+    open_storage().write("r0", 7, "first", nothing)
+
+    with pytest.raises(Stale):
+        open_storage().write("r0", 7, "second", nothing)
+    open_storage(policy="inclusive").write("r0", 7, "third", nothing)
+
+
+def test_tokens_are_numbers_of_64_bits(open_storage):
+    storage = open_storage()
+    storage.write("r0", 2**53, "lower", nothing)
+    storage.write("r0", 2**53 + 1, "higher", nothing)
+    storage.write("r0", 2**63 - 1, "highest", nothing)
+
+    assert storage.read("r0") == ("highest", 2**63 - 1)
+
+
+def test_the_first_write_of_a_resource_is_fenced_by_the_mark_0(open_storage):
+    storage = open_storage()
+
+    assert storage.read("r1") == (None, 0)
+    with pytest.raises(Stale):
+        storage.write("r1", 0, "too low", nothing)
+    storage.write("r1", 1, "first", nothing)
+
+
+@pytest.mark.parametrize("fencing", ["none", "conditional-update"])
+def test_a_missing_row_is_no_success_and_not_stale(open_storage, commits_of, fencing):
+    with pytest.raises(NotApplied, match="no row"):
+        open_storage(fencing).write("nowhere", 1, "lost", nothing)
+
+    assert open_storage().read("nowhere") == (None, 0)
+    assert commits_of("nowhere") == []
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_writers_that_race_commit_in_token_order(file, commits_of, policy):
+    tokens = random.Random(1).sample(range(1, 201), 200)
+    settings = storage_settings("sqlite", [file], fencing="conditional-update", policy=policy, timeout=30)
+
+    def write(number):
+        storage = storages.connect(settings)  # a connection stays in its thread
+        for token in tokens[number::4]:
+            try:
+                storage.write("r0", token, f"v{token}", nothing)
+            except Stale:
+                continue
+        storage.reconnect()
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+
+    committed = [token for token, _ in commits_of()]
+    assert committed == sorted(committed)
+    assert committed[-1] == 200
+
+
+@pytest.mark.usefixtures("blocker")
+def test_a_write_to_a_locked_file_ends_at_its_deadline_and_has_not_been_applied(open_storage, commits_of):
+    storage = open_storage(timeout=0.3)
+    called = time.monotonic()
+
+    with pytest.raises(NotApplied, match="locked"):
+        storage.write("r0", 1, "never", nothing)
+
+    assert 0.3 <= time.monotonic() - called < 1.3
+    assert storage.read("r0") == (None, 0)
+    assert commits_of() == []
+
+
+def test_a_writer_that_stops_before_its_commit_locks_the_others_out(open_storage, commits_of):
+    slow, other = open_storage(), open_storage(timeout=0.2)
+    refused = []
+
+    def meanwhile():
+        with pytest.raises(NotApplied, match="locked"):
+            other.write("r0", 2, "later", nothing)
+        refused.append(other.read("r0"))
+
+    slow.write("r0", 1, "first", meanwhile)
+
+    assert refused == [(None, 0)]
+    assert commits_of() == [(1, "first")]
+
+
+def test_a_write_that_is_dropped_before_its_commit_leaves_nothing(open_storage, commits_of):
+    storage = open_storage()
+
+    class Dropped(Exception):  # noqa: N818
+        pass
+
+    def drop():
+        raise Dropped
+
+    with pytest.raises(Dropped):
+        storage.write("r0", 1, "never", drop)
+    storage.reconnect()
+
+    assert storage.read("r0") == (None, 0)
+    assert commits_of() == []
+    open_storage().write("r0", 1, "free again", nothing)
+
+
+def test_a_file_that_is_not_there_is_not_made_by_a_client(tmp_path):
+    settings = storage_settings("sqlite", [str(tmp_path / "nothing.db")])
+
+    with pytest.raises(NotApplied, match="unable to open"):
+        storages.connect(settings).write("r0", 1, "never", nothing)
+    with pytest.raises((NotApplied, Unknown), match="unable to open"):
+        storages.committed(settings)
+    assert not (tmp_path / "nothing.db").exists()
+
+
+def test_a_file_of_something_else_is_told(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("no database at all, but long enough to be looked at" * 20)
+
+    with pytest.raises(Unknown, match="not a database"):
+        storages.set_up(storage_settings("sqlite", [str(path)]), ["r0"])

@@ -1,0 +1,444 @@
+"""ZooKeeper on real servers: its lock, alone and as an ensemble, and its fenced register."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import socket
+import threading
+import time
+
+import pytest
+from containers import frozen
+from systems import TTL, Memory, lock_settings, storage_settings
+
+from harness.engines import ServerSpec, Topology
+from harness.recorder import RecordedSession
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.locks import zookeeper as locks
+from workloads.storages import zookeeper as storages
+from workloads.zookeeper_session import ZookeeperSession
+
+POLICIES = ["strict", "inclusive"]
+ENSEMBLE = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
+names = (f"r{number}" for number in itertools.count())
+
+
+def nothing() -> None:
+    """Do nothing once the request has left."""
+
+
+@pytest.fixture(scope="module")
+def zookeeper(docker_engine, tmp_path_factory):
+    """An ensemble of three, and one that is alone."""
+    servers = tuple(ServerSpec(name=name, system="zookeeper") for name in (*ENSEMBLE, "zookeeper-storage"))
+    topology = Topology(servers=servers, clients=1, partitions=False)
+    with docker_engine.start(topology, "test-zookeeper", tmp_path_factory.mktemp("run"), print) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def addresses(zookeeper):
+    return {server.name: str(server.address) for server in zookeeper.servers}
+
+
+@pytest.fixture(scope="module")
+def endpoint(addresses):
+    return addresses["zookeeper-storage"]
+
+
+@pytest.fixture
+def open_lock(addresses):
+    opened = []
+
+    def open_one(client=0, timeout=2.0, token="czxid", servers=("zookeeper-storage",)):
+        memory = Memory()
+        session = RecordedSession(memory, process=10 + client, stride=100)
+        endpoints = [addresses[name] for name in servers]
+        settings = lock_settings("zookeeper", endpoints, client=client, timeout=timeout, token=token)
+        opened.append(locks.connect(settings, session))
+        return opened[-1], memory
+
+    yield open_one
+    for lock in opened:
+        lock.close()
+
+
+@pytest.fixture
+def open_storage(endpoint):
+    opened = []
+
+    def open_one(fencing="version-check", policy="strict", timeout=1.0):
+        settings = storage_settings("zookeeper", [endpoint], fencing=fencing, policy=policy, timeout=timeout)
+        opened.append(storages.connect(settings))
+        return opened[-1]
+
+    yield open_one
+    for storage in opened:
+        storage.reconnect()
+
+
+@pytest.fixture
+def resource(endpoint):
+    name = next(names)
+    storages.set_up(storage_settings("zookeeper", [endpoint]), [name])
+    return name
+
+
+@pytest.fixture
+def commits_of(endpoint):
+    def read(resource):
+        commits = storages.committed(storage_settings("zookeeper", [endpoint], timeout=5))
+        assert [each.seq for each in commits] == list(range(1, len(commits) + 1))
+        return [(each.token, each.value) for each in commits if each.resource == resource]
+
+    return read
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Let an acquire wait for a quarter of a TTL."""
+    monkeypatch.setattr(locks, "PATIENCE", 0.25)
+
+
+def expire(lock):
+    """End a lock's session as its servers would: another connection closes it."""
+    kazoo = lock._session._client
+    other = type(kazoo)(hosts=kazoo.hosts[0][0] + f":{kazoo.hosts[0][1]}", client_id=kazoo.client_id)
+    other.start(5)
+    other.stop()
+    other.close()
+
+
+@pytest.mark.parametrize("servers", [("zookeeper-storage",), ENSEMBLE], ids=["alone", "ensemble"])
+def test_the_token_rises_with_each_grant_whoever_gets_it(open_lock, resource, servers):
+    holders = [open_lock(client, servers=servers)[0] for client in range(3)]
+    tokens = []
+    for hold in range(6):
+        lock = holders[hold % 3]
+        tokens.append(lock.acquire(resource, f"0-{hold}").token)
+        lock.release(resource, f"0-{hold}")
+
+    assert tokens == sorted(set(tokens))
+
+
+def test_the_number_in_the_name_is_the_token_where_that_is_asked_for(open_lock, resource):
+    lock, _ = open_lock(token="sequence")
+    tokens = []
+    for hold in range(3):
+        tokens.append(lock.acquire(resource, f"0-{hold}").token)
+        lock.release(resource, f"0-{hold}")
+
+    assert tokens == [0, 1, 2]
+
+
+@pytest.mark.parametrize("servers", [("zookeeper-storage",), ENSEMBLE], ids=["alone", "ensemble"])
+def test_a_waiter_is_granted_after_the_release_and_not_before(open_lock, resource, servers):
+    (first, _), (second, _) = open_lock(0, servers=servers), open_lock(1, servers=servers)
+    held = first.acquire(resource, "0-1")
+    granted = []
+    waiting = threading.Thread(target=lambda: granted.append(second.acquire(resource, "1-1")))
+    waiting.start()
+    waiting.join(timeout=0.3)
+    assert waiting.is_alive()
+
+    released = time.monotonic_ns()
+    first.release(resource, "0-1")
+    waiting.join(timeout=5)
+
+    assert granted[0].token > held.token
+    assert granted[0].attempt > released
+
+
+def test_a_server_that_is_alone_promises_the_session_and_an_ensemble_does_not(open_lock, resource):
+    (alone, promised), (member, unpromised) = open_lock(), open_lock(servers=ENSEMBLE)
+    grants = [alone.acquire(resource, "0-1"), member.acquire(resource, "0-1")]
+
+    assert [grant.ttl for grant in grants] == [None, None]
+    assert {event["ttl"] for event in promised.of("ok")} == {TTL}
+    assert {event["ttl"] for event in unpromised.of("ok")} == {None}
+
+
+def test_a_session_that_nobody_keeps_ends_the_hold_and_not_before_its_ttl(open_lock, resource):
+    first, memory = open_lock(0)
+    second, _ = open_lock(1)
+    held = first.acquire(resource, "0-1")
+    first._renewals.stop()
+    first._session._client._connection._send_ping = lambda _timeout: None
+
+    granted = second.acquire(resource, "1-1")
+
+    assert granted.token > held.token
+    assert time.monotonic_ns() > memory.of("invoke")[0]["time"] + TTL
+    with pytest.raises((NotApplied, Unknown)):
+        first.release(resource, "0-1")
+
+
+def test_a_session_that_is_kept_outlasts_its_ttl(open_lock, resource):
+    lock, memory = open_lock()
+    lock.acquire(resource, "0-1")
+    until = time.monotonic_ns() + round(1.5 * TTL)
+    while time.monotonic_ns() < until:
+        time.sleep(0.01)
+
+    lock.release(resource, "0-1")
+
+    renewals = memory.of("ok")
+    assert len(renewals) >= 4
+    assert all((event["f"], event["owner"]) == ("renew", "0-1") for event in renewals)
+
+
+def test_a_session_that_its_servers_ended_is_recorded_and_never_taken_for_a_hold(open_lock, resource):
+    (first, memory), (second, _) = open_lock(0), open_lock(1)
+    held = first.acquire(resource, "0-1")
+    expire(first)
+
+    granted = second.acquire(resource, "1-1")
+    deadline = time.monotonic() + 5
+    while not memory.of("fail") and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+    assert granted.token > held.token
+    assert memory.of("fail")[0]["f"] == "renew"
+    with pytest.raises(NotApplied, match="session lost"):
+        first.release(resource, "0-1")
+    second.release(resource, "1-1")
+    assert first.acquire(resource, "0-2").token > granted.token
+
+
+def test_a_waiter_whose_session_ends_is_not_granted(open_lock, resource):
+    (first, _), (second, _) = open_lock(0), open_lock(1)
+    first.acquire(resource, "0-1")
+    refused = []
+
+    def wait():
+        try:
+            second.acquire(resource, "1-1")
+        except NotApplied as error:
+            refused.append(str(error))
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    deadline = time.monotonic() + 5
+    while not second._path and time.monotonic() < deadline:
+        time.sleep(0.01)
+    expire(second)
+    waiting.join(timeout=5)
+
+    assert refused == ["session lost"]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_who_waits_too_long_leaves_the_queue(open_lock, resource):
+    (first, _), (second, _), (third, _) = open_lock(0), open_lock(1), open_lock(2)
+    first.acquire(resource, "0-1")
+    with pytest.raises(NotApplied, match="not free"):
+        second.acquire(resource, "1-1")
+
+    first.release(resource, "0-1")
+
+    assert third.acquire(resource, "2-1").token
+
+
+@pytest.mark.usefixtures("impatient")
+def test_revoking_ends_the_session_of_that_owner_alone(open_lock, resource):
+    (first, _), (second, _), (third, _) = open_lock(0), open_lock(1), open_lock(2)
+    held = first.acquire(resource, "0-1")
+    second.revoke(resource, "1-1")
+    with pytest.raises(NotApplied, match="not free"):
+        third.acquire(resource, "2-1")
+
+    first.revoke(resource, "0-1")
+
+    assert third.acquire(resource, "2-2").token > held.token
+
+
+@pytest.mark.usefixtures("impatient")
+def test_to_reconnect_does_not_end_the_hold_before_its_end_is_recorded(open_lock, resource):
+    (first, _), (second, _) = open_lock(0), open_lock(1)
+    first.acquire(resource, "0-1")
+
+    first.reconnect()
+
+    with pytest.raises(NotApplied, match="not free"):
+        second.acquire(resource, "1-1")
+    first.revoke(resource, "0-1")
+    assert second.acquire(resource, "1-2").token
+
+
+def test_a_lock_call_to_a_stopped_server_ends_in_doubt_at_its_deadline(open_lock, resource, zookeeper):
+    lock, _ = open_lock(timeout=0.5)
+    lock.acquire(resource, "0-1")
+
+    with frozen(zookeeper, "zookeeper-storage"):
+        called = time.monotonic()
+        with pytest.raises(Unknown, match="Timeout"):
+            lock.release(resource, "0-1")
+        took = time.monotonic() - called
+        with pytest.raises(Unknown, match="not seen closed"):
+            lock.revoke(resource, "0-1")
+        revoked = time.monotonic() - called
+
+    assert 0.5 <= took < 1.2
+    assert revoked < 2.5
+
+
+def test_an_acquire_from_a_stopped_server_asks_for_nothing(open_lock, resource, zookeeper):
+    lock, _ = open_lock(timeout=0.5)
+
+    with frozen(zookeeper, "zookeeper-storage"):
+        called = time.monotonic()
+        with pytest.raises(NotApplied, match="no session"):
+            lock.acquire(resource, "0-1")
+
+    assert time.monotonic() - called < 1.5
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_hold_outlives_the_connection_that_it_was_made_over(open_lock, resource):
+    (first, memory), (second, _) = open_lock(0, servers=ENSEMBLE), open_lock(1, servers=ENSEMBLE)
+    first.acquire(resource, "0-1")
+    first._session._client._connection._socket.shutdown(socket.SHUT_RDWR)
+
+    with pytest.raises(NotApplied, match="not free"):
+        second.acquire(resource, "1-1")
+
+    assert not memory.of("fail")
+    first.release(resource, "0-1")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_version_check_refuses_an_older_token(open_storage, resource, commits_of, policy):
+    storage = open_storage(policy=policy)
+    storage.write(resource, 10, "new", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 9, "old", nothing)
+
+    assert storage.read(resource) == ("new", 10)
+    assert commits_of(resource) == [(10, "new")]
+
+
+def test_an_unfenced_storage_takes_an_older_token(open_storage, resource, commits_of):
+    storage = open_storage("none")
+    storage.write(resource, 10, "new", nothing)
+    storage.write(resource, 9, "old", nothing)
+
+    assert storage.read(resource) == ("old", 9)
+    assert commits_of(resource) == [(10, "new"), (9, "old")]
+
+
+def test_an_equal_token_is_stale_under_the_policy_strict_only(open_storage, resource):
+    open_storage().write(resource, 7, "first", nothing)
+
+    with pytest.raises(Stale):
+        open_storage().write(resource, 7, "second", nothing)
+    open_storage(policy="inclusive").write(resource, 7, "third", nothing)
+
+
+@pytest.mark.parametrize("fencing", ["none", "version-check"])
+def test_a_missing_znode_is_no_success_and_not_stale(open_storage, commits_of, fencing):
+    with pytest.raises(NotApplied, match="no znode"):
+        open_storage(fencing).write("nowhere", 1, "lost", nothing)
+
+    assert open_storage().read("nowhere") == (None, 0)
+    assert commits_of("nowhere") == []
+
+
+def test_a_mark_that_moves_between_the_look_and_the_write_is_looked_at_again(
+    open_storage, resource, commits_of
+):
+    slow, quick = open_storage(), open_storage()
+    compared = slow._compared
+
+    def overtaken(resource, token):
+        version = compared(resource, token)
+        slow._compared = compared
+        quick.write(resource, 5, "quick", nothing)
+        return version
+
+    slow._compared = overtaken
+    slow.write(resource, 6, "slow", nothing)
+    slow._compared = overtaken
+    quick.write(resource, 7, "newest", nothing)
+    with pytest.raises(Stale):
+        slow.write(resource, 6, "late", nothing)
+
+    assert commits_of(resource) == [(5, "quick"), (6, "slow"), (7, "newest")]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_writers_that_race_commit_in_token_order(open_storage, resource, commits_of, policy):
+    storages_of_writers = [open_storage(policy=policy, timeout=5) for _ in range(4)]
+    tokens = random.Random(1).sample(range(1, 201), 200)
+
+    def write(number):
+        for token in tokens[number::4]:
+            try:
+                storages_of_writers[number].write(resource, token, f"v{token}", nothing)
+            except Stale:
+                continue
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+
+    committed = [token for token, _ in commits_of(resource)]
+    assert committed == sorted(committed)
+    assert committed[-1] == 200
+
+
+def test_a_write_to_a_stopped_server_ends_in_doubt_and_lands_once(
+    open_storage, resource, zookeeper, commits_of
+):
+    storage = open_storage("none", timeout=0.5)
+    storage.read(resource)
+    sent = []
+
+    with frozen(zookeeper, "zookeeper-storage"):
+        called = time.monotonic()
+        with pytest.raises(Unknown, match="Timeout"):
+            storage.write(resource, 1, "late", lambda: sent.append(time.monotonic()))
+        took = time.monotonic() - called
+
+    deadline = time.monotonic() + 5
+    while not commits_of(resource) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert 0.5 <= took < 1.5
+    assert len(sent) == 1
+    assert commits_of(resource) == [(1, "late")]
+
+
+def test_a_connection_to_a_stopped_server_ends_at_its_deadline_with_nothing_sent(
+    open_storage, resource, zookeeper, commits_of
+):
+    storage = open_storage(timeout=0.5)
+
+    with frozen(zookeeper, "zookeeper-storage"):
+        called = time.monotonic()
+        with pytest.raises(NotApplied, match="no session"):
+            storage.write(resource, 1, "never", nothing)
+
+    assert time.monotonic() - called < 1.5
+    assert commits_of(resource) == []
+
+
+def test_no_session_applies_nothing():
+    storage = storages.connect(storage_settings("zookeeper", ["127.0.0.1:1"], timeout=0.2))
+    settings = lock_settings("zookeeper", ["127.0.0.1:1"], timeout=0.2, token="czxid")
+    lock = locks.connect(settings, RecordedSession(Memory(), 0, 1))
+
+    with pytest.raises(NotApplied, match="no session"):
+        storage.write("r0", 1, "never", nothing)
+    with pytest.raises(NotApplied, match="no session"):
+        lock.acquire("r0", "0-1")
+
+
+def test_a_session_that_ended_refuses_every_call(endpoint):
+    session = ZookeeperSession([endpoint], 2, 2)
+    session.end()
+
+    with pytest.raises(NotApplied, match="session lost"):
+        session.call("exists", "/")
