@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Sequence
 from importlib import metadata
@@ -19,6 +20,7 @@ def environment(cluster: dict[str, Any], command: Sequence[str]) -> dict[str, An
         "fencepost": metadata.version("fencepost"),
         "git_commit": _git_commit(),
         "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
         "kernel": f"{platform.system()} {platform.release()}",
         "cpus": os.cpu_count(),
         "command": list(command),

@@ -12,6 +12,7 @@ from containers import frozen
 from systems import endpoints, storage_settings
 
 from harness.engines import ServerSpec, Topology
+from harness.network.probe import reply
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import dynamodb as storages
 
@@ -65,6 +66,11 @@ def commits_of(endpoint):
         return [(each.token, each.value) for each in commits if each.resource == resource]
 
     return read
+
+
+def test_the_server_answers_over_its_edge(dynamodb):
+    assert dynamodb.environment()["servers"]["dynamodb"]["version"].startswith("DynamoDB Local on Jetty")
+    assert reply(dynamodb.edge(0, "dynamodb"), "dynamodb", within=2) is not None
 
 
 @pytest.mark.parametrize("policy", POLICIES)

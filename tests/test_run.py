@@ -110,6 +110,7 @@ def test_an_unfenced_storage_takes_a_stale_write_and_that_is_what_was_expected(e
         "etcd-postgres-inclusive",
         "etcd-postgres-select-for-update",
         "etcd-postgres-upsert",
+        "etcd-sqlite",
     ],
 )
 def test_a_fence_turns_every_stale_write_away(tmp_path, target):
@@ -122,8 +123,9 @@ def test_a_fence_turns_every_stale_write_away(tmp_path, target):
 
 
 @pytest.mark.usefixtures("docker_engine")
-def test_a_fence_turns_every_stale_write_away_in_containers(tmp_path):
-    code, verdict = run("etcd-postgres", "docker", tmp_path, *SHORT)
+@pytest.mark.parametrize("target", ["etcd-postgres", "zookeeper-zookeeper", "zookeeper-dynamodb"])
+def test_a_fence_turns_every_stale_write_away_in_containers(tmp_path, target):
+    code, verdict = run(target, "docker", tmp_path, *SHORT)
 
     assert (code, verdict["verdict"]) == (0, "valid")
     assert verdict["coverage"]["stale_writes_rejected"] >= 1

@@ -283,6 +283,37 @@ def test_settings_that_do_not_go_together_are_refused(write, text, error):
     assert errors_of(write(SMALL + text)) == [error]
 
 
+@pytest.mark.parametrize("side", ["storage", "both"])
+def test_nobody_can_be_cut_off_from_a_file(side):
+    errors = errors_of("etcd-postgres-partition", "storage.kind=sqlite", f"faults.0.from={side}")
+
+    assert errors[0].endswith(
+        f'faults.0.from = "{side}": must be "lock": storage.kind "sqlite" is a file, and no client can be cut off from it'
+    )
+    assert len(errors) == 3  # its other partitions ask for more than the lock, too
+
+
+def test_a_writer_of_sqlite_is_not_stopped_before_its_commit_until_others_have_written():
+    (error,) = errors_of("etcd-sqlite", "faults.0.at=write-sent")
+
+    assert "locks out everybody else; give lasts instead" in error
+
+
+@pytest.mark.parametrize(
+    ("ttl", "why"),
+    [
+        ("900ms", "must be at least 1s: a shorter session does not outlive its heartbeats"),
+        ("1500us", "must be at least 1s: a shorter session does not outlive its heartbeats"),
+        ("2000500us", "ZooKeeper counts in whole milliseconds"),
+        ("2h", "must be at most 1h"),
+    ],
+)
+def test_zookeeper_grants_no_session_of_any_length(ttl, why):
+    (error,) = errors_of("zookeeper-postgres", f"lock.ttl={ttl}")
+
+    assert error.endswith(f'lock.ttl = "{ttl}": {why}')
+
+
 PARTITION = '[[faults]]\nkind = "partition"\ntarget = "holder"\nfrom = "lock"\nevery = "8s"\nlasts = "2s"\n'
 
 

@@ -13,6 +13,7 @@ from containers import frozen
 from systems import TTL, Memory, lock_settings, storage_settings
 
 from harness.engines import ServerSpec, Topology
+from harness.network.probe import reply
 from harness.recorder import RecordedSession
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.locks import zookeeper as locks
@@ -108,6 +109,14 @@ def expire(lock):
     other.start(5)
     other.stop()
     other.close()
+
+
+def test_the_servers_say_which_release_they_are_and_answer_over_each_edge(zookeeper):
+    versions = {each["version"] for each in zookeeper.environment()["servers"].values()}
+    answers = [reply(zookeeper.edge(0, each.name), each.system, within=2) for each in zookeeper.servers]
+
+    assert [version[:4] for version in versions] == ["3.9."]
+    assert None not in answers
 
 
 @pytest.mark.parametrize("servers", [("zookeeper-storage",), ENSEMBLE], ids=["alone", "ensemble"])
