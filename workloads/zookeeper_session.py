@@ -28,6 +28,7 @@ from workloads.client import NotApplied, Unknown
 
 RECONNECT = 0.05  # seconds between two tries to find a member
 POLL = 0.0002  # seconds
+HALF_A_MILLISECOND = 0.0005  # seconds
 
 _DOUBT = (ConnectionClosedError, ConnectionLoss, KazooTimeoutError, OperationTimeoutError, SessionMovedError)
 
@@ -45,7 +46,7 @@ class ZookeeperSession:
         self._suspended = False
         self._client: Any = KazooClient(
             hosts=",".join(endpoints),
-            timeout=lifetime,
+            timeout=lifetime + HALF_A_MILLISECOND,  # kazoo cuts off what is less than a whole one
             randomize_hosts=False,
             connection_retry=KazooRetry(max_tries=-1, delay=RECONNECT, backoff=1),
         )
