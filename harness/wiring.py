@@ -21,8 +21,8 @@ def topology(target: Target, faults: Sequence[FaultSpec]) -> Topology:
     """Give the servers and edges that a target needs."""
     return Topology(
         servers=tuple(
-            ServerSpec(name=name, system=side.system, image=side.image)
-            for side in (target.lock, target.storage)
+            ServerSpec(name=name, system=side.system, image=side.image, cluster=cluster)
+            for cluster, side in (("lock", target.lock), ("storage", target.storage))
             for name in side.servers
         ),
         clients=target.workload.clients,

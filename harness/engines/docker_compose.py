@@ -77,4 +77,5 @@ class Project:
 
 
 def _etcd(topology: Topology) -> list[ServerSpec]:
-    return [spec for spec in topology.servers if spec.system == "etcd"]
+    """The members of the cluster that the compose file does not know: how many they are, a target says."""
+    return [spec for spec in topology.servers if spec.system == "etcd" and spec.cluster != "storage"]

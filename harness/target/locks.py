@@ -12,6 +12,7 @@ from harness.target.fields import LONGEST_TTL, STRICT, Duration, Image
 
 SHORTEST_ETCD_TTL = 2 * NS["s"]
 SHORTEST_TTL = 100 * NS["ms"]
+REDLOCK_SERVERS = 5
 
 
 def _etcd_grants_it(ttl: int) -> int:
@@ -63,6 +64,30 @@ class EtcdLock(BaseModel):
         return tuple(f"etcd-{number + 1}" for number in range(self.nodes))
 
 
+class EtcdService(BaseModel):
+    """etcd's own lock service, in which the server queues whoever waits."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "etcd"
+
+    kind: Literal["etcd-lock"]
+    nodes: Literal[1, 3] = 3
+    """Members of the cluster."""
+    ttl: Annotated[Duration, AfterValidator(_etcd_grants_it)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a keep-alive."""
+    token: Literal["create-revision", "header-revision"] = "create-revision"  # noqa: S105 - no password
+    """What is taken for the fencing token; the answer's header.revision is none."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return tuple(f"etcd-{number + 1}" for number in range(self.nodes))
+
+
 class RedisLock(BaseModel):
     """Redis, one server: a key set if it is absent, with an expiry, in one script with the token."""
 
@@ -85,5 +110,32 @@ class RedisLock(BaseModel):
         return ("redis-1",)
 
 
-LOCKS: dict[str, type[EtcdLock | RedisLock]] = {"etcd": EtcdLock, "redis": RedisLock}
-LockSpec = Annotated[EtcdLock | RedisLock, Field(discriminator="kind")]
+class Redlock(BaseModel):
+    """Redlock over five Redis servers: most of them must grant. It has no fencing token."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "redis"
+
+    kind: Literal["redlock"]
+    ttl: Annotated[Duration, AfterValidator(_redis_grants_it)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a renewal."""
+    token: Literal["highest-counter", "wall-clock", "random"]
+    """What is taken for the fencing token in place of one; none of them is."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as redis:8."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return tuple(f"redis-{number + 1}" for number in range(REDLOCK_SERVERS))
+
+
+LOCKS: dict[str, type[EtcdLock | EtcdService | RedisLock | Redlock]] = {
+    "etcd": EtcdLock,
+    "etcd-lock": EtcdService,
+    "redis": RedisLock,
+    "redlock": Redlock,
+}
+LockSpec = Annotated[EtcdLock | EtcdService | RedisLock | Redlock, Field(discriminator="kind")]

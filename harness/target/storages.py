@@ -36,6 +36,27 @@ class PostgresStorage(BaseModel):
         return self.fencing != "select-for-update"
 
 
+class EtcdStorage(BaseModel):
+    """etcd: one key a resource, which holds the mark and the value."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "etcd"
+    writes_in_one_message: ClassVar[bool] = True
+
+    kind: Literal["etcd"]
+    fencing: Literal["none", "transaction"]
+    """How a write with a stale token is kept out: a transaction compares and puts; none: it is not."""
+    policy: Policy = "strict"
+    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The name of its server."""
+        return ("etcd-storage",)
+
+
 class RedisStorage(BaseModel):
     """Redis: one hash a resource, with the mark beside the value."""
 
@@ -57,8 +78,9 @@ class RedisStorage(BaseModel):
         return ("redis-storage",)
 
 
-STORAGES: dict[str, type[PostgresStorage | RedisStorage]] = {
+STORAGES: dict[str, type[EtcdStorage | PostgresStorage | RedisStorage]] = {
+    "etcd": EtcdStorage,
     "postgres": PostgresStorage,
     "redis": RedisStorage,
 }
-StorageSpec = Annotated[PostgresStorage | RedisStorage, Field(discriminator="kind")]
+StorageSpec = Annotated[EtcdStorage | PostgresStorage | RedisStorage, Field(discriminator="kind")]

@@ -13,7 +13,9 @@ from workloads.settings import LockSettings
 
 LOCKS = {
     "etcd": "workloads.locks.etcd",
+    "etcd-lock": "workloads.locks.etcd_service",
     "redis": "workloads.locks.redis",
+    "redlock": "workloads.locks.redlock",
 }
 """The module of each kind."""
 

@@ -16,6 +16,7 @@ from workloads.client import Storage
 from workloads.settings import StorageSettings
 
 STORAGES = {
+    "etcd": "workloads.storages.etcd",
     "postgres": "workloads.storages.postgres",
     "redis": "workloads.storages.redis",
 }
