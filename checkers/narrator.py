@@ -46,6 +46,11 @@ class Excuse:
     why: str
     because: tuple[Op, ...]
 
+    @property
+    def operations(self) -> tuple[Op, ...]:
+        """What it is about, and what it rests on."""
+        return (self.op, *self.because)
+
 
 class Narrator:
     """Knows the run that conflicts are told of."""
@@ -77,6 +82,14 @@ class Narrator:
         """A moment, in seconds since the start."""
         return f"{(time - self.history.started) / _SECOND:.3f} s"
 
+    def seconds(self, duration: float) -> str:
+        """A duration in ns."""
+        return f"{duration / _SECOND:.3f} s"
+
+    def own(self, grant: Op) -> tuple[Op, ...]:
+        """What the owner of a grant did to its lease."""
+        return tuple(self._leases.get((grant.resource, grant.owner), ()))
+
     def sent(self, op: Op) -> str:
         """When an operation was called, and where that is written."""
         return f"at {self.at(op.called)} (line {op.lines[0]})"
@@ -95,7 +108,7 @@ class Narrator:
             case "fence":
                 return f"the fence with token {op.token}"
             case "acquire":
-                return f"the grant of token {op.token}"
+                return f"the grant of token {op.token} to {self.whom(op)}"
         refused = "refused " if op.error == "stale" else ""
         return f"the {refused}{op.f} of {op.value!r}"
 
@@ -112,9 +125,15 @@ class Narrator:
                 return f"the storage refused it {self.answered(op)}"
         return f"the storage said ok to {self.whom(op)} {self.answered(op)}"
 
-    def send(self, op: Op) -> str:
-        """What its client did, within a sentence that asks who did it."""
-        return {"read": "call the read", "acquire": "ask for the lock"}.get(op.f, f"send the {op.f}")
+    def began(self, op: Op) -> str:
+        """That it was called only after something else, when, and where that is written."""
+        if op.f == "acquire":
+            return (
+                f"{self.whom(op)} sent the request that was granted only after that, at {self.at(op.sent)}"
+                f" (its call began at line {op.lines[0]})"
+            )
+        did = {"read": "called its read", "fence": "sent its fence"}.get(op.f, f"sent its {op.f}")
+        return f"{self.whom(op)} {did} only after that, {self.sent(op)}"
 
     def place(self, write: Op, *, first: bool = False) -> str:
         """Where a write stands in the storage's own order, the first or the last time."""
@@ -184,7 +203,7 @@ class Narrator:
 
     def lease(self, grant: Op) -> float:
         """Until when a hold was promised, in ns."""
-        own = self._leases.get((grant.resource, grant.owner), [])
+        own = self.own(grant)
         renews = (op for op in own if op.f == "renew")
         return promised_until(grant, renews, (op for op in own if op.f in ENDS)).end
 
@@ -232,8 +251,11 @@ class Narrator:
 
     def ends_between(self, earlier: Op, later: Op) -> list[Op]:
         """The release that makes two grants to one owner two holds."""
-        own = self._leases.get((earlier.resource, earlier.owner), [])
-        ends = [op for op in own if op.f in ENDS and op.outcome is Outcome.OK and earlier.precedes(op)]
+        ends = [
+            op
+            for op in self.own(earlier)
+            if op.f in ENDS and op.outcome is Outcome.OK and earlier.precedes(op)
+        ]
         return [end for end in ends if (end.returned or 0) < later.sent and earlier.owner == later.owner][:1]
 
     def who(self, op: Op) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from checkers.circles import Question, Refusal, circle
+from checkers.circles import Question, circle
 from checkers.conflict import Conflict, Rule
+from checkers.edges import Refusal
 from checkers.narrator import Excuse, Narrator, Story
 from checkers.records import WRITES, Op
 
@@ -13,39 +14,42 @@ _FAR = 1 << 63  # ns; later than everything
 _MOST_EXCUSES = 2  # told; all are checked
 
 
-def _stale(n: Narrator, conflict: Conflict, newer: Op, log: tuple[Op, ...] | None = None) -> Story:
+def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> Story:
     """A stale write: who held the lock, what held it up, who came between, and why it came too late."""
     write = conflict.accused
     same = newer.token == write.token
-    before = f"accepted {newer.value!r}" if newer.f in WRITES else "been fenced"
-    once = f"and a strict fence accepts token {write.token} only once"
-    older = f"and a fence that has met token {newer.token} refuses the older token {write.token}"
+    had = f"accepted {newer.value!r}" if newer.f in WRITES else "been fenced"
     return Story(
         summary=(
             f"{n.whom(write)} wrote {write.value!r} with token {write.token} to {write.resource} after the"
-            f" storage had {before} with {'the same' if same else 'the newer'} token {newer.token}"
+            f" storage had {had} with {'the same' if same else 'the newer'} token {newer.token}"
         ),
         steps=(
             *n.grant_steps(*n.granted(write.resource, write.token)),
             *n.fault_steps(write),
             *([] if same else n.grant_steps(*n.granted(write.resource, newer.token))),
-            *circle(
-                n,
-                Question(proof=conflict.proof, fenced=True, log=log),
-                f"the storage took both, {once if same else older}",
-            ),
+            *circle(n, question, _took_the_older(write, newer)),
         ),
     )
 
 
+def _took_the_older(write: Op, newer: Op) -> str:
+    if newer.f == "fence":
+        return f"the storage accepted token {write.token} after it had been fenced with token {newer.token}"
+    if newer.token == write.token:
+        return f"the storage accepted token {write.token} twice"
+    return f"the storage accepted the older token {write.token} after the newer token {newer.token}"
+
+
 def _stale_as_seen(n: Narrator, conflict: Conflict) -> Story:
     newer = next(op for op in conflict.because if op.f in {*WRITES, "fence"})
-    return _stale(n, conflict, newer)
+    return _stale(n, conflict, newer, Question(proof=conflict.proof, fenced=True))
 
 
 def _logged_after_newer(n: Narrator, conflict: Conflict) -> Story:
-    newer = conflict.because[0]
-    return _stale(n, conflict, newer, (newer, conflict.accused))
+    write, newer = conflict.accused, conflict.because[0]
+    log = (newer, write)
+    return _stale(n, conflict, newer, Question(proof=log, fenced=True, timed=False, log=log))
 
 
 def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
@@ -61,7 +65,7 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
             *circle(
                 n,
                 Question(proof=conflict.proof, fenced=True),
-                f"the storage took token {write.token}, and a fence that stands at token {start} refuses it",
+                f"the storage accepted token {write.token} although it stood at token {start}",
             ),
         ),
     )
@@ -77,8 +81,7 @@ def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
         steps=circle(
             n,
             Question(proof=conflict.proof, fenced=True),
-            f"the read returned the older token {read.token} although the storage had accepted the newer"
-            f" token {newer[0].token} before the read was called",
+            f"the read returned token {read.token} although token {newer[0].token} had been accepted before",
         ),
     )
 
@@ -93,7 +96,7 @@ def _went_back(n: Narrator, conflict: Conflict) -> Story:
         steps=circle(
             n,
             Question(proof=conflict.proof, fenced=False),
-            "a value that was replaced does not come back, because each value is written once",
+            "a value that was replaced came back, although each value is written once",
         ),
     )
 
@@ -105,18 +108,16 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
             f"{n.whom(op)} read {op.value!r} from {op.resource} although {by.value!r}, which the"
             " storage's own order puts after it, had been accepted before"
         )
+        moral = f"the read returned {op.value!r} although {by.value!r} had replaced it"
     else:
         summary = (
             f"{n.whom(op)} wrote {op.value!r} to {op.resource} after {by.value!r} had been accepted,"
             " and the storage's own order puts it before"
         )
+        moral = f"the storage's own order has {op.value!r} before what was accepted earlier"
     return Story(
         summary=summary,
-        steps=circle(
-            n,
-            Question(proof=conflict.proof, fenced=False, log=_log(n, conflict)),
-            "the storage's own order contradicts what its clients were told",
-        ),
+        steps=circle(n, Question(proof=conflict.proof, fenced=False, log=_log(n, conflict)), moral),
     )
 
 
@@ -144,29 +145,33 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
             (
-                f"The storage refused it as stale {n.answered(write)}: so it said that it had accepted a"
-                f" token of {least} or more by then."
+                f"The storage refused it as stale {n.answered(write)}, which is right only once it has"
+                f" accepted a token of {least} or more."
             ),
             *_too_late(n, write, least, excuses),
             f"So nothing can have made token {write.token} stale: it was refused without a cause.",
         ),
-        others=tuple(op for excuse in excuses for op in (excuse.op, *excuse.because)),
+        others=tuple(op for excuse in excuses for op in excuse.operations),
     )
 
 
 def _too_late(n: Narrator, write: Op, least: int, excuses: Sequence[Excuse]) -> Iterator[str]:
     """Why nothing with such a token can have been accepted in time."""
-    everything = f"every write to {write.resource} with a token of {least} or more"
     later = [op for op in n.whole.raising(write.resource, least, _FAR) if op.called > (write.returned or 0)]
-    if not excuses and not later:
-        yield f"But no write to {write.resource} with a token of {least} or more was ever accepted."
-    elif not excuses:
+    sent = f"But every write to {write.resource} with such a token was sent only after that"
+    if excuses:
+        yield f"{sent}, or cannot have been accepted by then."
+    elif later:
         first = min(later, key=lambda op: op.called)
-        yield f"But {everything} was sent only after that, the first {n.sent(first)}, with token {first.token}."
+        yield f"{sent}: the first, {n.name(first)} with token {first.token}, {n.sent(first)}."
     else:
-        yield f"But {everything} was sent only after that, or cannot have been accepted by then."
+        yield f"But no write to {write.resource} with such a token was ever accepted, or can have been."
     for excuse in excuses[:_MOST_EXCUSES]:
-        yield f"{n.name(excuse.op).capitalize()} was sent {n.sent(excuse.op)}, but {excuse.why}."
+        yield f"{_capital(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
@@ -195,7 +200,7 @@ def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
             ),
             f"either the refusal was false, or {n.name(op)} with the lower token {op.token} was stale",
         ),
-        others=tuple(each for excuse in excuses for each in (excuse.op, *excuse.because)),
+        others=tuple(each for excuse in excuses for each in excuse.operations),
     )
 
 
