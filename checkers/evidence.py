@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from checkers.bulk import Bulk
 from checkers.columns import FUNCTIONS, Operations
-from checkers.errors import HistoryError
+from checkers.commit_log import CommitLog, match
+from checkers.once import once
 from checkers.records import WRITES, Commit, History, Op
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitLog:
-    """The storage's own order of accepted writes: complete, and matched to the history."""
-
-    commits: tuple[Commit, ...]
-    writes: tuple[Op, ...]  # the write of each commit
-    places: Mapping[int, tuple[int, ...]]  # a write's index in the history → where it stands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,41 +38,40 @@ class Evidence:
         return (op for op in operations if op.f in names)
 
 
+@once
+def as_seen(evidence: Evidence) -> Evidence:
+    """What the clients saw, without the commit log."""
+    return evidence if evidence.log is None else gather(evidence.history)
+
+
 def gather(history: History, commits: Iterable[Commit] | None = None) -> Evidence:
     """Match the storage's order to the history.
 
     Raises:
-        HistoryError: a commit is of a write that the history does not know.
+        HistoryError: no commit fits the history.
     """
     if commits is None:
         operations = history.operations
         bulk = None
         if isinstance(operations, Operations) and not operations.columns.has_bare_writes:
-            bulk = Bulk(operations, history.header)
+            bulk = Bulk(operations, history.header, history.faults)
         return Evidence(history=history, bulk=bulk)
-    written = {op.value: op for op in history.operations if op.f in WRITES}
     commits = tuple(commits)
-    writes = tuple(_write_of(commit, written.get(commit.value)) for commit in commits)
-    places: dict[int, tuple[int, ...]] = {}
-    for place, write in enumerate(writes):
-        places[write.index] = (*places.get(write.index, ()), place)
-    return Evidence(history=history, log=CommitLog(commits=commits, writes=writes, places=places))
+    history = _with_lists(history, commits)
+    known = (op for op in history.operations if op.f == "write" or (op.f in WRITES and op.value is not None))
+    return Evidence(history=history, log=match({op.value: op for op in known}, commits))
 
 
-def _write_of(commit: Commit, write: Op | None) -> Op:
-    if write is None:
-        raise HistoryError(
-            commit.file,
-            commit.line,
-            f"value {commit.value!r} was committed, but the history has no write of it;"
-            " are these the commits of another run?",
-        )
-    if (write.resource, write.token) != (commit.resource, commit.token):
-        raise HistoryError(
-            commit.file,
-            commit.line,
-            f"value {commit.value!r} was committed to {commit.resource} with token {commit.token},"
-            f" but line {write.lines[0]} of the history wrote it to {write.resource}"
-            f" with token {write.token}",
-        )
-    return write
+def _with_lists(history: History, commits: Sequence[Commit]) -> History:
+    """The log tells which list an append wrote, also where its client never said so."""
+    written = (commit.value for commit in reversed(commits) if isinstance(commit.value, tuple))
+    lists = {each[-1]: each for each in written if each}  # the first with an element is its append's
+    if not lists:
+        return history
+    return replace(
+        history,
+        operations=tuple(
+            replace(op, value=lists[op.element]) if op.value is None and op.element in lists else op
+            for op in history.operations
+        ),
+    )

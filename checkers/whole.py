@@ -16,6 +16,7 @@ import numpy as np
 
 from checkers.columns import FUNCTIONS, OUTCOMES, Columns, Flags, Operations
 from checkers.evidence import Evidence
+from checkers.highwater import HighWater
 from checkers.records import WRITES, Op, Outcome, Value
 
 _RAISING = (*WRITES, "fence")
@@ -58,6 +59,23 @@ class Whole:
             sent = (columns.token >= least) & (columns.called <= before)
             return [op for op in self._rows(sent & _has(columns, resource, _RAISING)) if self._can_raise(op)]
         return self._raising[resource].find(least, before) if resource in self._raising else []
+
+    def logged_before(self, write: Op) -> Op | None:
+        """Of the writes that stand before this one in the storage's own order, the one that was sent last."""
+        log = self._evidence.log
+        if log is None:
+            return None
+        found = self._latest_sent[write.resource].before(log.places[write.index][0])
+        return None if found is None else found[1]
+
+    @cached_property
+    def _latest_sent(self) -> dict[str, HighWater[Op]]:
+        """For each resource, by place in the log: the latest call so far."""
+        log = self._evidence.log
+        entries: dict[str, list[tuple[float, float, Op]]] = defaultdict(list)
+        for place, write in enumerate(() if log is None else log.writes):
+            entries[write.resource].append((place, write.called, write))
+        return {resource: HighWater(each) for resource, each in entries.items()}
 
     def _rows(self, chosen: Flags) -> Iterator[Op]:
         return iter(()) if self._long is None else self._long.at(np.flatnonzero(chosen))

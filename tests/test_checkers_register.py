@@ -27,7 +27,15 @@ from checkers.evidence import Evidence
 from checkers.fencing import observed
 from checkers.records import Op, Outcome
 
-FENCED_NAMES = {"stale-write", "stale-read", "false-rejection", "ghost-write", "non-linearizable"}
+FENCED_NAMES = {
+    "stale-write",
+    "stale-read",
+    "false-rejection",
+    "ghost-write",
+    "lost-write",
+    "high-water-regression",
+    "non-linearizable",
+}
 
 
 def conflicts(operations: tuple[Op, ...], *, strict: bool, fenced: bool = True) -> list[Conflict]:

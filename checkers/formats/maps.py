@@ -14,7 +14,7 @@ from typing import Any
 
 from checkers.errors import HistoryError
 from checkers.formats.edn import Keyword, Symbol
-from checkers.formats.event import TYPES, Event, EventType, Note
+from checkers.formats.event import TYPES, Event, EventType, Note, is_bystander
 from checkers.formats.values import INT64, frozen
 from checkers.operation import UNKNOWN
 
@@ -30,6 +30,8 @@ def event(fields: Mapping[Any, Any], file: str, line: int) -> Event | Note:
         HistoryError: a field is missing, or not what it must be.
     """
     plain = {_name(key): value for key, value in fields.items()}
+    if len(plain) < len(fields):
+        raise HistoryError(file, line, f"a field that stands twice, in: {_shown(fields)}")
     try:
         return _event(plain, line)
     except (ValueError, RecursionError) as error:
@@ -59,7 +61,9 @@ def _event(fields: Mapping[str, Any], line: int) -> Event | Note:
 
 def _note(fields: Mapping[str, Any], line: int, index: int | None, time: int | None) -> Note:
     """What the nemesis, or another process with a name instead of a number, tells."""
-    process = _word(fields, "process")
+    process = _word(fields, "process").removeprefix(":")
+    if not is_bystander(process, _name(fields.get("type"))):
+        raise ValueError(f"process {process[:_SHOWN]!r} is no number, as a client's is")
     told = f"{fields.get('type')} {fields.get('f')} {fields.get('value')}"
     return Note(line=line, process=process, text=told[:_SHOWN], time=time, index=index)
 
@@ -108,6 +112,6 @@ def _name(value: Any) -> str:
     return value.name if isinstance(value, Keyword | Symbol) else str(value)
 
 
-def _shown(fields: Mapping[str, Any]) -> str:
+def _shown(fields: Mapping[Any, Any]) -> str:
     text = ", ".join(f"{key} {value!r}" for key, value in fields.items())
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -12,15 +12,15 @@ A key-value log has a map a line, `{:process 0, :type :invoke, :f :put, :key "x"
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from checkers.errors import HistoryError
 from checkers.formats import edn, jepsen
-from checkers.formats.event import Call, Event, EventType, Foreign, Note
+from checkers.formats.event import Call, Event, EventType, Foreign, Note, is_bystander
 from checkers.formats.pairing import pair
 from checkers.formats.text import Text
-from checkers.formats.values import frozen
+from checkers.formats.values import frozen, pair_of
 from checkers.records import Outcome
 
 _EVENT = re.compile(
@@ -29,6 +29,7 @@ _EVENT = re.compile(
 )
 _OTHERS = re.compile(r"[A-Z]+\s+(?!jepsen\.util\s)[\w.$-]+\s+-\s")  # another logger's line
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+_OCTAL = re.compile(r"(?<![0-9:\w.-])[+-]?0[0-9]")  # 8 in EDN for 010, where Porcupine reads 10
 _MARK = "INFO  jepsen.util - "
 
 
@@ -87,14 +88,16 @@ def _events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
 def _event(found: re.Match[str], file: str, line: int) -> Event | Note:
     process, told = found["process"], found["value"].split("\t")[0]
     if process.startswith(":"):
+        if not is_bystander(process[1:], found["type"]):
+            raise HistoryError(file, line, f"process {process:.80} is no number, as a client's is")
         return Note(line=line, process=process[1:], text=f"{found['type']} {found['f']} {told:.80}")
     try:
-        value = frozen(edn.loads(told))
+        value = _read_value(told)
     except ValueError as error:
         problem = error.problem if isinstance(error, edn.EdnError) else error
         raise HistoryError(file, line, f"{problem}, in: {told:.80}") from None
     kind = _type(found["type"])
-    is_pair = isinstance(value, tuple) and len(value) == 2  # noqa: PLR2004
+    is_pair = pair_of(value) is not None
     if kind in {"invoke", "ok"} and not (
         is_pair if found["f"] == "cas" else value is None or type(value) is int
     ):
@@ -109,6 +112,12 @@ def _event(found: re.Match[str], file: str, line: int) -> Event | Note:
         value=value,
         refused=kind == "fail" and is_pair,
     )
+
+
+def _read_value(told: str) -> Hashable:
+    if _OCTAL.search(told):
+        raise ValueError("a number that begins with 0")
+    return frozen(edn.loads(told))
 
 
 def _type(said: str) -> EventType:

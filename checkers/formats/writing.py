@@ -13,6 +13,7 @@ from checkers.formats import jepsen, porcupine
 from checkers.formats.edn import Keyword
 from checkers.formats.event import Call, Foreign
 from checkers.formats.grants import grants_of, rising_times
+from checkers.formats.keys import name_of
 from checkers.formats.operations import VOCABULARY, operations, resource
 from checkers.records import History, Op, Outcome
 
@@ -56,7 +57,7 @@ def as_ours(history: Foreign, model: str) -> Iterator[str]:
 
 
 def _is_about(call: Call, key: str) -> bool:
-    return call.key is not None and (call.key == key or repr(call.key) == key)
+    return call.key is not None and key in {call.key, name_of(call.key)}
 
 
 def _register(history: Foreign, calls: Sequence[Call]) -> History:

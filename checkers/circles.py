@@ -1,0 +1,109 @@
+"""A contradiction, step by step: operations each of which must have come before the next, in a circle.
+
+The circle is the shortest one in the precedence graph of the operations that prove a
+conflict (see `precedence`), and each of its edges becomes one step, which names its reason.
+What an edge follows from is told before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from checkers.edges import EdgeWords, Refusal
+from checkers.narrator import Narrator
+from checkers.records import WRITES, Op, Outcome
+
+if TYPE_CHECKING:  # networkx takes its time to load: only who is told something waits for it
+    from checkers.precedence import Edge, Precedence
+
+_TO_BEGIN_WITH = {"INITIAL", "LOG_ORDER", "REAL_TIME", "REJECTED_BECAUSE"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Which order of a storage's operations is asked for."""
+
+    proof: tuple[Op, ...]  # of one resource
+    fenced: bool  # must tokens rise?
+    timed: bool = True  # does it matter when they were?
+    log: tuple[Op, ...] | None = None  # the storage's own order, if that matters
+    refusal: Refusal | None = None
+
+
+def circle(n: Narrator, question: Question, moral: str) -> tuple[str, ...]:
+    """Why a storage's operations cannot stand in any order.
+
+    Raises:
+        LookupError: they can.
+    """
+    from checkers.reference import Storage
+
+    storage = Storage(
+        operations=[_as_effective(n, op, question) for op in question.proof],
+        header=n.history.header,
+        fenced=question.fenced,
+        log=None if question.log is None else [_as_effective(n, op, question) for op in question.log],
+    )
+    refusal = question.refusal
+    order = storage.order({} if refusal is None else {refusal.rejected.index: refusal.cause.index})
+    return _around(order, EdgeWords(n, question.proof, refusal), moral)
+
+
+def circle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[str, ...]:
+    """Why two grants cannot stand in an order of time in which tokens rise.
+
+    Raises:
+        LookupError: they can.
+    """
+    from checkers.precedence import Precedence, Reason
+
+    order = Precedence({})
+    if (earlier.returned or 0) < later.sent:
+        order.add(earlier.index, Reason.REAL_TIME, later.index)
+    if (later.token or 0) <= (earlier.token or 0):
+        order.add(later.index, Reason.TOKEN_ORDER, earlier.index)
+    return _around(order, EdgeWords(n, (earlier, later)), moral)
+
+
+def _as_effective(n: Narrator, op: Op, question: Question) -> Op:
+    """A write as the circle needs it: if its client knows nothing of it, nobody knows by when it was."""
+    is_refusal = question.refusal is not None and question.refusal.rejected == op
+    if op.f not in WRITES or op.outcome is Outcome.OK or is_refusal:
+        return op if question.timed else replace(op, returned=None)
+    return replace(op, outcome=Outcome.OK if n.numbers(op) else Outcome.INFO, returned=None)
+
+
+def _around(order: Precedence, words: EdgeWords, moral: str) -> tuple[str, ...]:
+    order.saturate()
+    edges = _turned(order.shortest_cycle(), words.operations)
+    told = {(edge.before, edge.after): edge for each in edges for edge in _with_premises(each)}
+    one, other = words.name(edges[0].before), words.name(edges[-1].before)
+    return (
+        *(words.step(edge) for edge in told.values()),
+        f"So {one} would have to come both before and after {other}, which is impossible: {moral}.",
+    )
+
+
+def _turned(edges: tuple[Edge, ...], operations: Sequence[Op]) -> tuple[Edge, ...]:
+    """The circle from what is easiest to see: what time or the storage itself says, the earliest first."""
+    if not edges:
+        raise LookupError("the operations of this proof can be put in an order")
+    called = {op.index: op.called for op in operations}
+
+    def by_time(place: int) -> tuple[bool, float]:
+        edge = edges[place]
+        began = called[edge.before] if isinstance(edge.before, int) else -1
+        return edge.reason.name not in _TO_BEGIN_WITH, began
+
+    start = min(range(len(edges)), key=by_time)
+    return (*edges[start:], *edges[:start])
+
+
+def _with_premises(edge: Edge) -> Iterator[Edge]:
+    """What an edge follows from, then the edge; that the run began with something goes without saying."""
+    for premise in edge.premise:
+        if premise.reason.name != "INITIAL":
+            yield from _with_premises(premise)
+    yield edge
