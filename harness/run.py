@@ -25,7 +25,7 @@ from harness.invocation import typed
 from harness.recheck import judge_folder
 from harness.store import HEADER, RunFolder
 from harness.target import Target
-from workloads import storages
+from workloads import append, storages
 from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings
 
@@ -85,7 +85,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             yield StageReached(stage="running", detail=wiring.work(target))
             yield from drive.run(interrupted)
             yield StageReached(stage="judging", detail="what was recorded")
-            _keep(folder, cluster, storage)
+            _keep(folder, cluster, storage, target.workload.kind)
             stack.callback(_beside(servers.pop_all().close).join)
             judged = judge_folder(folder.path)
         yield from (Notice(text=text) for text in judged.notices)
@@ -98,15 +98,16 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         yield StageReached(stage="stopping", detail=wiring.listing(topology))
 
 
-def _keep(folder: RunFolder, cluster: Cluster, storage: StorageSettings) -> None:
+def _keep(folder: RunFolder, cluster: Cluster, storage: StorageSettings, workload: str) -> None:
     """Save what only the servers know, before they go."""
     try:
-        folder.write_commits(storages.of_kind(storage.kind).committed(storage))
+        commits = storages.of_kind(storage.kind).committed(storage)
     except (NotApplied, Unknown) as error:
         raise ServerNotReadyError(
             f"{storage.kind}: the order of its writes could not be read: {error}; "
             f"judge what the clients saw with: {typed('recheck', folder.path)}"
         ) from error
+    folder.write_commits(map(append.with_list, commits) if workload == "append" else commits)
     for name, text in cluster.logs().items():
         folder.write_text(f"logs/{name}.log", text)
 

@@ -55,7 +55,8 @@ def header(target: Target, seed: int) -> dict[str, Any]:
         "fenced": target.fenced,
         "policy": target.storage.policy,
         "ttl": target.lock.ttl,
-        "initial": {"value": None, "token": 0},
+        "initial": {"value": [] if target.workload.kind == "append" else None, "token": 0},
+        "fence_on_acquire": target.storage.fence_on_acquire,
         "expect": list(target.expected),
         "may": list(target.may),
         "require": dict(target.require),
@@ -84,7 +85,8 @@ def task(target: Target, cluster: Cluster, seed: int, client: int) -> ClientTask
     return ClientTask(
         seed=seed,
         resources=resources(target),
-        writes=(1, target.most_writes),
+        workload=target.workload.kind,
+        most_writes=target.most_writes,
         think=(think / 10, think),
         lock=LockSettings(
             kind=target.lock.kind,
@@ -104,5 +106,6 @@ def _storage(target: Target, endpoints: Iterable[str], timeout: float) -> Storag
         endpoints=tuple(endpoints),
         fencing=target.storage.fencing,
         policy=target.storage.policy,
+        fence_on_acquire=target.storage.fence_on_acquire,
         timeout=timeout,
     )

@@ -57,7 +57,7 @@ def open_storage(conninfo):
 @pytest.fixture
 def resource(conninfo):
     name = next(resources)
-    Wire(conninfo, 5).execute("INSERT INTO register VALUES ($1, NULL, 0)", (name,))
+    Wire(conninfo, 5).execute("INSERT INTO register VALUES ($1, NULL, 0, 0)", (name,))
     return name
 
 

@@ -40,7 +40,7 @@ _MESSAGES = {
     "ResponseOp": "RangeResponse response_range=1; PutResponse response_put=2;"
     "DeleteRangeResponse response_delete_range=3",
     "Compare": "int32 result=1; int32 target=2; bytes key=3; int64 version=4; int64 create_revision=5;"
-    "bytes value=7",
+    "int64 mod_revision=6; bytes value=7",
     "TxnRequest": "repeated Compare compare=1; repeated RequestOp success=2;repeated RequestOp failure=3",
     "TxnResponse": "ResponseHeader header=1; bool succeeded=2; repeated ResponseOp responses=3",
     "WatchCreateRequest": "bytes key=1; bytes range_end=2; int64 start_revision=3",
@@ -73,7 +73,7 @@ _DEFINITE = {  # etcd answered, and did nothing
 }
 
 EQUAL, GREATER, LESS = 0, 1, 2  # Compare.result
-VERSION, CREATE_REVISION, VALUE = 0, 1, 3  # Compare.target
+VERSION, CREATE_REVISION, MOD_REVISION, VALUE = range(4)  # Compare.target
 DELETE = 1  # Event.type
 
 

@@ -55,6 +55,7 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
     """Yield every pair of settings that do not go together."""
     yield from _duration(sections)
     yield from _writes(sections)
+    yield from _fence_on_acquire(sections)
     yield from _think(sections)
     yield from _names(sections)
     yield from _minima(sections)
@@ -80,6 +81,21 @@ def _writes(sections: Sections) -> Iterator[Contradiction]:
         yield Contradiction(
             ("workload", "writes"),
             'must be 1: storage.policy "strict" accepts one write a token ("inclusive" accepts more)',
+        )
+
+
+def _fence_on_acquire(sections: Sections) -> Iterator[Contradiction]:
+    storage = sections.storage
+    if storage is None or not storage.fence_on_acquire:
+        return
+    if storage.policy == "strict":
+        yield Contradiction(
+            ("storage", "fence_on_acquire"),
+            'needs storage.policy "inclusive": under "strict" the holder\'s own write would be stale',
+        )
+    if storage.fencing == "none":
+        yield Contradiction(
+            ("storage", "fence_on_acquire"), 'raises a mark that storage.fencing "none" never looks at'
         )
 
 
@@ -142,6 +158,12 @@ def _stop_point(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Co
     """A client stopped between UPDATE and COMMIT holds the row's lock: nobody can supersede it."""
     if not (isinstance(fault, PauseSpec) and sections.storage):
         return
+    if sections.workload and sections.workload.kind != "append":
+        for key, setting in (("at", "list-read"), ("until", "contested")):
+            if getattr(fault, key) == setting:
+                yield Contradiction(
+                    ("faults", index, key), 'comes about in the workload "append" only: no other reads a list'
+                )
     if fault.at == "write-sent" and fault.until and not sections.storage.writes_in_one_message:
         yield Contradiction(
             ("faults", index, "until"),

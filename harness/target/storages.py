@@ -22,6 +22,8 @@ class PostgresStorage(BaseModel):
     """How a write with a stale token is kept out; none: it is not."""
     policy: Policy = "strict"
     """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as postgres:18."""
 
@@ -48,6 +50,8 @@ class EtcdStorage(BaseModel):
     """How a write with a stale token is kept out: a transaction compares and puts; none: it is not."""
     policy: Policy = "strict"
     """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
 
@@ -69,6 +73,8 @@ class RedisStorage(BaseModel):
     """How a write with a stale token is kept out: a script compares and writes; none: it is not."""
     policy: Policy = "strict"
     """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
 

@@ -3,9 +3,13 @@
 none         a transaction that puts, if the key is there
 transaction  it compares the mark first
 
-The key's content is the token as 8 bytes, the highest first, and then the value. etcd
-compares contents byte by byte, so that `content < token` holds iff the mark is lower:
-with an equal mark the content is longer. Decimal text would compare wrongly.
+The key's content is the mark as 8 bytes, the highest first, and then the token of the
+last write in the same form, and its value. etcd compares contents byte by byte, so that
+`content < token` holds iff the mark is lower: with an equal mark the content is longer.
+Decimal text would compare wrongly.
+
+A fence has to keep the value, which no transaction of etcd can: it reads, and puts if
+nobody has put meanwhile, and so it may lose a race and end as not applied.
 
 The committed order is that of the key's revisions, each event of a watch counted once.
 """
@@ -18,10 +22,10 @@ from typing import Any
 
 from checkers.history import Commit
 from workloads.client import NotApplied, Stale
-from workloads.etcd_api import GREATER, LESS, VALUE, VERSION, Connection, message
+from workloads.etcd_api import EQUAL, GREATER, LESS, MOD_REVISION, VALUE, VERSION, Connection, message
 from workloads.settings import StorageSettings
 
-_TOKEN = 8  # bytes
+_WIDTH = 8  # bytes of a token
 _REGISTERS = b"fencepost-register/"
 _AFTER = b"fencepost-register0"  # the first key that is none of them
 
@@ -44,7 +48,7 @@ class EtcdStorage:
                 message["Compare"](result=GREATER, target=VERSION, key=key),
                 *self._guard(resource, token),
             ],
-            success=[{"request_put": {"key": key, "value": _content(token, value)}}],
+            success=[{"request_put": {"key": key, "value": _content(token, token, value)}}],
             failure=[{"request_range": {"key": key}}],
         )
         if not answer.succeeded:
@@ -56,13 +60,31 @@ class EtcdStorage:
         if self._fencing == "none":
             return []
         least_stale = token + 1 if self._inclusive else token
-        below = least_stale.to_bytes(_TOKEN, "big")
+        below = _bytes(least_stale)
         return [message["Compare"](result=LESS, target=VALUE, key=_key(resource), value=below)]
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write."""
         found = self._connection.call("KV/Range", key=_key(resource)).kvs
         return (_value(found[0].value), _token(found[0].value)) if found else (None, 0)
+
+    def fence(self, resource: str, token: int) -> None:
+        """Raise the mark to a token and leave the value."""
+        key = _key(resource)
+        found = self._connection.call("KV/Range", key=key).kvs
+        if not found:
+            raise NotApplied(f"no key for {resource}")
+        content = found[0].value
+        if _mark(content) > token:
+            raise Stale
+        if _mark(content) == token:
+            return
+        unchanged = message["Compare"](
+            result=EQUAL, target=MOD_REVISION, key=key, mod_revision=found[0].mod_revision
+        )
+        put = {"request_put": {"key": key, "value": _bytes(token) + content[_WIDTH:]}}
+        if not self._connection.call("KV/Txn", compare=[unchanged], success=[put]).succeeded:
+            raise NotApplied("somebody wrote meanwhile")
 
     def reconnect(self) -> None:
         """Turn to the next member on a new connection."""
@@ -78,7 +100,7 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Put a key with the mark 0 and no value for each resource."""
     with closing(_connection(settings)) as connection:
         for resource in resources:
-            connection.call("KV/Put", key=_key(resource), value=_content(0, ""))
+            connection.call("KV/Put", key=_key(resource), value=_content(0, 0, ""))
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
@@ -93,7 +115,7 @@ def committed(settings: StorageSettings) -> list[Commit]:
             value=_value(event.value),
         )
         for event in events
-        if _value(event.value) is not None  # what set_up has put
+        if _is_write(event.value)
     ]
 
 
@@ -105,13 +127,26 @@ def _key(resource: str) -> bytes:
     return _REGISTERS + resource.encode()
 
 
-def _content(token: int, value: str) -> bytes:
-    return token.to_bytes(_TOKEN, "big") + value.encode()
+def _content(mark: int, token: int, value: str) -> bytes:
+    return _bytes(mark) + _bytes(token) + value.encode()
+
+
+def _bytes(token: int) -> bytes:
+    return token.to_bytes(_WIDTH, "big")
+
+
+def _mark(content: bytes) -> int:
+    return int.from_bytes(content[:_WIDTH], "big")
 
 
 def _token(content: bytes) -> int:
-    return int.from_bytes(content[:_TOKEN], "big")
+    return int.from_bytes(content[_WIDTH : 2 * _WIDTH], "big")
+
+
+def _is_write(content: bytes) -> bool:
+    """Was this put by a write? A fence has put a mark above the token, and set_up no value."""
+    return _mark(content) == _token(content) and _value(content) is not None
 
 
 def _value(content: bytes) -> str | None:
-    return content[_TOKEN:].decode() or None
+    return content[2 * _WIDTH :].decode() or None
