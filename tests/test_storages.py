@@ -182,3 +182,24 @@ def test_a_refused_connection_applies_nothing(kind):
 
     with pytest.raises(NotApplied, match=r"(?i)refused"):
         storage.write("r0", 1, "never", nothing)
+
+
+def test_a_fence_keeps_the_value_and_older_writers_out(open_storage, resource, commits_of):
+    storage = open_storage(policy="inclusive")
+    storage.write(resource, 3, "kept", nothing)
+    storage.fence(resource, 5)
+    storage.fence(resource, 5)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 4, "late", nothing)
+    assert storage.read(resource) == ("kept", 3)
+    storage.write(resource, 5, "own", nothing)
+    assert commits_of(resource) == [(3, "kept"), (5, "own")]
+
+
+def test_a_fence_below_the_mark_is_stale(open_storage, resource):
+    storage = open_storage(policy="inclusive")
+    storage.fence(resource, 5)
+
+    with pytest.raises(Stale):
+        storage.fence(resource, 4)
