@@ -46,10 +46,11 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
 
     The first Ctrl-C (or SIGTERM) while the clients work ends the work: what was
     recorded is judged, and RunJudged says `interrupted`. Call it from the main
-    thread. Raises InfrastructureError.
+    thread. Raises InfrastructureError, or ConfigurationError.
     """
     seed = secrets.randbelow(2**32) if options.seed is None else options.seed
     faults = target.faults if options.faults else ()
+    wiring.check(target)
     topology = wiring.topology(target, faults)
     if refusal := engine.refusal(topology):
         raise EngineUnavailableError(refusal)
@@ -107,7 +108,8 @@ def _keep(folder: RunFolder, cluster: Cluster, storage: StorageSettings, workloa
             f"{storage.kind}: the order of its writes could not be read: {error}; "
             f"judge what the clients saw with: {typed('recheck', folder.path)}"
         ) from error
-    folder.write_commits(map(append.with_list, commits) if workload == "append" else commits)
+    if commits is not None:
+        folder.write_commits(map(append.with_list, commits) if workload == "append" else commits)
     for name, text in cluster.logs().items():
         folder.write_text(f"logs/{name}.log", text)
 

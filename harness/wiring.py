@@ -7,7 +7,9 @@ from typing import Any
 
 from harness.client_process import ClientTask
 from harness.engines import Cluster, ServerSpec, Topology
+from harness.errors import ConfigurationError
 from harness.target import FaultSpec, PartitionSpec, Target
+from workloads import own
 from workloads.locks import LOCKS
 from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import STORAGES
@@ -66,7 +68,18 @@ def header(target: Target, seed: int) -> dict[str, Any]:
 
 def modules(target: Target) -> tuple[str, ...]:
     """Name what the clients import to speak to this target's systems."""
-    return LOCKS[target.lock.kind], STORAGES[target.storage.kind]
+    kinds = ((LOCKS, target.lock.kind), (STORAGES, target.storage.kind))
+    return tuple(known[kind] for known, kind in kinds if kind in known)
+
+
+def check(target: Target) -> None:
+    """Raise ConfigurationError if a class that the target names cannot be a lock or a storage."""
+    for kind, needed in ((target.lock.kind, own.LOCK), (target.storage.kind, own.STORAGE)):
+        if ":" in kind:
+            try:
+                own.load(kind, needed)
+            except own.UnfitError as error:
+                raise ConfigurationError(f"{target.name}: {error}") from error
 
 
 def storage_of(target: Target, cluster: Cluster) -> StorageSettings:

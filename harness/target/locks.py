@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag
 from pydantic.config import JsonDict
 
 from harness.duration import NS
-from harness.target.fields import LONGEST_TTL, STRICT, Duration, Image
+from harness.target.fields import CLASS_PATTERN, LONGEST_TTL, OWN, STRICT, Duration, Image, kind_of
 
 SHORTEST_ETCD_TTL = 2 * NS["s"]
 SHORTEST_TTL = 100 * NS["ms"]
@@ -132,10 +132,36 @@ class Redlock(BaseModel):
         return tuple(f"redis-{number + 1}" for number in range(REDLOCK_SERVERS))
 
 
-LOCKS: dict[str, type[EtcdLock | EtcdService | RedisLock | Redlock]] = {
+class OwnLock(BaseModel):
+    """A class of your own, named as "package.module:Class"; its servers, if it has any, run already."""
+
+    model_config = STRICT
+    system: ClassVar[str] = ""
+    image: ClassVar[None] = None
+    servers: ClassVar[tuple[str, ...]] = ()
+
+    kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
+    ttl: Annotated[Duration, AfterValidator(_is_lived_to_see)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a renewal."""
+    token: str = ""
+    """What is taken for the fencing token: handed to the class."""
+
+
+AnyLock = EtcdLock | EtcdService | RedisLock | Redlock | OwnLock
+LOCKS: dict[str, type[AnyLock]] = {
     "etcd": EtcdLock,
     "etcd-lock": EtcdService,
     "redis": RedisLock,
     "redlock": Redlock,
+    OWN: OwnLock,
 }
-LockSpec = Annotated[EtcdLock | EtcdService | RedisLock | Redlock, Field(discriminator="kind")]
+LockSpec = Annotated[
+    Annotated[EtcdLock, Tag("etcd")]
+    | Annotated[EtcdService, Tag("etcd-lock")]
+    | Annotated[RedisLock, Tag("redis")]
+    | Annotated[Redlock, Tag("redlock")]
+    | Annotated[OwnLock, Tag(OWN)],
+    Discriminator(kind_of),
+]

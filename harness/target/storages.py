@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Discriminator, Field, Tag
 
-from harness.target.fields import STRICT, Image
+from harness.target.fields import CLASS_PATTERN, OWN, STRICT, Image, kind_of
 
 Policy = Literal["strict", "inclusive"]
 
@@ -84,9 +84,35 @@ class RedisStorage(BaseModel):
         return ("redis-storage",)
 
 
-STORAGES: dict[str, type[EtcdStorage | PostgresStorage | RedisStorage]] = {
+class OwnStorage(BaseModel):
+    """A class of your own, named as "package.module:Class"; its servers, if it has any, run already."""
+
+    model_config = STRICT
+    system: ClassVar[str] = ""
+    image: ClassVar[None] = None
+    servers: ClassVar[tuple[str, ...]] = ()
+    writes_in_one_message: ClassVar[bool] = True
+
+    kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
+    fencing: str
+    """"none" if every write is accepted; anything else is handed to the class."""
+    policy: Policy = "strict"
+    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+
+
+AnyStorage = EtcdStorage | PostgresStorage | RedisStorage | OwnStorage
+STORAGES: dict[str, type[AnyStorage]] = {
     "etcd": EtcdStorage,
     "postgres": PostgresStorage,
     "redis": RedisStorage,
+    OWN: OwnStorage,
 }
-StorageSpec = Annotated[EtcdStorage | PostgresStorage | RedisStorage, Field(discriminator="kind")]
+StorageSpec = Annotated[
+    Annotated[EtcdStorage, Tag("etcd")]
+    | Annotated[PostgresStorage, Tag("postgres")]
+    | Annotated[RedisStorage, Tag("redis")]
+    | Annotated[OwnStorage, Tag(OWN)],
+    Discriminator(kind_of),
+]
