@@ -18,9 +18,13 @@ from checkers.once import once
 from checkers.proof import Check, holds, prove
 from checkers.records import Op, Outcome
 from checkers.storage_stories import STORAGE_STORIES
+from checkers.update_stories import UPDATE_STORIES
 from checkers.verdict import Account, Finding
+from checkers.waiting_stories import WAITING_STORIES
 
-_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = STORAGE_STORIES | LOSS_STORIES | LOCK_STORIES
+_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = (
+    STORAGE_STORIES | LOSS_STORIES | LOCK_STORIES | UPDATE_STORIES | WAITING_STORIES
+)
 
 
 def findings(evidence: Evidence, check: Check) -> Iterator[Finding]:

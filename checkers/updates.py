@@ -45,24 +45,33 @@ from checkers.records import WRITES, Element, Header, List, Op, Outcome
 
 
 def lost_updates(evidence: Evidence) -> Iterator[Conflict]:
-    """What clients saw: for each append that dropped others' elements, one conflict."""
+    """What clients saw: for each append that dropped others' elements, one conflict.
+
+    What the storage's own order shows is left to it.
+    """
+    logged = {lost.element for conflict in _dropped_in_log(evidence) for lost in conflict.because[:1]}
     for lists in _resources(evidence):
         lost = {loss.element: loss for loss in losses(lists)}
-        yield from _worst(lists.overwritten(loss) for loss in lost.values())
-        yield from _worst(_same_list(lists, lost.keys()))
+        yield from _worst(lists.overwritten(loss) for loss in lost.values() if loss.element not in logged)
+        yield from _worst(_same_list(lists, {*lost, *logged}))
 
 
 def dropped_in_log(evidence: Evidence) -> Iterator[Conflict]:
     """Decided exactly: appends that stand in the log without what the list before them had."""
+    return _worst(_dropped_in_log(evidence))
+
+
+def _dropped_in_log(evidence: Evidence) -> Iterator[Conflict]:
     if evidence.log is None:
         return
+    written: dict[str, list[Op]] = defaultdict(list)
+    for write in evidence.log.writes:
+        written[write.resource].append(write)
     for lists in _resources(evidence):
         before: List = ()
-        for write in evidence.log.writes:
-            if write.resource != lists.resource:
-                continue
+        for write in written[lists.resource]:
             after = write.value if isinstance(write.value, tuple) else ()
-            yield from _worst(lists.dropped_by(write, set(before).difference(after)))
+            yield from lists.dropped_by(write, set(before).difference(after))
             before = after
 
 
@@ -266,12 +275,11 @@ def _readings(operations: Iterable[Op]) -> Iterator[tuple[Op, List]]:
             yield op, op.value if isinstance(op.value, tuple) else ()
 
 
-def _same_list(lists: Lists, lost: AbstractSet[Element]) -> Iterator[Conflict]:
-    """Of the appends that took effect on one list, each but the first dropped the one before."""
-    shown = {shown for _, shown in lists.readings}
+def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conflict]:
+    """Of the appends that are known to have taken effect on one list, each dropped the one before."""
     same: dict[List, list[Op]] = defaultdict(list)
     for op in lists.appends:
-        if op.seen is not None and (op.outcome is Outcome.OK or op.value in shown):
+        if op.seen is not None and op.element in lists.known:
             same[op.seen].append(op)
     for appends in same.values():
         appends.sort(key=lambda op: (-1 if op.token is None else op.token, op.called))

@@ -39,8 +39,30 @@ from checkers.records import Header, Op, Outcome
 _BREATHS = 10  # a gap between two acquires is a breath if it is so small a part of the grace
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stuck:
+    """A stretch of time in which nobody held a lock, and nobody got it."""
+
+    start: float  # ns
+    end: float  # ns
+    lease: int  # ns; the longest that anybody asked for or got
+    waiting: tuple[Op, ...]  # the acquires that were open then; more than none
+    last: Op | None  # the acquire or renewal that may have kept the lock held last
+
+
 def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
-    """Locks that nobody held and nobody got: one conflict for each stretch of time."""
+    """One conflict for each stretch of time in which a lock was stuck."""
+    for stuck in stretches(evidence):
+        yield Conflict(
+            anomaly="stuck-lock",
+            rule=Rule.NOBODY_GRANTED,
+            accused=stuck.waiting[-1],
+            because=(*(() if stuck.last is None else (stuck.last,)), *stuck.waiting[:-1]),
+        )
+
+
+def stretches(evidence: Evidence) -> Iterator[Stuck]:
+    """The stretches of time in which a lock was stuck, resource by resource."""
     history = evidence.history
     surroundings = Surroundings(history.header, faults_of(history.faults))
     for operations in evidence.by_resource("acquire", "renew", "release").values():
@@ -136,17 +158,19 @@ class Queue:
         for hold in holds:
             yield hold.start, hold.end
 
-    def stuck(self, stretch: Interval, holds: Sequence[Hold]) -> Conflict:
-        """The conflict of a stretch: who waited last, who can have held the lock before, who else waited."""
+    def stuck(self, stretch: Interval, holds: Sequence[Hold]) -> Stuck:
+        """What happened before and during a stretch."""
         start, end = stretch
-        waiting = [op for op in self._acquires if any(a < end and start < b for a, b in self._waits(op))]
         before = (hold for hold in holds if hold.end <= start)
         last = max(before, key=lambda hold: hold.end, default=None)
-        return Conflict(
-            anomaly="stuck-lock",
-            rule=Rule.NOBODY_GRANTED,
-            accused=waiting[-1],
-            because=(*(() if last is None else (last.setter,)), *waiting[:-1]),
+        return Stuck(
+            start=start,
+            end=end,
+            lease=self._lease,
+            waiting=tuple(
+                op for op in self._acquires if any(a < end and start < b for a, b in self._waits(op))
+            ),
+            last=None if last is None else last.setter,
         )
 
     @property
