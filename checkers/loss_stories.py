@@ -16,15 +16,15 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
     reads = [op for op in conflict.because if op.f == "read" and op.value != lost.value]
     seen = [op for op in conflict.because if op.f == "read" and op.value == lost.value]
     back = next(read for read in reads if (read.returned or 0) > lost.called)
-    past = [op for op in conflict.because if op.value == back.value and op is not back][:1]
+    past = [op for op in conflict.because if op.returned is not None and op.returned < lost.called]
     after = [op for op in conflict.because if op.called > (back.returned or 0)]
     return Story(
         summary=(
-            f"{lost.value!r} with token {lost.token}, which {n.whom(lost)} had written to {lost.resource},"
-            " was lost: the storage went back to what it had held before"
+            f"the storage lost {lost.value!r} with token {lost.token}, which {n.whom(lost)} had written to"
+            f" {lost.resource}: it went back to what it had held before"
         ),
         steps=(
-            *(_was_there(n, op) for op in past),
+            *(_was_there(n, op) for op in past[:1]),
             f"{n.who(lost)} sent {lost.value!r} with token {lost.token} {n.sent(lost)}.",
             n.acceptance((lost, *seen)),
             *_restart(n, lost, back),
@@ -83,8 +83,8 @@ def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
     lost, reads = conflict.accused, conflict.because
     return Story(
         summary=(
-            f"{lost.value!r} with token {lost.token}, which {n.whom(lost)} had written to {lost.resource},"
-            " is gone: the storage's own order of writes does not have it"
+            f"the storage lost {lost.value!r} with token {lost.token}, which {n.whom(lost)} had written to"
+            f" {lost.resource}: its own order of writes does not have it"
         ),
         steps=(
             f"{n.who(lost)} sent {lost.value!r} with token {lost.token} {n.sent(lost)}.",
@@ -119,6 +119,8 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
 
 def _passed_the_fence_by(n: Narrator, conflict: Conflict) -> Story:
     write, reads = conflict.accused, conflict.because
+    logged = n.log is not None and write.index in n.log.places
+    place = n.place(write) if logged and write.outcome is not Outcome.OK else ""
     return Story(
         summary=(
             f"{n.whom(write)} wrote {write.value!r} to {write.resource} without a token, and the storage,"
@@ -127,6 +129,7 @@ def _passed_the_fence_by(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             f"{n.who(write)} sent {write.value!r} without a token {n.sent(write)}.",
             *([f"{n.ending(write)}."] if not reads else []),
+            *([f"It is {place} in the storage's own order: it took effect."] if place else []),
             *(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect." for read in reads),
             "A fence compares tokens: whoever needs none gets past it, also when the lock is long lost.",
         ),

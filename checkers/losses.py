@@ -275,12 +275,14 @@ def _high_water_regression(
     for read in sorted(own, key=lambda each: each.op.index):
         higher = values.higher_read(int(values.token[read.value]), values.moments(read.op)[0])
         if higher is not None:
+            lost = loss.conflict
+            because = dict.fromkeys((higher, lost.accused, *lost.because))
             return Conflict(
                 anomaly="high-water-regression",
                 rule=Rule.MARK_WENT_BACK,
                 accused=read.op,
-                because=(higher,),
-                cause=loss.conflict,
+                because=tuple(op for op in because if op is not read.op),
+                cause=lost,
             )
     return None
 
