@@ -10,7 +10,7 @@ import pytest
 
 from checkers import column_cache, history, read
 from checkers.columns import ABSENT
-from checkers.jsonl import MAX_LINE, read_lines
+from checkers.jsonl import MAX_LINE, Line, read_lines
 from checkers.merge import merge
 from checkers.models import (
     IMPOSSIBLE,
@@ -74,6 +74,14 @@ def test_a_line_over_the_limit_arrives_cut_just_beyond_it(tmp_path: Path):
     path.write_bytes(b"x" * (MAX_LINE + 10) + b"\n")
 
     assert [len(text) for text in read_lines(path)] == [MAX_LINE + 1, 10]
+
+
+def test_a_refused_line_is_shown_from_its_beginning_and_not_for_ever():
+    short = Line("f", 3, b" {} \r\n", unfinished=False)
+    long = Line("f", 3, b"x" * 121, unfinished=False)
+
+    assert str(short.error("no event")).endswith("no event, in:  {} ")
+    assert str(long.error("no event")).endswith("no event, in: " + "x" * 120 + "…")
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
