@@ -132,7 +132,6 @@ class _OutOfBudgetError(Exception):
     """The search has looked at as many configurations as it may."""
 
     def __init__(self, operation: int) -> None:
-        super().__init__(operation)
         self.operation = operation
 
 
