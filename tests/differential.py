@@ -1,4 +1,4 @@
-"""Judges of small histories held against each other, how many there were, and how many there have to be."""
+"""Judges of small histories, held against each other; and how many histories that takes."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ LEAST = 0.01
 compared: Counter[str] = Counter()
 """How many histories each test compared."""
 
+disagreed: Counter[str] = Counter()
+"""How many of those were not judged alike."""
+
 
 def random_histories(make: Callable[[random.Random], T], seed: object, count: int = CASES) -> Iterator[T]:
     """Histories that are the same each time for one seed."""
@@ -40,6 +43,7 @@ def disagreements(histories: Iterable[T], *judges: Callable[[T], object]) -> lis
             wrong.append(history)
     total = said.total()
     compared[_test()] += total
+    disagreed[_test()] += len(wrong)
     assert min(said[True], said[False]) > LEAST * total, f"one-sided: {said}"
     return wrong
 
