@@ -25,13 +25,12 @@ class Refusal:
 
 
 class EdgeWords:
-    """Tells the edges between some operations, each by the line of its reason."""
+    """Tells the edges between some operations, which are named by their places."""
 
     def __init__(self, n: Narrator, operations: Sequence[Op], refusal: Refusal | None = None) -> None:
         self.operations = operations
         self._n = n
         self._refusal = refusal
-        self._by_index = {op.index: op for op in operations}
         self._steps: dict[str, Callable[[Edge], str]] = {
             "INITIAL": self._initial,
             "LOG_ORDER": self._log_order,
@@ -53,11 +52,11 @@ class EdgeWords:
         return _BEFORE_THE_RUN if op is None else self._n.name(op)
 
     def _op(self, node: Node) -> Op | None:
-        return self._by_index[node] if isinstance(node, int) else None
+        return self.operations[node] if isinstance(node, int) else None
 
     def _ends(self, edge: Edge) -> tuple[Op, Op]:
         """Both operations of an edge that does not begin or end before the run."""
-        return self._by_index[cast("int", edge.before)], self._by_index[cast("int", edge.after)]
+        return self.operations[cast("int", edge.before)], self.operations[cast("int", edge.after)]
 
     def _both(self, edge: Edge, came: str = "came") -> str:
         return f"{self.name(edge.before)} {came} before {self.name(edge.after)}"
@@ -75,7 +74,7 @@ class EdgeWords:
         return f"By real time, {self._both(edge)}: {self._n.ended(before)}, and {self._n.began(after)}."
 
     def _token_order(self, edge: Edge) -> str:
-        before = self._by_index[cast("int", edge.before)]
+        before = self.operations[cast("int", edge.before)]
         return (
             f"By token order, {self._both(edge, 'must have come')}:"
             f" {self._rule_of_tokens(before, self._op(edge.after))}."
