@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from checkers.conflict import Conflict, Rule
 from checkers.narrator import Narrator, Story
-from checkers.records import Op
+from checkers.records import List, Op
+from checkers.updates import found_by
 
 
 def _absent(n: Narrator, conflict: Conflict) -> Story:
@@ -22,7 +23,7 @@ def _absent(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             *_known(n, lost, shown),
             f"After that, {n.whom(reader)} {_why(reader)} {n.sent(reader)}.",
-            f"The list that it got has no {lost.element!r} in it ({n.answered(reader)}).",
+            f"What came back {n.answered(reader)} was {_list(found_by(reader))} without {lost.element!r}.",
             *_written(n, lost, reader),
             f"What was appended under the lock has to stay: {lost.element!r} is gone.",
         ),
@@ -39,8 +40,8 @@ def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             *(
-                f"{n.who(op)} read a list of {len(op.seen or ())} elements, and wrote it back with"
-                f" {op.element!r} ({n.sent(op)}, line {op.lines[-1]})."
+                f"{n.who(op)}, whose append was called {n.sent(op)}, read {_list(op.seen or ())} and wrote it"
+                f" back with {op.element!r}."
                 for op in (lost, by)
             ),
             "Both read the very same list, and both took effect: the later one wrote over the other.",
@@ -79,14 +80,17 @@ def _known(n: Narrator, lost: Op, shown: Op) -> tuple[str, ...]:
     )
 
 
+def _list(found: List) -> str:
+    return f"a list of {len(found)} element{'' if len(found) == 1 else 's'}" if found else "an empty list"
+
+
 def _why(reader: Op) -> str:
     return "read the list in order to append to it" if reader.f == "append" else "read the list"
 
 
 def _written(n: Narrator, lost: Op, reader: Op) -> tuple[str, ...]:
     """Who wrote the list that lacks it."""
-    found = reader.seen if reader.f == "append" else reader.value
-    by = n.whole.writer(replace(reader, value=found))
+    by = n.whole.writer(replace(reader, value=found_by(reader)))
     if by is None:
         return ()
     return (

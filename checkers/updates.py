@@ -195,17 +195,13 @@ class Lists:
     def _way_back(self, loss: Loss, lost: Op, known: Known) -> Iterator[Op]:
         """The appends that may have dropped it, from the list that lacks it; the last one is accused."""
         built_on = set(self._indexes_back(lost))
-        op = self.writer.get(self._read_by(loss.reader))
+        op = self.writer.get(found_by(loss.reader))
         passed: set[int] = set()
         while op is not None and op.index not in passed and not self._came_before(op, lost, known, built_on):
             passed.add(op.index)
             yield op
             dropped_by_itself = loss.element in self.left_out.get(op.index, ())
             op = None if dropped_by_itself else self.before.get(op.index)
-
-    def _read_by(self, reader: Op) -> List:
-        value = reader.seen if reader.f == "append" else reader.value
-        return value if isinstance(value, tuple) else ()
 
     def _indexes_back(self, op: Op) -> Iterator[int]:
         """The appends on whose lists this one built."""
@@ -228,6 +224,12 @@ class Lists:
         if op.token is None or lost.token is None or known < op.called:
             return False
         return lost.token == op.token or (lost.token < op.token and not self.header.fence_on_acquire)
+
+
+def found_by(reader: Op) -> List:
+    """The list that an operation read; a value that is none stands for a list without elements."""
+    value = reader.seen if reader.f == "append" else reader.value
+    return value if isinstance(value, tuple) else ()
 
 
 def losses(lists: Lists) -> Iterator[Loss]:
@@ -269,10 +271,8 @@ def _resources(evidence: Evidence) -> Iterator[Lists]:
 
 def _readings(operations: Iterable[Op]) -> Iterator[tuple[Op, List]]:
     for op in operations:
-        if op.f == "append" and op.seen is not None:
-            yield op, op.seen
-        elif op.f == "read" and op.outcome is Outcome.OK:
-            yield op, op.value if isinstance(op.value, tuple) else ()
+        if (op.f == "append" and op.seen is not None) or (op.f == "read" and op.outcome is Outcome.OK):
+            yield op, found_by(op)
 
 
 def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conflict]:

@@ -33,7 +33,7 @@ from checkers import (
     read,
 )
 from checkers.columns import Operations, on_lines
-from checkers.event_columns import read_events
+from checkers.event_columns import NotSoundError, read_events
 from checkers.evidence import Evidence, gather
 from checkers.fencing import observed
 from checkers.lateness import late_writes
@@ -148,7 +148,13 @@ def test_tokens_may_be_any_number(shift):
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*[!s].jsonl")), ids=lambda path: path.stem)
 def test_known_histories(path: Path):
-    check_same(path.read_text().splitlines(keepends=True))
+    lines = path.read_text().splitlines(keepends=True)
+
+    if '"f":"append"' in "".join(lines):  # lists are no matter of columns
+        with pytest.raises(NotSoundError):
+            in_columns(lines)
+    else:
+        check_same(lines)
 
 
 def test_with_the_storages_own_order():

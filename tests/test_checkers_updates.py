@@ -18,7 +18,6 @@ from checkers.evidence import gather
 from checkers.records import Header, History, List, Op, Outcome
 from checkers.updates import dropped_in_log, lost_updates
 
-
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
 
 
