@@ -25,12 +25,14 @@ service that comes back from one may start every lease anew, so a lease more has
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from checkers.conflict import Conflict, Rule
-from checkers.coverage import is_client
+from checkers.coverage import client_of, is_client
 from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
 from checkers.intervals import Interval, joined, without
@@ -88,14 +90,19 @@ class Surroundings:
 
     def __init__(self, header: Header, faults: Sequence[Fault]) -> None:
         self.header = header
+        self._away: dict[int | None, list[Interval]] = {}  # by client; None where nobody knows them
         self.of_clients = [fault for fault in faults if fault.client is not None]
         self.of_service = [
             fault for fault in faults if fault.client is None and not fault.target.startswith("storage")
         ]
 
-    def may_have_hit(self, fault: Fault, op: Op) -> bool:
-        """Was it on the client of this operation, as far as anybody can tell?"""
-        return self.header.clients is None or self._hit(fault, op)
+    def away(self, op: Op, after: float) -> list[Interval]:
+        """When the client of an operation may have been stopped, killed or cut off; and so long after."""
+        client = None if self.header.clients is None else client_of(op.process, self.header)
+        if client not in self._away:
+            hits = (fault for fault in self.of_clients if client in {None, fault.client})
+            self._away[client] = joined((fault.began, fault.healed + after) for fault in hits)
+        return self._away[client]
 
     def in_force(self, setter: Op) -> float:
         """The latest moment at which a request can have been taken up."""
@@ -182,13 +189,10 @@ class Queue:
         end = op.returned if op.outcome is Outcome.FAIL else op.attempt
         if end is None or end <= op.called:
             return []
-        hits = (
-            fault for fault in self._surroundings.of_clients if self._surroundings.may_have_hit(fault, op)
-        )
-        return without(
-            [(op.called, end)],
-            joined((fault.began, fault.healed + self._breath + 1) for fault in hits),
-        )
+        away = self._surroundings.away(op, self._breath + 1)
+        first = bisect_left(away, op.called, key=itemgetter(1))
+        last = bisect_right(away, end, key=itemgetter(0))
+        return without([(op.called, end)], away[first:last])
 
     def _holds(self, acquire: Op) -> Iterator[Hold]:
         own = self._own[acquire.owner]
