@@ -8,15 +8,20 @@ from simulation import Simulation
 from checkers import Commit, History, Validity, Verdict, judge, parse
 
 KINDS = [
-    {"policy": policy, "sessions": sessions}
-    for policy in ("strict", "inclusive")
-    for sessions in (False, True)
+    *(
+        {"policy": policy, "sessions": sessions}
+        for policy in ("strict", "inclusive")
+        for sessions in (False, True)
+    ),
+    {"policy": "strict", "appends": True, "outages": True},
+    {"policy": "inclusive", "appends": True},
+    {"policy": "inclusive", "appends": True, "fence_on_acquire": True, "outages": True},
 ]
 
 
 def commits(run: Simulation) -> list[Commit]:
     return [
-        Commit(seq=seq, resource="r0", token=token, value=value)
+        Commit(seq=seq, resource="r0", token=token, value=tuple(value) if run.appends else value)
         for seq, (value, token) in enumerate(run.storage.log, start=1)
     ]
 
@@ -66,6 +71,24 @@ def test_without_a_fence_stale_writes_are_found_and_nothing_else(policy):
         seen += observed.anomalies["stale-write"]
     assert found > 50
     assert seen > found * 0.8  # clients see nearly all of them
+
+
+def test_elements_that_old_lists_lack_are_found():
+    for seed in range(10):
+        _, observed, committed = judged(Simulation(seed=seed, policy="inclusive", appends=True, lag=0.3))
+        assert names(observed) == names(committed) == {"lost-update"}
+        for finding in (*observed.findings, *committed.findings):
+            assert not finding.account.doubt
+
+
+def test_locks_that_outlast_their_leases_are_found():
+    found = 0
+    for seed in range(20):
+        _, observed, _ = judged(Simulation(seed=seed, stuck=True, slow=0))
+        assert names(observed) <= {"stuck-lock"}
+        assert not any(finding.account.doubt for finding in observed.findings)
+        found += observed.anomalies["stuck-lock"] > 0
+    assert found > 10
 
 
 def test_leases_that_end_too_soon_are_found():
