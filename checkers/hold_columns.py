@@ -85,6 +85,34 @@ def of_beliefs(columns: Columns) -> Ints:
     return holds.operations(holds.around(accused, holds.returned, end))
 
 
+def of_long_waits(columns: Columns, least: Callable[[int], float], gap: float) -> Ints:
+    """All that was asked of the locks for which somebody may have waited for longer than `least`.
+
+    That is told the longest lease of a lock, in ns; gaps of up to `gap` are passed over.
+    """
+    rows = columns.rows(ACQUIRE, RENEW, RELEASE)
+    leases = np.zeros(len(columns.resources), dtype=np.int64)
+    np.maximum.at(leases, columns.resource[rows], columns.ttl[rows])
+    acquires = columns.rows(ACQUIRE)  # by call
+    until = np.where(columns.outcome[acquires] == FAIL, columns.returned[acquires], columns.attempt[acquires])
+    waits = np.flatnonzero(until > columns.called[acquires])
+    waits = waits[stable_order(columns.resource[acquires[waits]])]
+    waited_for, firsts = np.unique(columns.resource[acquires[waits]], return_index=True)
+    long = np.zeros(len(columns.resources), dtype=np.bool_)
+    for resource, own in zip(waited_for.tolist(), np.split(waits, firsts[1:]), strict=False):
+        longest = _longest_stretch(columns.called[acquires[own]], until[own], gap)
+        long[resource] = longest > least(int(leases[resource]))
+    return rows[np.flatnonzero(long[columns.resource[rows]])]
+
+
+def _longest_stretch(starts: Ints, ends: Ints, gap: float) -> int:
+    """The longest stretch that these cover together; they stand by their starts."""
+    reached = np.maximum.accumulate(ends)
+    first = np.flatnonzero(np.append(gap + 1, starts[1:] - reached[:-1]) > gap)
+    last = np.append(first[1:], len(starts)) - 1
+    return int((reached[last] - starts[first]).max())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _OfOwners:
     """Some operations, and the hold of each: of its owner on its resource."""

@@ -29,12 +29,14 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 
 from checkers.conflict import Conflict, Rule
 from checkers.coverage import client_of, is_client
 from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
+from checkers.hold_columns import narrowed, of_long_waits
 from checkers.intervals import Interval, joined, without
 from checkers.records import Header, Op, Outcome
 
@@ -67,7 +69,9 @@ def stretches(evidence: Evidence) -> Iterator[Stuck]:
     """The stretches of time in which a lock was stuck, resource by resource."""
     history = evidence.history
     surroundings = Surroundings(history.header, faults_of(history.faults))
-    for operations in evidence.by_resource("acquire", "renew", "release").values():
+    relevant = partial(of_long_waits, least=surroundings.patience, gap=surroundings.breath)
+    chosen = narrowed(evidence, relevant)
+    for _, operations in sorted(chosen.by_resource("acquire", "renew", "release").items()):
         queue = Queue(surroundings, operations)
         waited = queue.waited()
         if any(queue.is_long(stretch) for stretch in waited):  # else there is nothing to look for
@@ -95,6 +99,16 @@ class Surroundings:
         self.of_service = [
             fault for fault in faults if fault.client is None and not fault.target.startswith("storage")
         ]
+
+    @property
+    def breath(self) -> float:
+        """The longest gap between two acquires that counts as waiting, in ns."""
+        return self.header.grace / _BREATHS
+
+    def patience(self, lease: int) -> float:
+        """How long a lock may take to be granted anew, in ns; `lease` is the longest that it knows."""
+        lease = max(lease, self.header.ttl or 0)
+        return lease + self.header.grace if lease > 0 else math.inf
 
     def away(self, op: Op, after: float) -> list[Interval]:
         """When the client of an operation may have been stopped, killed or cut off; and so long after."""
@@ -140,16 +154,15 @@ class Queue:
         self._own: dict[str | None, list[Op]] = defaultdict(list)
         for op in operations:
             self._own[op.owner].append(op)
-        self._grace = surroundings.header.grace
         self._lease = max([surroundings.header.ttl or 0, *(op.ttl or 0 for op in operations)])  # the longest
 
     def is_long(self, stretch: Interval) -> bool:
         """Is it more than a lock may take to be granted anew?"""
-        return self._lease > 0 and stretch[1] - stretch[0] > self._lease + self._grace
+        return stretch[1] - stretch[0] > self._surroundings.patience(self._lease)
 
     def waited(self) -> list[Interval]:
         """When somebody waited."""
-        return joined((each for op in self._acquires for each in self._waits(op)), self._breath)
+        return joined((each for op in self._acquires for each in self._waits(op)), self._surroundings.breath)
 
     def holds(self) -> Iterator[Hold]:
         """Every stretch in which a grant, or a renewal of it, may have been in force."""
@@ -180,16 +193,12 @@ class Queue:
             last=None if last is None else last.setter,
         )
 
-    @property
-    def _breath(self) -> float:
-        return self._grace / _BREATHS
-
     def _waits(self, op: Op) -> list[Interval]:
         """When the client of an acquire waited for certain."""
         end = op.returned if op.outcome is Outcome.FAIL else op.attempt
         if end is None or end <= op.called:
             return []
-        away = self._surroundings.away(op, self._breath + 1)
+        away = self._surroundings.away(op, self._surroundings.breath + 1)
         first = bisect_left(away, op.called, key=itemgetter(1))
         last = bisect_right(away, end, key=itemgetter(0))
         return without([(op.called, end)], away[first:last])

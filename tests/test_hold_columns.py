@@ -14,16 +14,18 @@ from checkers import parse
 from checkers.evidence import Evidence
 from checkers.grants import duplicate_tokens, token_regressions
 from checkers.leases import double_beliefs, early_grants
+from checkers.waiting import stuck_locks
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))
-CHECKS = (duplicate_tokens, token_regressions, early_grants, double_beliefs)
+CHECKS = (duplicate_tokens, token_regressions, early_grants, double_beliefs, stuck_locks)
 
 
 def lock_lines(rng: random.Random, operations: int = 14) -> Iterator[str]:
     """A few owners on two resources: any order, any outcome, tokens that mostly rise, equal times."""
-    yield json.dumps({"fencepost": 1, "target": "t"}) + "\n"
+    yield json.dumps({"fencepost": 1, "target": "t", "grace": 2}) + "\n"
     open_events: list[tuple[int, dict[str, object]]] = []
     time, token = 100, 50
+    odds = rng.choice([[8, 2, 2, 1], [6, 6, 0, 0]])
     for process in range(operations):
         time += rng.randint(0, 6)
         for ended, event in sorted(open_events, key=lambda each: each[0]):
@@ -38,12 +40,12 @@ def lock_lines(rng: random.Random, operations: int = 14) -> Iterator[str]:
             "owner": f"o{rng.randint(0, 5)}",
         }
         yield json.dumps({"time": time, "type": "invoke", **event}) + "\n"
-        outcome = rng.choices(["ok", "fail", "info", None], [8, 2, 2, 1])[0]
+        outcome = rng.choices(["ok", "fail", "info", None], odds)[0]
         if outcome is None:
             continue
         ended = time + rng.randint(0, 20)
         if outcome == "ok" and f in {"acquire", "renew"} and rng.random() < 0.8:
-            event["ttl"] = rng.choice([1, 5, 30])
+            event["ttl"] = rng.choice([1, 2, 5])
         if outcome == "ok" and f == "acquire":
             token += rng.choice([1, 1, 1, 1, 0, -2])
             event["token"] = token
