@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from checkers import formats
+from checkers import formats, judge, parse
+from checkers.errors import HistoryError
 from checkers.foreign import judge_foreign
 from checkers.formats.writing import as_ours, export
+from checkers.verdict import Validity
 from harness.exit_codes import ExitCode, of_verdict
 from harness.report.console import console
 from harness.report.telling import MOST_FINDINGS, Line, Tone
@@ -39,8 +41,21 @@ def export_history(path: Path, form: str, model: str | None, key: str | None) ->
 
 
 def import_history(path: Path, model: str) -> Iterator[str]:
-    """The lines of a history.jsonl of another tool's history."""
-    return as_ours(formats.read(path), model)
+    """The lines of a history.jsonl of another tool's history.
+
+    Raises:
+        HistoryError: it cannot be read, or history.jsonl has no words for it or for what is wrong with it.
+    """
+    lines = list(as_ours(formats.read(path), model))
+    by_model = judge_foreign(path, model).verdict.validity
+    if by_model is Validity.INVALID and judge(parse(lines)).validity is not Validity.INVALID:
+        raise HistoryError(
+            str(path),
+            1,
+            f"as a {model} this history is wrong in a way that history.jsonl has no words for;"
+            f" judge it as it is, with recheck --model {model}",
+        )
+    return iter(lines)
 
 
 def _told(name: str, document: dict[str, Any]) -> Iterator[Line]:
