@@ -226,11 +226,14 @@ class Narrator:
 
     def excuses(self, rejected: Op, in_time: Iterable[Op]) -> list[Excuse]:
         """Why each of these cannot have raised the mark before a rejection returned."""
-        return [self._excuse(op, rejected.returned or 0) for op in in_time if op != rejected]
+        moment, least = rejected.returned or 0, self.least_above(rejected)
+        return [self._excuse(op, moment, least) for op in in_time if op != rejected]
 
-    def _excuse(self, op: Op, moment: int) -> Excuse:
+    def _excuse(self, op: Op, moment: int, least: int) -> Excuse:
         if self.numbers(op):
-            first = self.whole.logged_before(op)
+            first = self._reached_by(op.resource, least)
+            if first is None or first.called <= moment:
+                first = self.whole.logged_before(op)
             why = "in the storage's own order it stands after"
         else:
             same = self.whole.raising(op.resource, op.token or 0, math.inf)
@@ -248,6 +251,14 @@ class Narrator:
             return Excuse(op, "it was too late", tuple(self.whole.readers(op)))
         because = (first, *self.whole.readers(first), *self.whole.readers(op))
         return Excuse(op, f"{why} {self.name(first)}, which was sent only {self.sent(first)}", because)
+
+    def _reached_by(self, resource: str, least: int) -> Op | None:
+        """The first write in the storage's own order that has a token of `least` or more."""
+        if self.log is None:
+            return None
+        reaching = self.whole.raising(resource, least, math.inf)
+        placed = [(self.log.places[op.index][0], op) for op in reaching if op.index in self.log.places]
+        return min(placed, key=lambda each: each[0], default=(0, None))[1]
 
     def ends_between(self, earlier: Op, later: Op) -> list[Op]:
         """The release that makes two grants to one owner two holds."""

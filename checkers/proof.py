@@ -55,7 +55,9 @@ def holds(evidence: Evidence, check: Check, conflict: Conflict, operations: Iter
 def alone(evidence: Evidence, operations: Sequence[Op]) -> Evidence:
     """The same run with the same faults, if its clients had done nothing but these operations."""
     recorded = tuple(op for op in operations if op.lines)
-    history = replace(evidence.history, operations=recorded, notices=())
+    history = evidence.history
+    began = min([*(op.called for op in recorded), *(fault.time for fault in history.faults)], default=0)
+    history = replace(history, operations=recorded, started=began)
     log = evidence.log
     if log is None:
         return gather(history)
