@@ -11,10 +11,10 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SCALE = int(os.environ.get("FENCEPOST_DIFFERENTIAL", "0"))
-"""How many random histories at the least a nightly run compares in all; 0: the ordinary number."""
+"""How many histories at the least a nightly run compares in all; 0: the ordinary number."""
 
-CASES = max(1_200, SCALE // 16)
-"""Random histories for each differential test."""
+CASES = max(800, SCALE // 100)
+"""Random histories for each differential test, of which there are some sixty."""
 
 LEAST = 0.01
 """Of the histories of a test, at least this share is right, and at least this share is wrong."""
