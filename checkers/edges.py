@@ -110,19 +110,22 @@ class EdgeWords:
         )
 
     def _replaced(self, edge: Edge) -> str:
-        op = self._op(edge.before)
-        verb = "returned" if op is not None and op.f == "read" else "put there"
         return (
-            f"So {self._both(edge)}: it {verb} {self._value(edge.before)}, which was gone once"
+            f"So {self._both(edge)}: it {self._stood_for(edge.before)}, which was gone once"
             f" {self._value(edge.after)} had replaced it."
         )
 
     def _written_later(self, edge: Edge) -> str:
-        seen_by = self.name(edge.premise[-1].after)
         return (
-            f"So {self._both(edge)}: {seen_by} still saw {self._value(edge.after)} afterwards, and what"
-            " was replaced does not come back, because each value is written once."
+            f"So {self._both(edge)}: it {self._stood_for(edge.before)}, {self.name(edge.premise[-1].after)}"
+            f" returned {self._value(edge.after)} later, and what was replaced does not come back, because"
+            " each value is written once."
         )
+
+    def _stood_for(self, node: Node) -> str:
+        """What a read returned, or a write put there."""
+        op = self._op(node)
+        return f"{'returned' if op is not None and op.f == 'read' else 'put there'} {self._value(node)}"
 
     def _log_order(self, edge: Edge) -> str:
         before, after = self._ends(edge)
