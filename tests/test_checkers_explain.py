@@ -159,17 +159,23 @@ def test_an_operation_against_the_storage_s_own_order_is_told():
         (
             "false-rejection-cause-too-late",
             (
-                "But every write to r0 with such a token was sent only after that: the first, the write of"
-                " '1-1' with token 34, at 0.200 s (line 4).",
+                (
+                    "But every write to r0 with such a token was sent only after that: the first, the write of"
+                    " '1-1' with token 34, at 0.200 s (line 4)."
+                ),
             ),
         ),
         (
             "false-rejection-decided-by-the-log",
             (
-                "But every write to r0 with such a token was sent only after that, or cannot have been"
-                " accepted by then.",
-                "The write of 'b' was sent at 0.200 s (line 4), but in the storage's own order it stands"
-                " after the write of 'd', which was sent only at 0.600 s (line 7).",
+                (
+                    "But every write to r0 with such a token was sent only after that, or cannot have been"
+                    " accepted by then."
+                ),
+                (
+                    "The write of 'b' was sent at 0.200 s (line 4), but in the storage's own order it stands"
+                    " after the write of 'd', which was sent only at 0.600 s (line 7)."
+                ),
             ),
         ),
     ],
@@ -242,7 +248,7 @@ def test_a_finding_is_told_only_when_somebody_asks():
 def test_a_finding_can_be_sent_to_another_process():
     finding = only_finding("stale-write-observed")
 
-    again = pickle.loads(pickle.dumps(finding))
+    again = pickle.loads(pickle.dumps(finding))  # noqa: S301 - it is our own
 
     assert again == finding
     assert (again.summary, again.steps, again.operations) == (
