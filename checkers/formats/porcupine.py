@@ -21,6 +21,7 @@ from checkers.formats.event import Call, Event, EventType, Foreign, Note, is_bys
 from checkers.formats.pairing import pair
 from checkers.formats.text import Text
 from checkers.formats.values import frozen, pair_of
+from checkers.operation import UNKNOWN
 from checkers.records import Outcome
 
 _EVENT = re.compile(
@@ -56,10 +57,15 @@ def read_key_values(text: Text) -> Foreign:
 def write_etcd(calls: Sequence[Call]) -> Iterator[str]:
     """The lines of an etcd log; values that are no whole numbers are numbered as they appear.
 
+    A cas that failed and told what it found is written as a read of that: the format
+    has no words for what was found.
+
     Raises:
-        ValueError: the calls are about several registers, or no register's.
+        ValueError: the calls are about several registers, or no register's, or a cas
+            failed and found what it expected.
     """
     _check_register(calls)
+    calls = tuple(map(_as_read, calls))
     numbers = _numbers(calls)
     events = [event for call in calls for event in _written(call, numbers)]
     events.sort(key=lambda event: event[0])
@@ -135,6 +141,19 @@ def _check_register(calls: Iterable[Call]) -> None:
     for call in calls:
         if call.f not in {"read", "write", "cas"}:
             raise ValueError(f"line {call.lines[0]}: an etcd log has no {call.f}")
+
+
+def _as_read(call: Call) -> Call:
+    if call.seen is UNKNOWN:
+        return call
+    expected, _ = pair_of(call.asked) or (UNKNOWN, UNKNOWN)
+    if call.seen == expected:
+        raise ValueError(
+            f"line {call.lines[-1]}: an etcd log has no words for a cas that failed over what it expected"
+        )
+    return replace(
+        call, f="read", asked=None, answered=call.seen, outcome=Outcome.OK, refused=False, seen=UNKNOWN
+    )
 
 
 def _numbers(calls: Iterable[Call]) -> dict[object, str]:
