@@ -23,7 +23,7 @@ def _absent(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             *_known(n, lost, shown),
             f"After that, {n.whom(reader)} {_why(reader)} {n.sent(reader)}.",
-            f"What came back {n.answered(reader)} was {_list(found_by(reader))} without {lost.element!r}.",
+            f"{_list(found_by(reader)).capitalize()} came back {n.answered(reader)}, without it.",
             *_written(n, lost, reader),
             f"What was appended under the lock has to stay: {lost.element!r} is gone.",
         ),

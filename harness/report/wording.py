@@ -133,7 +133,11 @@ def anomalies(verdict: Mapping[str, Any]) -> list[Looked]:
     """Every anomaly that was looked for: violations that were found, what else was found, the rest."""
     found = verdict.get("anomalies")
     counts = found.items() if isinstance(found, dict) else ()
-    rows = [Looked(name, number, name not in ANOMALIES or name in VIOLATIONS) for name, number in counts]
+    told = _found(verdict)
+    rows = [
+        Looked(name, number, name in told or name not in ANOMALIES or (not number and name in VIOLATIONS))
+        for name, number in counts
+    ]
     return sorted(rows, key=_most_telling_first)
 
 
