@@ -155,8 +155,10 @@ def action(operation: Op) -> str:
     """What a client asked for."""
     token = "" if operation.token is None else f" with token {operation.token}"
     match operation.f:
-        case "write" | "append":
-            return f"{operation.f} {operation.value or ''} to {operation.resource}{token}"
+        case "write":
+            return f"write {operation.value or ''} to {operation.resource}{token}"
+        case "append":
+            return f"append {operation.element} to {operation.resource}{token}"
         case "acquire":
             return f"acquire the lock of {operation.resource}"
         case "read" | "fence":
