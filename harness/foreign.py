@@ -10,7 +10,6 @@ from checkers import formats, judge, parse
 from checkers.errors import HistoryError
 from checkers.foreign import judge_foreign
 from checkers.formats.writing import as_ours, export
-from checkers.verdict import Validity
 from harness.exit_codes import ExitCode, of_verdict
 from harness.report.console import console
 from harness.report.telling import MOST_FINDINGS, Line, Tone
@@ -44,15 +43,15 @@ def import_history(path: Path, model: str) -> Iterator[str]:
     """The lines of a history.jsonl of another tool's history.
 
     Raises:
-        HistoryError: it cannot be read, or history.jsonl has no words for it or for what is wrong with it.
+        HistoryError: it cannot be read, or history.jsonl has no words for it or for its verdict.
     """
     lines = list(as_ours(formats.read(path), model))
     by_model = judge_foreign(path, model).verdict.validity
-    if by_model is Validity.INVALID and judge(parse(lines)).validity is not Validity.INVALID:
+    if by_model is not judge(parse(lines)).validity:
         raise HistoryError(
             str(path),
             1,
-            f"as a {model} this history is wrong in a way that history.jsonl has no words for;"
+            f"as a {model} this history is {by_model.name.lower()}, and history.jsonl has no words for why;"
             f" judge it as it is, with recheck --model {model}",
         )
     return iter(lines)

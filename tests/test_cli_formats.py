@@ -107,7 +107,7 @@ def test_import_refuses_a_history_whose_fault_it_would_hide(fencepost, sample, m
     told = fencepost("import", FOREIGN / sample, "--model", model)
 
     assert told.returncode == 4
-    assert f"as a {model} this history is wrong in a way that history.jsonl has no words for" in told.stderr
+    assert f"as a {model} this history is invalid, and history.jsonl has no words for why" in told.stderr
     assert told.stdout == ""
 
 

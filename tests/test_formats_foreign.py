@@ -309,6 +309,14 @@ def test_a_cas_that_failed_though_it_found_what_it_expected_has_no_words_in_an_e
         export(formats.read(file(CAS % 1)), "porcupine-etcd")
 
 
+@pytest.mark.parametrize(("f", "value"), [("write", "nil"), ("cas", "[nil 1]"), ("cas", "[1 nil]")])
+def test_nil_can_only_be_read_in_an_etcd_log(file, f, value):
+    path = file(f"{{:process 0, :type :invoke, :f :{f}, :value {value}}}\n")
+
+    with pytest.raises(HistoryError, match=f"line 1: an etcd log has no words for a {f} of nil"):
+        export(formats.read(path), "porcupine-etcd")
+
+
 @given(events(), st.permutations(["a", ":b", "c"]))
 def test_values_that_are_no_numbers_are_numbered_in_an_etcd_log(made, names):
     def named(value):

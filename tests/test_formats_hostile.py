@@ -201,14 +201,14 @@ def test_no_cut_of_a_right_history_is_wrong(file, path):
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_any_bytes_are_a_history_or_an_error(file, content):
     with contextlib.suppress(HistoryError):
         formats.read(file(content))
 
 
 @given(st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
 def test_any_change_of_a_sample_is_judged_or_refused(file, data):
     path = data.draw(st.sampled_from(CASES))
     content = bytearray(path.read_bytes())

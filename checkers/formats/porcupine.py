@@ -61,8 +61,8 @@ def write_etcd(calls: Sequence[Call]) -> Iterator[str]:
     has no words for what was found.
 
     Raises:
-        ValueError: the calls are about several registers, or no register's, or a cas
-            failed and found what it expected.
+        ValueError: the calls are about several registers, or no register's, or one of
+            them writes or expects nil, or is a cas that failed over what it expected.
     """
     _check_register(calls)
     calls = tuple(map(_as_read, calls))
@@ -175,6 +175,8 @@ def _values(call: Call) -> tuple[object, ...]:
 def _written(call: Call, numbers: dict[object, str]) -> Iterator[tuple[int, str]]:
     if call.outcome is Outcome.FAIL and not call.refused:
         return  # it tells nothing
+    if call.f != "read" and None in _values(call):
+        raise ValueError(f"line {call.lines[0]}: an etcd log has no words for a {call.f} of nil")
     asked = _value(call, numbers) if call.f != "read" else "nil"
     yield call.called, f"{_MARK}{call.process}\t:invoke\t:{call.f}\t{asked}\n"
     if call.completed is not None:
