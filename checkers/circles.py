@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from checkers.edges import EdgeWords, Refusal
 from checkers.narrator import Narrator
 from checkers.records import WRITES, Header, Op, Outcome
 
 if TYPE_CHECKING:  # networkx takes its time to load: only who is told something waits for it
-    from checkers.precedence import Edge
+    from checkers.precedence import Edge, Node, Timed
 
 _TO_BEGIN_WITH = {"INITIAL", "LOG_ORDER", "REAL_TIME", "REJECTED_BECAUSE"}
 
@@ -31,6 +31,23 @@ class Question:
     timed: bool = True  # does it matter when they were?
     log: tuple[Op, ...] | None = None  # the storage's own order, if that matters
     refusal: Refusal | None = None
+
+
+class Words(Protocol):
+    """Tells the edges between some operations, which are named by their places."""
+
+    @property
+    def operations(self) -> Sequence[Timed]:
+        """What there are edges between."""
+        ...
+
+    def name(self, node: Node) -> str:
+        """What an operation is called within a sentence."""
+        ...
+
+    def step(self, edge: Edge) -> str:
+        """Why one came before the other."""
+        ...
 
 
 def circle(n: Narrator, question: Question, moral: str) -> tuple[str, ...]:
@@ -48,7 +65,7 @@ def circle(n: Narrator, question: Question, moral: str) -> tuple[str, ...]:
         log=None if question.log is None else tuple(places[op] for op in question.log),
         cause=None if refusal is None else (places[refusal.rejected], places[refusal.cause]),
     )
-    return _around(edges, EdgeWords(n, question.proof, refusal), moral)
+    return around(edges, EdgeWords(n, question.proof, refusal), moral)
 
 
 def circle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[str, ...]:
@@ -64,7 +81,7 @@ def circle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[s
         order.add(0, Reason.REAL_TIME, 1)
     if (later.token or 0) <= (earlier.token or 0):
         order.add(1, Reason.TOKEN_ORDER, 0)
-    return _around(order.shortest_cycle(), EdgeWords(n, (earlier, later)), moral)
+    return around(order.shortest_cycle(), EdgeWords(n, (earlier, later)), moral)
 
 
 def _only_what_matters(n: Narrator, question: Question) -> Iterator[Op]:
@@ -132,7 +149,12 @@ def _shortest(
     return order.shortest_cycle()
 
 
-def _around(edges: tuple[Edge, ...], words: EdgeWords, moral: str) -> tuple[str, ...]:
+def around(edges: tuple[Edge, ...], words: Words, moral: str) -> tuple[str, ...]:
+    """The steps of a circle, and that it cannot be.
+
+    Raises:
+        LookupError: there is no circle.
+    """
     edges = _turned(edges, words.operations)
     told = {(edge.before, edge.after): edge for each in edges for edge in _with_premises(each)}
     one, other = words.name(edges[0].before), words.name(edges[-1].before)
@@ -142,7 +164,7 @@ def _around(edges: tuple[Edge, ...], words: EdgeWords, moral: str) -> tuple[str,
     )
 
 
-def _turned(edges: tuple[Edge, ...], operations: Sequence[Op]) -> tuple[Edge, ...]:
+def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed]) -> tuple[Edge, ...]:
     """The circle from what is easiest to see: what time or the storage itself says, the earliest first."""
     if not edges:
         raise LookupError("the operations of this proof can be put in an order")
