@@ -119,6 +119,11 @@ def _value(file: str, call: Call, value: object) -> str | int | None:
 
 
 def _lines(history: History) -> Iterator[str]:
+    for op in history.operations:
+        if max(op.called, op.learned or 0) >= _INT64:
+            raise HistoryError(
+                history.header.target, op.lines[-1], "made to rise, its time is beyond 64 bits"
+            )
     header = {
         "fencepost": 1,
         "target": history.header.target,
