@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from checkers.contents import content
 from checkers.narrator import Narrator
 from checkers.records import Op, Outcome
 
@@ -100,12 +101,12 @@ class EdgeWords:
             return f"it was accepted: it is {n.place(write)} in the storage's own order"
         reads = [op for op in self.operations if op.f == "read" and op.value == write.value]
         read = min(reads, key=lambda op: op.returned or 0)
-        return f"it was accepted, since {n.whom(read)} read {write.value!r} {n.answered(read)}"
+        return f"it was accepted, since {n.whom(read)} read {content(write.value)} {n.answered(read)}"
 
     def _read_from(self, edge: Edge) -> str:
         _, read = self._ends(edge)
         return (
-            f"By what was read, {self._both(edge)}: {self._n.whom(read)} was given {read.value!r}"
+            f"By what was read, {self._both(edge)}: {self._n.whom(read)} was given {content(read.value)}"
             f" {self._n.answered(read)}, so it had been written by then."
         )
 
@@ -130,8 +131,9 @@ class EdgeWords:
     def _log_order(self, edge: Edge) -> str:
         before, after = self._ends(edge)
         return (
-            f"By the storage's own order, {self._both(edge)}: {before.value!r} is"
-            f" {self._n.place(before, first=True)} in it, and {after.value!r} is {self._n.place(after)}."
+            f"By the storage's own order, {self._both(edge)}: {content(before.value)} is"
+            f" {self._n.place(before, first=True)} in it, and {content(after.value)} is"
+            f" {self._n.place(after)}."
         )
 
     def _rejected_because(self, edge: Edge) -> str:

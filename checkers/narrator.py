@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from checkers.conflict import Conflict
+from checkers.contents import content
 from checkers.coverage import is_client
 from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
@@ -110,7 +111,7 @@ class Narrator:
             case "acquire":
                 return f"the grant of token {op.token} to {self.whom(op)}"
         refused = "refused " if op.error == "stale" else ""
-        return f"the {refused}{op.f} of {op.value!r}"
+        return f"the {refused}{op.f} of {content(op.value)}"
 
     def ended(self, op: Op) -> str:
         """That it was over, when, and where that is written; within a sentence."""
@@ -169,7 +170,7 @@ class Narrator:
         by = proof[-1]
         if by.f == "read":
             return (
-                f"A read by {self.whom(by)} returned {by.value!r} with token {by.token}"
+                f"A read by {self.whom(by)} returned {content(by.value)} with token {by.token}"
                 f" {self.answered(by)}, so that write had been accepted by then."
             )
         if by.f == "fence":
@@ -178,7 +179,7 @@ class Narrator:
                 f" {self.answered(by)}: from then on, older tokens had to be refused."
             )
         return (
-            f"{self.who(by)} wrote {by.value!r} with token {by.token}, and the storage said ok"
+            f"{self.who(by)} wrote {content(by.value)} with token {by.token}, and the storage said ok"
             f" {self.answered(by)}."
         )
 
