@@ -41,6 +41,7 @@ WORK = 400_000
 _QUESTIONS = frozenset({"read", "get", "contains"})
 _OWNED = frozenset({"owned-mutex", "fenced-mutex"})
 
+_EVERYBODY = -1  # all who held a lock, as what a refused one depends on
 _EVERYTHING: Final[tuple[object]] = (UNKNOWN,)
 """What an operation sees that depends on every change."""
 
@@ -69,9 +70,9 @@ def smallest(
     """
     key = operations[named[-1]].key
     by_then = {
-        position: _by_then(op, until)
+        position: op if until is None else _by_then(op, until)
         for position, op in enumerate(operations)
-        if op.key == key and (until is None or op.called <= until)
+        if op.key == key and (until is None or _had_begun(op, until))
     }
     ties = _Ties(model, by_then)
     search = _Search(by_then, ties, judge)
@@ -90,10 +91,15 @@ def smallest(
     )
 
 
-def _by_then(op: Operation, until: int | None) -> Operation:
-    if until is None or op.returned is None or op.returned <= until:
-        return op
-    return replace(op, outcome=Outcome.INFO, output=UNKNOWN, returned=None)
+def _had_begun(op: Operation, until: int) -> bool:
+    """Does an operation count by a moment? What tells something, or never had an effect, once it is over."""
+    if op.outcome is Outcome.FAIL or op.f in _QUESTIONS:
+        return _end(op) <= until
+    return op.called <= until
+
+
+def _by_then(op: Operation, until: int) -> Operation:
+    return op if _end(op) <= until else replace(op, outcome=Outcome.INFO, returned=None)
 
 
 class _Search:
@@ -176,39 +182,65 @@ def _of_values(model: str, operations: Mapping[int, Operation]) -> Iterator[tupl
 
 def _of_lock(model: str, operations: Mapping[int, Operation]) -> Iterator[tuple[int, int]]:
     """Of a lock with owners, each acquire with its release; of another, all but holds by themselves."""
-    pairs = _owned(operations) if model in _OWNED else list(_by_themselves(operations))
-    for acquire, release in pairs:
-        yield acquire, release
-        yield release, acquire
-    paired = {position for pair in pairs for position in pair}
-    rest = [] if model in _OWNED else [position for position in operations if position not in paired]
-    yield from pairwise([*rest, *rest[:1]])
+    refused = [position for position, op in operations.items() if op.outcome is Outcome.FAIL]
+    changes = {position: op for position, op in operations.items() if op.outcome is not Outcome.FAIL}
+    if model in _OWNED:
+        units = list(_owned(changes))
+        held: Iterable[int] = changes
+    else:
+        units = list(_by_themselves(operations))
+        held = changes.keys() - {position for unit in units for position in unit}
+        units.append(list(held))
+    for unit in units:
+        yield from pairwise([*unit, *unit[:1]])
+    for position in refused:  # it saw who held the lock
+        yield position, _EVERYBODY
+    for position in held:
+        yield _EVERYBODY, position
 
 
-def _owned(operations: Mapping[int, Operation]) -> list[tuple[int, int]]:
-    """Each acquire with the release of the same owner that comes next."""
-    pairs = []
-    taken: dict[Hashable, int] = {}
+def _owned(operations: Mapping[int, Operation]) -> Iterator[list[int]]:
+    """The holds of each owner; all of its operations where it is not certain which belong together."""
+    by_owner: dict[Hashable, list[int]] = defaultdict(list)
     for position in sorted(operations, key=lambda each: operations[each].called):
-        owner = owner_of(operations[position])
-        if operations[position].f == "acquire":
-            taken[owner] = position
-        elif owner in taken:
-            pairs.append((taken.pop(owner), position))
-    return pairs
+        by_owner[owner_of(operations[position])].append(position)
+    for own in by_owner.values():
+        if all(operations[one].precedes(operations[other]) for one, other in pairwise(own)):
+            yield from _split(own, operations)
+        else:
+            yield own
 
 
-def _by_themselves(operations: Mapping[int, Operation]) -> Iterator[tuple[int, int]]:
+def _split(own: Sequence[int], operations: Mapping[int, Operation]) -> Iterator[list[int]]:
+    unit: list[int] = []
+    for position in own:
+        unit.append(position)
+        if operations[position].f == "release":
+            yield unit
+            unit = []
+    if unit:
+        yield unit
+
+
+def _by_themselves(operations: Mapping[int, Operation]) -> Iterator[list[int]]:
     """The holds during which nothing else was under way."""
     order = sorted(operations, key=lambda each: operations[each].called)
     ended = -math.inf
-    for (one, other), third in zip(pairwise(order), [*order[2:], None], strict=True):
+    for place, (one, other) in enumerate(pairwise(order)):
         first, second = operations[one], operations[other]
-        begins = math.inf if third is None else operations[third].called
+        later = order[place + 2 : place + 3]
+        begins = operations[later[0]].called if later else math.inf
         alone = ended < first.called and first.precedes(second) and _end(second) < begins
-        if alone and (first.f, second.f) == ("acquire", "release") and owner_of(first) == owner_of(second):
-            yield one, other
+        if alone and _is_hold(first, second):
+            yield [one, other]
         ended = max(ended, _end(first))
+
+
+def _is_hold(first: Operation, second: Operation) -> bool:
+    kinds = (first.f, second.f) == ("acquire", "release")
+    return (
+        kinds and owner_of(first) == owner_of(second) and Outcome.FAIL not in {first.outcome, second.outcome}
+    )
 
 
 def _end(op: Operation) -> float:
@@ -224,7 +256,7 @@ def _sees(model: str, op: Operation) -> tuple[object] | None:
             return (op.output if op.outcome is Outcome.FAIL else expected_and_new(op.input)[0],)
         case "set", "contains":
             return (op.input,)
-        case _, ("write" | "put" | "add" | "remove"):
+        case _, ("write" | "put" | "add" | "remove") if op.output is UNKNOWN:
             return None
     return _EVERYTHING
 
