@@ -80,10 +80,12 @@ class Values:
             raise ValueError("nobody read anything from before that value")
         return seen
 
-    def came_back(self, value: int, moment: int) -> Op | None:
-        """A read after a moment of it, or of another that had been sent by then and is not older."""
-        newer = self.order[np.searchsorted(self._settled, self.called[value]) :]
-        seen = newer[(self.claimed[newer] > moment) & (self.called[newer] <= moment)]
+    def came_back(self, value: int, read: Op) -> Op | None:
+        """What returned it after a read had returned, or another that had been there and is not older."""
+        called, returned = self.moments(read)
+        first, last = np.searchsorted(self._settled, (self.called[value], called))
+        there = self.order[first:last]
+        seen = there[self.claimed[there] > returned]
         return self.zone(int(seen[0])).claimed_by if len(seen) else None
 
     def higher_read(self, token: int, moment: int) -> Op | None:

@@ -8,15 +8,15 @@ u, and w, the last value that had been there for certain when r was called:
 - w was *replaced by the past* if u had been there before w was even sent. (If u and w
   overlapped, u may have been written over w: nothing is lost then.)
 - It is *back* if a client read it again after r had returned, or another value that
-  had been sent by then and is not older than w.
+  had been there when r was called and is not older than w.
 - The past *stayed* if after r had returned somebody read a value from before w again,
   and to the end of the record nothing was sent or read that is not from before w.
 - The past was *acted on* if a write that was sent after r had returned was accepted,
   although the fence refuses it at w's token and lets it pass at u's.
 
 w was lost for good iff r shows that it was replaced by the past, it is not back, and
-the past stayed, or was acted on, or the storage was restarted between the moment at
-which w had been there for certain and the return of r. Its finding is **lost-write**.
+the past stayed, or was acted on, or the storage was restarted after w had been sent and
+before r returned. Its finding is **lost-write**.
 
 Where there is a fence, a read of the mark went back, too, if some read had returned a
 higher token before: **high-water-regression**, told of the first such read of that
@@ -174,12 +174,13 @@ def _witness(values: Values, storage: Storage, read: _Read, stale: _StaleWrites)
     act = stale.first_after(returned, int(values.token[read.value]), int(values.token[read.last]))
     if act is None and not _is_after_restart(values, storage, read):
         return None
-    return None if values.came_back(read.last, returned) else () if act is None else (act,)
+    return None if values.came_back(read.last, read.op) else () if act is None else (act,)
 
 
 def _is_after_restart(values: Values, storage: Storage, read: _Read) -> bool:
-    """Was the storage restarted after the last value had been there, and before the read returned?"""
-    return any_between(storage.restarts, values.zone(read.last).settled, read.op.returned or 0)
+    """Was the storage restarted after the last value had been sent, and before the read returned?"""
+    write = values.zone(read.last).write
+    return write is not None and any_between(storage.restarts, write.called, read.op.returned or 0)
 
 
 def _lets_pass(values: Values, storage: Storage, read: _Read, write: Op) -> bool:
@@ -233,7 +234,7 @@ def _high_water_regression(
 def _returns(values: Values, storage: Storage, reads: Iterable[_Read]) -> dict[int, Op]:
     """For each read after a restart: what came back. Only that shows that nothing was lost."""
     after_restart = [read for read in reads if storage.restarts and _is_after_restart(values, storage, read)]
-    found = {read.op.index: values.came_back(read.last, values.moments(read.op)[1]) for read in after_restart}
+    found = {read.op.index: values.came_back(read.last, read.op) for read in after_restart}
     return {index: op for index, op in found.items() if op is not None}
 
 

@@ -93,16 +93,14 @@ def is_final(
     stayed = any(is_after(op, read_) for zone in older for op in zone.reads) and not any(
         is_after(op, read_) for zone in newer for op in operations_of(zone)
     )
-    came_back = any(
-        is_after(op, read_) for zone in newer if not is_sent_after(zone, read_) for op in zone.reads
-    )
+    came_back = any(is_after(op, read_) for zone in newer if zone.settled < read_.called for op in zone.reads)
     acted = history.header.fenced and any(
         is_after(op, read_) and passes(op, past, history) and not passes(op, last, history) for op in stale
     )
     restarted = any(
         event.kind in {"kill", "restart", "failover"} and event.target.split(":")[0] == "storage"
         for event in history.faults
-    ) and overlaps(history.faults, last.settled, read_.returned or 0)
+    ) and overlaps(history.faults, last.write.called, read_.returned or 0)
     return stayed or ((acted or restarted) and not came_back)
 
 
@@ -114,10 +112,6 @@ def operations_of(zone: Zone) -> Iterator[Op]:
 
 def is_after(op: Op, read_: Op) -> bool:
     return read_.precedes(op)
-
-
-def is_sent_after(zone: Zone, read_: Op) -> bool:
-    return zone.write is not None and read_.precedes(zone.write)
 
 
 def passes(op: Op, at: Zone, history: History) -> bool:

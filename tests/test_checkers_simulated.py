@@ -104,3 +104,33 @@ def test_a_lock_service_that_forgets_its_tokens_is_found():
     for seed in range(20):
         _, observed, _ = judged(Simulation(seed=seed, forgetful=True))
         assert names(observed) & {"duplicate-token", "token-regression"}
+
+
+@pytest.mark.parametrize("policy", ["strict", "inclusive"])
+def test_what_a_failover_forgot_is_found_and_what_follows_names_it(policy):
+    lost = seen = followed = 0
+    for seed in range(60):
+        run = Simulation(seed=seed, policy=policy, failovers=2)
+        history, observed, committed = judged(run)
+
+        acknowledged = {op.value for op in history.operations if op.f == "write" and op.outcome == "ok"}
+        acknowledged |= {op.value for op in history.operations if op.f == "read"}
+        gone = {value for value, _ in run.lost} & acknowledged
+        accused = {each.accused for each in committed.findings if each.anomaly == "lost-write"}
+        assert {history.operations[index].value for index in accused} == gone, seed
+        assert names(committed) <= {"lost-write", "high-water-regression", "stale-write", "stale-read"}, seed
+        assert names(observed) <= {"lost-write", "high-water-regression", "stale-write", "stale-read"}, seed
+        for each in (*observed.findings, *committed.findings):
+            if each.anomaly == "high-water-regression":
+                assert each.caused_by is not None
+                assert each.caused_by.anomaly == "lost-write"
+        assert all(each.caused_by for each in committed.findings if each.anomaly == "stale-write"), seed
+        assert not [reason for reason in committed.reasons if "contradict" in reason], seed
+        found = {each.accused for each in observed.findings if each.anomaly == "lost-write"}
+        assert {history.operations[index].value for index in found} <= gone, seed
+        lost += len(gone)
+        seen += len(found)
+        followed += sum(each.caused_by is not None for each in committed.findings)
+    assert lost > 50
+    assert seen > 5
+    assert followed > 5
