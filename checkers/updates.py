@@ -68,11 +68,12 @@ def _dropped_in_log(evidence: Evidence) -> Iterator[Conflict]:
     for write in evidence.log.writes:
         written[write.resource].append(write)
     for lists in _resources(evidence):
-        before: List = ()
+        there: dict[Element, Op] = {}  # with the write that brought it, for the first time or back again
         for write in written[lists.resource]:
             after = write.value if isinstance(write.value, tuple) else ()
-            yield from lists.dropped_by(write, set(before).difference(after))
-            before = after
+            dropped = {element: by for element, by in there.items() if element not in after}
+            yield from lists.dropped_by(write, dropped)
+            there = {element: there.get(element, write) for element in after}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,9 +168,13 @@ class Lists:
             counted=any(self._explains(op, lost, known.time) for op in way),
         )
 
-    def dropped_by(self, write: Op, elements: Iterable[Element]) -> Iterator[Conflict]:
-        """The loss of each of these elements that anybody knew of, by this write for certain."""
-        for element in elements:
+    def dropped_by(self, write: Op, brought: Mapping[Element, Op]) -> Iterator[Conflict]:
+        """The loss of each of these elements that anybody knew of, by this write for certain.
+
+        What it had read came from before the write that `brought` the element: so that is the
+        one which it must not have known.
+        """
+        for element, by in brought.items():
             known = self.known.get(element)
             if known is not None:
                 lost = self.appender[element]
@@ -178,18 +183,22 @@ class Lists:
                     rule=Rule.LOGGED_WITHOUT,
                     accused=write,
                     because=(lost, known.by),
-                    counted=self._explains(write, lost, known.time),
+                    counted=self._explains(write, by, self._known_of(by)),
                 )
+
+    def _known_of(self, append: Op) -> float:
+        """When an append was first known to have taken effect."""
+        known = None if append.element is None else self.known.get(append.element)
+        return math.inf if known is None else known.time
 
     def both_read(self, first: Op, second: Op) -> Conflict:
         """The loss of an element by an append that had read the same list."""
-        known = self.known.get(first.element) if first.element is not None else None
         return Conflict(
             anomaly="lost-update",
             rule=Rule.SAME_LIST_READ,
             accused=second,
             because=(first,),
-            counted=self._explains(second, first, math.inf if known is None else known.time),
+            counted=self._explains(second, first, self._known_of(first)),
         )
 
     def _way_back(self, loss: Loss, lost: Op, known: Known) -> Iterator[Op]:
