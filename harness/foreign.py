@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -11,6 +12,7 @@ from checkers.errors import HistoryError
 from checkers.foreign import judge_foreign
 from checkers.formats.writing import as_ours, export
 from harness.exit_codes import ExitCode, of_verdict
+from harness.progress import progress
 from harness.report.console import console
 from harness.report.telling import MOST_FINDINGS, Line, Tone
 
@@ -25,7 +27,9 @@ def recheck_by_model(
     path: Path, model: str, *, text: TextIO | None, judged: Callable[[dict[str, Any]], None]
 ) -> ExitCode:
     """Judge a history in any format by a model, tell the verdict, and give its exit code."""
-    verdict, notices = judge_foreign(path, model)
+    with progress(sys.stderr) as stage:
+        stage(f"judging {path.name} as {model}")
+        verdict, notices = judge_foreign(path, model)
     document = verdict.to_document()
     judged(document)
     with console(text) as screen:
