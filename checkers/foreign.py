@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from checkers import formats
+from checkers import explain, formats
 from checkers.formats import Foreign, Operations
 from checkers.formats.grants import grants_of
 from checkers.formats.operations import FENCED
@@ -150,6 +150,7 @@ def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[str, ...]) -> Ve
         reasons=(
             *reasons,
             *(f"found {name}, which was not expected" for name, count in counted.items() if count),
+            *explain.doubts(findings),
         ),
         anomalies=counted,
         findings=findings,
