@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 from benchmarks import others, peer, registers, tables
+from benchmarks.measuring import in_own_process
 from benchmarks.results import Results, machine
 
 
@@ -37,6 +38,8 @@ def measure(results: Results, *, operations: int, times: int) -> list[str]:
     for name, words, work in others.rows(operations, times):
         row = results.once(name, work)
         say(f"{words}: {row['seconds']:.2f} s, {row['mebibytes']:.0f} MiB")
+    spread = results.once("keys", lambda: in_own_process("keys", count=200, operations=500, times=times))
+    say(f"200 keys: {spread['alone']['seconds']:.2f} s, in processes {spread['spread']['seconds']:.2f} s")
     others.growth(results, times, say)
     with tempfile.TemporaryDirectory() as folder:
         program = peer.build(Path(folder))

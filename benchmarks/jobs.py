@@ -17,6 +17,7 @@ from typing import Any
 import checkers
 from benchmarks import peer
 from benchmarks.generated import Shape, generate, lines
+from benchmarks.keys import keys
 from benchmarks.lock_runs import run_lines
 from benchmarks.measuring import measured, rechecked
 from checkers import formats
@@ -111,6 +112,7 @@ _JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     "etcd": etcd,
     "from_disk": from_disk,
     "from_folder": from_folder,
+    "keys": keys,
     "lock_run": lock_run,
     "many": many,
     "register": register,

@@ -46,6 +46,8 @@ def tables(results: Results, operations: int, times: int) -> Iterator[str]:
     yield from _etcd(results["etcd"])
     yield ""
     yield from _growth(results)
+    yield ""
+    yield from _spread(results["keys"])
 
 
 def registers(results: Results, policy: Policy, largest: int) -> Iterator[str]:
@@ -112,6 +114,16 @@ def _growth(results: Results) -> Iterator[str]:
     for each in _series(results):
         size, seconds = each.points[-1]
         yield f"| {each.name} | {slope(each):.2f} | {seconds / size * 1e9:.0f} ns |"
+
+
+def _spread(row: dict[str, Any]) -> Iterator[str]:
+    """Whether several processes pay for a search over many objects."""
+    alone, spread = row["alone"], row["spread"]
+    yield (
+        f"The search over 200 registers whose values repeat, {row['operations']:,} operations:"
+        f" {alone['seconds']:.2f} s in one process, {spread['seconds']:.2f} s in {row['processes']}"
+        " that are started for it and sent the operations."
+    )
 
 
 def picture(results: Results) -> str:

@@ -5,7 +5,9 @@ as the log has it. What the clients saw of it says the same with less precision:
 accuses the same operation, or an operation that is only wrong because of one that
 the log accuses, such as a read of a value that a stale write put there.
 
-Two kinds of findings remain that the log does not have:
+Where the log has a write that no client sent, the clients cannot see why a write was
+refused or what was read; the log can. Otherwise two kinds of findings remain that it
+does not have:
 
 - What follows from a lost write. The log does not have what was lost, so it cannot
   show that a later write was stale, or that the mark went back.
@@ -25,7 +27,8 @@ from checkers.verdict import Finding
 from checkers.whole import Whole
 
 _AFTER_A_LOSS = ("stale-write", "high-water-regression")
-_SAYS_NOTHING_OF_OTHERS = {"duplicate-write"}
+_BY_SOMEBODY_ELSE = ("false-rejection", "non-linearizable")
+_SAYS_NOTHING_OF_OTHERS = {"duplicate-write", "lost-update"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +50,13 @@ def agree(evidence: Evidence, committed: Iterable[Finding], observed: Iterable[F
     accused: dict[int, dict[str, Finding]] = defaultdict(dict)
     for finding in committed:
         accused[finding.accused][finding.anomaly] = finding
+    strayed = () if evidence.log is None else {each.commit.resource for each in evidence.log.strays}
     whole = Whole(evidence)
     told: list[Finding] = []
     disagreements: list[str] = []
     for finding in observed:
+        if finding.resource in strayed and finding.anomaly in _BY_SOMEBODY_ELSE:
+            continue  # the log's rejections and reads are judged with those writes
         own = accused.get(finding.accused, {})
         others = _others(evidence, whole, finding, accused)
         if all(RANK[finding.anomaly] < RANK[name] for name in own) and not others.keys() - {"lost-write"}:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
 
 from checkers.edges import EdgeWords, Refusal
 from checkers.narrator import Narrator
-from checkers.records import WRITES, Op, Outcome
+from checkers.records import WRITES, Header, Op, Outcome
 
 if TYPE_CHECKING:  # networkx takes its time to load: only who is told something waits for it
-    from checkers.precedence import Edge, Precedence
+    from checkers.precedence import Edge, Node, Timed
 
 _TO_BEGIN_WITH = {"INITIAL", "LOG_ORDER", "REAL_TIME", "REJECTED_BECAUSE"}
 
@@ -32,23 +33,39 @@ class Question:
     refusal: Refusal | None = None
 
 
+class Words(Protocol):
+    """Tells the edges between some operations, which are named by their places."""
+
+    @property
+    def operations(self) -> Sequence[Timed]:
+        """What there are edges between."""
+        ...
+
+    def name(self, node: Node) -> str:
+        """What an operation is called within a sentence."""
+        ...
+
+    def step(self, edge: Edge) -> str:
+        """Why one came before the other."""
+        ...
+
+
 def circle(n: Narrator, question: Question, moral: str) -> tuple[str, ...]:
     """Why a storage's operations cannot stand in any order.
 
     Raises:
         LookupError: they can.
     """
-    from checkers.reference import Storage
-
-    storage = Storage(
-        operations=[_as_effective(n, op, question) for op in question.proof],
-        header=n.history.header,
-        fenced=question.fenced,
-        log=None if question.log is None else [_as_effective(n, op, question) for op in question.log],
-    )
+    places = {op: place for place, op in enumerate(question.proof)}
     refusal = question.refusal
-    order = storage.order({} if refusal is None else {refusal.rejected.index: refusal.cause.index})
-    return _around(order, EdgeWords(n, question.proof, refusal), moral)
+    edges = _shortest(
+        tuple(_only_what_matters(n, question)),
+        strict=n.history.header.policy == "strict",
+        fenced=question.fenced,
+        log=None if question.log is None else tuple(places[op] for op in question.log),
+        cause=None if refusal is None else (places[refusal.rejected], places[refusal.cause]),
+    )
+    return around(edges, EdgeWords(n, question.proof, refusal), moral)
 
 
 def circle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[str, ...]:
@@ -61,10 +78,38 @@ def circle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[s
 
     order = Precedence({})
     if (earlier.returned or 0) < later.sent:
-        order.add(earlier.index, Reason.REAL_TIME, later.index)
+        order.add(0, Reason.REAL_TIME, 1)
     if (later.token or 0) <= (earlier.token or 0):
-        order.add(later.index, Reason.TOKEN_ORDER, earlier.index)
-    return _around(order, EdgeWords(n, (earlier, later)), moral)
+        order.add(1, Reason.TOKEN_ORDER, 0)
+    return around(order.shortest_cycle(), EdgeWords(n, (earlier, later)), moral)
+
+
+def _only_what_matters(n: Narrator, question: Question) -> Iterator[Op]:
+    """The operations, named by their places; of times, tokens and values, only how they compare.
+
+    The token and the value from before the run come first.
+    """
+    operations = [_as_effective(n, op, question) for op in question.proof]
+    header = n.history.header
+    moments = sorted(
+        {moment for op in operations for moment in (op.called, op.returned) if moment is not None}
+    )
+    tokens = sorted({header.initial_token, *(op.token for op in operations if op.token is not None)})
+    values = list(dict.fromkeys([header.initial_value, *(op.value for op in operations)]))
+    yield Op(index=-1, process=0, f="", resource="", called=0, token=tokens.index(header.initial_token))
+    for place, op in enumerate(operations):
+        yield Op(
+            index=place,
+            process=0,
+            f=op.f,
+            resource="",
+            called=moments.index(op.called),
+            returned=None if op.returned is None else moments.index(op.returned),
+            outcome=op.outcome,
+            token=None if op.token is None else tokens.index(op.token),
+            value=values.index(op.value),
+            error=op.error,
+        )
 
 
 def _as_effective(n: Narrator, op: Op, question: Question) -> Op:
@@ -75,9 +120,42 @@ def _as_effective(n: Narrator, op: Op, question: Question) -> Op:
     return replace(op, outcome=Outcome.OK if n.numbers(op) else Outcome.INFO, returned=None)
 
 
-def _around(order: Precedence, words: EdgeWords, moral: str) -> tuple[str, ...]:
+@lru_cache(maxsize=1 << 12)  # among thousands of findings few are of a shape of their own
+def _shortest(
+    operations: tuple[Op, ...],
+    *,
+    strict: bool,
+    fenced: bool,
+    log: tuple[int, ...] | None,
+    cause: tuple[int, int] | None,
+) -> tuple[Edge, ...]:
+    """The shortest circle, its operations named by their places."""
+    from checkers.reference import Storage
+
+    before, *rest = operations
+    storage = Storage(
+        operations=rest,
+        header=Header(
+            target="",
+            policy="strict" if strict else "inclusive",
+            initial_value=0,
+            initial_token=before.token or 0,
+        ),
+        fenced=fenced,
+        log=None if log is None else [rest[place] for place in log],
+    )
+    order = storage.order({} if cause is None else dict([cause]))
     order.saturate()
-    edges = _turned(order.shortest_cycle(), words.operations)
+    return order.shortest_cycle()
+
+
+def around(edges: tuple[Edge, ...], words: Words, moral: str) -> tuple[str, ...]:
+    """The steps of a circle, and that it cannot be.
+
+    Raises:
+        LookupError: there is no circle.
+    """
+    edges = _turned(edges, words.operations)
     told = {(edge.before, edge.after): edge for each in edges for edge in _with_premises(each)}
     one, other = words.name(edges[0].before), words.name(edges[-1].before)
     return (
@@ -86,15 +164,14 @@ def _around(order: Precedence, words: EdgeWords, moral: str) -> tuple[str, ...]:
     )
 
 
-def _turned(edges: tuple[Edge, ...], operations: Sequence[Op]) -> tuple[Edge, ...]:
+def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed]) -> tuple[Edge, ...]:
     """The circle from what is easiest to see: what time or the storage itself says, the earliest first."""
     if not edges:
         raise LookupError("the operations of this proof can be put in an order")
-    called = {op.index: op.called for op in operations}
 
     def by_time(place: int) -> tuple[bool, float]:
         edge = edges[place]
-        began = called[edge.before] if isinstance(edge.before, int) else -1
+        began = operations[edge.before].called if isinstance(edge.before, int) else -1
         return edge.reason.name not in _TO_BEGIN_WITH, began
 
     start = min(range(len(edges)), key=by_time)

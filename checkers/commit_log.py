@@ -26,7 +26,7 @@ class Stray:
 
     commit: Commit
     write: Op | None  # that of the same value, sent to another resource or with another token
-    near: Op | None  # the write that stands before it in the log of its resource, or else after it
+    near: Op | None  # a write that fits the log, if possible the one before it on the same resource
 
     @property
     def accused(self) -> Op:
@@ -99,7 +99,9 @@ def _strays(found: Iterable[tuple[Commit, Op | None]], writes: Iterable[Op]) -> 
     near = {write.resource: write for write in reversed(tuple(writes))}
     for commit, write in found:
         if not _fits(commit, write):
-            yield Stray(commit=commit, write=write, near=near.get(commit.resource))
+            resource = commit.resource if write is None else write.resource
+            beside = near.get(resource) or next(iter(near.values()), None)
+            yield Stray(commit=commit, write=write, near=beside)
         elif write is not None:
             near[write.resource] = write
 

@@ -29,7 +29,7 @@ class Rule(enum.Enum):
     )  # because: what shows it was there, and the past before; what shows the past after
     GONE_FROM_LOG = enum.auto()  # because: the read that saw it, if one did
     # high-water-regression
-    MARK_WENT_BACK = enum.auto()  # because: the read of the higher mark
+    MARK_WENT_BACK = enum.auto()  # because: the read of the higher mark, then what was lost and what shows it
     # unfenced-write
     PASSED_THE_FENCE_BY = enum.auto()  # because: the read that saw it, if its own answer does not say so
     # false-rejection

@@ -2,11 +2,11 @@
 
 Decided by the commit log, which is complete: what does not stand in it is not in the
 storage. An acknowledged write that is not may have been there all the same, and have
-gone: if the storage was restarted after the write had been acknowledged, or if a read
-returned its value. Then it is a lost-write; otherwise it was never stored.
+gone: if the storage was restarted after the write had been sent, or if a read returned
+its value. Then it is a lost-write; otherwise it was never stored.
 
 A write without an answer that somebody read, and that the log lacks, was lost only if
-the storage was restarted after that. Otherwise the read and the log contradict each other.
+the storage was restarted. Otherwise the read and the log contradict each other.
 """
 
 from __future__ import annotations
@@ -56,18 +56,10 @@ def _missing(evidence: Evidence) -> Sequence[Conflict]:
     )
     restarts = restarts_of_storage(evidence.history.faults)
     return [
-        _judged(
-            op, seen.get(op.index), restarted=any_between(restarts, _there(op, seen.get(op.index)), math.inf)
-        )
+        _judged(op, seen.get(op.index), restarted=any_between(restarts, op.called, math.inf))
         for op in acknowledged
         if op.index not in elsewhere
     ]
-
-
-def _there(write: Op, zone: Zone | None) -> float:
-    """When the write had been there: when it was acknowledged, or when a read had returned it."""
-    returned = math.inf if write.returned is None else write.returned
-    return returned if zone is None else min(returned, zone.settled)
 
 
 def _judged(write: Op, zone: Zone | None, *, restarted: bool) -> Conflict:

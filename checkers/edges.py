@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from checkers.contents import content
 from checkers.narrator import Narrator
 from checkers.records import Op, Outcome
 
@@ -25,13 +26,12 @@ class Refusal:
 
 
 class EdgeWords:
-    """Tells the edges between some operations, each by the line of its reason."""
+    """Tells the edges between some operations, which are named by their places."""
 
     def __init__(self, n: Narrator, operations: Sequence[Op], refusal: Refusal | None = None) -> None:
         self.operations = operations
         self._n = n
         self._refusal = refusal
-        self._by_index = {op.index: op for op in operations}
         self._steps: dict[str, Callable[[Edge], str]] = {
             "INITIAL": self._initial,
             "LOG_ORDER": self._log_order,
@@ -53,11 +53,11 @@ class EdgeWords:
         return _BEFORE_THE_RUN if op is None else self._n.name(op)
 
     def _op(self, node: Node) -> Op | None:
-        return self._by_index[node] if isinstance(node, int) else None
+        return self.operations[node] if isinstance(node, int) else None
 
     def _ends(self, edge: Edge) -> tuple[Op, Op]:
         """Both operations of an edge that does not begin or end before the run."""
-        return self._by_index[cast("int", edge.before)], self._by_index[cast("int", edge.after)]
+        return self.operations[cast("int", edge.before)], self.operations[cast("int", edge.after)]
 
     def _both(self, edge: Edge, came: str = "came") -> str:
         return f"{self.name(edge.before)} {came} before {self.name(edge.after)}"
@@ -75,7 +75,7 @@ class EdgeWords:
         return f"By real time, {self._both(edge)}: {self._n.ended(before)}, and {self._n.began(after)}."
 
     def _token_order(self, edge: Edge) -> str:
-        before = self._by_index[cast("int", edge.before)]
+        before = self.operations[cast("int", edge.before)]
         return (
             f"By token order, {self._both(edge, 'must have come')}:"
             f" {self._rule_of_tokens(before, self._op(edge.after))}."
@@ -101,35 +101,39 @@ class EdgeWords:
             return f"it was accepted: it is {n.place(write)} in the storage's own order"
         reads = [op for op in self.operations if op.f == "read" and op.value == write.value]
         read = min(reads, key=lambda op: op.returned or 0)
-        return f"it was accepted, since {n.whom(read)} read {write.value!r} {n.answered(read)}"
+        return f"it was accepted, since {n.whom(read)} read {content(write.value)} {n.answered(read)}"
 
     def _read_from(self, edge: Edge) -> str:
         _, read = self._ends(edge)
         return (
-            f"By what was read, {self._both(edge)}: {self._n.whom(read)} was given {read.value!r}"
+            f"By what was read, {self._both(edge)}: {self._n.whom(read)} was given {content(read.value)}"
             f" {self._n.answered(read)}, so it had been written by then."
         )
 
     def _replaced(self, edge: Edge) -> str:
-        op = self._op(edge.before)
-        verb = "returned" if op is not None and op.f == "read" else "put there"
         return (
-            f"So {self._both(edge)}: it {verb} {self._value(edge.before)}, which was gone once"
+            f"So {self._both(edge)}: it {self._stood_for(edge.before)}, which was gone once"
             f" {self._value(edge.after)} had replaced it."
         )
 
     def _written_later(self, edge: Edge) -> str:
-        seen_by = self.name(edge.premise[-1].after)
         return (
-            f"So {self._both(edge)}: {seen_by} still saw {self._value(edge.after)} afterwards, and what"
-            " was replaced does not come back, because each value is written once."
+            f"So {self._both(edge)}: it {self._stood_for(edge.before)}, {self.name(edge.premise[-1].after)}"
+            f" returned {self._value(edge.after)} later, and what was replaced does not come back, because"
+            " each value is written once."
         )
+
+    def _stood_for(self, node: Node) -> str:
+        """What a read returned, or a write put there."""
+        op = self._op(node)
+        return f"{'returned' if op is not None and op.f == 'read' else 'put there'} {self._value(node)}"
 
     def _log_order(self, edge: Edge) -> str:
         before, after = self._ends(edge)
         return (
-            f"By the storage's own order, {self._both(edge)}: {before.value!r} is"
-            f" {self._n.place(before, first=True)} in it, and {after.value!r} is {self._n.place(after)}."
+            f"By the storage's own order, {self._both(edge)}: {content(before.value)} is"
+            f" {self._n.place(before, first=True)} in it, and {content(after.value)} is"
+            f" {self._n.place(after)}."
         )
 
     def _rejected_because(self, edge: Edge) -> str:

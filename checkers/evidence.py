@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
+from checkers.appends import with_lists
 from checkers.bulk import Bulk
 from checkers.columns import FUNCTIONS, Operations
 from checkers.commit_log import CommitLog, match
@@ -51,27 +52,13 @@ def gather(history: History, commits: Iterable[Commit] | None = None) -> Evidenc
         HistoryError: no commit fits the history.
     """
     if commits is None:
+        history = with_lists(history)
         operations = history.operations
         bulk = None
         if isinstance(operations, Operations) and not operations.columns.has_bare_writes:
             bulk = Bulk(operations, history.header, history.faults)
         return Evidence(history=history, bulk=bulk)
     commits = tuple(commits)
-    history = _with_lists(history, commits)
-    known = (op for op in history.operations if op.f == "write" or (op.f in WRITES and op.value is not None))
-    return Evidence(history=history, log=match({op.value: op for op in known}, commits))
-
-
-def _with_lists(history: History, commits: Sequence[Commit]) -> History:
-    """The log tells which list an append wrote, also where its client never said so."""
-    written = (commit.value for commit in reversed(commits) if isinstance(commit.value, tuple))
-    lists = {each[-1]: each for each in written if each}  # the first with an element is its append's
-    if not lists:
-        return history
-    return replace(
-        history,
-        operations=tuple(
-            replace(op, value=lists[op.element]) if op.value is None and op.element in lists else op
-            for op in history.operations
-        ),
-    )
+    history = with_lists(history, commits)
+    written = {op.value: op for op in history.operations if op.f in WRITES}
+    return Evidence(history=history, log=match(written, commits))

@@ -18,9 +18,13 @@ from checkers.once import once
 from checkers.proof import Check, holds, prove
 from checkers.records import Op, Outcome
 from checkers.storage_stories import STORAGE_STORIES
+from checkers.update_stories import UPDATE_STORIES
 from checkers.verdict import Account, Finding
+from checkers.waiting_stories import WAITING_STORIES
 
-_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = STORAGE_STORIES | LOSS_STORIES | LOCK_STORIES
+STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = (
+    STORAGE_STORIES | LOSS_STORIES | LOCK_STORIES | UPDATE_STORIES | WAITING_STORIES
+)
 
 
 def findings(evidence: Evidence, check: Check) -> Iterator[Finding]:
@@ -65,12 +69,12 @@ def _proved_and_told(evidence: Evidence, check: Check, conflict: Conflict) -> Ac
     candidates = _candidates(narrator, conflict)
     proof = prove(evidence, check, conflict, candidates)
     if proof is None:
-        story = _STORIES[conflict.rule](narrator, replace(conflict, proof=tuple(candidates)))
+        story = STORIES[conflict.rule](narrator, replace(conflict, proof=tuple(candidates)))
         candidates = {*candidates, *story.proof}
         proof = prove(evidence, check, conflict, candidates)
     if proof is None:
         return _account(story, candidates, _NOT_ALONE)
-    story = _STORIES[proof.conflict.rule](narrator, replace(proof.conflict, proof=proof.operations))
+    story = STORIES[proof.conflict.rule](narrator, replace(proof.conflict, proof=proof.operations))
     lasting = not story.others or holds(evidence, check, proof.conflict, {*proof.operations, *story.others})
     return _account(story, proof.operations, "" if lasting else _CHANGED)
 

@@ -32,6 +32,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from checkers import losses, order, rejections
+from checkers.commit_log import CommitLog
 from checkers.conflict import Conflict, Rule, firsts
 from checkers.evidence import Evidence, gather
 from checkers.highwater import HighWater, is_stale
@@ -83,17 +84,20 @@ def _resolved(evidence: Evidence) -> Iterator[Conflict]:
             yield from rejections.of_unfenced(register, misplaced)
 
 
-def stale_in_log(evidence: Evidence) -> Iterator[Conflict]:
+@once
+def stale_in_log(evidence: Evidence) -> Sequence[Conflict]:
     """Stale-write, decided exactly: a write that stands in the log after one with a newer token.
 
     Strict: after another write with an equal token, too.
     """
-    if evidence.log is None:
-        return
+    return [] if evidence.log is None else list(_stale_in_log(evidence, evidence.log))
+
+
+def _stale_in_log(evidence: Evidence, log: CommitLog) -> Iterator[Conflict]:
     header = evidence.history.header
     strict = header.policy == "strict"
     highest: dict[str, Op] = {}
-    for write in evidence.log.writes:
+    for write in log.writes:
         if write.token is None:
             continue
         top = highest.get(write.resource)
@@ -120,7 +124,7 @@ def fenced_register(register: Register) -> Iterator[Conflict]:
     sound = [zone for zone in register.zones if not wrote(zone, odd)]
     yield from _stale_reads(register, sound)
     for zone in (*register.written, *register.bare):
-        if zone.write is not None and (zone.write.token is None or wrote(zone, odd)):
+        if zone.reads and zone.write is not None and (zone.write.token is None or wrote(zone, odd)):
             yield from _reads_after_replaced(register, zone)
     if not register.strict:
         yield from _flip_flops_of_levels(sound)

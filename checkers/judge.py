@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkers import durability, explain, fencing, grants, lateness, leases, order, unfenced
+from checkers import durability, explain, fencing, grants, lateness, leases, order, unfenced, updates, waiting
 from checkers.agreement import agree
 from checkers.anomalies import RANK
 from checkers.conflict import Conflict
@@ -92,6 +92,12 @@ COMMITTED = (
         check=order.against_the_log,
     ),
     Checker(name="register", evidence="committed", decides=_REGISTER, check=fencing.resolved),
+    Checker(
+        name="lost-update",
+        evidence="committed",
+        decides=("lost-update",),
+        check=updates.dropped_in_log,
+    ),
 )
 
 OBSERVED_UNFENCED = Checker(
@@ -134,6 +140,18 @@ OTHERS = (
         evidence="observed",
         decides=("double-belief",),
         check=leases.double_beliefs,
+    ),
+    Checker(
+        name="stuck-lock",
+        evidence="observed",
+        decides=("stuck-lock",),
+        check=waiting.stuck_locks,
+    ),
+    Checker(
+        name="lost-update",
+        evidence="observed",
+        decides=("lost-update",),
+        check=updates.lost_updates,
     ),
 )
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from checkers.conflict import Conflict, Rule
+from checkers.contents import content
 from checkers.narrator import Narrator, Story
 from checkers.records import Commit, Op, Outcome
 from checkers.restarts import restarts_of_storage
@@ -16,24 +17,27 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
     reads = [op for op in conflict.because if op.f == "read" and op.value != lost.value]
     seen = [op for op in conflict.because if op.f == "read" and op.value == lost.value]
     back = next(read for read in reads if (read.returned or 0) > lost.called)
-    past = [op for op in conflict.because if op.value == back.value and op is not back][:1]
+    past = [op for op in conflict.because if op.returned is not None and op.returned < lost.called]
     after = [op for op in conflict.because if op.called > (back.returned or 0)]
     return Story(
         summary=(
-            f"{lost.value!r} with token {lost.token}, which {n.whom(lost)} had written to {lost.resource},"
-            " was lost: the storage went back to what it had held before"
+            f"the storage lost {content(lost.value)} with token {lost.token}, which {n.whom(lost)} had"
+            f" written to {lost.resource}: it went back to what it had held before"
         ),
         steps=(
-            *(_was_there(n, op) for op in past),
-            f"{n.who(lost)} sent {lost.value!r} with token {lost.token} {n.sent(lost)}.",
+            *(_was_there(n, op) for op in past[:1]),
+            f"{n.who(lost)} sent {content(lost.value)} with token {lost.token} {n.sent(lost)}.",
             n.acceptance((lost, *seen)),
             *_restart(n, lost, back),
             (
                 f"After that, a read by {n.whom(back)}, called {n.sent(back)}, returned {_shown(back)}, which"
-                f" had been there before {lost.value!r} was even sent."
+                f" had been there before {content(lost.value)} was even sent."
             ),
             *(_after(n, op, lost) for op in after),
-            f"Nobody ever saw {lost.value!r} again: it was gone for good, and no write had replaced it.",
+            (
+                f"Nobody ever saw {content(lost.value)} again: it was gone for good, and no write had"
+                " replaced it."
+            ),
         ),
         proof=(*conflict.because, lost),
     )
@@ -49,11 +53,11 @@ def _after(n: Narrator, op: Op, lost: Op) -> str:
     if op.f == "read":
         return (
             f"A later read by {n.whom(op)}, called {n.sent(op)}, returned {_shown(op)}: nothing from"
-            f" {lost.value!r} on was there any more."
+            f" {content(lost.value)} on was there any more."
         )
     return (
-        f"Then {op.value!r} with token {op.token} was sent by {n.whom(op)} {n.sent(op)} and took effect:"
-        f" a fence that remembered token {lost.token} would have refused it."
+        f"Then {content(op.value)} with token {op.token} was sent by {n.whom(op)} {n.sent(op)} and took"
+        f" effect: a fence that remembered token {lost.token} would have refused it."
     )
 
 
@@ -76,18 +80,18 @@ def _stray(n: Narrator, write: Op) -> Commit:
 
 
 def _shown(read: Op) -> str:
-    return f"{read.value!r} with token {read.token}"
+    return f"{content(read.value)} with token {read.token}"
 
 
 def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
     lost, reads = conflict.accused, conflict.because
     return Story(
         summary=(
-            f"{lost.value!r} with token {lost.token}, which {n.whom(lost)} had written to {lost.resource},"
-            " is gone: the storage's own order of writes does not have it"
+            f"the storage lost {content(lost.value)} with token {lost.token}, which {n.whom(lost)} had"
+            f" written to {lost.resource}: its own order of writes does not have it"
         ),
         steps=(
-            f"{n.who(lost)} sent {lost.value!r} with token {lost.token} {n.sent(lost)}.",
+            f"{n.who(lost)} sent {content(lost.value)} with token {lost.token} {n.sent(lost)}.",
             *([n.acceptance((lost,))] if lost.outcome is Outcome.OK else []),
             *(n.acceptance((lost, read)) for read in reads),
             *_restart(n, lost, None),
@@ -119,14 +123,17 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
 
 def _passed_the_fence_by(n: Narrator, conflict: Conflict) -> Story:
     write, reads = conflict.accused, conflict.because
+    logged = n.log is not None and write.index in n.log.places
+    place = n.place(write) if logged and write.outcome is not Outcome.OK else ""
     return Story(
         summary=(
-            f"{n.whom(write)} wrote {write.value!r} to {write.resource} without a token, and the storage,"
-            " which is said to be fenced, accepted it"
+            f"{n.whom(write)} wrote {content(write.value)} to {write.resource} without a token, and the"
+            " storage, which is said to be fenced, accepted it"
         ),
         steps=(
-            f"{n.who(write)} sent {write.value!r} without a token {n.sent(write)}.",
+            f"{n.who(write)} sent {content(write.value)} without a token {n.sent(write)}.",
             *([f"{n.ending(write)}."] if not reads else []),
+            *([f"It is {place} in the storage's own order: it took effect."] if place else []),
             *(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect." for read in reads),
             "A fence compares tokens: whoever needs none gets past it, also when the lock is long lost.",
         ),
@@ -137,16 +144,16 @@ def _passed_the_fence_by(n: Narrator, conflict: Conflict) -> Story:
 def _never_sent(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     commit = _stray(n, write)
-    beside = "".join(f", beside {op.value!r} (sent {n.sent(op)})" for op in conflict.because)
+    beside = "".join(f", beside {content(op.value)} (sent {n.sent(op)})" for op in conflict.because)
     return Story(
         summary=(
-            f"the storage's own order of writes to {write.resource} has {write.value!r}, which no client"
-            " sent there"
+            f"the storage's own order of writes to {write.resource} has {content(write.value)}, which no"
+            " client sent there"
         ),
         steps=(
-            f"In the storage's own order, {write.value!r} is number {commit.seq}{beside}.",
+            f"In the storage's own order, {content(write.value)} is number {commit.seq}{beside}.",
             (
-                f"The history has no write of {write.value!r} to {write.resource}: somebody else wrote"
+                f"The history has no write of {content(write.value)} to {write.resource}: somebody else wrote"
                 " there, or one of the two records is wrong."
             ),
         ),
@@ -159,11 +166,11 @@ def _logged_otherwise(n: Narrator, conflict: Conflict) -> Story:
     commit = _stray(n, write)
     return Story(
         summary=(
-            f"{n.whom(write)} sent {write.value!r} with token {write.token} to {write.resource}, and the"
-            f" storage's own order has it with token {commit.token} on {commit.resource}"
+            f"{n.whom(write)} sent {content(write.value)} with token {write.token} to {write.resource}, and"
+            f" the storage's own order has it with token {commit.token} on {commit.resource}"
         ),
         steps=(
-            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
+            f"{n.who(write)} sent {content(write.value)} with token {write.token} {n.sent(write)}.",
             (
                 f"In the storage's own order, it is number {commit.seq}, on {commit.resource} and with token"
                 f" {commit.token}: what was stored is not what was sent."

@@ -8,15 +8,15 @@ u, and w, the last value that had been there for certain when r was called:
 - w was *replaced by the past* if u had been there before w was even sent. (If u and w
   overlapped, u may have been written over w: nothing is lost then.)
 - It is *back* if a client read it again after r had returned, or another value that
-  had been sent by then and is not older than w.
+  had been there when r was called and is not older than w.
 - The past *stayed* if after r had returned somebody read a value from before w again,
   and to the end of the record nothing was sent or read that is not from before w.
 - The past was *acted on* if a write that was sent after r had returned was accepted,
   although the fence refuses it at w's token and lets it pass at u's.
 
 w was lost for good iff r shows that it was replaced by the past, it is not back, and
-the past stayed, or was acted on, or the storage was restarted between the moment at
-which w had been there for certain and the return of r. Its finding is **lost-write**.
+the past stayed, or was acted on, or the storage was restarted after w had been sent and
+before r returned. Its finding is **lost-write**.
 
 Where there is a fence, a read of the mark went back, too, if some read had returned a
 higher token before: **high-water-regression**, told of the first such read of that
@@ -28,101 +28,20 @@ loss as their cause.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
-from checkers.columns import Flags, Ints
 from checkers.conflict import Conflict, Rule
 from checkers.faults import Fault
 from checkers.highwater import is_stale
+from checkers.loss_values import Values
 from checkers.records import FaultEvent, Header, Op
 from checkers.restarts import any_between, restarts_of_storage
-from checkers.zones import Zone, token_of
+from checkers.zones import token_of
 
 _OF_THE_PAST = (Rule.OLDER_THAN_ACCEPTED, Rule.WENT_BACK, Rule.FALSE_OR_STALE)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Values:
-    """The values that one resource held, in arrays with one place for each: the initial one's first.
-
-    Moments are in any unit that keeps their order.
-    """
-
-    settled: Ints  # see `zones`
-    claimed: Ints
-    called: Ints  # when its write was sent
-    token: Ints
-    was_read: Flags
-    zone: Callable[[int], Zone]
-    place_of: Callable[[Op], int]  # of the value that a read returned
-    moments: Callable[[Op], tuple[int, int]]  # call and return of a read or write
-
-    @cached_property
-    def order(self) -> Ints:
-        """The places by the moments at which they were settled."""
-        return np.argsort(self.settled, kind="stable")
-
-    @cached_property
-    def _settled(self) -> Ints:
-        return self.settled[self.order]
-
-    @cached_property
-    def _latest_call(self) -> Ints:
-        return np.maximum.accumulate(self.called[self.order])
-
-    @cached_property
-    def _latest_claim(self) -> Ints:
-        return np.maximum.accumulate(self.claimed[self.order])
-
-    @cached_property
-    def _latest_claim_from(self) -> Ints:
-        return np.maximum.accumulate(self.claimed[self.order][::-1])[::-1]
-
-    def there_before(self, moment: int) -> Ints:
-        """The places of the values that had surely been there before a moment."""
-        return self.order[: np.searchsorted(self._settled, moment)]
-
-    def last_before(self, moment: int, *, fenced: bool) -> int:
-        """The last value that had surely been there: none of the others surely replaced it.
-
-        Of several it is the one that a fence would have let through last, or that was sent last.
-        """
-        count = int(np.searchsorted(self._settled, moment))
-        first = int(np.searchsorted(self._settled, self._latest_call[count - 1]))
-        of = self.order[first:count]
-        tokens = self.token[of] if fenced else np.zeros(len(of), dtype=np.int64)
-        return int(of[np.lexsort((self.called[of], tokens))[-1]])
-
-    def stayed(self, value: int, moment: int) -> bool:
-        """After a moment, was something read from before a value, and nothing else sent or read?"""
-        older = int(np.searchsorted(self._settled, self.called[value]))  # the initial value at the least
-        return bool(self._latest_claim[older - 1] > moment >= self._latest_claim_from[older])
-
-    def last_seen_from_before(self, value: int) -> Op:
-        """The last read of something that had been there before a value was sent, if there is one."""
-        older = self.there_before(int(self.called[value]))
-        seen = self.zone(int(older[np.argmax(self.claimed[older])])).claimed_by
-        if seen is None:
-            raise ValueError("nobody read anything from before that value")
-        return seen
-
-    def came_back(self, value: int, moment: int) -> bool:
-        """Was it read after a moment, or another that is not from before it and had been sent by then?"""
-        newer = self.order[np.searchsorted(self._settled, self.called[value]) :]
-        return bool(np.any((self.claimed[newer] > moment) & (self.called[newer] <= moment)))
-
-    def higher_read(self, token: int, moment: int) -> Op | None:
-        """A read that had returned a higher token before a moment: the last settled one's first."""
-        before = self.there_before(moment)
-        for place in before[self.was_read[before] & (self.token[before] > token)][::-1].tolist():
-            for read in self.zone(place).reads:
-                if self.moments(read)[1] < moment:
-                    return read
-        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,10 +74,13 @@ def told(values_of: Callable[[], Values], storage: Storage, conflicts: Sequence[
     if not suspects:
         return list(conflicts)
     values = values_of()
-    stale = [each.accused for each in conflicts if each.anomaly == "stale-write"]
+    stale = _StaleWrites(
+        storage, values, [each.accused for each in conflicts if each.anomaly == "stale-write"]
+    )
     reads = _reads(values, storage, suspects)
     losses = _losses(values, storage, reads, stale)
     regressions = [_high_water_regression(values, storage, loss, reads) for loss in losses.values()]
+    back = _returns(values, storage, reads)
     explained = {
         read.op.index
         for read in reads
@@ -168,7 +90,7 @@ def told(values_of: Callable[[], Values], storage: Storage, conflicts: Sequence[
         *(loss.conflict for loss in losses.values()),
         *(each for each in regressions if each is not None),
         *(
-            _with_cause(values, storage, conflict, losses.values(), regressions)
+            _with_cause(values, storage, _with_return(conflict, back), losses.values(), regressions)
             for conflict in conflicts
             if not (_is_suspect(conflict) and conflict.accused.index in explained)
         ),
@@ -178,6 +100,23 @@ def told(values_of: Callable[[], Values], storage: Storage, conflicts: Sequence[
 def _is_suspect(conflict: Conflict) -> bool:
     """Does it accuse a read of a value that should have been replaced?"""
     return conflict.accused.f == "read" and conflict.rule in _OF_THE_PAST
+
+
+class _StaleWrites:
+    """The stale writes of a resource, in the order of their calls; none where there is no mark."""
+
+    def __init__(self, storage: Storage, values: Values, stale: Iterable[Op]) -> None:
+        self._ops = sorted(stale, key=lambda op: values.moments(op)[0]) if storage.fenced else []
+        self._called = np.array([values.moments(op)[0] for op in self._ops], dtype=np.int64)
+        self._token = np.array([token_of(op) for op in self._ops], dtype=np.int64)
+        self._strict = storage.strict
+
+    def first_after(self, moment: int, past: int, mark: int) -> Op | None:
+        """The first sent after a moment that the mark of the past lets through, and `mark` does not."""
+        first = int(np.searchsorted(self._called, moment, side="right"))
+        token = self._token[first:]
+        passes = (token > past) & (token <= mark) if self._strict else (token >= past) & (token < mark)
+        return self._ops[first + int(np.argmax(passes))] if np.any(passes) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +149,7 @@ class _Loss:
 
 
 def _losses(
-    values: Values, storage: Storage, reads: Iterable[_Read], stale: Sequence[Op]
+    values: Values, storage: Storage, reads: Iterable[_Read], stale: _StaleWrites
 ) -> dict[int, _Loss]:
     """The values that were lost for good, each by the first read that shows it."""
     losses: dict[int, _Loss] = {}
@@ -225,18 +164,23 @@ def _losses(
     return losses
 
 
-def _witness(values: Values, storage: Storage, read: _Read, stale: Iterable[Op]) -> tuple[Op, ...] | None:
+def _witness(values: Values, storage: Storage, read: _Read, stale: _StaleWrites) -> tuple[Op, ...] | None:
     """What shows that the past stayed or was acted on; nothing after a restart; None if it is not lost."""
     returned = values.moments(read.op)[1]
     if values.claimed[read.last] > returned:
         return None
     if values.stayed(read.last, returned):
         return (values.last_seen_from_before(read.last),)
-    acts = [op for op in stale if values.moments(op)[0] > returned and _lets_pass(values, storage, read, op)]
-    restarted = any_between(storage.restarts, values.zone(read.last).settled, read.op.returned or 0)
-    if (acts or restarted) and not values.came_back(read.last, returned):
-        return tuple(acts[:1])
-    return None
+    act = stale.first_after(returned, int(values.token[read.value]), int(values.token[read.last]))
+    if act is None and not _is_after_restart(values, storage, read):
+        return None
+    return None if values.came_back(read.last, read.op) else () if act is None else (act,)
+
+
+def _is_after_restart(values: Values, storage: Storage, read: _Read) -> bool:
+    """Was the storage restarted after the last value had been sent, and before the read returned?"""
+    write = values.zone(read.last).write
+    return write is not None and any_between(storage.restarts, write.called, read.op.returned or 0)
 
 
 def _lets_pass(values: Values, storage: Storage, read: _Read, write: Op) -> bool:
@@ -275,14 +219,30 @@ def _high_water_regression(
     for read in sorted(own, key=lambda each: each.op.index):
         higher = values.higher_read(int(values.token[read.value]), values.moments(read.op)[0])
         if higher is not None:
+            lost = loss.conflict
+            because = dict.fromkeys((higher, lost.accused, *lost.because))
             return Conflict(
                 anomaly="high-water-regression",
                 rule=Rule.MARK_WENT_BACK,
                 accused=read.op,
-                because=(higher,),
-                cause=loss.conflict,
+                because=tuple(op for op in because if op is not read.op),
+                cause=lost,
             )
     return None
+
+
+def _returns(values: Values, storage: Storage, reads: Iterable[_Read]) -> dict[int, Op]:
+    """For each read after a restart: what came back. Only that shows that nothing was lost."""
+    after_restart = [read for read in reads if storage.restarts and _is_after_restart(values, storage, read)]
+    found = {read.op.index: values.came_back(read.last, read.op) for read in after_restart}
+    return {index: op for index, op in found.items() if op is not None}
+
+
+def _with_return(conflict: Conflict, back: Mapping[int, Op]) -> Conflict:
+    op = back.get(conflict.accused.index)
+    if op is None or not _is_suspect(conflict) or op in conflict.because:
+        return conflict
+    return replace(conflict, because=(*conflict.because, op))
 
 
 def _with_cause(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from checkers.conflict import Conflict
+from checkers.contents import content
 from checkers.coverage import is_client
 from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
@@ -110,7 +111,7 @@ class Narrator:
             case "acquire":
                 return f"the grant of token {op.token} to {self.whom(op)}"
         refused = "refused " if op.error == "stale" else ""
-        return f"the {refused}{op.f} of {op.value!r}"
+        return f"the {refused}{op.f} of {content(op.value)}"
 
     def ended(self, op: Op) -> str:
         """That it was over, when, and where that is written; within a sentence."""
@@ -169,7 +170,7 @@ class Narrator:
         by = proof[-1]
         if by.f == "read":
             return (
-                f"A read by {self.whom(by)} returned {by.value!r} with token {by.token}"
+                f"A read by {self.whom(by)} returned {content(by.value)} with token {by.token}"
                 f" {self.answered(by)}, so that write had been accepted by then."
             )
         if by.f == "fence":
@@ -178,7 +179,7 @@ class Narrator:
                 f" {self.answered(by)}: from then on, older tokens had to be refused."
             )
         return (
-            f"{self.who(by)} wrote {by.value!r} with token {by.token}, and the storage said ok"
+            f"{self.who(by)} wrote {content(by.value)} with token {by.token}, and the storage said ok"
             f" {self.answered(by)}."
         )
 
@@ -226,11 +227,14 @@ class Narrator:
 
     def excuses(self, rejected: Op, in_time: Iterable[Op]) -> list[Excuse]:
         """Why each of these cannot have raised the mark before a rejection returned."""
-        return [self._excuse(op, rejected.returned or 0) for op in in_time if op != rejected]
+        moment, least = rejected.returned or 0, self.least_above(rejected)
+        return [self._excuse(op, moment, least) for op in in_time if op != rejected]
 
-    def _excuse(self, op: Op, moment: int) -> Excuse:
+    def _excuse(self, op: Op, moment: int, least: int) -> Excuse:
         if self.numbers(op):
-            first = self.whole.logged_before(op)
+            first = self._reached_by(op.resource, least)
+            if first is None or first.called <= moment:
+                first = self.whole.logged_before(op)
             why = "in the storage's own order it stands after"
         else:
             same = self.whole.raising(op.resource, op.token or 0, math.inf)
@@ -248,6 +252,14 @@ class Narrator:
             return Excuse(op, "it was too late", tuple(self.whole.readers(op)))
         because = (first, *self.whole.readers(first), *self.whole.readers(op))
         return Excuse(op, f"{why} {self.name(first)}, which was sent only {self.sent(first)}", because)
+
+    def _reached_by(self, resource: str, least: int) -> Op | None:
+        """The first write in the storage's own order that has a token of `least` or more."""
+        if self.log is None:
+            return None
+        reaching = self.whole.raising(resource, least, math.inf)
+        placed = [(self.log.places[op.index][0], op) for op in reaching if op.index in self.log.places]
+        return min(placed, key=lambda each: each[0], default=(0, None))[1]
 
     def ends_between(self, earlier: Op, later: Op) -> list[Op]:
         """The release that makes two grants to one owner two holds."""

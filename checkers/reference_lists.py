@@ -9,7 +9,7 @@ a list that was seen and ends with its element, for no other operation adds that
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from checkers.operation import Operation
 from checkers.records import Element, List, Op, Outcome
@@ -19,11 +19,12 @@ from checkers.reference_models import is_register
 def is_list(operations: Sequence[Op], initial: List = ()) -> bool:
     """Can one list have answered reads and appends like this?"""
     appends = [op for op in operations if op.f == "append" and op.outcome is not Outcome.FAIL]
-    shown = {found for op in operations if (found := found_by(op)) is not None}
+    seen = _shown(operations)
     readings = [reading for op in operations if (reading := _reading(op)) is not None]
+    choices = [[_writing(append, way) for way in _ways(append, seen)] for append in appends]
     return any(
-        is_register([*readings, *itertools.chain(*writings)], initial)
-        for writings in itertools.product(*(_ways(append, shown) for append in appends))
+        is_register([*readings, *written], initial)
+        for written in itertools.product(*(choice for choice in choices if choice))
     )
 
 
@@ -44,17 +45,16 @@ def lost_elements(operations: Sequence[Op]) -> set[Element]:
 
 def overwritten(operations: Sequence[Op]) -> set[frozenset[int]]:
     """Pairs of appends that took effect and had read the same list, by their indexes."""
-    seen = [found for op in operations if (found := found_by(op)) is not None]
+    shown = _shown(operations)
     effective = [
         op
         for op in operations
-        if op.f == "append" and op.seen is not None
-        if op.outcome is Outcome.OK or any(op.element in found for found in seen)
+        if op.f == "append" and (op.outcome is Outcome.OK or any(op.element in each for each in shown))
     ]
     return {
         frozenset({one.index, other.index})
         for one, other in itertools.combinations(effective, 2)
-        if one.seen == other.seen
+        if _found(one, shown) == _found(other, shown) is not None
     }
 
 
@@ -76,23 +76,29 @@ def _reading(op: Op) -> Operation | None:
     return Operation(f="read", output=found, called=op.called, returned=returned)
 
 
-def _ways(append: Op, shown: set[List]) -> list[tuple[Operation, ...]]:
-    """What an append may have written, as one cas or none each."""
-    lists = [append.value] if isinstance(append.value, tuple) else sorted(_ending_with(append.element, shown))
-    return [(_writing(append, each),) for each in lists] or [()]
+def _shown(operations: Sequence[Op]) -> set[List]:
+    """The lists that somebody read."""
+    return {found for op in operations if (found := found_by(op)) is not None}
 
 
-def _ending_with(element: Element | None, lists: set[List]) -> Iterator[List]:
-    return (each for each in lists if each and each[-1] == element)
+def _ways(append: Op, shown: set[List]) -> list[tuple[List, List]]:
+    """What an append can have read and written; none if nobody saw its element."""
+    if isinstance(append.value, tuple):
+        lists = {append.value}
+    else:
+        lists = {each[: each.index(append.element) + 1] for each in shown if append.element in each}
+    return [(each[:-1] if append.seen is None else append.seen, each) for each in sorted(lists)]
 
 
-def _writing(append: Op, written: List) -> Operation:
+def _found(append: Op, shown: set[List]) -> List | None:
+    """The list that an append read, if there is one that it must have been."""
+    ways = _ways(append, shown)
+    return ways[0][0] if len(ways) == 1 else append.seen
+
+
+def _writing(append: Op, way: tuple[List, List]) -> Operation:
     return Operation(
-        f="cas",
-        input=(written[:-1] if append.seen is None else append.seen, written),
-        outcome=append.outcome,
-        called=append.called,
-        returned=append.returned,
+        f="cas", input=way, outcome=append.outcome, called=append.called, returned=append.returned
     )
 
 

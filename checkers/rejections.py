@@ -57,8 +57,8 @@ def of_fenced(
         cause = levels.cause(rejected, strict=register.strict)
         if isinstance(cause, Conflict):
             yield cause
-        elif rejected.returned is not None:
-            caused.append((rejected.returned, cause, (rejected,)))
+        elif rejected.returned is not None and cause.lasts:
+            caused.append((rejected.returned, cause.token, (rejected,)))
     yield from _against_causes(register, caused, odd)
 
 
@@ -106,6 +106,7 @@ class _Level:
     definite: bool  # a write of it took effect, so every higher level came later
     start: float  # ns; the mark cannot have been there before
     first: Op | None  # what raised it, or may have; None: it was there before the run
+    lasts: bool = True  # False: something that the log lacks may have raised it, and that may be lost
 
 
 class _Levels:
@@ -118,7 +119,7 @@ class _Levels:
         self._starts = Earliest([level.start for level in levels])
         self._next_definite = _next_definite(levels)
 
-    def cause(self, rejected: Op, *, strict: bool) -> float | Conflict:
+    def cause(self, rejected: Op, *, strict: bool) -> _Level | Conflict:
         """The lowest level that can have caused a rejection, or the conflict if there is none.
 
         A definite level that came too late hides those above it, which come
@@ -132,7 +133,7 @@ class _Levels:
             return _uncaused(rejected)
         hides = self._next_definite[place]
         if in_time <= hides:
-            return self._tokens[in_time]
+            return self._levels[in_time]
         first = self._levels[hides].first
         if self._logged or first is None:
             return _uncaused(rejected)
@@ -149,25 +150,30 @@ def _next_definite(levels: Sequence[_Level]) -> list[int]:
 
 def _levels(register: Register, broken: AbstractSet[int], misplaced: AbstractSet[int]) -> _Levels:
     zones: dict[int, list[Zone]] = defaultdict(list)
+    raising: dict[int, list[Op]] = defaultdict(list)  # what may have raised the mark, for a while
     for zone in register.zones:
-        if not wrote(zone, broken):
+        if zone.write is not None and register.logged and not zone.places:
+            raising[zone.token].append(zone.write)  # it was read, and the log has it no more
+        elif not wrote(zone, broken):
             zones[zone.token].append(zone)
-    raising: dict[int, list[Op]] = defaultdict(list)  # what may have raised the mark, unseen
     for write in register.optional:
-        if not (register.strict and token_of(write) in zones):  # one write uses a token up
+        used_up = register.strict and not register.logged and token_of(write) in zones
+        if not used_up:
             raising[token_of(write)].append(write)
     for fence in register.fences:
         raising[token_of(fence)].append(fence)
     starts = _starts(register, misplaced)
     levels = [
-        _level(token, zones.get(token, []), raising.get(token, []), starts)
+        _level(token, zones.get(token, []), raising.get(token, []), starts, logged=register.logged)
         for token in sorted(zones.keys() | raising.keys())
         if token >= register.initial_token
     ]
     return _Levels(levels, logged=register.logged)
 
 
-def _level(token: int, zones: Sequence[Zone], raising: Sequence[Op], starts: Mapping[int, float]) -> _Level:
+def _level(
+    token: int, zones: Sequence[Zone], raising: Sequence[Op], starts: Mapping[int, float], *, logged: bool
+) -> _Level:
     definite = bool(zones)
     if any(zone.write is None for zone in zones):
         return _Level(token=token, definite=definite, start=-math.inf, first=None)
@@ -178,6 +184,7 @@ def _level(token: int, zones: Sequence[Zone], raising: Sequence[Op], starts: Map
         definite=definite,
         start=min((*(_start(zone, starts) for zone in firsts), *(op.called for op in raising))),
         first=min(writes or raising, key=lambda op: op.called),
+        lasts=not logged or all(op.f == "fence" for op in raising),
     )
 
 

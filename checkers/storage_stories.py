@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from checkers.circles import Question, circle
 from checkers.conflict import Conflict, Rule
+from checkers.contents import content
 from checkers.edges import Refusal
 from checkers.narrator import Excuse, Narrator, Story
 from checkers.records import WRITES, Op
@@ -18,11 +19,11 @@ def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> St
     """A stale write: who held the lock, what held it up, who came between, and why it came too late."""
     write = conflict.accused
     same = newer.token == write.token
-    had = f"accepted {newer.value!r}" if newer.f in WRITES else "been fenced"
+    had = f"accepted {content(newer.value)}" if newer.f in WRITES else "been fenced"
     return Story(
         summary=(
-            f"{n.whom(write)} wrote {write.value!r} with token {write.token} to {write.resource} after the"
-            f" storage had {had} with {'the same' if same else 'the newer'} token {newer.token}"
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource} after"
+            f" the storage had {had} with {'the same' if same else 'the newer'} token {newer.token}"
         ),
         steps=(
             *n.grant_steps(*n.granted(write.resource, write.token)),
@@ -57,7 +58,7 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
     start = n.history.header.initial_token
     return Story(
         summary=(
-            f"{n.whom(write)} wrote {write.value!r} with token {write.token} to {write.resource},"
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource},"
             f" whose token had been {start} before the run"
         ),
         steps=(
@@ -75,7 +76,7 @@ def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
     read, newer = conflict.accused, conflict.because
     return Story(
         summary=(
-            f"{n.whom(read)} read {read.value!r} with token {read.token} from {read.resource}"
+            f"{n.whom(read)} read {content(read.value)} with token {read.token} from {read.resource}"
             f" although a write with the newer token {newer[0].token} had been accepted before"
         ),
         steps=circle(
@@ -91,7 +92,8 @@ def _went_back(n: Narrator, conflict: Conflict) -> Story:
     others = [op.value for op in conflict.because if op.value != read.value]
     return Story(
         summary=(
-            f"{n.whom(read)} read {read.value!r} from {read.resource} after {others[-1]!r} had replaced it"
+            f"{n.whom(read)} read {content(read.value)} from {read.resource} after {content(others[-1])} had"
+            " replaced it"
         ),
         steps=circle(
             n,
@@ -105,16 +107,16 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
     op, by = conflict.accused, conflict.because[-1]
     if op.f == "read":
         summary = (
-            f"{n.whom(op)} read {op.value!r} from {op.resource} although {by.value!r}, which the"
-            " storage's own order puts after it, had been accepted before"
+            f"{n.whom(op)} read {content(op.value)} from {op.resource} although {content(by.value)}, which"
+            " the storage's own order puts after it, had been accepted before"
         )
-        moral = f"the read returned {op.value!r} although {by.value!r} had replaced it"
+        moral = f"the read returned {content(op.value)} although {content(by.value)} had replaced it"
     else:
         summary = (
-            f"{n.whom(op)} wrote {op.value!r} to {op.resource} after {by.value!r} had been accepted,"
-            " and the storage's own order puts it before"
+            f"{n.whom(op)} wrote {content(op.value)} to {op.resource} after {content(by.value)} had been"
+            " accepted, and the storage's own order puts it before"
         )
-        moral = f"the storage's own order has {op.value!r} before what was accepted earlier"
+        moral = f"the storage's own order has {content(op.value)} before what was accepted earlier"
     return Story(
         summary=summary,
         steps=circle(n, Question(proof=conflict.proof, fenced=False, log=_log(n, conflict)), moral),
@@ -139,11 +141,11 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
     excuses = n.excuses(write, n.whole.raising(write.resource, least, write.returned or 0))
     return Story(
         summary=(
-            f"{n.whom(write)} was told that its write of {write.value!r} with token {write.token}"
+            f"{n.whom(write)} was told that its write of {content(write.value)} with token {write.token}"
             f" to {write.resource} was stale, though no newer token can have been accepted"
         ),
         steps=(
-            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
+            f"{n.who(write)} sent {content(write.value)} with token {write.token} {n.sent(write)}.",
             (
                 f"The storage refused it as stale {n.answered(write)}, which is right only once it has"
                 f" accepted a token of {least} or more."
@@ -183,7 +185,7 @@ def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
     excuses = n.excuses(rejected, [each for each in in_time if (each.token or 0) <= reached])
     return Story(
         summary=(
-            f"either the storage wrongly refused {rejected.value!r} with token {rejected.token}"
+            f"either the storage wrongly refused {content(rejected.value)} with token {rejected.token}"
             f" on {op.resource}, or what {n.whom(op)} {did} afterwards with token {op.token} was"
             " stale"
         ),
@@ -208,13 +210,13 @@ def _never_logged(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     return Story(
         summary=(
-            f"the storage told {n.whom(write)} that {write.value!r}{n.with_token(write)} was"
+            f"the storage told {n.whom(write)} that {content(write.value)}{n.with_token(write)} was"
             f" written to {write.resource}, and never stored it"
         ),
         steps=(
-            f"{n.who(write)} sent {write.value!r}{n.with_token(write)} {n.sent(write)}.",
+            f"{n.who(write)} sent {content(write.value)}{n.with_token(write)} {n.sent(write)}.",
             f"The storage said ok {n.answered(write)}: so it must have stored it.",
-            f"But {write.value!r} stands {n.place(write)}, which has every write that was stored.",
+            f"But {content(write.value)} stands {n.place(write)}, which has every write that was stored.",
         ),
     )
 
@@ -225,7 +227,7 @@ def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
         summary=_failed_and_took_effect(n, write),
         steps=(
             *_failed(n, write),
-            f"But {write.value!r} is {n.place(write)} in the storage's own order of stored writes.",
+            f"But {content(write.value)} is {n.place(write)} in the storage's own order of stored writes.",
         ),
     )
 
@@ -237,8 +239,8 @@ def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             *_failed(n, write),
             (
-                f"But {n.whom(read)} read {read.value!r} {n.answered(read)}, and nobody else ever wrote that:"
-                " so it took effect."
+                f"But {n.whom(read)} read {content(read.value)} {n.answered(read)}, and nobody else ever"
+                " wrote that: so it took effect."
             ),
         ),
     )
@@ -246,14 +248,14 @@ def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
 
 def _failed_and_took_effect(n: Narrator, write: Op) -> str:
     return (
-        f"{n.whom(write)} was told that its write of {write.value!r}{n.with_token(write)}"
+        f"{n.whom(write)} was told that its write of {content(write.value)}{n.with_token(write)}"
         f" to {write.resource} had failed, and it took effect"
     )
 
 
 def _failed(n: Narrator, write: Op) -> tuple[str, ...]:
     return (
-        f"{n.who(write)} sent {write.value!r}{n.with_token(write)} {n.sent(write)}.",
+        f"{n.who(write)} sent {content(write.value)}{n.with_token(write)} {n.sent(write)}.",
         (
             f"It was told that this had failed ({write.error}) {n.answered(write)}: after that answer it"
             " must never take effect."
@@ -266,11 +268,11 @@ def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
     numbers = n.numbers(write)
     return Story(
         summary=(
-            f"the write of {write.value!r}{n.with_token(write)} to {write.resource} by"
+            f"the write of {content(write.value)}{n.with_token(write)} to {write.resource} by"
             f" {n.whom(write)} took effect {len(numbers)} times"
         ),
         steps=(
-            f"{n.who(write)} sent {write.value!r} once, {n.sent(write)}.",
+            f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}.",
             (
                 f"In the storage's own order it stands as numbers {' and '.join(map(str, numbers))}:"
                 " something between the two repeated it."
@@ -283,13 +285,13 @@ def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
     write, grant = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{n.whom(write)} wrote {write.value!r} with token {write.token} to {write.resource}"
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}"
             f" after token {grant.token} had been granted to {n.whom(grant)}, which had not yet"
             " written"
         ),
         steps=(
             *n.grant_steps(grant),
-            f"{n.who(write)} sent {write.value!r} with the older token {write.token} {n.sent(write)}.",
+            f"{n.who(write)} sent {content(write.value)} with the older token {write.token} {n.sent(write)}.",
             "It was accepted: the storage had not met the newer token yet, so no fence could tell.",
         ),
     )
@@ -299,13 +301,13 @@ def _value_of_nobody(n: Narrator, conflict: Conflict) -> Story:
     read = conflict.accused
     return Story(
         summary=(
-            f"{n.whom(read)} read {read.value!r}{n.with_token(read)} from {read.resource},"
+            f"{n.whom(read)} read {content(read.value)}{n.with_token(read)} from {read.resource},"
             " which nobody had written there"
         ),
         steps=(
-            f"{n.who(read)} read {read.value!r}{n.with_token(read)} {n.answered(read)}.",
+            f"{n.who(read)} read {content(read.value)}{n.with_token(read)} {n.answered(read)}.",
             (
-                f"No write of {read.value!r} to {read.resource} was ever called, and it is not what"
+                f"No write of {content(read.value)} to {read.resource} was ever called, and it is not what"
                 " stood there before the run."
             ),
         ),
@@ -317,14 +319,14 @@ def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{n.whom(read)} read {read.value!r} from {read.resource} with token {read.token},"
+            f"{n.whom(read)} read {content(read.value)} from {read.resource} with token {read.token},"
             f" but it was written with token {write.token}"
         ),
         steps=(
-            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
+            f"{n.who(write)} sent {content(write.value)} with token {write.token} {n.sent(write)}.",
             (
-                f"{n.who(read)} read {read.value!r} with token {read.token} {n.answered(read)}, and each"
-                " value is written once: so this value and this token do not belong together."
+                f"{n.who(read)} read {content(read.value)} with token {read.token} {n.answered(read)}, and"
+                " each value is written once: so this value and this token do not belong together."
             ),
         ),
     )
@@ -333,11 +335,11 @@ def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
 def _read_before_written(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
     return Story(
-        summary=f"{n.whom(read)} read {read.value!r} from {read.resource} before it was written",
+        summary=f"{n.whom(read)} read {content(read.value)} from {read.resource} before it was written",
         steps=circle(
             n,
             Question(proof=conflict.proof, fenced=False),
-            f"nobody can read {write.value!r} before it is written",
+            f"nobody can read {content(write.value)} before it is written",
         ),
     )
 
@@ -346,11 +348,11 @@ def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{n.whom(read)} read {read.value!r} from {read.resource}, which the storage's own"
+            f"{n.whom(read)} read {content(read.value)} from {read.resource}, which the storage's own"
             " order of writes does not have"
         ),
         steps=(
-            f"{n.who(write)} sent {write.value!r}{n.with_token(write)} {n.sent(write)}.",
+            f"{n.who(write)} sent {content(write.value)}{n.with_token(write)} {n.sent(write)}.",
             f"{n.who(read)} read it {n.answered(read)}, so it took effect.",
             f"But it stands {n.place(write)}, which has every write that was stored.",
         ),

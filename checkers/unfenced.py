@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from checkers.columns import Operations
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.records import Outcome
@@ -16,6 +17,9 @@ from checkers.zones import registers
 
 def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
     """Writes without a token that took effect: by their ok, by a read, or by the commit log."""
+    operations = evidence.history.operations
+    if isinstance(operations, Operations) and not operations.columns.has_bare_writes:
+        return
     if not evidence.history.header.fenced:
         return
     for register in registers(evidence):

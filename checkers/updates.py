@@ -45,25 +45,35 @@ from checkers.records import WRITES, Element, Header, List, Op, Outcome
 
 
 def lost_updates(evidence: Evidence) -> Iterator[Conflict]:
-    """What clients saw: for each append that dropped others' elements, one conflict."""
+    """What clients saw: for each append that dropped others' elements, one conflict.
+
+    What the storage's own order shows is left to it.
+    """
+    logged = {lost.element for conflict in _dropped_in_log(evidence) for lost in conflict.because[:1]}
     for lists in _resources(evidence):
         lost = {loss.element: loss for loss in losses(lists)}
-        yield from _worst(lists.overwritten(loss) for loss in lost.values())
-        yield from _worst(_same_list(lists, lost.keys()))
+        yield from _worst(lists.overwritten(loss) for loss in lost.values() if loss.element not in logged)
+        yield from _worst(_same_list(lists, {*lost, *logged}))
 
 
 def dropped_in_log(evidence: Evidence) -> Iterator[Conflict]:
     """Decided exactly: appends that stand in the log without what the list before them had."""
+    return _worst(_dropped_in_log(evidence))
+
+
+def _dropped_in_log(evidence: Evidence) -> Iterator[Conflict]:
     if evidence.log is None:
         return
+    written: dict[str, list[Op]] = defaultdict(list)
+    for write in evidence.log.writes:
+        written[write.resource].append(write)
     for lists in _resources(evidence):
-        before: List = ()
-        for write in evidence.log.writes:
-            if write.resource != lists.resource:
-                continue
+        there: dict[Element, Op] = {}  # with the write that brought it, for the first time or back again
+        for write in written[lists.resource]:
             after = write.value if isinstance(write.value, tuple) else ()
-            yield from _worst(lists.dropped_by(write, set(before).difference(after)))
-            before = after
+            dropped = {element: by for element, by in there.items() if element not in after}
+            yield from lists.dropped_by(write, dropped)
+            there = {element: there.get(element, write) for element in after}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,9 +168,13 @@ class Lists:
             counted=any(self._explains(op, lost, known.time) for op in way),
         )
 
-    def dropped_by(self, write: Op, elements: Iterable[Element]) -> Iterator[Conflict]:
-        """The loss of each of these elements that anybody knew of, by this write for certain."""
-        for element in elements:
+    def dropped_by(self, write: Op, brought: Mapping[Element, Op]) -> Iterator[Conflict]:
+        """The loss of each of these elements that anybody knew of, by this write for certain.
+
+        What it had read came from before the write that `brought` the element: so that is the
+        one which it must not have known.
+        """
+        for element, by in brought.items():
             known = self.known.get(element)
             if known is not None:
                 lost = self.appender[element]
@@ -169,34 +183,34 @@ class Lists:
                     rule=Rule.LOGGED_WITHOUT,
                     accused=write,
                     because=(lost, known.by),
-                    counted=self._explains(write, lost, known.time),
+                    counted=self._explains(write, by, self._known_of(by)),
                 )
+
+    def _known_of(self, append: Op) -> float:
+        """When an append was first known to have taken effect."""
+        known = None if append.element is None else self.known.get(append.element)
+        return math.inf if known is None else known.time
 
     def both_read(self, first: Op, second: Op) -> Conflict:
         """The loss of an element by an append that had read the same list."""
-        known = self.known.get(first.element) if first.element is not None else None
         return Conflict(
             anomaly="lost-update",
             rule=Rule.SAME_LIST_READ,
             accused=second,
             because=(first,),
-            counted=self._explains(second, first, math.inf if known is None else known.time),
+            counted=self._explains(second, first, self._known_of(first)),
         )
 
     def _way_back(self, loss: Loss, lost: Op, known: Known) -> Iterator[Op]:
         """The appends that may have dropped it, from the list that lacks it; the last one is accused."""
         built_on = set(self._indexes_back(lost))
-        op = self.writer.get(self._read_by(loss.reader))
+        op = self.writer.get(found_by(loss.reader))
         passed: set[int] = set()
         while op is not None and op.index not in passed and not self._came_before(op, lost, known, built_on):
             passed.add(op.index)
             yield op
             dropped_by_itself = loss.element in self.left_out.get(op.index, ())
             op = None if dropped_by_itself else self.before.get(op.index)
-
-    def _read_by(self, reader: Op) -> List:
-        value = reader.seen if reader.f == "append" else reader.value
-        return value if isinstance(value, tuple) else ()
 
     def _indexes_back(self, op: Op) -> Iterator[int]:
         """The appends on whose lists this one built."""
@@ -219,6 +233,12 @@ class Lists:
         if op.token is None or lost.token is None or known < op.called:
             return False
         return lost.token == op.token or (lost.token < op.token and not self.header.fence_on_acquire)
+
+
+def found_by(reader: Op) -> List:
+    """The list that an operation read; a value that is none stands for a list without elements."""
+    value = reader.seen if reader.f == "append" else reader.value
+    return value if isinstance(value, tuple) else ()
 
 
 def losses(lists: Lists) -> Iterator[Loss]:
@@ -260,18 +280,15 @@ def _resources(evidence: Evidence) -> Iterator[Lists]:
 
 def _readings(operations: Iterable[Op]) -> Iterator[tuple[Op, List]]:
     for op in operations:
-        if op.f == "append" and op.seen is not None:
-            yield op, op.seen
-        elif op.f == "read" and op.outcome is Outcome.OK:
-            yield op, op.value if isinstance(op.value, tuple) else ()
+        if (op.f == "append" and op.seen is not None) or (op.f == "read" and op.outcome is Outcome.OK):
+            yield op, found_by(op)
 
 
-def _same_list(lists: Lists, lost: AbstractSet[Element]) -> Iterator[Conflict]:
-    """Of the appends that took effect on one list, each but the first dropped the one before."""
-    shown = {shown for _, shown in lists.readings}
+def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conflict]:
+    """Of the appends that are known to have taken effect on one list, each dropped the one before."""
     same: dict[List, list[Op]] = defaultdict(list)
     for op in lists.appends:
-        if op.seen is not None and (op.outcome is Outcome.OK or op.value in shown):
+        if op.seen is not None and op.element in lists.known:
             same[op.seen].append(op)
     for appends in same.values():
         appends.sort(key=lambda op: (-1 if op.token is None else op.token, op.called))

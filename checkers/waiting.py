@@ -25,25 +25,53 @@ service that comes back from one may start every lease anew, so a lease more has
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 
 from checkers.conflict import Conflict, Rule
-from checkers.coverage import is_client
+from checkers.coverage import client_of, is_client
 from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
+from checkers.hold_columns import narrowed, of_long_waits
 from checkers.intervals import Interval, joined, without
 from checkers.records import Header, Op, Outcome
 
 _BREATHS = 10  # a gap between two acquires is a breath if it is so small a part of the grace
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stuck:
+    """A stretch of time in which nobody held a lock, and nobody got it."""
+
+    start: float  # ns
+    end: float  # ns
+    lease: int  # ns; the longest that anybody asked for or got
+    waiting: tuple[Op, ...]  # the acquires that were open then; more than none
+    last: Op | None  # the acquire or renewal that may have kept the lock held last
+
+
 def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
-    """Locks that nobody held and nobody got: one conflict for each stretch of time."""
+    """One conflict for each stretch of time in which a lock was stuck."""
+    for stuck in stretches(evidence):
+        yield Conflict(
+            anomaly="stuck-lock",
+            rule=Rule.NOBODY_GRANTED,
+            accused=stuck.waiting[-1],
+            because=(*(() if stuck.last is None else (stuck.last,)), *stuck.waiting[:-1]),
+        )
+
+
+def stretches(evidence: Evidence) -> Iterator[Stuck]:
+    """The stretches of time in which a lock was stuck, resource by resource."""
     history = evidence.history
     surroundings = Surroundings(history.header, faults_of(history.faults))
-    for operations in evidence.by_resource("acquire", "renew", "release").values():
+    relevant = partial(of_long_waits, least=surroundings.patience, gap=surroundings.breath)
+    chosen = narrowed(evidence, relevant)
+    for _, operations in sorted(chosen.by_resource("acquire", "renew", "release").items()):
         queue = Queue(surroundings, operations)
         waited = queue.waited()
         if any(queue.is_long(stretch) for stretch in waited):  # else there is nothing to look for
@@ -66,14 +94,29 @@ class Surroundings:
 
     def __init__(self, header: Header, faults: Sequence[Fault]) -> None:
         self.header = header
+        self._away: dict[int | None, list[Interval]] = {}  # by client; None where nobody knows them
         self.of_clients = [fault for fault in faults if fault.client is not None]
         self.of_service = [
             fault for fault in faults if fault.client is None and not fault.target.startswith("storage")
         ]
 
-    def may_have_hit(self, fault: Fault, op: Op) -> bool:
-        """Was it on the client of this operation, as far as anybody can tell?"""
-        return self.header.clients is None or self._hit(fault, op)
+    @property
+    def breath(self) -> float:
+        """The longest gap between two acquires that counts as waiting, in ns."""
+        return self.header.grace / _BREATHS
+
+    def patience(self, lease: int) -> float:
+        """How long a lock may take to be granted anew, in ns; `lease` is the longest that it knows."""
+        lease = max(lease, self.header.ttl or 0)
+        return lease + self.header.grace if lease > 0 else math.inf
+
+    def away(self, op: Op, after: float) -> list[Interval]:
+        """When the client of an operation may have been stopped, killed or cut off; and so long after."""
+        client = None if self.header.clients is None else client_of(op.process, self.header)
+        if client not in self._away:
+            hits = (fault for fault in self.of_clients if client in {None, fault.client})
+            self._away[client] = joined((fault.began, fault.healed + after) for fault in hits)
+        return self._away[client]
 
     def in_force(self, setter: Op) -> float:
         """The latest moment at which a request can have been taken up."""
@@ -111,16 +154,15 @@ class Queue:
         self._own: dict[str | None, list[Op]] = defaultdict(list)
         for op in operations:
             self._own[op.owner].append(op)
-        self._grace = surroundings.header.grace
         self._lease = max([surroundings.header.ttl or 0, *(op.ttl or 0 for op in operations)])  # the longest
 
     def is_long(self, stretch: Interval) -> bool:
         """Is it more than a lock may take to be granted anew?"""
-        return self._lease > 0 and stretch[1] - stretch[0] > self._lease + self._grace
+        return stretch[1] - stretch[0] > self._surroundings.patience(self._lease)
 
     def waited(self) -> list[Interval]:
         """When somebody waited."""
-        return joined((each for op in self._acquires for each in self._waits(op)), self._breath)
+        return joined((each for op in self._acquires for each in self._waits(op)), self._surroundings.breath)
 
     def holds(self) -> Iterator[Hold]:
         """Every stretch in which a grant, or a renewal of it, may have been in force."""
@@ -136,35 +178,30 @@ class Queue:
         for hold in holds:
             yield hold.start, hold.end
 
-    def stuck(self, stretch: Interval, holds: Sequence[Hold]) -> Conflict:
-        """The conflict of a stretch: who waited last, who can have held the lock before, who else waited."""
+    def stuck(self, stretch: Interval, holds: Sequence[Hold]) -> Stuck:
+        """What happened before and during a stretch."""
         start, end = stretch
-        waiting = [op for op in self._acquires if any(a < end and start < b for a, b in self._waits(op))]
         before = (hold for hold in holds if hold.end <= start)
         last = max(before, key=lambda hold: hold.end, default=None)
-        return Conflict(
-            anomaly="stuck-lock",
-            rule=Rule.NOBODY_GRANTED,
-            accused=waiting[-1],
-            because=(*(() if last is None else (last.setter,)), *waiting[:-1]),
+        return Stuck(
+            start=start,
+            end=end,
+            lease=self._lease,
+            waiting=tuple(
+                op for op in self._acquires if any(a < end and start < b for a, b in self._waits(op))
+            ),
+            last=None if last is None else last.setter,
         )
-
-    @property
-    def _breath(self) -> float:
-        return self._grace / _BREATHS
 
     def _waits(self, op: Op) -> list[Interval]:
         """When the client of an acquire waited for certain."""
         end = op.returned if op.outcome is Outcome.FAIL else op.attempt
         if end is None or end <= op.called:
             return []
-        hits = (
-            fault for fault in self._surroundings.of_clients if self._surroundings.may_have_hit(fault, op)
-        )
-        return without(
-            [(op.called, end)],
-            joined((fault.began, fault.healed + self._breath + 1) for fault in hits),
-        )
+        away = self._surroundings.away(op, self._surroundings.breath + 1)
+        first = bisect_left(away, op.called, key=itemgetter(1))
+        last = bisect_right(away, end, key=itemgetter(0))
+        return without([(op.called, end)], away[first:last])
 
     def _holds(self, acquire: Op) -> Iterator[Hold]:
         own = self._own[acquire.owner]

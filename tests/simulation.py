@@ -80,6 +80,12 @@ class Storage:
     def read(self, _now: int) -> tuple[Any, int]:
         return self.value, self.written
 
+    def forget(self, count: int) -> None:
+        """Go on as a replica that had not got the last writes."""
+        del self.log[max(0, len(self.log) - count) :]
+        self.value, self.token = self.log[-1] if self.log else (None, 0)
+        self.written = self.token
+
 
 @dataclass(kw_only=True)
 class Simulation:
@@ -98,6 +104,7 @@ class Simulation:
     outages: bool = False  # the lock service is stopped now and then
     slow: float = 0.05  # how often a request takes its time
     clients: int = 4
+    failovers: int = 0  # of the storage, to a replica that has not got the last write
     end: int = 60_000
 
     def __post_init__(self) -> None:
@@ -113,6 +120,7 @@ class Simulation:
             policy=self.policy if self.fenced else None, value=[] if self.appends else None
         )
         self.out = 0  # until when the lock service is stopped
+        self.lost: list[tuple[Any, int]] = []  # what the storage had and forgot
         self.now = 0
         self.events: list[dict[str, Any]] = []
         self.stopped: dict[int, int] = {}  # client → until when
@@ -120,6 +128,8 @@ class Simulation:
         self._order = itertools.count()
         for client in range(self.clients):
             self._resume(client, self._client(client))
+        for _ in range(self.failovers):
+            self._at(self.rng.randint(1, self.end), self._failover)
         if self.outages:
             self._at(self.rng.randint(1, self.end), self._outage)
         while self._queue:
@@ -139,6 +149,15 @@ class Simulation:
             header |= {"initial": {"value": [], "token": 0}, "fence_on_acquire": self.fence_on_acquire}
         header |= {"grace": GRACE}
         return [json.dumps(each) + "\n" for each in (header, *self.events)]
+
+    def _failover(self) -> None:
+        self.lost.extend(self.storage.log[-1:])
+        self.storage.forget(1)
+        for state in ("in force", "healed"):
+            value = {"target": "storage", "state": state}
+            self.events.append(
+                {"time": self.now, "process": "nemesis", "type": "info", "f": "failover", "value": value}
+            )
 
     def _at(self, time: int, step: Callable[[], None]) -> None:
         heapq.heappush(self._queue, (time, next(self._order), step))

@@ -202,8 +202,11 @@ def history_with_grants(rng: random.Random) -> tuple[Op, ...]:
     return renumbered(operations)
 
 
-def list_history(rng: random.Random) -> tuple[Op, ...]:
-    """Reads of a list and appends to it, most of which read and write at one moment."""
+def list_history(rng: random.Random, *, told: bool = False) -> tuple[Op, ...]:
+    """Reads of a list and appends to it, most of which read and write at one moment.
+
+    `told`: every append tells which lists it read and wrote.
+    """
     horizon = rng.choice([6, 12, 20])
     asked, moments = [], []
     for index in range(rng.randint(2, 7)):
@@ -224,7 +227,8 @@ def list_history(rng: random.Random) -> tuple[Op, ...]:
         found = rng.uniform(called, returned)
         late = 0 if rng.random() < 0.8 else rng.choice([1, 3])
         moments.append((found, min(found + late, returned) if outcome is not Outcome.INFO else found + late))
-    return renumbered(_appended(rng, asked, moments))
+    operations = _appended(rng, asked, moments)
+    return renumbered(operations if told else [_forgotten(rng, op) for op in operations])
 
 
 def _appended(rng: random.Random, asked: list[Op], moments: list[tuple[float, float]]) -> list[Op]:
@@ -241,7 +245,7 @@ def _appended(rng: random.Random, asked: list[Op], moments: list[tuple[float, fl
             operations[index] = replace(op, element=element, seen=held, value=(*held, element))
         elif op.outcome is Outcome.OK or (op.outcome is Outcome.INFO and rng.random() < 0.6):
             held = op.value
-    return [_forgotten(rng, op) for op in operations]
+    return operations
 
 
 def _forgotten(rng: random.Random, op: Op) -> Op:

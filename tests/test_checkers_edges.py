@@ -10,7 +10,7 @@ import pytest
 
 from checkers import column_cache, history, read
 from checkers.columns import ABSENT
-from checkers.jsonl import MAX_LINE, read_lines
+from checkers.jsonl import MAX_LINE, Line, read_lines
 from checkers.merge import merge
 from checkers.models import (
     IMPOSSIBLE,
@@ -59,6 +59,11 @@ def test_a_get_is_a_read():
     assert not KeyValue().is_read(asked("put", "a"))
 
 
+def test_asking_a_counter_is_a_read():
+    assert Counter().is_read(asked("read"))
+    assert not Counter().is_read(asked("add", 1))
+
+
 def test_a_fenced_mutex_is_not_granted_to_its_holder_again():
     held = Fenced("a", 1)
 
@@ -74,6 +79,16 @@ def test_a_line_over_the_limit_arrives_cut_just_beyond_it(tmp_path: Path):
     path.write_bytes(b"x" * (MAX_LINE + 10) + b"\n")
 
     assert [len(text) for text in read_lines(path)] == [MAX_LINE + 1, 10]
+
+
+def test_a_refused_line_is_shown_from_its_beginning_and_not_for_ever():
+    short = Line("f", 3, b" {} \r\n", unfinished=False)
+    full = Line("f", 3, b"x" * 120, unfinished=False)
+    long = Line("f", 3, b"x" * 121, unfinished=False)
+
+    assert str(short.error("no event")).endswith("no event, in:  {} ")
+    assert str(full.error("no event")).endswith("no event, in: " + "x" * 120)
+    assert str(long.error("no event")).endswith("no event, in: " + "x" * 120 + "…")
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

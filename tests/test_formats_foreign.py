@@ -292,6 +292,31 @@ def test_an_etcd_log_keeps_the_verdict(made):
     assert verdict_of(after) is verdict_of(before)
 
 
+CAS = (
+    "{:process 0, :type :invoke, :f :cas, :value [1 2]}\n"
+    "{:process 0, :type :fail, :f :cas, :value [1 2], :error :precondition-failed, :seen %s}\n"
+)
+
+
+def test_what_a_failed_cas_found_is_a_read_in_an_etcd_log(file):
+    lines = list(export(formats.read(file(CAS % 3)), "porcupine-etcd"))
+
+    assert [line.split(" - ")[1] for line in lines] == ["0\t:invoke\t:read\tnil\n", "0\t:ok\t:read\t3\n"]
+
+
+def test_a_cas_that_failed_though_it_found_what_it_expected_has_no_words_in_an_etcd_log(file):
+    with pytest.raises(HistoryError, match="line 2: an etcd log has no words"):
+        export(formats.read(file(CAS % 1)), "porcupine-etcd")
+
+
+@pytest.mark.parametrize(("f", "value"), [("write", "nil"), ("cas", "[nil 1]"), ("cas", "[1 nil]")])
+def test_nil_can_only_be_read_in_an_etcd_log(file, f, value):
+    path = file(f"{{:process 0, :type :invoke, :f :{f}, :value {value}}}\n")
+
+    with pytest.raises(HistoryError, match=f"line 1: an etcd log has no words for a {f} of nil"):
+        export(formats.read(path), "porcupine-etcd")
+
+
 @given(events(), st.permutations(["a", ":b", "c"]))
 def test_values_that_are_no_numbers_are_numbered_in_an_etcd_log(made, names):
     def named(value):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from checkers import formats
 from checkers.errors import HistoryError
 from checkers.foreign import judge_foreign
+from checkers.formats.writing import as_ours
 from checkers.verdict import Validity
 
 
@@ -201,14 +202,14 @@ def test_no_cut_of_a_right_history_is_wrong(file, path):
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_any_bytes_are_a_history_or_an_error(file, content):
     with contextlib.suppress(HistoryError):
         formats.read(file(content))
 
 
 @given(st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
 def test_any_change_of_a_sample_is_judged_or_refused(file, data):
     path = data.draw(st.sampled_from(CASES))
     content = bytearray(path.read_bytes())
@@ -224,6 +225,19 @@ def test_any_change_of_a_sample_is_judged_or_refused(file, data):
 
     with contextlib.suppress(HistoryError):
         judge_foreign(file(bytes(content)), model_of(path))
+
+
+def test_a_time_that_cannot_rise_any_more_is_refused(file):
+    path = file(
+        '{"fencepost":1,"target":"t"}\n'
+        + "".join(
+            f'{{"time":{2**63 - 1},"process":0,"type":"{kind}","f":"write","resource":"r","token":1,"value":1}}\n'
+            for kind in ("invoke", "ok")
+        )
+    )
+
+    with pytest.raises(HistoryError, match=f"^{path}:3: made to rise, its time is beyond 64 bits"):
+        list(as_ours(formats.read(path), "register"))
 
 
 def test_a_folder_and_a_pipe_are_refused(tmp_path):

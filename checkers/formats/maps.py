@@ -19,6 +19,7 @@ from checkers.formats.values import INT64, frozen
 from checkers.operation import UNKNOWN
 
 REFUSED = "precondition-failed"
+_MOST = 1 << 62  # of an index; of a time it is 146 years in nanoseconds
 _ABSENT = -1  # how Jepsen says that an event has no time or index
 _SHOWN = 120  # characters
 
@@ -92,8 +93,8 @@ def _number(fields: Mapping[str, Any], name: str) -> int | None:
     value = fields.get(name)
     if value is None or (type(value) is int and value == _ABSENT):
         return None
-    if type(value) is not int or not 0 <= value < INT64:
-        raise ValueError(f"{name} is {value!r:.{_SHOWN}}; it is a whole number from 0 on")
+    if type(value) is not int or not 0 <= value < _MOST:
+        raise ValueError(f"{name} is {value!r:.{_SHOWN}}; it is a whole number from 0 to {_MOST - 1}")
     return value
 
 

@@ -21,6 +21,7 @@ from checkers.formats.event import Call, Event, EventType, Foreign, Note, is_bys
 from checkers.formats.pairing import pair
 from checkers.formats.text import Text
 from checkers.formats.values import frozen, pair_of
+from checkers.operation import UNKNOWN
 from checkers.records import Outcome
 
 _EVENT = re.compile(
@@ -56,10 +57,15 @@ def read_key_values(text: Text) -> Foreign:
 def write_etcd(calls: Sequence[Call]) -> Iterator[str]:
     """The lines of an etcd log; values that are no whole numbers are numbered as they appear.
 
+    A cas that failed and told what it found is written as a read of that: the format
+    has no words for what was found.
+
     Raises:
-        ValueError: the calls are about several registers, or no register's.
+        ValueError: the calls are about several registers, or no register's, or one of
+            them writes or expects nil, or is a cas that failed over what it expected.
     """
     _check_register(calls)
+    calls = tuple(map(_as_read, calls))
     numbers = _numbers(calls)
     events = [event for call in calls for event in _written(call, numbers)]
     events.sort(key=lambda event: event[0])
@@ -137,6 +143,19 @@ def _check_register(calls: Iterable[Call]) -> None:
             raise ValueError(f"line {call.lines[0]}: an etcd log has no {call.f}")
 
 
+def _as_read(call: Call) -> Call:
+    if call.seen is UNKNOWN:
+        return call
+    expected, _ = pair_of(call.asked) or (UNKNOWN, UNKNOWN)
+    if call.seen == expected:
+        raise ValueError(
+            f"line {call.lines[-1]}: an etcd log has no words for a cas that failed over what it expected"
+        )
+    return replace(
+        call, f="read", asked=None, answered=call.seen, outcome=Outcome.OK, refused=False, seen=UNKNOWN
+    )
+
+
 def _numbers(calls: Iterable[Call]) -> dict[object, str]:
     """How each value is written: nil as nil, and the others as themselves if all are numbers."""
     values = dict.fromkeys(value for call in calls for value in _values(call) if value is not None)
@@ -156,6 +175,8 @@ def _values(call: Call) -> tuple[object, ...]:
 def _written(call: Call, numbers: dict[object, str]) -> Iterator[tuple[int, str]]:
     if call.outcome is Outcome.FAIL and not call.refused:
         return  # it tells nothing
+    if call.f != "read" and None in _values(call):
+        raise ValueError(f"line {call.lines[0]}: an etcd log has no words for a {call.f} of nil")
     asked = _value(call, numbers) if call.f != "read" else "nil"
     yield call.called, f"{_MARK}{call.process}\t:invoke\t:{call.f}\t{asked}\n"
     if call.completed is not None:
