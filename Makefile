@@ -32,7 +32,8 @@ check: install
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: install  ## the figures of docs/benchmarks.md; about an hour and a half
+bench: install  ## the figures of docs/benchmarks.md; about two hours (Porcupine needs Go)
+	$(BIN)/python -m benchmarks.checkers
 	$(BIN)/python -m benchmarks.clients
 	$(BIN)/python -m benchmarks.killed --engine $(ENGINE) --times 10
 	$(BIN)/python -m benchmarks.runs --engine $(ENGINE) --times 20 etcd-postgres-unfenced $(FENCED)

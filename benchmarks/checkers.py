@@ -1,201 +1,72 @@
-"""How long it takes to judge histories of many operations, and how much memory.
+"""How long it takes to judge histories, how much memory, and how long Porcupine takes for the same.
 
     python -m benchmarks.checkers
 
-Each row is measured in a process of its own, several times; the middle one
-counts. Generating a history is not part of it; reading one is where it says so.
+Porcupine is built from its Go module, at the version that benchmarks/porcupine
+pins. Each row is measured in a process of its own, several times; the middle one
+counts. Generating a history is no part of it, and neither is parsing, on both
+sides; where a row says "recheck" it is the whole command. Porcupine may take 30 s
+and 8 GiB a history: what it does not finish is asked but once, what takes it over
+5 s three times, and what is nowhere easier than two that it did not finish not at all.
+
+All is kept in a JSON file as it is measured, so an interrupted run can go on
+(`--resume`); then the tables and the picture in docs/ are written. It ends with 1
+if a verdict was wrong.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
-import json
-import os
-import resource
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, get_args
 
-import checkers
-from benchmarks.generated import Policy, Shape, generate, lines
-from benchmarks.growth import Series, plot, slope
-
-_SMALL = Shape(operations=20, clients=5, lost=0.05)
-_CLIENTS = (5, 20, 100)
-_LOST = (0.0, 0.01, 0.05)
-_GROWTH = [round(10 ** (power / 2)) for power in range(6, 13)]
+from benchmarks import others, peer, registers, tables
+from benchmarks.measuring import in_own_process
+from benchmarks.results import Results, machine
 
 
-def judging(shape: Shape, times: int) -> dict[str, Any]:
-    """Judge one generated history several times."""
-    history = generate(shape)
-    verdict = checkers.judge(history)
-    found = sum(verdict.anomalies.values())
-    if bool(found) != shape.wrong:
-        raise AssertionError(f"{shape}: {verdict.anomalies}")
-    return _measured(times, lambda: checkers.judge(history))
+def measure(results: Results, *, operations: int, times: int) -> list[str]:
+    """Measure what is not measured yet; what is wrong."""
+    began = time.monotonic()
 
+    def say(text: str) -> None:
+        print(f"{time.monotonic() - began:6.0f} s  {text}", file=sys.stderr, flush=True)
 
-def many(histories: int, times: int) -> dict[str, Any]:
-    """Parse and judge many short histories in one process."""
-    texts = [list(lines(generate(replace(_SMALL, seed=seed)))) for seed in range(histories)]
-
-    def judge_all() -> None:
-        for text in texts:
-            checkers.judge(checkers.parse(text))
-
-    return _measured(times, judge_all)
-
-
-def from_disk(shape: Shape, times: int, *, kept: bool) -> dict[str, Any]:
-    """`fencepost recheck` of a history on disk, from its lines or from its columns."""
+    results.once("machine", machine)
+    for name, words, work in others.rows(operations, times):
+        row = results.once(name, work)
+        say(f"{words}: {row['seconds']:.2f} s, {row['mebibytes']:.0f} MiB")
+    spread = results.once("keys", lambda: in_own_process("keys", count=200, operations=500, times=times))
+    say(f"200 keys: {spread['alone']['seconds']:.2f} s, in processes {spread['spread']['seconds']:.2f} s")
+    others.growth(results, times, say)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "history.jsonl"
-        _in_own_process("store", asdict(shape) | {"path": str(path), "kept": kept})
-        runs = [_rechecked(path) for _ in range(times)]
-    return _result([seconds for seconds, _ in runs], max(kilobytes for _, kilobytes in runs))
+        program = peer.build(Path(folder))
+        etcd = results.once("etcd", lambda: others.etcd_logs(program, times))
+        say(f"etcd logs: {etcd['ours']['seconds']:.4f} s; Porcupine: {etcd['peer']['seconds']:.4f} s")
+        wrong = registers.compare(results, program, largest=operations, times=times, say=say)
+    return [*others.mistakes(etcd), *wrong]
 
 
-def _rechecked(path: Path) -> tuple[float, int]:
-    """How many seconds and kilobytes the command takes."""
-    began = time.perf_counter()
-    command = [sys.executable, "-m", "harness.cli", "recheck", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise AssertionError(f"{command} ended with {process.returncode}")
-    return time.perf_counter() - began, usage.ru_maxrss
-
-
-def store(path: str, *, kept: bool, **shape: Any) -> dict[str, Any]:
-    """Write a generated history, and its columns if they are to be kept."""
-    with Path(path).open("w", encoding="utf-8") as file:
-        file.writelines(lines(generate(Shape(**shape))))
-    if kept:
-        checkers.read(Path(path), keep_columns=True)
-    return {}
-
-
-def _measured(times: int, work: Callable[[], object]) -> dict[str, Any]:
-    seconds = []
-    for _ in range(times):
-        began = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - began)
-    return _result(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-
-
-def _result(seconds: Sequence[float], kilobytes: int) -> dict[str, Any]:
-    return {"seconds": statistics.median(seconds), "mebibytes": kilobytes / 1024}
-
-
-_JOBS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "judging": lambda job: judging(Shape(**job["shape"]), job["times"]),
-    "many": lambda job: many(job["histories"], job["times"]),
-    "from_disk": lambda job: from_disk(Shape(**job["shape"]), job["times"], kept=job["kept"]),
-    "store": lambda job: store(**job),
-}
-
-
-def _in_own_process(name: str, job: dict[str, Any]) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.checkers", "--job", name, json.dumps(job)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
-
-
-def _judged(shape: Shape, times: int) -> dict[str, Any]:
-    return _in_own_process("judging", {"shape": asdict(shape), "times": times})
-
-
-def registers(operations: int, times: int) -> Iterator[str]:
-    """A table of registers, valid ones and ones with one wrong read."""
-    yield f"| {operations:,} operations | clients | answers lost | valid | one wrong read | memory |"
-    yield "|---|---:|---:|---:|---:|---:|"
-    for policy, clients, lost in itertools.product(get_args(Policy), _CLIENTS, _LOST):
-        shape = Shape(operations=operations, clients=clients, lost=lost, policy=policy)
-        valid, wrong = (_judged(replace(shape, wrong=wrong), times) for wrong in (False, True))
-        most = max(valid["mebibytes"], wrong["mebibytes"])
-        yield (
-            f"| {policy} | {clients} | {lost:.0%} | {valid['seconds']:.2f} s | {wrong['seconds']:.2f} s"
-            f" | {most:.0f} MiB |"
-        )
-
-
-def others(operations: int, times: int) -> Iterator[str]:
-    """A table of what else has to be quick."""
-    shape = Shape(operations=operations)
-    disk = {"shape": asdict(shape), "times": times}
-    yield "| | time | memory |"
-    yield "|---|---:|---:|"
-    rows = {
-        f"{operations:,} operations over 1,000 resources": lambda: _judged(
-            replace(shape, resources=1000), times
-        ),
-        f"`fencepost recheck` of {operations:,} operations, from JSON lines": lambda: _in_own_process(
-            "from_disk", disk | {"kept": False}
-        ),
-        "the same from the columns beside them": lambda: _in_own_process("from_disk", disk | {"kept": True}),
-        "20,000 histories of 20 operations, parsed and judged": lambda: _in_own_process(
-            "many", {"histories": 20_000, "times": 1}
-        ),
-    }
-    for name, measure in rows.items():
-        measured = measure()
-        yield f"| {name} | {measured['seconds']:.2f} s | {measured['mebibytes']:.0f} MiB |"
-
-
-def growth(times: int, picture: Path) -> Iterator[str]:
-    """Time against the number of operations, as a picture and as slopes."""
-    series = [
-        Series(
-            name=policy,
-            points=tuple(
-                (size, _judged(Shape(operations=size, policy=policy), times)["seconds"]) for size in _GROWTH
-            ),
-        )
-        for policy in get_args(Policy)
-    ]
-    picture.write_text(plot(series, "operations", "seconds"), encoding="utf-8")
-    yield "| register | slope on log-log | per operation, from 1 M |"
-    yield "|---|---:|---:|"
-    for each in series:
-        size, seconds = each.points[-1]
-        yield f"| {each.name} | {slope(each):.2f} | {seconds / size * 1e9:.0f} ns |"
-
-
-def main() -> None:
-    """Print the tables, or measure one row of them."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--operations", type=int, default=1_000_000)
+def main() -> int:
+    """Measure, write the tables, and say what is wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--operations", type=int, default=1_000_000, help="of the largest histories")
     parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--results", type=Path, default=Path("benchmarks/results/checkers.json"))
+    parser.add_argument("--resume", action="store_true", help="keep what is in the results")
+    parser.add_argument("--page", type=Path, default=Path("docs/benchmarks.md"))
     parser.add_argument("--picture", type=Path, default=Path("docs/growth.svg"))
-    parser.add_argument("--only", choices=("registers", "others", "growth"))
-    parser.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    if asked.job:
-        name, job = asked.job
-        print(json.dumps(_JOBS[name](json.loads(job))))
-        return
-    tables = {
-        "registers": lambda: registers(asked.operations, asked.times),
-        "others": lambda: others(asked.operations, asked.times),
-        "growth": lambda: growth(asked.times, asked.picture),
-    }
-    for name, table in tables.items():
-        if asked.only in {None, name}:
-            for line in table():
-                print(line, flush=True)
-            print()
+    results = Results(asked.results, afresh=not asked.resume)
+    wrong = measure(results, operations=asked.operations, times=asked.times)
+    asked.picture.write_text(tables.picture(results), encoding="utf-8")
+    tables.put_into(asked.page, list(tables.tables(results, asked.operations, asked.times)))
+    for mistake in wrong:
+        print(f"wrong: {mistake}", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -163,9 +163,10 @@ def _answers(
 def _spoil(f: Ints, outcome: Ints, source: Ints, resource: Ints, called: Ints) -> None:
     """Let one read return what an operation long before it had read."""
     reads = np.flatnonzero((f == READ) & (outcome == OK) & (source >= 0))
-    late = reads[len(reads) * 3 // 4]
-    same = reads[(resource[reads] == resource[late]) & (called[reads] < called[late])]
-    source[late] = source[same[len(same) // 2]]
+    if len(reads):
+        late = reads[len(reads) * 3 // 4]
+        same = reads[(resource[reads] == resource[late]) & (called[reads] <= called[late])]
+        source[late] = source[same[len(same) // 2]]
 
 
 def _processes(shape: Shape, client: Ints, lost: Ints) -> Ints:

@@ -36,6 +36,13 @@ def build(folder: Path) -> Path:
     return program
 
 
+def module() -> Path:
+    """The folder of Porcupine's own module, with the data of its tests."""
+    command = ["go", "list", "-m", "-f", "{{.Dir}}", "github.com/anishathalye/porcupine"]
+    told = subprocess.run(command, cwd=SOURCE, check=True, stdout=subprocess.PIPE, text=True)
+    return Path(told.stdout.strip())
+
+
 def judge(program: Path, model: str, files: Sequence[Path], *, seconds: float, mib: int) -> list[Told]:
     """Judge files one after another, each within a time; what would need more memory ends the program."""
     arguments = ["-model", model, "-timeout", f"{seconds}s", "-memory", str(mib), *map(str, files)]

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import groupby
 
 import numpy as np
 
-from checkers import fencing_columns, lateness_columns
+from checkers import fencing_columns, lateness_columns, losses
 from checkers.columns import Flags, Operations
 from checkers.conflict import Conflict, came_after_newer
-from checkers.records import Header
+from checkers.loss_values import of_columns
+from checkers.records import FaultEvent, Header
 from checkers.zone_columns import ZoneColumns
 
 
 class Bulk:
     """The answers of `fencing`, `lateness` and `coverage`, without a commit log."""
 
-    def __init__(self, operations: Operations, header: Header) -> None:
+    def __init__(self, operations: Operations, header: Header, faults: Iterable[FaultEvent] = ()) -> None:
         self._operations = operations
         self._header = header
+        self._faults = tuple(faults)
 
     @cached_property
     def observed(self) -> tuple[Conflict, ...]:
         """What is wrong with what the clients saw of the storage."""
-        return tuple(fencing_columns.observed(self._zones))
+        storage = losses.Storage.of(self._header, self._faults)
+        resources = self._operations.columns.resources
+        of_each = groupby(fencing_columns.observed(self._zones), key=lambda each: each.accused.resource)
+        return tuple(
+            told
+            for name, conflicts in of_each
+            for told in losses.told(
+                partial(of_columns, self._zones, resources.index(name)), storage, list(conflicts)
+            )
+        )
 
     @cached_property
     def late_writes(self) -> tuple[Conflict, ...]:

@@ -1,7 +1,9 @@
 """Columns of a long history, kept beside it so that it is read but once.
 
-They are believed only if they were made of exactly these bytes, by this
-version of the reader, and are whole; else they are as good as absent.
+They are believed only if they say that they were made of exactly these bytes, by
+this version of the reader, if they are whole, and if some history can have such
+columns; else they are as good as absent. What they cannot show is that nobody
+wrote other columns on purpose: whoever can do that can change the history, too.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.column_checks import is_sound
 from checkers.columns import ABSENT, FUNCTIONS, OUTCOMES, Columns, Operations
 from checkers.records import FaultEvent, Header, History, Value
 
@@ -116,7 +119,7 @@ def _columns(arrays: dict[str, Any], rest: _Rest) -> Columns:
         numbers = arrays[name]
         required = name in {"resource", "value"}
         _check_numbers(numbers if required else numbers[numbers != ABSENT], len(getattr(rest, table)))
-    return Columns(
+    columns = Columns(
         **arrays,
         resources=rest.resources,
         owners=rest.owners,
@@ -124,6 +127,9 @@ def _columns(arrays: dict[str, Any], rest: _Rest) -> Columns:
         errors=rest.errors,
         initial=rest.initial,
     )
+    if not is_sound(columns, len(rest.faults) + len(rest.notices)):
+        raise ValueError("no history has such columns")
+    return columns
 
 
 def _check_numbers(numbers: NDArray[Any], end: int) -> None:

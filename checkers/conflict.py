@@ -23,6 +23,15 @@ class Rule(enum.Enum):
     # stale-read or non-linearizable
     WENT_BACK = enum.auto()  # because: what shows that the other value came later
     AGAINST_THE_LOG = enum.auto()  # because: what had returned before, and stands later in the log
+    # lost-write
+    GONE_FOR_GOOD = (
+        enum.auto()
+    )  # because: what shows it was there, and the past before; what shows the past after
+    GONE_FROM_LOG = enum.auto()  # because: the read that saw it, if one did
+    # high-water-regression
+    MARK_WENT_BACK = enum.auto()  # because: the read of the higher mark, then what was lost and what shows it
+    # unfenced-write
+    PASSED_THE_FENCE_BY = enum.auto()  # because: the read that saw it, if its own answer does not say so
     # false-rejection
     NO_CAUSE = enum.auto()
     # phantom-accept, ghost-write, duplicate-write
@@ -37,12 +46,15 @@ class Rule(enum.Enum):
     VALUE_WITH_WRONG_TOKEN = enum.auto()  # because: the write
     READ_BEFORE_WRITTEN = enum.auto()  # because: the write
     READ_BUT_NOT_LOGGED = enum.auto()  # because: the write
+    NEVER_SENT = enum.auto()  # because: a write that stands beside it in the log
+    LOGGED_OTHERWISE = enum.auto()
     FALSE_OR_STALE = enum.auto()  # because: the rejection
     # locks
     TOKEN_OF_ANOTHER = enum.auto()  # because: the other grant
     TOKEN_NOT_ABOVE = enum.auto()  # because: the earlier grant
     LEASE_STILL_PROMISED = enum.auto()  # because: the holder's grant, and what set its lease last
     BOTH_BELIEVED = enum.auto()  # because: the other's grant
+    NOBODY_GRANTED = enum.auto()  # because: what kept the lock held last, then who else waited
     # lost-update
     WRITTEN_WITHOUT = enum.auto()  # because: the lost append, what proves it, the read that lacks it
     READ_WITHOUT = enum.auto()  # because: the lost append, what proves it
@@ -58,6 +70,8 @@ class Conflict:
     rule: Rule
     accused: Op
     because: tuple[Op, ...] = ()
+    proof: tuple[Op, ...] = ()  # the smallest set that is wrong by itself, once it was looked for
+    cause: Conflict | None = None  # an earlier one on the same resource, without which it would not be
     counted: bool = False  # nobody is to blame for it, although others of this name are violations
 
 

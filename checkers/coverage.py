@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import islice
+from operator import itemgetter
 
 from checkers.anomalies import COVERAGE
 from checkers.evidence import Evidence
@@ -74,24 +78,65 @@ def _is_below(write: Op, marks: HighWater[Zone], time: float) -> bool:
 
 
 def _count_faults(counts: dict[str, int], evidence: Evidence, holds: Sequence[Op]) -> None:
-    header = evidence.history.header
     healed = [fault for fault in faults_of(evidence.history.faults) if fault.healed < math.inf]
     counts["pauses"] = sum(fault.kind == "pause" for fault in healed)
     counts["partitions"] = sum(fault.kind == "partition" for fault in healed)
     counts["kills"] = sum(fault.kind == "kill" for fault in healed)
     pauses = [fault for fault in healed if fault.kind == "pause"]
-    by_resource = evidence.by_resource("acquire", "renew", "release", "revoke") if pauses else {}
+    if not pauses:
+        return
+    known = _Holds(evidence, holds)
     others: set[int] = set()
     for pause in pauses:
-        hold = hold_hit(pause, header, holds)
+        hold = known.hit_by(pause)
         if hold is None:
             continue
-        operations = by_resource[hold.resource]
+        operations = known.of_owner(hold)
         if pause.owner is None and _was_over(hold, pause, operations):
             continue
         counts["pauses_past_lease"] += _promised_end(hold, operations, pause) < pause.healed
-        others.update(op.index for op in holds if _is_meanwhile(op, hold, pause))
+        others.update(op.index for op in known.meanwhile(hold, pause))
     counts["grants_to_others"] = len(others)
+
+
+class _Holds:
+    """The grants of a run, found by whom a pause names, and what their owners did."""
+
+    def __init__(self, evidence: Evidence, grants: Sequence[Op]) -> None:
+        self._header = evidence.history.header
+        self._of_owner: dict[str | None, list[Op]] = defaultdict(list)
+        self._of_client: dict[int, list[Op]] = defaultdict(list)
+        self._returned: dict[str, list[tuple[int, Op]]] = defaultdict(list)
+        for grant in grants:
+            self._of_owner[grant.owner].append(grant)
+            self._of_client[client_of(grant.process, self._header)].append(grant)
+            if grant.returned is not None:
+                self._returned[grant.resource].append((grant.returned, grant))
+        for returned in self._returned.values():
+            returned.sort(key=itemgetter(0))
+        self._operations: dict[tuple[str, str | None], list[Op]] = defaultdict(list)
+        for op in evidence.named("renew", "release", "revoke"):
+            self._operations[op.resource, op.owner].append(op)
+
+    def hit_by(self, pause: Fault) -> Op | None:
+        """The grant of the holder that a pause stopped; None if it stopped no holder."""
+        if pause.owner is not None:
+            return hold_hit(pause, self._header, self._of_owner[pause.owner])
+        return None if pause.client is None else hold_hit(pause, self._header, self._of_client[pause.client])
+
+    def of_owner(self, hold: Op) -> list[Op]:
+        """The renews and ends of the owner of a hold."""
+        return self._operations[hold.resource, hold.owner]
+
+    def meanwhile(self, hold: Op, pause: Fault) -> Iterator[Op]:
+        """Who else got the lock of this hold while the pause was in force."""
+        returned = self._returned[hold.resource]
+        first = bisect_left(returned, pause.began, key=itemgetter(0))
+        for moment, grant in islice(returned, first, None):
+            if moment > pause.healed:
+                return
+            if grant.owner != hold.owner:
+                yield grant
 
 
 def hold_hit(pause: Fault, header: Header, grants: Sequence[Op]) -> Op | None:
@@ -113,9 +158,14 @@ def _was_sent(grant: Op, moment: int) -> bool:
     return by_answer or (grant.attempt is not None and grant.attempt <= moment)
 
 
+def client_of(process: int, header: Header) -> int:
+    """The client that runs under this process number."""
+    return process if header.clients is None else process % header.clients
+
+
 def is_client(process: int, client: int, header: Header) -> bool:
     """Is this process number one of that client's?"""
-    return (process if header.clients is None else process % header.clients) == client
+    return client_of(process, header) == client
 
 
 def _is_by(grant: Op, pause: Fault, header: Header) -> bool:
@@ -126,25 +176,12 @@ def _is_by(grant: Op, pause: Fault, header: Header) -> bool:
 
 
 def _was_over(hold: Op, pause: Fault, operations: Iterable[Op]) -> bool:
-    """Had the holder begun to give the lock back when the pause began?"""
-    return any(
-        op.f in ENDS and op.owner == hold.owner and hold.called <= op.called <= pause.began
-        for op in operations
-    )
+    """Had the holder, whose operations these are, begun to give the lock back when the pause began?"""
+    return any(op.f in ENDS and hold.called <= op.called <= pause.began for op in operations)
 
 
 def _promised_end(hold: Op, operations: list[Op], pause: Fault) -> float:
     """Until when the lease was promised by what had been sent before the pause, in ns."""
-    own = [op for op in operations if op.owner == hold.owner and op.sent <= pause.began]
-    lease = promised_until(hold, (op for op in own if op.f == "renew"), ())
+    renews = (op for op in operations if op.f == "renew" and op.sent <= pause.began)
+    lease = promised_until(hold, renews, ())
     return math.inf if lease.set_by is None else lease.end
-
-
-def _is_meanwhile(grant: Op, hold: Op, pause: Fault) -> bool:
-    """Did somebody else get the lock of this hold while the pause was in force?"""
-    return (
-        grant.resource == hold.resource
-        and grant.owner != hold.owner
-        and grant.returned is not None
-        and pause.began <= grant.returned <= pause.healed
-    )

@@ -9,14 +9,27 @@ from msgspec import Struct, field
 VerdictWord = Literal["valid", "unknown", "invalid"]
 
 
+class CauseDocument(Struct, frozen=True, kw_only=True):
+    """The finding that another one follows from."""
+
+    anomaly: str
+    summary: str
+    operations: list[int]
+
+
 class FindingDocument(Struct, frozen=True, kw_only=True):
-    """One violation: a sentence, the lines of history.jsonl that prove it, and why they do."""
+    """One violation: a sentence, the lines of history.jsonl that prove it, and why they do.
+
+    `also`: what else is wrong with the same operation. `caused_by`: without which it would not have been.
+    """
 
     anomaly: str
     resource: str
     summary: str
     operations: list[int]
     steps: list[str]
+    also: list[str] = []
+    caused_by: CauseDocument | None = None
 
 
 class CheckerDocument(Struct, frozen=True, kw_only=True):
@@ -43,3 +56,4 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
     findings: list[FindingDocument]
     coverage: dict[str, int]
     checkers: list[CheckerDocument]
+    notices: list[str] = []

@@ -47,6 +47,7 @@ from checkers.fault_lines import FAULT_DECODER, FAULT_SIGN, fault_event, is_faul
 from checkers.jsonl import MAX_LINE, Line, decode, half_written, is_cut_short
 from checkers.ranks import stable_order
 from checkers.records import FaultEvent, Header, History
+from checkers.repeated_names import may_repeat_a_name
 
 _CHUNK = 1 << 20  # bytes that are decoded at a time
 _INVOKE = -1
@@ -157,6 +158,7 @@ class _Reading:
         events = _decode(chunk)
         _insist(len(events) == len(numbers))
         if events:
+            _insist(not may_repeat_a_name(chunk))
             self._chunks.append(self._columns(events) | {"line": numbers})
 
     def finish(self) -> History:

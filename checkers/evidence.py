@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from checkers.appends import with_lists
 from checkers.bulk import Bulk
 from checkers.columns import FUNCTIONS, Operations
-from checkers.errors import HistoryError
+from checkers.commit_log import CommitLog, match
+from checkers.once import once
 from checkers.records import WRITES, Commit, History, Op
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitLog:
-    """The storage's own order of accepted writes: complete, and matched to the history."""
-
-    commits: tuple[Commit, ...]
-    writes: tuple[Op, ...]  # the write of each commit
-    places: Mapping[int, tuple[int, ...]]  # a write's index in the history → where it stands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,41 +39,26 @@ class Evidence:
         return (op for op in operations if op.f in names)
 
 
+@once
+def as_seen(evidence: Evidence) -> Evidence:
+    """What the clients saw, without the commit log."""
+    return evidence if evidence.log is None else gather(evidence.history)
+
+
 def gather(history: History, commits: Iterable[Commit] | None = None) -> Evidence:
     """Match the storage's order to the history.
 
     Raises:
-        HistoryError: a commit is of a write that the history does not know.
+        HistoryError: no commit fits the history.
     """
     if commits is None:
+        history = with_lists(history)
         operations = history.operations
         bulk = None
         if isinstance(operations, Operations) and not operations.columns.has_bare_writes:
-            bulk = Bulk(operations, history.header)
+            bulk = Bulk(operations, history.header, history.faults)
         return Evidence(history=history, bulk=bulk)
-    written = {op.value: op for op in history.operations if op.f in WRITES}
     commits = tuple(commits)
-    writes = tuple(_write_of(commit, written.get(commit.value)) for commit in commits)
-    places: dict[int, tuple[int, ...]] = {}
-    for place, write in enumerate(writes):
-        places[write.index] = (*places.get(write.index, ()), place)
-    return Evidence(history=history, log=CommitLog(commits=commits, writes=writes, places=places))
-
-
-def _write_of(commit: Commit, write: Op | None) -> Op:
-    if write is None:
-        raise HistoryError(
-            commit.file,
-            commit.line,
-            f"value {commit.value!r} was committed, but the history has no write of it;"
-            " are these the commits of another run?",
-        )
-    if (write.resource, write.token) != (commit.resource, commit.token):
-        raise HistoryError(
-            commit.file,
-            commit.line,
-            f"value {commit.value!r} was committed to {commit.resource} with token {commit.token},"
-            f" but line {write.lines[0]} of the history wrote it to {write.resource}"
-            f" with token {write.token}",
-        )
-    return write
+    history = with_lists(history, commits)
+    written = {op.value: op for op in history.operations if op.f in WRITES}
+    return Evidence(history=history, log=match(written, commits))

@@ -6,31 +6,42 @@ The steps stand in the order of their reasons and end in the contradiction.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.lock_stories import LOCK_STORIES
+from checkers.loss_stories import LOSS_STORIES
 from checkers.narrator import Narrator, Story
 from checkers.once import once
-from checkers.proof import Check, prove
+from checkers.proof import Check, holds, prove
 from checkers.records import Op, Outcome
 from checkers.storage_stories import STORAGE_STORIES
+from checkers.update_stories import UPDATE_STORIES
 from checkers.verdict import Account, Finding
+from checkers.waiting_stories import WAITING_STORIES
 
-_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = STORAGE_STORIES | LOCK_STORIES
+STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = (
+    STORAGE_STORIES | LOSS_STORIES | LOCK_STORIES | UPDATE_STORIES | WAITING_STORIES
+)
 
 
 def findings(evidence: Evidence, check: Check) -> Iterator[Finding]:
     """One finding for each conflict that `check` sees; it is told when it is asked for."""
-    for conflict in check(evidence):
-        yield Finding(
-            anomaly=conflict.anomaly,
-            resource=conflict.accused.resource,
-            accused=conflict.accused.index,
-            counted=conflict.counted,
-            tell=partial(_tell, evidence, check, conflict),
-        )
+    return (_finding(evidence, check, conflict) for conflict in check(evidence))
+
+
+def _finding(evidence: Evidence, check: Check, conflict: Conflict) -> Finding:
+    return Finding(
+        anomaly=conflict.anomaly,
+        resource=conflict.accused.resource,
+        accused=conflict.accused.index,
+        counted=conflict.counted,
+        because=tuple(op.index for op in conflict.because),
+        caused_by=None if conflict.cause is None else _finding(evidence, check, conflict.cause),
+        tell=partial(_tell, evidence, check, conflict),
+    )
 
 
 def doubts(told: Iterable[Finding]) -> Iterator[str]:
@@ -41,25 +52,43 @@ def doubts(told: Iterable[Finding]) -> Iterator[str]:
 
 
 def _tell(evidence: Evidence, check: Check, conflict: Conflict) -> Account:
+    """Prove a conflict and tell it. Whatever goes wrong with that, it stays a conflict."""
+    try:
+        return _proved_and_told(evidence, check, conflict)
+    except Exception as error:  # noqa: BLE001 - it was found all the same
+        return Account(
+            summary=f"{conflict.anomaly} on {conflict.accused.resource}: {conflict.accused.f}",
+            steps=(),
+            operations=_lines((conflict.accused, *conflict.because)),
+            doubt=f"it could not be told: {type(error).__name__}: {error}",
+        )
+
+
+def _proved_and_told(evidence: Evidence, check: Check, conflict: Conflict) -> Account:
     narrator = _narrator(evidence)
-    proof = prove(evidence, check, conflict, _candidates(narrator, conflict))
+    candidates = _candidates(narrator, conflict)
+    proof = prove(evidence, check, conflict, candidates)
     if proof is None:
-        story = _STORIES[conflict.rule](narrator, conflict)
-        return _account(story, {*_candidates(narrator, conflict), *story.proof}, _NOT_ALONE)
-    story = _STORIES[proof.conflict.rule](narrator, proof.conflict)
-    return _account(story, proof.operations, story.doubt)
+        story = STORIES[conflict.rule](narrator, replace(conflict, proof=tuple(candidates)))
+        candidates = {*candidates, *story.proof}
+        proof = prove(evidence, check, conflict, candidates)
+    if proof is None:
+        return _account(story, candidates, _NOT_ALONE)
+    story = STORIES[proof.conflict.rule](narrator, replace(proof.conflict, proof=proof.operations))
+    lasting = not story.others or holds(evidence, check, proof.conflict, {*proof.operations, *story.others})
+    return _account(story, proof.operations, "" if lasting else _CHANGED)
 
 
 _NOT_ALONE = "the operations named here were not found to be wrong by themselves"
+_CHANGED = "other operations than those named here may explain it"
 
 
 def _account(story: Story, operations: Iterable[Op], doubt: str) -> Account:
-    return Account(
-        summary=story.summary,
-        steps=story.steps,
-        operations=tuple(sorted({line for op in operations for line in op.lines})),
-        doubt=doubt,
-    )
+    return Account(summary=story.summary, steps=story.steps, operations=_lines(operations), doubt=doubt)
+
+
+def _lines(operations: Iterable[Op]) -> tuple[int, ...]:
+    return tuple(sorted({line for op in operations for line in op.lines}))
 
 
 @once

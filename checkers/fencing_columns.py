@@ -63,6 +63,22 @@ def _plain(zones: ZoneColumns) -> Iterator[Conflict]:
         settled = np.flatnonzero(zones.settled != UNRANKED)
         for one, other in _flip_flops(zones, settled, zones.resource):
             yield went_back(zones.zone(one), zones.zone(other))
+    if len(zones.rejected):
+        yield from _unfenced_rejections(zones)
+
+
+def _unfenced_rejections(zones: ZoneColumns) -> Iterator[Conflict]:
+    """Rejections by storages that promise no fence, though they can have met no newer token."""
+    raising = np.concatenate((zones.optional, zones.fences))
+    heights = np.concatenate((zones.level, zones.height[raising]))
+    starts = np.concatenate((_called(zones, np.arange(len(zones.level))), zones.ranks.called[raising]))
+    order = stable_order(heights)
+    ever = np.append(np.minimum.accumulate(starts[order][::-1])[::-1], UNRANKED)
+    refused = zones.height[zones.rejected] + (zones.header.policy == "inclusive")
+    least = np.searchsorted(heights[order], refused)
+    uncaused = zones.rejected[ever[least] > zones.ranks.returned[zones.rejected]]
+    for rejected in zones.operations(uncaused):
+        yield Conflict(anomaly="false-rejection", rule=Rule.NO_CAUSE, accused=rejected)
 
 
 def _seen_after_newer(zones: ZoneColumns, suspects: Ints) -> Iterator[Conflict]:

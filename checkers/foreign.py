@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from checkers import formats
+from checkers import explain, formats
 from checkers.formats import Foreign, Operations
 from checkers.formats.grants import grants_of
 from checkers.formats.operations import FENCED
@@ -48,6 +49,7 @@ MODELS: dict[str, Callable[[], Model]] = dict(
 """The models that a history can be judged by, by name."""
 
 _WITHOUT_TOKENS = {"fenced-mutex": "owned-mutex", "reentrant-fenced-mutex": "reentrant-mutex"}
+_PROOF_BUDGET = 20_000  # configurations, for each try to leave something out
 _OF_TOKENS = ("duplicate-token", "token-regression")
 
 
@@ -111,7 +113,8 @@ def _judge(operations: Sequence[Operation], model: str, budget: int) -> Judgemen
 
 
 def _findings(model: str, judged: Operations, found: Judgement) -> list[Finding]:
-    return [story(model, judged, conflict) for conflict in found.conflicts]
+    judge_again = partial(_judge, model=model, budget=_PROOF_BUDGET)
+    return [story(model, judged, conflict, judge_again) for conflict in found.conflicts]
 
 
 def _tokens(history: Foreign, model: str) -> tuple[CheckerResult, ...]:
@@ -147,6 +150,7 @@ def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[str, ...]) -> Ve
         reasons=(
             *reasons,
             *(f"found {name}, which was not expected" for name, count in counted.items() if count),
+            *explain.doubts(findings),
         ),
         anomalies=counted,
         findings=findings,

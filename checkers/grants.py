@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.highwater import HighWater
+from checkers.hold_columns import narrowed, of_lower_tokens, of_shared_tokens
 from checkers.records import Op, Outcome
 
 
@@ -23,7 +24,7 @@ def granted(operations: Iterable[Op]) -> list[Op]:
 
 def duplicate_tokens(evidence: Evidence) -> Iterator[Conflict]:
     """Grants that carry the token of another owner's grant, at whatever times."""
-    for operations in evidence.by_resource("acquire").values():
+    for _, operations in sorted(narrowed(evidence, of_shared_tokens).by_resource("acquire").items()):
         first: dict[int | None, Op] = {}
         for grant in granted(operations):
             other = first.setdefault(grant.token, grant)
@@ -38,7 +39,8 @@ def duplicate_tokens(evidence: Evidence) -> Iterator[Conflict]:
 
 def token_regressions(evidence: Evidence) -> Iterator[Conflict]:
     """Grants whose attempt began after another hold's grant had returned with no lower a token."""
-    for operations in evidence.by_resource("acquire", "release", "revoke").values():
+    involved = narrowed(evidence, of_lower_tokens)
+    for _, operations in sorted(involved.by_resource("acquire", "release", "revoke").items()):
         grants = granted(operations)
         ends = _ends(operations)
         reached = HighWater(

@@ -10,6 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from checkers.errors import HistoryError
+from checkers.repeated_names import repeats_a_name
 
 MAX_LINE = 1 << 20  # bytes
 _SHOWN = 120  # characters of a refused line that its error shows
@@ -66,7 +67,10 @@ def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
         HistoryError: it is not UTF-8, not JSON, or not what such a line must be.
     """
     try:
-        return decoder.decode(line.text.decode())
+        decoded = decoder.decode(line.text.decode())
+        if not repeats_a_name(line.text):
+            return decoded
+        problem = "a field that stands twice"
     except UnicodeDecodeError as error:
         problem = f"not UTF-8 ({error.reason} at byte {error.start})"
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from checkers import durability, explain, fencing, grants, lateness, leases, order
+from checkers import durability, explain, fencing, grants, lateness, leases, order, unfenced, updates, waiting
+from checkers.agreement import agree
 from checkers.anomalies import RANK
 from checkers.conflict import Conflict
 from checkers.coverage import coverage
-from checkers.evidence import Evidence, gather
-from checkers.once import once
+from checkers.evidence import Evidence, as_seen, gather
+from checkers.joining import join
+from checkers.notices import notices
 from checkers.records import Commit, Header, History
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.verdict import Evidence as Kind
@@ -28,8 +30,11 @@ class Checker:
 
 
 _REGISTER = ("stale-write", "stale-read", "false-rejection", "ghost-write", "non-linearizable")
+_LOSSES = ("lost-write", "high-water-regression")
 
-OBSERVED_REGISTER = Checker(name="register", evidence="observed", decides=_REGISTER, check=fencing.observed)
+OBSERVED_REGISTER = Checker(
+    name="register", evidence="observed", decides=(*_REGISTER, *_LOSSES), check=fencing.observed
+)
 
 COMMITTED = (
     Checker(
@@ -57,13 +62,53 @@ COMMITTED = (
         check=durability.duplicate_writes,
     ),
     Checker(
+        name="lost-write",
+        evidence="committed",
+        decides=("lost-write",),
+        check=durability.lost_writes,
+    ),
+    Checker(
+        name="unfenced-write",
+        evidence="committed",
+        decides=("unfenced-write",),
+        check=unfenced.unfenced_writes,
+    ),
+    Checker(
+        name="read-without-commit",
+        evidence="committed",
+        decides=("non-linearizable",),
+        check=durability.read_without_commit,
+    ),
+    Checker(
+        name="strays",
+        evidence="committed",
+        decides=("non-linearizable",),
+        check=durability.strays,
+    ),
+    Checker(
         name="order",
         evidence="committed",
         decides=("stale-read", "non-linearizable"),
         check=order.against_the_log,
     ),
     Checker(name="register", evidence="committed", decides=_REGISTER, check=fencing.resolved),
+    Checker(
+        name="lost-update",
+        evidence="committed",
+        decides=("lost-update",),
+        check=updates.dropped_in_log,
+    ),
 )
+
+OBSERVED_UNFENCED = Checker(
+    name="unfenced-write",
+    evidence="observed",
+    decides=("unfenced-write",),
+    check=unfenced.unfenced_writes,
+)
+
+AS_SEEN = (OBSERVED_REGISTER, OBSERVED_UNFENCED)
+"""What looks at the storage without its log, also where there is one."""
 
 OTHERS = (
     Checker(
@@ -96,6 +141,18 @@ OTHERS = (
         decides=("double-belief",),
         check=leases.double_beliefs,
     ),
+    Checker(
+        name="stuck-lock",
+        evidence="observed",
+        decides=("stuck-lock",),
+        check=waiting.stuck_locks,
+    ),
+    Checker(
+        name="lost-update",
+        evidence="observed",
+        decides=("lost-update",),
+        check=updates.lost_updates,
+    ),
 )
 
 
@@ -103,20 +160,20 @@ def judge(history: History, commits: Iterable[Commit] | None = None) -> Verdict:
     """Judge a run by what its clients saw and, where there is one, by the storage's own order.
 
     Raises:
-        HistoryError: a commit is of a write that the history does not know.
+        HistoryError: no commit fits the history.
     """
     evidence = gather(history, commits)
     committed = () if evidence.log is None else COMMITTED
-    ran = (*committed, OBSERVED_REGISTER, *OTHERS)
+    ran = (*committed, *AS_SEEN, *OTHERS)
     crashes: list[str] = []
     results = [_run(each, evidence, crashes) for each in ran]
     counts = _counts(evidence, crashes)
-    findings = _join(results)
+    findings, disagreements = _joined(evidence, results)
     violations = tuple(each for each in findings if each.is_violation)
     anomalies = _tally(findings, ran)
     doubts = (*crashes, *_not_exercised(counts, history.header.require))
     validity = Validity.INVALID if violations else Validity.UNKNOWN if doubts else Validity.VALID
-    unexpected = _unexpected(history.header, anomalies, violations, validity)
+    unexpected = (*_unexpected(history.header, anomalies, violations, validity), *disagreements)
     return Verdict(
         validity=validity,
         expected=history.header.expect,
@@ -126,6 +183,7 @@ def judge(history: History, commits: Iterable[Commit] | None = None) -> Verdict:
         findings=violations,
         coverage=counts,
         checkers=_by_anomaly(ran, results),
+        notices=tuple(notices(evidence)),
     )
 
 
@@ -134,7 +192,7 @@ def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerRes
     validity = Validity.VALID
     findings: tuple[Finding, ...] = ()
     try:
-        looked_at = _as_seen(evidence) if checker is OBSERVED_REGISTER else evidence
+        looked_at = as_seen(evidence) if checker in AS_SEEN else evidence
         findings = tuple(explain.findings(looked_at, checker.check))
     except Exception as error:  # noqa: BLE001 - a broken checker says nothing about the run
         validity = Validity.UNKNOWN
@@ -150,12 +208,6 @@ def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerRes
     )
 
 
-@once
-def _as_seen(evidence: Evidence) -> Evidence:
-    """What the clients saw, without the commit log."""
-    return evidence if evidence.log is None else gather(evidence.history)
-
-
 def _counts(evidence: Evidence, crashes: list[str]) -> dict[str, int]:
     try:
         return coverage(evidence)
@@ -164,29 +216,17 @@ def _counts(evidence: Evidence, crashes: list[str]) -> dict[str, int]:
         return {}
 
 
-def _join(results: Sequence[CheckerResult]) -> tuple[Finding, ...]:
-    """One finding for each event, under the first name that fits, in order of name and time.
-
-    What clients saw of a resource's storage is told only if the commit log
-    shows nothing wrong with it: the log tells the same events exactly.
-    """
-    told = {
-        finding.resource
-        for result in results
-        if result.evidence == "committed"
-        for finding in result.findings
-    }
-    findings = [
-        finding
-        for result in results
-        for finding in result.findings
-        if not (_is_observed_register(result) and finding.resource in told)
-    ]
-    findings.sort(key=lambda finding: (RANK[finding.anomaly], finding.accused))
-    first: dict[tuple[int, bool], Finding] = {}
-    for finding in findings:
-        first.setdefault((finding.accused, finding.is_violation), finding)
-    return tuple(first.values())
+def _joined(
+    evidence: Evidence, results: Sequence[CheckerResult]
+) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """One finding for each event, and where clients and log contradict each other."""
+    if evidence.log is None:
+        return join(results), ()
+    seen = next(result for result in results if _is_observed_register(result))
+    committed = [each for result in results if result.evidence == "committed" for each in result.findings]
+    agreement = agree(evidence, committed, seen.findings)
+    told = replace(seen, findings=agreement.told)
+    return join([told if result is seen else result for result in results]), agreement.disagreements
 
 
 def _is_observed_register(result: CheckerResult) -> bool:
@@ -249,8 +289,13 @@ def _unexpected(
     What is only counted has been found all the same.
     """
     allowed = {*header.expect, *header.may} if header.expect else set()
-    found = dict.fromkeys(finding.anomaly for finding in violations)
+    violations = tuple(violations)
+    found = dict.fromkeys(name for finding in violations for name in (finding.anomaly, *finding.also))
     reasons = [f"found {name}, which was not expected" for name in found if name not in allowed]
     if validity is not Validity.UNKNOWN:
-        reasons += [f"expected {name} was not found" for name in header.expect if not anomalies.get(name)]
+        reasons += [
+            f"expected {name} was not found"
+            for name in header.expect
+            if name not in found and not anomalies.get(name)
+        ]
     return tuple(reasons)

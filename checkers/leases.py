@@ -25,6 +25,7 @@ from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.grants import granted
 from checkers.highwater import HighWater
+from checkers.hold_columns import narrowed, of_beliefs, of_promised_leases
 from checkers.records import Op, Outcome
 
 ENDS = frozenset({"release", "revoke"})
@@ -47,7 +48,7 @@ class Lease:
 
 def early_grants(evidence: Evidence) -> Iterator[Conflict]:
     """Grants to one owner while another's lease was still promised."""
-    for leases in _leases(evidence):
+    for leases in _leases(narrowed(evidence, of_promised_leases)):
         after = HighWater((lease.returned, lease.end, lease) for lease in leases)
         above = HighWater((lease.grant.token or 0, lease.end, lease) for lease in leases)
         for later in leases:
@@ -66,7 +67,8 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
     Belief lasts from the acquire's return to the release's call or the return
     of a renew that failed.
     """
-    for operations in evidence.by_resource("acquire", "renew", "release", "revoke").values():
+    involved = narrowed(evidence, of_beliefs)
+    for _, operations in sorted(involved.by_resource("acquire", "renew", "release", "revoke").items()):
         by_owner: dict[str | None, list[Op]] = defaultdict(list)
         for op in operations:
             by_owner[op.owner].append(op)
@@ -100,7 +102,7 @@ def promised_until(grant: Op, renews: Iterable[Op], ends: Iterable[Op]) -> Lease
 
 
 def _leases(evidence: Evidence) -> Iterator[list[Lease]]:
-    for operations in evidence.by_resource("acquire", "renew", "release", "revoke").values():
+    for _, operations in sorted(evidence.by_resource("acquire", "renew", "release", "revoke").items()):
         renews: dict[str | None, list[Op]] = defaultdict(list)
         ends: dict[str | None, list[Op]] = defaultdict(list)
         for op in operations:

@@ -132,7 +132,6 @@ class _OutOfBudgetError(Exception):
     """The search has looked at as many configurations as it may."""
 
     def __init__(self, operation: int) -> None:
-        super().__init__(operation)
         self.operation = operation
 
 
@@ -188,6 +187,7 @@ class _Search:
         self._nodes: set[_Node] = {(model.initial, 0, 0)}
         self._returns: list[_Open] = []  # a heap of those to come
         self._reads: dict[int, _Open] = {}  # open ones, by bit
+        self._read_by_all: list[tuple[int, int]] = []  # by every configuration: nothing more to ask of them
         self._changes: list[_Open] = []  # open ones, by return
         self._infos: list[_Steps] = []  # the kinds of which there are infos
         self._info_positions: list[int] = []  # by bit
@@ -227,8 +227,12 @@ class _Search:
             return
         if op.returned is None:
             raise ModelError(f"{op} has an answer but no return; without one its outcome is info")
+        steps = self._steps_of(op, reads=reads)
+        if reads and self._all_match(steps):
+            self._read_by_all.append((op.returned, position))
+            return
         bit = ~self._taken & (self._taken + 1)  # the lowest that is free
-        entry = _Open(op.returned, position, bit, self._steps_of(op, reads=reads))
+        entry = _Open(op.returned, position, bit, steps)
         self._taken |= bit
         heapq.heappush(self._returns, entry)
         if reads:
@@ -237,6 +241,12 @@ class _Search:
         else:
             self._change_bits |= bit
             insort(self._changes, entry)
+
+    def _all_match(self, steps: _Steps) -> bool:
+        for state, _, _ in self._nodes:  # noqa: SIM110 - `all` of a generator takes twice as long
+            if steps[state] is IMPOSSIBLE:
+                return False
+        return True
 
     def _presume(self, position: int, steps: _Steps) -> None:
         if not steps.infos:
@@ -298,20 +308,22 @@ class _Search:
         """
         following: list[_Step] = []
         tried = set()
+        reads = self._reads
         for _, _, bit, steps in self._changes:
             if done & bit or steps.number in tried:
                 continue
             tried.add(steps.number)
             after = steps[state]
             if after is not IMPOSSIBLE and (before is _NOTHING or steps[before] != after):
-                following.append((after, self._with_reads(after, done | bit), used, _NOTHING))
+                now_done = self._with_reads(after, done | bit) if reads else done | bit
+                following.append((after, now_done, used, _NOTHING))
         for steps in self._infos:
             after = steps[state]
             if after is IMPOSSIBLE or after == state or steps.number in tried:
                 continue
             unused = steps.infos & ~used
             if unused and (before is _NOTHING or steps[before] != after):
-                now_done = self._with_reads(after, done)
+                now_done = self._with_reads(after, done) if reads else done
                 unseen = state if now_done == done else _NOTHING
                 following.append((after, now_done, used | (unused & -unused), unseen))
         return following
@@ -354,13 +366,14 @@ class _Search:
 
     def _dead_end(self, leaving: _Open) -> DeadEnd:
         entries = [*self._reads.values(), *self._changes]
+        read = [position for returned, position in self._read_by_all if returned >= leaving.returned]
         simplest = sorted(self._nodes, key=lambda node: (node[2].bit_count(), node[1], node[2]))
         return DeadEnd(
             operation=leaving.position,
             configurations=tuple(
                 Configuration(
                     state=state,
-                    ahead=tuple(sorted(entry.position for entry in entries if done & entry.bit)),
+                    ahead=tuple(sorted([*read, *(entry.position for entry in entries if done & entry.bit)])),
                     presumed=tuple(
                         position for bit, position in enumerate(self._info_positions) if used >> bit & 1
                     ),

@@ -108,7 +108,7 @@ class Register:
     def kind(self, op: Operation) -> Hashable:
         """Writes of one value; reads and failures that tell the same."""
         if op.f == "write" and op.outcome is not Outcome.FAIL:
-            return ("write", op.input)
+            return (op.f, op.input)
         return (op.f, op.input, op.output, op.outcome is Outcome.FAIL)
 
     def key(self, op: Operation) -> Hashable:

@@ -6,11 +6,14 @@ its file. A process number stands for one sequential thread of a client.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from checkers.conflict import Conflict
+from checkers.contents import content
 from checkers.coverage import is_client
 from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
@@ -27,13 +30,27 @@ class Story:
     """What a rule's breach comes to in words, and the operations it rests on.
 
     A story is told of a conflict among the operations of its smallest proof alone.
-    What it says about all other operations it has looked up in the whole history.
+    What it says of all others it has looked up in the whole history.
     """
 
     summary: str
     steps: tuple[str, ...]
-    proof: tuple[Op, ...]
-    doubt: str = ""  # what it says about all other operations and did not find to be so
+    proof: tuple[Op, ...] = ()  # what it rests on beside what the conflict names
+    others: tuple[Op, ...] = ()  # what might seem to change it, and does not: that is checked
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """Why something that was sent in time cannot have been accepted in time."""
+
+    op: Op
+    why: str
+    because: tuple[Op, ...]
+
+    @property
+    def operations(self) -> tuple[Op, ...]:
+        """What it is about, and what it rests on."""
+        return (self.op, *self.because)
 
 
 class Narrator:
@@ -66,6 +83,14 @@ class Narrator:
         """A moment, in seconds since the start."""
         return f"{(time - self.history.started) / _SECOND:.3f} s"
 
+    def seconds(self, duration: float) -> str:
+        """A duration in ns."""
+        return f"{duration / _SECOND:.3f} s"
+
+    def own(self, grant: Op) -> tuple[Op, ...]:
+        """What the owner of a grant did to its lease."""
+        return tuple(self._leases.get((grant.resource, grant.owner), ()))
+
     def sent(self, op: Op) -> str:
         """When an operation was called, and where that is written."""
         return f"at {self.at(op.called)} (line {op.lines[0]})"
@@ -76,12 +101,56 @@ class Narrator:
             return f"never, as far as was recorded (line {op.lines[0]})"
         return f"at {self.at(op.learned)} (line {op.lines[-1]})"
 
-    def place(self, write: Op) -> str:
-        """Where a write stands in the storage's own order."""
+    def name(self, op: Op) -> str:
+        """What an operation is called within a sentence."""
+        match op.f:
+            case "read":
+                return f"the read at line {op.lines[0]}"
+            case "fence":
+                return f"the fence with token {op.token}"
+            case "acquire":
+                return f"the grant of token {op.token} to {self.whom(op)}"
+        refused = "refused " if op.error == "stale" else ""
+        return f"the {refused}{op.f} of {content(op.value)}"
+
+    def ended(self, op: Op) -> str:
+        """That it was over, when, and where that is written; within a sentence."""
+        match op.f, op.outcome:
+            case "read", _:
+                return f"{self.whom(op)} had its answer {self.answered(op)}"
+            case "acquire", _:
+                return f"{self.whom(op)} was granted the lock {self.answered(op)}"
+            case "fence", _:
+                return f"the storage acknowledged it to {self.whom(op)} {self.answered(op)}"
+            case _, Outcome.FAIL:
+                return f"the storage refused it {self.answered(op)}"
+        return f"the storage said ok to {self.whom(op)} {self.answered(op)}"
+
+    def began(self, op: Op) -> str:
+        """That it was called only after something else, when, and where that is written."""
+        if op.f == "acquire":
+            return (
+                f"{self.whom(op)} sent the request that was granted only after that, at {self.at(op.sent)}"
+                f" (its call began at line {op.lines[0]})"
+            )
+        did = {"read": "called its read", "fence": "sent its fence"}.get(op.f, f"sent its {op.f}")
+        return f"{self.whom(op)} {did} only after that, {self.sent(op)}"
+
+    def place(self, write: Op, *, first: bool = False) -> str:
+        """Where a write stands in the storage's own order, the first or the last time."""
         if self.log is None or write.index not in self.log.places:
             return "nowhere in the storage's own order"
-        commit = self.log.commits[self.log.places[write.index][-1]]
+        commit = self.log.commits[self.log.places[write.index][0 if first else -1]]
         return f"number {commit.seq}"
+
+    def numbers(self, write: Op) -> list[int]:
+        """The numbers under which a write stands in the storage's own order."""
+        places = () if self.log is None else self.log.places.get(write.index, ())
+        return [] if self.log is None else [self.log.commits[place].seq for place in places]
+
+    def with_token(self, op: Op) -> str:
+        """With which token, if there is one."""
+        return "" if op.token is None else f" with token {op.token}"
 
     def granted(self, resource: str, token: int | None) -> tuple[Op, ...]:
         """The acquire that was given this token."""
@@ -101,7 +170,7 @@ class Narrator:
         by = proof[-1]
         if by.f == "read":
             return (
-                f"A read by {self.whom(by)} returned {by.value!r} with token {by.token}"
+                f"A read by {self.whom(by)} returned {content(by.value)} with token {by.token}"
                 f" {self.answered(by)}, so that write had been accepted by then."
             )
         if by.f == "fence":
@@ -110,7 +179,7 @@ class Narrator:
                 f" {self.answered(by)}: from then on, older tokens had to be refused."
             )
         return (
-            f"{self.who(by)} wrote {by.value!r} with token {by.token}, and the storage said ok"
+            f"{self.who(by)} wrote {content(by.value)} with token {by.token}, and the storage said ok"
             f" {self.answered(by)}."
         )
 
@@ -135,7 +204,7 @@ class Narrator:
 
     def lease(self, grant: Op) -> float:
         """Until when a hold was promised, in ns."""
-        own = self._leases.get((grant.resource, grant.owner), [])
+        own = self.own(grant)
         renews = (op for op in own if op.f == "renew")
         return promised_until(grant, renews, (op for op in own if op.f in ENDS)).end
 
@@ -145,18 +214,60 @@ class Narrator:
             return []
         return [read for read in self.whole.readers(op) if not read.precedes(op)][:1]
 
+    def least_above(self, rejected: Op) -> int:
+        """The lowest token that makes a rejected one stale."""
+        return (rejected.token or 0) + (self.history.header.policy == "inclusive")
+
     def causes(self, conflict: Conflict) -> list[Op]:
         """What can have caused a rejection that contradicts the accused: the one that was sent first."""
-        rejected = next(op for op in (*conflict.because, conflict.accused) if op.outcome is Outcome.FAIL)
-        strict = self.history.header.policy == "strict"
-        least = max((rejected.token or 0) + (not strict), (conflict.accused.token or 0) + 1)
+        rejected = conflict.because[0]
+        least = max(self.least_above(rejected), (conflict.accused.token or 0) + 1)
         sent = self.whole.raising(rejected.resource, least, rejected.returned or 0)
         return sorted(sent, key=lambda op: op.called)[:1]
 
+    def excuses(self, rejected: Op, in_time: Iterable[Op]) -> list[Excuse]:
+        """Why each of these cannot have raised the mark before a rejection returned."""
+        moment, least = rejected.returned or 0, self.least_above(rejected)
+        return [self._excuse(op, moment, least) for op in in_time if op != rejected]
+
+    def _excuse(self, op: Op, moment: int, least: int) -> Excuse:
+        if self.numbers(op):
+            first = self._reached_by(op.resource, least)
+            if first is None or first.called <= moment:
+                first = self.whole.logged_before(op)
+            why = "in the storage's own order it stands after"
+        else:
+            same = self.whole.raising(op.resource, op.token or 0, math.inf)
+            late = (each for each in same if each.token == op.token and each.called > moment)
+            first = next(
+                (each for each in late if each.outcome is Outcome.OK or self.whole.readers(each)), None
+            )
+            is_strict = self.history.header.policy == "strict"
+            why = (
+                "a strict fence accepts its token once, for"
+                if is_strict
+                else "with the same token, it came after"
+            )
+        if first is None:
+            return Excuse(op, "it was too late", tuple(self.whole.readers(op)))
+        because = (first, *self.whole.readers(first), *self.whole.readers(op))
+        return Excuse(op, f"{why} {self.name(first)}, which was sent only {self.sent(first)}", because)
+
+    def _reached_by(self, resource: str, least: int) -> Op | None:
+        """The first write in the storage's own order that has a token of `least` or more."""
+        if self.log is None:
+            return None
+        reaching = self.whole.raising(resource, least, math.inf)
+        placed = [(self.log.places[op.index][0], op) for op in reaching if op.index in self.log.places]
+        return min(placed, key=lambda each: each[0], default=(0, None))[1]
+
     def ends_between(self, earlier: Op, later: Op) -> list[Op]:
         """The release that makes two grants to one owner two holds."""
-        own = self._leases.get((earlier.resource, earlier.owner), [])
-        ends = [op for op in own if op.f in ENDS and op.outcome is Outcome.OK and earlier.precedes(op)]
+        ends = [
+            op
+            for op in self.own(earlier)
+            if op.f in ENDS and op.outcome is Outcome.OK and earlier.precedes(op)
+        ]
         return [end for end in ends if (end.returned or 0) < later.sent and earlier.owner == later.owner][:1]
 
     def who(self, op: Op) -> str:

@@ -54,7 +54,10 @@ def by_key(
         positions.sort(key=called.__getitem__)
     if key is None:
         return [positions]
+    keys = list(map(key, operations))
+    if keys and keys.count(keys[0]) == len(keys):
+        return [positions]
     objects: dict[Hashable, list[int]] = {}
     for position in positions:
-        objects.setdefault(key(operations[position]), []).append(position)
+        objects.setdefault(keys[position], []).append(position)
     return objects.values()

@@ -7,25 +7,26 @@ operation had returned before another was called that stands at a lower place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.highwater import HighWater
+from checkers.once import once
 from checkers.records import Op, Outcome
 from checkers.zones import Register, Zone, registers
 
 
-def against_the_log(evidence: Evidence) -> Iterator[Conflict]:
+@once
+def against_the_log(evidence: Evidence) -> Sequence[Conflict]:
     """Operations that come too late for their place in the storage's own order."""
     if evidence.log is None:
-        return
-    for register in registers(evidence):
-        yield from _of_register(register)
+        return []
+    return [conflict for register in registers(evidence) for conflict in _of_register(register)]
 
 
 def _of_register(register: Register) -> Iterator[Conflict]:
-    logged = [zone for zone in register.zones if zone.places]
+    logged = [zone for zone in register.all_zones if zone.places]
     reached = HighWater(
         (op.returned, min(zone.places), (zone, op))
         for zone in logged
@@ -38,14 +39,6 @@ def _of_register(register: Register) -> Iterator[Conflict]:
             found = reached.before(op.called)
             if found is not None and found[0] > last:
                 yield _conflict(op, zone, *found[1])
-    for zone in register.zones:
-        if zone.write is not None and zone.write.outcome is Outcome.INFO and not zone.places:
-            yield Conflict(
-                anomaly="non-linearizable",
-                rule=Rule.READ_BUT_NOT_LOGGED,
-                accused=zone.reads[0],
-                because=(zone.write,),
-            )
 
 
 def _conflict(op: Op, zone: Zone, later: Zone, by: Op) -> Conflict:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
+from checkers.call_words import CallWords, answer, noun, shown, told, what
+from checkers.circles import around
 from checkers.formats.event import Call
 from checkers.formats.operations import Operations, resource
-from checkers.formats.values import thawed
 from checkers.judgement import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
 from checkers.models import Fenced, FencedNested, Nested
-from checkers.operation import UNKNOWN
-from checkers.records import Outcome
+from checkers.order_proofs import Judge, OrderProof, smallest
 from checkers.verdict import Account, Finding
+
+if TYPE_CHECKING:  # networkx takes its time to load: only who is told something waits for it
+    from checkers.precedence import Node
 
 _MOST_LISTED = 4
 _WHOLE_CLASH = 4  # operations, where two blocks must each stand before the other
@@ -21,15 +25,14 @@ _STANDING = {
     Contradiction.BOTH_FIRST: "What stood there from the start came before everything else.",
     Contradiction.BOTH_HELD: "A hold that was never released goes on to the end.",
 }
-_CHANGES = 3  # operations that the proof names beside the one that nothing explains
 
 
-def story(model: str, judged: Operations, conflict: Clash | DeadEnd) -> Finding:
-    """One finding for a conflict; it is told when it is asked for."""
+def story(model: str, judged: Operations, conflict: Clash | DeadEnd, judge: Judge) -> Finding:
+    """One finding for a conflict that `judge` found; it is told when it is asked for."""
     if isinstance(conflict, Clash):
-        accused, tell = conflict.operations[-1], partial(_clash, judged, conflict)
+        accused, tell = conflict.operations[-1], partial(_clash, model, judged, conflict, judge)
     else:
-        accused, tell = conflict.operation, partial(_dead_end, model, judged, conflict)
+        accused, tell = conflict.operation, partial(_dead_end, model, judged, conflict, judge)
     return Finding(
         anomaly="non-linearizable",
         resource=resource(judged.calls[accused], model),
@@ -38,7 +41,8 @@ def story(model: str, judged: Operations, conflict: Clash | DeadEnd) -> Finding:
     )
 
 
-def _clash(judged: Operations, clash: Clash) -> Account:
+def _clash(model: str, judged: Operations, clash: Clash, judge: Judge) -> Account:
+    proof = smallest(model, judged.operations, clash.operations, None, judge)
     calls = [judged.calls[position] for position in clash.operations]
     last = max(calls, key=lambda call: call.lines[-1])
     return Account(
@@ -46,12 +50,61 @@ def _clash(judged: Operations, clash: Clash) -> Account:
             f"no order of the operations{_on(last)} explains what process {last.process} was told"
             f" at line {last.lines[-1]}: {clash.contradiction}"
         ),
-        operations=_lines(calls),
-        steps=(
-            *dict.fromkeys(map(_told, calls)),
-            *_reasons(clash.contradiction, calls),
-            f"That cannot be: {clash.contradiction}.",
+        operations=_lines(judged.calls, proof),
+        steps=_circle(judged, proof, model, clash.contradiction) or _one_by_one(clash, calls),
+        doubt=_doubt(proof),
+    )
+
+
+def _dead_end(model: str, judged: Operations, end: DeadEnd, judge: Judge) -> Account:
+    call = judged.calls[end.operation]
+    proof = smallest(
+        model, judged.operations, [end.operation], judged.operations[end.operation].returned, judge
+    )
+    line = call.lines[-1]
+    moral = f"no order of these operations has the answer of line {line}"
+    return Account(
+        summary=(
+            f"no order of the operations{_on(call)} explains what process {call.process} was told"
+            f" at line {line}: {answer(call)}"
         ),
+        operations=_lines(judged.calls, proof),
+        steps=_circle(judged, proof, model, moral) or _states_andanswer(model, judged, end),
+        doubt=_doubt(proof),
+    )
+
+
+def _doubt(proof: OrderProof) -> str:
+    if proof.is_smallest:
+        return ""
+    return "a smaller set of operations that is wrong by itself was not found within the budget"
+
+
+def _circle(judged: Operations, proof: OrderProof, model: str, moral: str) -> tuple[str, ...]:
+    """The shortest circle; none where it is not certain who saw what, or what is no register."""
+    if model not in {"register", "cas-register"}:
+        return ()
+    from checkers.reference_models import Register
+
+    register = Register(operations=proof.operations, initial=None)
+    sources: dict[int, Node] = {}
+    while left := [seer for seer in register.seers(sources) if seer not in sources]:
+        possible = list(register.possible_sources(left[0]))
+        if len(possible) != 1:
+            return ()
+        sources[left[0]] = possible[0]
+    order = register.order(sources)
+    if order.saturate():
+        return ()
+    return around(order.shortest_cycle(), CallWords([judged.calls[each] for each in proof.positions]), moral)
+
+
+def _one_by_one(clash: Clash, calls: Sequence[Call]) -> tuple[str, ...]:
+    """What was asked and told, and what came before what."""
+    return (
+        *dict.fromkeys(map(told, calls)),
+        *_reasons(clash.contradiction, calls),
+        f"That cannot be: {clash.contradiction}.",
     )
 
 
@@ -69,32 +122,32 @@ def _reasons(contradiction: Contradiction, calls: Sequence[Call]) -> list[str]:
 
 def _before(first: Call, then: Call) -> str:
     return (
-        f"The {_noun(first)} of process {first.process} had ended (line {first.lines[-1]}) before the"
-        f" {_noun(then)} of process {then.process} began (line {then.lines[0]}): it came first."
+        f"The {noun(first)} of process {first.process} had ended (line {first.lines[-1]}) before the"
+        f" {noun(then)} of process {then.process} began (line {then.lines[0]}): it came first."
     )
 
 
-def _noun(call: Call) -> str:
-    return "change" if call.f == "cas" else call.f
-
-
-def _dead_end(model: str, judged: Operations, end: DeadEnd) -> Account:
+def _states_andanswer(model: str, judged: Operations, end: DeadEnd) -> tuple[str, ...]:
+    """What the object can have been like by then, and that the answer fits none of it."""
     call = judged.calls[end.operation]
     others = [other for other in judged.calls if other.key == call.key and other is not call]
-    line = call.lines[-1]
-    return Account(
-        summary=(
-            f"no order of the operations{_on(call)} explains what process {call.process} was told"
-            f" at line {line}: {_answer(call)}"
+    return (
+        (
+            f"All that was answered before line {call.lines[-1]} can be explained, and then"
+            f" {_states(model, end)}."
         ),
-        operations=_lines([*_changes_before(others, call), call]),
-        steps=(
-            f"All that was answered before line {line} can be explained, and then {_states(model, end)}.",
-            _under_way(others, call),
-            _told(call),
-            "In none of these cases, whatever of that is taken to have happened first, is this the answer.",
-        ),
+        _under_way(others, call),
+        told(call),
+        "In none of these cases, whatever of that is taken to have happened first, is this the answer.",
     )
+
+
+def _lines(calls: Sequence[Call], proof: OrderProof) -> tuple[int, ...]:
+    """The lines of whole operations; of what was still open then, the call alone."""
+    lines: set[int] = set()
+    for position in proof.positions:
+        lines.update(calls[position].lines[:1] if position in proof.open else calls[position].lines)
+    return tuple(sorted(lines))
 
 
 def _states(model: str, end: DeadEnd) -> str:
@@ -119,7 +172,7 @@ def _state(model: str, state: Hashable) -> str:
             return f"the set is {sorted(map(repr, state)) if isinstance(state, frozenset) else state!r}"
         case "counter":
             return f"the total is {state}"
-    return f"{_shown(state)} stands there"
+    return f"{shown(state)} stands there"
 
 
 def _held(owner: Hashable) -> str:
@@ -135,62 +188,11 @@ def _under_way(others: Sequence[Call], call: Call) -> str:
     if not open_then:
         return f"Nothing else was under way when line {call.lines[-1]} was written."
     listed = "; ".join(
-        f"{_what(other)} by process {other.process} (line {other.lines[0]})" for other in open_then[:6]
+        f"{what(other)} by process {other.process} (line {other.lines[0]})" for other in open_then[:6]
     )
     more = f"; and {len(open_then) - 6} more" if len(open_then) > 6 else ""  # noqa: PLR2004
     return f"Under way, or without an answer, were: {listed}{more}."
 
 
-def _changes_before(others: Sequence[Call], call: Call) -> list[Call]:
-    """The last changes that had been answered by then."""
-    done = [
-        other
-        for other in others
-        if other.f not in {"read", "get", "contains"}
-        and other.outcome is Outcome.OK
-        and other.returned is not None
-        and other.returned < (call.returned or 0)
-    ]
-    return sorted(done, key=lambda other: other.returned or 0)[-_CHANGES:]
-
-
-def _told(call: Call) -> str:
-    """One operation as a sentence."""
-    asked = f"Process {call.process} asked for {_what(call)} (line {call.lines[0]})"
-    if call.outcome is Outcome.INFO:
-        return f"{asked}, and nobody knows what came of it."
-    return f"{asked} and was told: {_answer(call)} (line {call.lines[-1]})."
-
-
-def _what(call: Call) -> str:
-    match call.f, call.asked:
-        case "cas", (expected, new):
-            return f"a change from {_shown(expected)} to {_shown(new)}"
-        case (("read" | "get" | "acquire" | "release"), _):
-            return f"{'an' if call.f == 'acquire' else 'a'} {call.f}"
-    return f"{'an' if call.f[0] in 'aeiou' else 'a'} {call.f} of {_shown(call.asked)}"
-
-
-def _answer(call: Call) -> str:
-    if call.outcome is Outcome.FAIL:
-        found = "another value" if call.seen is UNKNOWN else _shown(call.seen)
-        return f"refused, {found} stands there"
-    if call.f in {"read", "get", "contains"}:
-        return _shown(call.answered)
-    if call.f == "acquire" and call.answered not in {UNKNOWN, None}:
-        return f"granted, {_shown(call.answered)}"
-    return f"{call.f} done"
-
-
-def _shown(value: Hashable) -> str:
-    plain = thawed(value)
-    text = "nothing" if plain is None else repr(plain)
-    return text if len(text) <= 60 else f"{text[:60]}…"  # noqa: PLR2004 - as much as a sentence bears
-
-
 def _on(call: Call) -> str:
     return "" if call.key is None else f" on {call.key}"
-
-
-def _lines(calls: Sequence[Call]) -> tuple[int, ...]:
-    return tuple(sorted({line for call in calls for line in call.lines[:1]} | {calls[-1].lines[-1]}))

@@ -62,8 +62,8 @@ class Reason(enum.Enum):
     ONE_HOLDER = "a lock is released before another has it"
 
 
-_DETOUR = {Reason.WRITTEN_LATER: 2, Reason.ONE_HOLDER: 2}
-"""How many steps a reason takes to understand, where it is more than one."""
+_DETOURS = (Reason.WRITTEN_LATER, Reason.ONE_HOLDER)
+"""Reasons that take two steps to understand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Edge:
     @property
     def cost(self) -> int:
         """How many steps it takes to understand, the premise's included."""
-        return _DETOUR.get(self.reason, 1) + sum(edge.cost for edge in self.premise)
+        return (2 if self.reason in _DETOURS else 1) + sum(edge.cost for edge in self.premise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from checkers.conflict import Conflict
+from checkers.errors import HistoryError
 from checkers.evidence import Evidence, gather
 from checkers.records import WRITES, Op, Outcome
 
@@ -36,7 +37,7 @@ class Proof:
 
 def prove(evidence: Evidence, check: Check, conflict: Conflict, candidates: Iterable[Op]) -> Proof | None:
     """The smallest set within the candidates that shows a conflict; None if even all of them do not."""
-    operations = tuple(sorted(set(candidates), key=lambda op: op.index))
+    operations = _in_order(candidates)
     found = _found(evidence, check, conflict, operations)
     if found is None:
         return None
@@ -45,18 +46,34 @@ def prove(evidence: Evidence, check: Check, conflict: Conflict, candidates: Iter
     return Proof(operations=operations, conflict=found)
 
 
+def holds(evidence: Evidence, check: Check, conflict: Conflict, operations: Iterable[Op]) -> bool:
+    """Is this very conflict found among these operations alone?"""
+    found = _seen(evidence, check, _in_order(operations))
+    return any((each.rule, each.accused.index) == (conflict.rule, conflict.accused.index) for each in found)
+
+
 def alone(evidence: Evidence, operations: Sequence[Op]) -> Evidence:
-    """The same run, if nothing but these operations had happened."""
-    history = replace(evidence.history, operations=tuple(operations), faults=(), notices=())
-    if evidence.log is None:
+    """The same run with the same faults, if its clients had done nothing but these operations."""
+    recorded = tuple(op for op in operations if op.lines)
+    history = evidence.history
+    began = min([*(op.called for op in recorded), *(fault.time for fault in history.faults)], default=0)
+    history = replace(history, operations=recorded, started=began)
+    log = evidence.log
+    if log is None:
         return gather(history)
-    places = sorted(place for op in operations for place in evidence.log.places.get(op.index, ()))
-    return gather(history, [evidence.log.commits[place] for place in places])
+    chosen = {op.index for op in operations}
+    commits = [log.commits[place] for index in chosen for place in log.places.get(index, ())]
+    commits += [stray.commit for stray in log.strays if stray.accused.index in chosen]
+    return gather(history, sorted(set(commits), key=lambda commit: (commit.resource, commit.seq)))
 
 
 def without(operations: Sequence[Op], one: Op) -> tuple[Op, ...]:
     """The others, but for reads of what this one wrote."""
     return tuple(op for op in operations if op is not one and not _returned(op, one))
+
+
+def _in_order(operations: Iterable[Op]) -> tuple[Op, ...]:
+    return tuple(sorted(set(operations), key=lambda op: op.index))
 
 
 def _smaller(
@@ -81,11 +98,19 @@ def _found(evidence: Evidence, check: Check, conflict: Conflict, operations: Seq
     """The same anomaly on the same resource, if these operations show it; of several that of the accused."""
     same = [
         each
-        for each in check(alone(evidence, operations))
+        for each in _seen(evidence, check, operations)
         if (each.anomaly, each.accused.resource) == (conflict.anomaly, conflict.accused.resource)
     ]
     own = (each for each in same if each.accused.index == conflict.accused.index)
     return next(own, same[0] if same else None)
+
+
+def _seen(evidence: Evidence, check: Check, operations: Sequence[Op]) -> Iterable[Conflict]:
+    """What is found among these operations alone; nothing if no commit fits them."""
+    try:
+        return check(alone(evidence, operations))
+    except HistoryError:  # they alone do not show that the log is that of this run
+        return ()
 
 
 def _returned(read: Op, write: Op) -> bool:

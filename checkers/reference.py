@@ -68,6 +68,23 @@ def stale_writes(operations: Sequence[Op], header: Header) -> set[int]:
     return stale
 
 
+def false_rejections(operations: Sequence[Op], header: Header) -> set[int]:
+    """The rejections, by a storage that promises no fence, for which it can have met no newer token.
+
+    Nothing after which a fence would refuse the write had been called when the rejection returned.
+    """
+    storage = Storage(operations=operations, header=header, fenced=True)
+    by_index = {op.index: op for op in operations}
+    return {
+        rejected.index
+        for rejected in storage.rejected
+        if not any(
+            cause is INITIAL or not rejected.precedes(by_index[cause])
+            for cause in storage.possible_causes(rejected)
+        )
+    }
+
+
 def _has_causes(storage: Storage, causes: Mapping[int, Node]) -> bool:
     """Can the rejections that have no cause yet be given one each, without a cycle?"""
     if not storage.order(causes).saturate():

@@ -34,15 +34,15 @@ _NEVER = -1
 
 def is_register(operations: Sequence[Operation], initial: Hashable = None) -> bool:
     """Can one register with read, write and cas have answered like this?"""
-    return _can_see(_Register(operations=operations, initial=initial), {})
+    return _can_see(Register(operations=operations, initial=initial), {})
 
 
 def is_mutex(operations: Sequence[Operation], *, owned: bool = True) -> bool:
     """Can one lock have answered like this? `owned`: only who acquired it can release it."""
-    return _can_end(_Lock(operations=operations, owned=owned), {})
+    return _can_end(Lock(operations=operations, owned=owned), {})
 
 
-def _can_see(register: _Register, sources: Mapping[int, Node]) -> bool:
+def _can_see(register: Register, sources: Mapping[int, Node]) -> bool:
     """Can those who must have seen something, and have no source yet, be given one each without a cycle?"""
     if not register.order(sources).saturate():
         return False
@@ -53,7 +53,7 @@ def _can_see(register: _Register, sources: Mapping[int, Node]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Register:
+class Register:
     """What one register was asked; operations are named by their positions."""
 
     operations: Sequence[Operation]
@@ -121,7 +121,7 @@ def _written(op: Operation) -> Hashable:
     return new
 
 
-def _can_end(lock: _Lock, ends: Mapping[int, int]) -> bool:
+def _can_end(lock: Lock, ends: Mapping[int, int]) -> bool:
     """Can each release be given the hold that it ended, and each hold its end, without a cycle?"""
     if not lock.order(ends).saturate():
         return False
@@ -129,7 +129,7 @@ def _can_end(lock: _Lock, ends: Mapping[int, int]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Lock:
+class Lock:
     """What one lock was asked; `ends` says of the position of an acquire which release ended its hold."""
 
     operations: Sequence[Operation]

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +64,7 @@ def judge_register(
     """
     return joined(
         _judge_one(operations, positions, initial, budget)
-        for positions in by_key(operations, lambda op: op.key)
+        for positions in by_key(operations, attrgetter("key"))
     )
 
 

@@ -2,86 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
+from checkers.circles import Question, circle
 from checkers.conflict import Conflict, Rule
-from checkers.narrator import Narrator, Story
-from checkers.records import Op
+from checkers.contents import content
+from checkers.edges import Refusal
+from checkers.narrator import Excuse, Narrator, Story
+from checkers.records import WRITES, Op
+
+_FAR = 1 << 63  # ns; later than everything
+_MOST_EXCUSES = 2  # told; all are checked
 
 
-def _stale(n: Narrator, write: Op, newer: tuple[Op, ...], ending: str, *proof: Op) -> Story:
-    """A stale write: who held the lock, what held it up, who came between, what happened."""
-    higher = next(op for op in newer if op.token is not None)
-    by = newer[0]
-    successor = n.granted(write.resource, higher.token)
-    same = higher.token == write.token
-    relation = "the same" if same else "the newer"
-    what = f"accepted {by.value!r}" if by.f == "write" else "been fenced"
-    accepted = (newer[-1].returned or 0, n.acceptance(newer))
-    sent = (
-        write.called,
-        (
-            f"{n.who(write)} sent {write.value!r} with {'the same' if same else 'the older'}"
-            f" token {write.token} {n.sent(write)}."
-        ),
-    )
-    steps = [
-        *n.grant_steps(*n.granted(write.resource, write.token)),
-        *n.fault_steps(write),
-        *([] if same else n.grant_steps(*successor)),
-        *(step for _, step in sorted([accepted, sent])),
-        ending,
-    ]
+def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> Story:
+    """A stale write: who held the lock, what held it up, who came between, and why it came too late."""
+    write = conflict.accused
+    same = newer.token == write.token
+    had = f"accepted {content(newer.value)}" if newer.f in WRITES else "been fenced"
     return Story(
         summary=(
-            f"{n.whom(write)} wrote {write.value!r} with token {write.token} to {write.resource}"
-            f" after the storage had {what} with {relation} token {higher.token}"
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource} after"
+            f" the storage had {had} with {'the same' if same else 'the newer'} token {newer.token}"
         ),
-        steps=tuple(steps),
-        proof=(*([] if same else successor), *newer, *proof, write),
+        steps=(
+            *n.grant_steps(*n.granted(write.resource, write.token)),
+            *n.fault_steps(write),
+            *([] if same else n.grant_steps(*n.granted(write.resource, newer.token))),
+            *circle(n, question, _took_the_older(write, newer)),
+        ),
     )
 
 
-def _sent_after_newer(n: Narrator, conflict: Conflict) -> Story:
-    write = conflict.accused
-    ending = (
-        f"{n.ending(write)}, and it took effect, although token {write.token} is"
-        f" {_not_above(write, conflict.because[0])}: a storage that fences refuses it."
-    )
-    return _stale(n, write, conflict.because, ending)
+def _took_the_older(write: Op, newer: Op) -> str:
+    if newer.f == "fence":
+        return f"the storage accepted token {write.token} after it had been fenced with token {newer.token}"
+    if newer.token == write.token:
+        return f"the storage accepted token {write.token} twice"
+    return f"the storage accepted the older token {write.token} after the newer token {newer.token}"
 
 
-def _not_above(write: Op, newer: Op) -> str:
-    return f"below {newer.token}" if write.token != newer.token else "one that had been used"
-
-
-def _seen_after_newer(n: Narrator, conflict: Conflict) -> Story:
-    write = conflict.accused
-    *newer, read = conflict.because
-    ending = (
-        f"A read by {n.whom(read)}, called after that {n.sent(read)}, returned {read.value!r}:"
-        f" so the write with the older token {write.token} took effect after the one with"
-        f" token {newer[0].token} and overwrote it."
-    )
-    return _stale(n, write, tuple(newer), ending, read)
+def _stale_as_seen(n: Narrator, conflict: Conflict) -> Story:
+    newer = next(op for op in conflict.because if op.f in {*WRITES, "fence"})
+    return _stale(n, conflict, newer, Question(proof=conflict.proof, fenced=True))
 
 
 def _logged_after_newer(n: Narrator, conflict: Conflict) -> Story:
     write, newer = conflict.accused, conflict.because[0]
-    ending = (
-        f"{n.ending(write)}. In the storage's own order {newer.value!r} is {n.place(newer)} and"
-        f" {write.value!r} is {n.place(write)}: token {write.token} after token {newer.token}."
-    )
-    return _stale(n, write, (newer,), ending)
-
-
-def _same_token_twice(n: Narrator, conflict: Conflict) -> Story:
-    write, other = conflict.accused, conflict.because[0]
-    ending = (
-        f"{n.ending(write)}. Both took effect, and whichever came second used a token that had"
-        " been used: a strict fence lets one write through for each token."
-    )
-    return _stale(n, write, (other,), ending)
+    log = (newer, write)
+    return _stale(n, conflict, newer, Question(proof=log, fenced=True, timed=False, log=log))
 
 
 def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
@@ -89,16 +58,17 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
     start = n.history.header.initial_token
     return Story(
         summary=(
-            f"{n.whom(write)} wrote {write.value!r} with token {write.token} to {write.resource},"
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource},"
             f" whose token had been {start} before the run"
         ),
         steps=(
-            f"The storage stood at token {start} before the run (line 1).",
             *n.fault_steps(write),
-            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
-            f"{n.ending(write)}, and it took effect: token {write.token} is not above {start}.",
+            *circle(
+                n,
+                Question(proof=conflict.proof, fenced=True),
+                f"the storage accepted token {write.token} although it stood at token {start}",
+            ),
         ),
-        proof=(write,),
     )
 
 
@@ -106,90 +76,133 @@ def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
     read, newer = conflict.accused, conflict.because
     return Story(
         summary=(
-            f"{n.whom(read)} read {read.value!r} with token {read.token} from {read.resource}"
+            f"{n.whom(read)} read {content(read.value)} with token {read.token} from {read.resource}"
             f" although a write with the newer token {newer[0].token} had been accepted before"
         ),
-        steps=(
-            n.acceptance(newer),
-            f"After that, {n.whom(read)} called a read {n.sent(read)}.",
-            (
-                f"It returned {read.value!r} with the older token {read.token} {n.answered(read)}: the"
-                " newer value was not seen, or an older write had taken its place."
-            ),
+        steps=circle(
+            n,
+            Question(proof=conflict.proof, fenced=True),
+            f"the read returned token {read.token} although token {newer[0].token} had been accepted before",
         ),
-        proof=(*newer, read),
     )
 
 
 def _went_back(n: Narrator, conflict: Conflict) -> Story:
-    read, others = conflict.accused, conflict.because
-    replaced = [op for op in others if op.value != read.value or op.f not in {"read", "write"}]
-    own = [op for op in others if op not in replaced]
-    later = replaced[-1].value if replaced else None
+    read = conflict.accused
+    others = [op.value for op in conflict.because if op.value != read.value]
     return Story(
-        summary=(f"{n.whom(read)} read {read.value!r} from {read.resource} after {later!r} had replaced it"),
-        steps=(
-            *(f"{n.acceptance((op,))}" for op in own),
-            *(_of_other(n, op) for op in replaced),
-            f"After that, {n.whom(read)} called a read {n.sent(read)}.",
-            (
-                f"It returned {read.value!r} again {n.answered(read)}: a value that was replaced"
-                " does not come back, because each value is written once."
-            ),
+        summary=(
+            f"{n.whom(read)} read {content(read.value)} from {read.resource} after {content(others[-1])} had"
+            " replaced it"
         ),
-        proof=(*own, *replaced, read),
+        steps=circle(
+            n,
+            Question(proof=conflict.proof, fenced=False),
+            "a value that was replaced came back, although each value is written once",
+        ),
     )
-
-
-def _of_other(n: Narrator, op: Op) -> str:
-    if op.f == "read":
-        return f"{n.who(op)} called a read {n.sent(op)}, and it returned {op.value!r} {n.answered(op)}."
-    return f"{n.who(op)} sent its write of {op.value!r} {n.sent(op)}; it ended {n.answered(op)}."
 
 
 def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
-    op, others = conflict.accused, conflict.because
-    by = others[-1]
+    op, by = conflict.accused, conflict.because[-1]
     if op.f == "read":
         summary = (
-            f"{n.whom(op)} read {op.value!r} from {op.resource} although {by.value!r}, which the"
-            " storage's own order puts after it, had been accepted before"
+            f"{n.whom(op)} read {content(op.value)} from {op.resource} although {content(by.value)}, which"
+            " the storage's own order puts after it, had been accepted before"
         )
+        moral = f"the read returned {content(op.value)} although {content(by.value)} had replaced it"
     else:
         summary = (
-            f"{n.whom(op)} wrote {op.value!r} to {op.resource} after {by.value!r} had been accepted,"
-            " and the storage's own order puts it before"
+            f"{n.whom(op)} wrote {content(op.value)} to {op.resource} after {content(by.value)} had been"
+            " accepted, and the storage's own order puts it before"
         )
+        moral = f"the storage's own order has {content(op.value)} before what was accepted earlier"
     return Story(
         summary=summary,
-        steps=(
-            f"In the storage's own order, {by.value!r} comes after {op.value!r}.",
-            n.acceptance((by,)),
-            f"After that, {n.whom(op)} called its {op.f} of {op.value!r} {n.sent(op)}.",
-            f"So {op.value!r} was there after {by.value!r}, and the storage's order says before.",
-        ),
-        proof=(*others, op),
+        steps=circle(n, Question(proof=conflict.proof, fenced=False, log=_log(n, conflict)), moral),
     )
+
+
+def _log(n: Narrator, conflict: Conflict) -> tuple[Op, ...] | None:
+    """The storage's own order of the proof's writes; what is accused has the last of its places."""
+    if n.log is None:
+        return None
+    places = {
+        op: n.log.places[op.index][-1 if op.value == conflict.accused.value else 0]
+        for op in conflict.proof
+        if op.f in WRITES and op.index in n.log.places
+    }
+    return tuple(sorted(places, key=lambda op: places[op]))
 
 
 def _no_cause(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
-    strict = n.history.header.policy == "strict"
-    bound = f"{write.token} or more" if strict else f"more than {write.token}"
+    least = n.least_above(write)
+    excuses = n.excuses(write, n.whole.raising(write.resource, least, write.returned or 0))
     return Story(
         summary=(
-            f"{n.whom(write)} was told that its write of {write.value!r} with token {write.token}"
+            f"{n.whom(write)} was told that its write of {content(write.value)} with token {write.token}"
             f" to {write.resource} was stale, though no newer token can have been accepted"
         ),
         steps=(
-            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
-            f"The storage refused it as stale {n.answered(write)}.",
+            f"{n.who(write)} sent {content(write.value)} with token {write.token} {n.sent(write)}.",
             (
-                f"But no write with token {bound} can have taken effect before this refusal came"
-                " back: those that did, if any, were called later or stood after one that was."
+                f"The storage refused it as stale {n.answered(write)}, which is right only once it has"
+                f" accepted a token of {least} or more."
             ),
+            *_too_late(n, write, least, excuses),
+            f"So nothing can have made token {write.token} stale: it was refused without a cause.",
         ),
-        proof=(write,),
+        others=tuple(op for excuse in excuses for op in excuse.operations),
+    )
+
+
+def _too_late(n: Narrator, write: Op, least: int, excuses: Sequence[Excuse]) -> Iterator[str]:
+    """Why nothing with such a token can have been accepted in time."""
+    later = [op for op in n.whole.raising(write.resource, least, _FAR) if op.called > (write.returned or 0)]
+    sent = f"But every write to {write.resource} with such a token was sent only after that"
+    if excuses:
+        yield f"{sent}, or cannot have been accepted by then."
+    elif later:
+        first = min(later, key=lambda op: op.called)
+        yield f"{sent}: the first, {n.name(first)} with token {first.token}, {n.sent(first)}."
+    else:
+        yield f"But no write to {write.resource} with such a token was ever accepted, or can have been."
+    for excuse in excuses[:_MOST_EXCUSES]:
+        yield f"{_capital(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
+    op, rejected = conflict.accused, conflict.because[0]
+    did = {"read": "read", "fence": "fenced"}.get(op.f, "wrote")
+    reached = op.token or 0
+    higher = (each for each in conflict.proof if each.f != "read" and (each.token or 0) > reached)
+    in_time = n.whole.raising(rejected.resource, n.least_above(rejected), rejected.returned or 0)
+    excuses = n.excuses(rejected, [each for each in in_time if (each.token or 0) <= reached])
+    return Story(
+        summary=(
+            f"either the storage wrongly refused {content(rejected.value)} with token {rejected.token}"
+            f" on {op.resource}, or what {n.whom(op)} {did} afterwards with token {op.token} was"
+            " stale"
+        ),
+        steps=circle(
+            n,
+            Question(
+                proof=conflict.proof,
+                fenced=True,
+                refusal=Refusal(
+                    rejected=rejected,
+                    cause=next(each for each in higher if each != rejected),
+                    reached=reached,
+                ),
+            ),
+            f"either the refusal was false, or {n.name(op)} with the lower token {op.token} was stale",
+        ),
+        others=tuple(each for excuse in excuses for each in excuse.operations),
     )
 
 
@@ -197,65 +210,74 @@ def _never_logged(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     return Story(
         summary=(
-            f"the storage told {n.whom(write)} that {write.value!r} with token {write.token} was"
+            f"the storage told {n.whom(write)} that {content(write.value)}{n.with_token(write)} was"
             f" written to {write.resource}, and never stored it"
         ),
         steps=(
-            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
-            f"The storage said ok {n.answered(write)}.",
-            f"But {write.value!r} stands {n.place(write)}, which has every write that was stored.",
+            f"{n.who(write)} sent {content(write.value)}{n.with_token(write)} {n.sent(write)}.",
+            f"The storage said ok {n.answered(write)}: so it must have stored it.",
+            f"But {content(write.value)} stands {n.place(write)}, which has every write that was stored.",
         ),
-        proof=(write,),
     )
 
 
 def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     return Story(
-        summary=(
-            f"{n.whom(write)} was told that its write of {write.value!r} with token {write.token}"
-            f" to {write.resource} had failed, and it took effect"
-        ),
+        summary=_failed_and_took_effect(n, write),
         steps=(
-            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
-            f"{n.ending(write)}: it must never take effect.",
-            f"But {write.value!r} is {n.place(write)} in the storage's own order of stored writes.",
+            *_failed(n, write),
+            f"But {content(write.value)} is {n.place(write)} in the storage's own order of stored writes.",
         ),
-        proof=(write,),
     )
 
 
 def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
     write, read = conflict.accused, conflict.because[0]
-    story = _failed_but_logged(n, conflict)
     return Story(
-        summary=story.summary,
+        summary=_failed_and_took_effect(n, write),
         steps=(
-            *story.steps[:2],
-            f"But a read by {n.whom(read)} returned {read.value!r} {n.answered(read)}.",
+            *_failed(n, write),
+            (
+                f"But {n.whom(read)} read {content(read.value)} {n.answered(read)}, and nobody else ever"
+                " wrote that: so it took effect."
+            ),
         ),
-        proof=(write, read),
+    )
+
+
+def _failed_and_took_effect(n: Narrator, write: Op) -> str:
+    return (
+        f"{n.whom(write)} was told that its write of {content(write.value)}{n.with_token(write)}"
+        f" to {write.resource} had failed, and it took effect"
+    )
+
+
+def _failed(n: Narrator, write: Op) -> tuple[str, ...]:
+    return (
+        f"{n.who(write)} sent {content(write.value)}{n.with_token(write)} {n.sent(write)}.",
+        (
+            f"It was told that this had failed ({write.error}) {n.answered(write)}: after that answer it"
+            " must never take effect."
+        ),
     )
 
 
 def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
-    log = n.log
-    places = () if log is None else log.places[write.index]
-    numbers = [] if log is None else [str(log.commits[place].seq) for place in places]
+    numbers = n.numbers(write)
     return Story(
         summary=(
-            f"the write of {write.value!r} with token {write.token} to {write.resource} by"
+            f"the write of {content(write.value)}{n.with_token(write)} to {write.resource} by"
             f" {n.whom(write)} took effect {len(numbers)} times"
         ),
         steps=(
-            f"{n.who(write)} sent {write.value!r} once, {n.sent(write)}.",
+            f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}.",
             (
-                f"In the storage's own order it stands as numbers {' and '.join(numbers)}:"
+                f"In the storage's own order it stands as numbers {' and '.join(map(str, numbers))}:"
                 " something between the two repeated it."
             ),
         ),
-        proof=(write,),
     )
 
 
@@ -263,16 +285,15 @@ def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
     write, grant = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{n.whom(write)} wrote {write.value!r} with token {write.token} to {write.resource}"
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}"
             f" after token {grant.token} had been granted to {n.whom(grant)}, which had not yet"
             " written"
         ),
         steps=(
             *n.grant_steps(grant),
-            f"{n.who(write)} sent {write.value!r} with the older token {write.token} {n.sent(write)}.",
+            f"{n.who(write)} sent {content(write.value)} with the older token {write.token} {n.sent(write)}.",
             "It was accepted: the storage had not met the newer token yet, so no fence could tell.",
         ),
-        proof=(grant, write),
     )
 
 
@@ -280,17 +301,17 @@ def _value_of_nobody(n: Narrator, conflict: Conflict) -> Story:
     read = conflict.accused
     return Story(
         summary=(
-            f"{n.whom(read)} read {read.value!r} with token {read.token} from {read.resource},"
+            f"{n.whom(read)} read {content(read.value)}{n.with_token(read)} from {read.resource},"
             " which nobody had written there"
         ),
         steps=(
-            f"A read by {n.whom(read)} returned {read.value!r} with token {read.token} {n.answered(read)}.",
+            f"{n.who(read)} read {content(read.value)}{n.with_token(read)} {n.answered(read)}.",
             (
-                f"No write of {read.value!r} to {read.resource} was ever called, and it is not what"
+                f"No write of {content(read.value)} to {read.resource} was ever called, and it is not what"
                 " stood there before the run."
             ),
         ),
-        proof=(read,),
+        others=tuple(op for op in [n.whole.writer(read)] if op is not None),
     )
 
 
@@ -298,29 +319,28 @@ def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{n.whom(read)} read {read.value!r} from {read.resource} with token {read.token},"
+            f"{n.whom(read)} read {content(read.value)} from {read.resource} with token {read.token},"
             f" but it was written with token {write.token}"
         ),
         steps=(
-            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
+            f"{n.who(write)} sent {content(write.value)} with token {write.token} {n.sent(write)}.",
             (
-                f"A read by {n.whom(read)} returned {read.value!r} with token {read.token}"
-                f" {n.answered(read)}: value and token do not belong together."
+                f"{n.who(read)} read {content(read.value)} with token {read.token} {n.answered(read)}, and"
+                " each value is written once: so this value and this token do not belong together."
             ),
         ),
-        proof=(write, read),
     )
 
 
 def _read_before_written(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
     return Story(
-        summary=f"{n.whom(read)} read {read.value!r} from {read.resource} before it was written",
-        steps=(
-            f"A read by {n.whom(read)} returned {read.value!r} {n.answered(read)}.",
-            f"Only after that did {n.whom(write)} send the write of {write.value!r} {n.sent(write)}.",
+        summary=f"{n.whom(read)} read {content(read.value)} from {read.resource} before it was written",
+        steps=circle(
+            n,
+            Question(proof=conflict.proof, fenced=False),
+            f"nobody can read {content(write.value)} before it is written",
         ),
-        proof=(read, write),
     )
 
 
@@ -328,48 +348,22 @@ def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
     read, write = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{n.whom(read)} read {read.value!r} from {read.resource}, which the storage's own"
+            f"{n.whom(read)} read {content(read.value)} from {read.resource}, which the storage's own"
             " order of writes does not have"
         ),
         steps=(
-            f"{n.who(write)} sent {write.value!r} with token {write.token} {n.sent(write)}.",
-            f"A read by {n.whom(read)} returned it {n.answered(read)}, so it took effect.",
-            f"But it stands {n.place(write)}.",
+            f"{n.who(write)} sent {content(write.value)}{n.with_token(write)} {n.sent(write)}.",
+            f"{n.who(read)} read it {n.answered(read)}, so it took effect.",
+            f"But it stands {n.place(write)}, which has every write that was stored.",
         ),
-        proof=(write, read),
-    )
-
-
-def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
-    op, rejected = conflict.accused, conflict.because[0]
-    did = {"read": "read", "write": "wrote"}.get(op.f, "fenced")
-    return Story(
-        summary=(
-            f"either the storage wrongly refused {rejected.value!r} with token {rejected.token}"
-            f" on {op.resource}, or what {n.whom(op)} {did} afterwards with token {op.token} was"
-            " stale"
-        ),
-        steps=(
-            f"{n.who(rejected)} sent {rejected.value!r} with token {rejected.token} {n.sent(rejected)}.",
-            (
-                f"The storage refused it as stale {n.answered(rejected)}. If that was right, a token"
-                f" above {op.token} had been accepted by then."
-            ),
-            (
-                f"After that, {n.whom(op)} called its {op.f} {n.sent(op)}, and it took effect with the"
-                f" lower token {op.token}."
-            ),
-            "Both cannot be right: the refusal was false, or the later operation was stale.",
-        ),
-        proof=(rejected, op),
     )
 
 
 STORAGE_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = {
-    Rule.SENT_AFTER_NEWER: _sent_after_newer,
-    Rule.SEEN_AFTER_NEWER: _seen_after_newer,
+    Rule.SENT_AFTER_NEWER: _stale_as_seen,
+    Rule.SEEN_AFTER_NEWER: _stale_as_seen,
     Rule.LOGGED_AFTER_NEWER: _logged_after_newer,
-    Rule.SAME_TOKEN_TWICE: _same_token_twice,
+    Rule.SAME_TOKEN_TWICE: _stale_as_seen,
     Rule.BELOW_THE_START: _below_the_start,
     Rule.OLDER_THAN_ACCEPTED: _older_than_accepted,
     Rule.WENT_BACK: _went_back,

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from checkers.anomalies import VIOLATIONS
-from checkers.document import CheckerDocument, FindingDocument, VerdictDocument, VerdictWord
+from checkers.document import CauseDocument, CheckerDocument, FindingDocument, VerdictDocument, VerdictWord
 
 Evidence = Literal["committed", "observed"]
 """Where a checker looked: the storage's own order of writes, or what the clients saw."""
@@ -53,6 +53,9 @@ class Finding:
     resource: str
     accused: int  # index of the operation that is wrong: one event is one finding
     counted: bool = False  # nobody is to blame for it, although others of this name are violations
+    because: tuple[int, ...] = field(default=(), compare=False)  # indexes of the operations that show it
+    also: tuple[str, ...] = ()  # what else is wrong with the accused operation
+    caused_by: Finding | None = None  # an earlier one on the same resource, without which it would not be
     tell: Callable[[], Account] = field(repr=False, compare=False)
 
     @property
@@ -73,7 +76,10 @@ class Finding:
     @property
     def steps(self) -> tuple[str, ...]:
         """Why it is wrong, step by step; the last is the contradiction."""
-        return self.account.steps
+        if self.caused_by is None:
+            return self.account.steps
+        cause = f"This follows from an earlier {self.caused_by.anomaly}: {self.caused_by.summary}."
+        return (cause, *self.account.steps)
 
     @property
     def operations(self) -> tuple[int, ...]:
@@ -83,7 +89,8 @@ class Finding:
     def __getstate__(self) -> dict[str, Any]:
         """Told: what it is told from stays behind."""
         own = {"anomaly": self.anomaly, "resource": self.resource, "accused": self.accused}
-        own |= {"counted": self.counted}
+        own |= {"counted": self.counted, "also": self.also, "caused_by": self.caused_by}
+        own |= {"because": self.because}
         return own | {"tell": partial(_told, self.account)}
 
 
@@ -114,6 +121,7 @@ class Verdict:
     findings: tuple[Finding, ...]  # the violations; counted anomalies are in `anomalies` alone
     coverage: Mapping[str, int]
     checkers: tuple[CheckerResult, ...]
+    notices: tuple[str, ...] = ()  # what to know of how it was judged
 
     def to_document(self) -> dict[str, Any]:
         """The document of verdict.json."""
@@ -127,6 +135,7 @@ class Verdict:
                 findings=[_finding(finding) for finding in self.findings],
                 coverage=dict(self.coverage),
                 checkers=[_checker(result) for result in self.checkers],
+                notices=list(self.notices),
             )
         )
         return document
@@ -139,6 +148,14 @@ def _finding(finding: Finding) -> FindingDocument:
         summary=finding.summary,
         operations=list(finding.operations),
         steps=list(finding.steps),
+        also=list(finding.also),
+        caused_by=None if finding.caused_by is None else _cause(finding.caused_by),
+    )
+
+
+def _cause(finding: Finding) -> CauseDocument:
+    return CauseDocument(
+        anomaly=finding.anomaly, summary=finding.summary, operations=list(finding.operations)
     )
 
 

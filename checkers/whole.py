@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
 
-from checkers.columns import FUNCTIONS, OUTCOMES, Columns, Flags, Operations
+from checkers.columns import FUNCTIONS, OUTCOMES, Columns, Flags, Ints, Operations
 from checkers.evidence import Evidence
+from checkers.highwater import HighWater
+from checkers.ranks import stable_order
 from checkers.records import WRITES, Op, Outcome, Value
 
 _RAISING = (*WRITES, "fence")
@@ -32,18 +34,16 @@ class Whole:
     def writer(self, read: Op) -> Op | None:
         """The write whose value a read returned; None if nobody wrote it there."""
         if self._long is not None:
-            columns = self._long.columns
-            same = columns.value == columns.value[read.index]
-            return next(self._rows(same & _has(columns, read.resource, WRITES)), None)
+            same = self._same_value(read)
+            return next(self._long.at(same[_has(self._long.columns, same, read.resource, WRITES)]), None)
         return self._writers.get((read.resource, read.value))
 
     def readers(self, write: Op) -> list[Op]:
         """The reads that returned a write's value, the first answered first."""
         if self._long is not None:
-            columns = self._long.columns
-            same = columns.value == columns.value[write.index]
-            ok = columns.outcome == OUTCOMES.index(Outcome.OK)
-            found: Iterable[Op] = self._rows(same & ok & _has(columns, write.resource, ("read",)))
+            columns, same = self._long.columns, self._same_value(write)
+            same = same[columns.outcome[same] == OUTCOMES.index(Outcome.OK)]
+            found: Iterable[Op] = self._long.at(same[_has(columns, same, write.resource, ("read",))])
         else:
             found = self._readers.get((write.resource, write.value), ())
         return sorted(found, key=lambda read: read.returned or 0)
@@ -55,12 +55,40 @@ class Whole:
         """
         if self._long is not None:
             columns = self._long.columns
-            sent = (columns.token >= least) & (columns.called <= before)
-            return [op for op in self._rows(sent & _has(columns, resource, _RAISING)) if self._can_raise(op)]
+            sent = np.flatnonzero((columns.token >= least) & (columns.called <= before))
+            found = self._long.at(sent[_has(columns, sent, resource, _RAISING)])
+            return [op for op in found if self._can_raise(op)]
         return self._raising[resource].find(least, before) if resource in self._raising else []
 
-    def _rows(self, chosen: Flags) -> Iterator[Op]:
-        return iter(()) if self._long is None else self._long.at(np.flatnonzero(chosen))
+    def logged_before(self, write: Op) -> Op | None:
+        """Of the writes that stand before this one in the storage's own order, the one that was sent last."""
+        log = self._evidence.log
+        if log is None:
+            return None
+        found = self._latest_sent[write.resource].before(log.places[write.index][0])
+        return None if found is None else found[1]
+
+    @cached_property
+    def _latest_sent(self) -> dict[str, HighWater[Op]]:
+        """For each resource, by place in the log: the latest call so far."""
+        log = self._evidence.log
+        entries: dict[str, list[tuple[float, float, Op]]] = defaultdict(list)
+        for place, write in enumerate(() if log is None else log.writes):
+            entries[write.resource].append((place, write.called, write))
+        return {resource: HighWater(each) for resource, each in entries.items()}
+
+    def _same_value(self, op: Op) -> Ints:
+        """The rows of a long history that have the value of this operation's row."""
+        rows, values, own = self._by_value
+        first, last = np.searchsorted(values, (own[op.index], own[op.index] + 1))
+        return rows[first:last]
+
+    @cached_property
+    def _by_value(self) -> tuple[Ints, Ints, Ints]:
+        """The rows of a long history by their values, those values, and the value of each row."""
+        own = np.zeros(0, dtype=np.int64) if self._long is None else self._long.columns.value
+        rows = stable_order(own)
+        return rows, own[rows], own
 
     @cached_property
     def _writers(self) -> dict[tuple[str, Value], Op]:
@@ -106,9 +134,11 @@ class _Raising:
         return [op for op in self._operations[start:] if op.called <= before]
 
 
-def _has(columns: Columns, resource: str, functions: Iterable[str]) -> Flags:
+def _has(columns: Columns, rows: Ints, resource: str, functions: Iterable[str]) -> Flags:
+    """Which of these rows are about a resource, and of these kinds?"""
     kinds = [FUNCTIONS.index(name) for name in functions if name in FUNCTIONS]
-    chosen: Flags = np.isin(columns.f, kinds) & (columns.resource == columns.resources.index(resource))
+    number = columns.resources.index(resource)
+    chosen: Flags = np.isin(columns.f[rows], kinds) & (columns.resource[rows] == number)
     return chosen
 
 

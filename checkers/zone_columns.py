@@ -81,9 +81,7 @@ class ZoneColumns:
         columns = self.columns
         took_effect = columns.outcome == OK
         took_effect[self.read_write] = True
-        self.write = self.writes[
-            np.flatnonzero(took_effect[self.writes])
-        ]
+        self.write = self.writes[np.flatnonzero(took_effect[self.writes])]
         self.is_ghost = columns.outcome[self.write] == FAIL
         others = self.writes[np.flatnonzero(~took_effect[self.writes])]
         self.optional = others[np.flatnonzero(columns.outcome[others] == INFO)]

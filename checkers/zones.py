@@ -17,16 +17,22 @@ import math
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from checkers.conflict import Conflict, Rule
 from checkers.highwater import HighWater
 from checkers.once import once
-from checkers.records import WRITES, Header, Op, Outcome
+from checkers.records import WRITES, Header, Op, Outcome, Value
 
 if TYPE_CHECKING:  # evidence rests on zones where there are many
-    from checkers.evidence import CommitLog, Evidence
+    from checkers.commit_log import CommitLog
+    from checkers.evidence import Evidence
+
+
+BELOW_ALL = -2
+"""The place in the order of tokens of a write that carried none: below every mark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +66,7 @@ class Register:
     strict: bool
     logged: bool  # a commit log says which writes took effect, and in which order
     zones: tuple[Zone, ...]  # the initial value's first; then each write known to have taken effect
+    bare: tuple[Zone, ...]  # those of writes without a token, which no fence can put in order
     optional: tuple[Op, ...]  # writes that may have taken effect, unseen
     rejected: tuple[Op, ...]  # writes that the fence refused
     fences: tuple[Op, ...]  # ok and info
@@ -70,6 +77,16 @@ class Register:
     def written(self) -> tuple[Zone, ...]:
         """The zones of writes."""
         return self.zones[1:]
+
+    @property
+    def initial_token(self) -> int:
+        """Where the mark stood before the run."""
+        return self.zones[0].token
+
+    @property
+    def all_zones(self) -> tuple[Zone, ...]:
+        """Every value that was there, those without a token included."""
+        return (*self.zones, *self.bare)
 
 
 @once
@@ -118,17 +135,20 @@ def went_back(one: Zone, other: Zone) -> Conflict:
 
 def _register(resource: str, operations: Sequence[Op], header: Header, log: CommitLog | None) -> Register:
     writes = [op for op in operations if op.f in WRITES]
-    readers, misreads = _sort_reads(operations, writes, header)
+    strays = () if log is None else log.strays_of(resource)
+    readers, misreads = _sort_reads(operations, writes, header, {each.commit.value for each in strays})
     initial_reads = readers.pop(None, [])
     ghosts: set[int] = set()
     zones = [initial_zone(header, initial_reads)]
-    optional = []
+    bare: list[Zone] = []
+    optional = [each.unrecorded for each in strays if each.commit.token is not None]
     for write in writes:
         reads = readers.get(write.index, [])
         places = () if log is None else log.places.get(write.index, ())
         acknowledged = write.outcome is Outcome.OK and (log is None or bool(places))
         if reads or places or acknowledged:
-            zones.append(written_zone(write, reads, places, acknowledged=acknowledged))
+            kind = bare if write.token is None else zones
+            kind.append(written_zone(write, reads, places, acknowledged=acknowledged))
             if write.outcome is Outcome.FAIL:
                 ghosts.add(write.index)
         elif write.token is None:
@@ -140,6 +160,7 @@ def _register(resource: str, operations: Sequence[Op], header: Header, log: Comm
         strict=header.policy == "strict",
         logged=log is not None,
         zones=tuple(zones),
+        bare=tuple(bare),
         optional=tuple(optional),
         rejected=tuple(
             op for op in writes if was_rejected(op) and op.token is not None and op.index not in ghosts
@@ -150,13 +171,25 @@ def _register(resource: str, operations: Sequence[Op], header: Header, log: Comm
     )
 
 
+def wrote(zone: Zone, writes: AbstractSet[int]) -> bool:
+    """Is it the value of one of these writes, given by their indexes?"""
+    return zone.write is not None and zone.write.index in writes
+
+
+def token_of(op: Op) -> int:
+    """The token of an operation that is known to carry one."""
+    if op.token is None:
+        raise ValueError(f"{op.f} at line {op.lines[0]} carries no token")
+    return op.token
+
+
 def was_rejected(op: Op) -> bool:
     """Did a fence refuse this write?"""
     return op.f in WRITES and op.outcome is Outcome.FAIL and op.error == "stale"
 
 
 def _sort_reads(
-    operations: Sequence[Op], writes: Sequence[Op], header: Header
+    operations: Sequence[Op], writes: Sequence[Op], header: Header, strays: AbstractSet[Value]
 ) -> tuple[dict[int | None, list[Op]], list[Conflict]]:
     """The ok reads of each write (None: of the initial value), and those that no write explains."""
     by_value = {write.value: write for write in writes}
@@ -170,9 +203,9 @@ def _sort_reads(
         if write is None:
             if read.value == header.initial_value and read.token in {None, header.initial_token}:
                 readers[None].append(read)
-            else:
+            elif read.value not in strays:  # the log has it, which is told by itself
                 misreads.append(misread(Rule.VALUE_OF_NOBODY, read))
-        elif None not in {write.token, read.token} and write.token != read.token:
+        elif None not in {write.token, read.token} and write.token != read.token and read.value not in strays:
             misreads.append(misread(Rule.VALUE_WITH_WRONG_TOKEN, read, write))
         elif read.precedes(write):
             misreads.append(misread(Rule.READ_BEFORE_WRITTEN, read, write))
@@ -218,7 +251,7 @@ def written_zone(write: Op, reads: Sequence[Op], places: tuple[int, ...], *, ack
     settled, settled_by = min(returns, key=lambda each: each[0], default=(math.inf, None))
     claimed_by = max((write, *reads), key=lambda op: op.called)
     return Zone(
-        token=write.token or 0,
+        token=BELOW_ALL if write.token is None else write.token,
         write=write,
         reads=tuple(reads),
         settled=settled,

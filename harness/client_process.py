@@ -11,18 +11,21 @@ import os
 import random
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from checkers.history import Outcome
+from checkers.records import WRITES, Outcome
 from harness.dying import die_with_parent
 from harness.recorder import RecordedSession, Recorder
 from harness.shared_state import ANY, NOBODY, OUTSIDE, STOP_POINTS, SharedState
-from workloads.client import Answer, Lock
+from workloads import append, register
+from workloads.client import Answer
+from workloads.holds import Client, Hold
 from workloads.locks import connect as connect_lock
-from workloads.register import Register
 from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import of_kind
 
@@ -35,7 +38,8 @@ class ClientTask:
 
     seed: int
     resources: tuple[str, ...]
-    writes: tuple[int, int]
+    workload: str
+    most_writes: int  # of one hold
     think: tuple[float, float]  # seconds
     lock: LockSettings
     storage: StorageSettings
@@ -90,7 +94,7 @@ class SharedProgress:
     def ended(self, f: str, answer: Answer) -> None:
         """Count an operation, for whoever watches the run."""
         self.state.operations[self.client] += 1
-        if f == "write" and answer.outcome is not Outcome.INFO:
+        if f in WRITES and answer.outcome is not Outcome.INFO:
             self.state.writes[2 * self.client + (not answer.ok)] += 1
 
 
@@ -103,12 +107,12 @@ def main(client: int, state: SharedState, folder: Path, tasks: Connection) -> No
     except EOFError:  # the servers never came up
         return
     recorder = Recorder(folder / "events" / f"client-{client}.jsonl")
-    register, lock = _build(client, state, task, recorder)
+    worker = _client(client, state, task, recorder)
     state.clients[client].ready = 1
     while not state.run.go:
         time.sleep(_POLL)
-    register.run(lambda: bool(state.run.stop))
-    lock.close()
+    worker.run(_work(task), lambda: bool(state.run.stop))
+    worker.lock.close()
     recorder.close()
 
 
@@ -119,21 +123,25 @@ def _log_to(path: Path) -> None:
     os.close(log)
 
 
-def _build(client: int, state: SharedState, task: ClientTask, recorder: Recorder) -> tuple[Register, Lock]:
+def _client(client: int, state: SharedState, task: ClientTask, recorder: Recorder) -> Client:
     clients = len(state.clients)
     progress = SharedProgress(state, client, task.resources)
-    operations = RecordedSession(recorder, client, 2 * clients, progress.ended)
     renewals = RecordedSession(recorder, clients + client, 2 * clients)
-    lock = connect_lock(task.lock, renewals)
-    register = Register(
-        client=client,
+    return Client(
+        number=client,
         resources=task.resources,
-        writes=task.writes,
         think=task.think,
         rng=random.Random(f"{task.seed}/client/{client}"),
-        session=operations,
-        lock=lock,
+        session=RecordedSession(recorder, client, 2 * clients, progress.ended),
+        lock=connect_lock(task.lock, renewals),
         storage=of_kind(task.storage.kind).connect(task.storage),
+        fence_on_acquire=task.storage.fence_on_acquire,
         progress=progress,
     )
-    return register, lock
+
+
+def _work(task: ClientTask) -> Callable[[Client, Hold], None]:
+    """What a client does in each hold."""
+    if task.workload == "append":
+        return append.work
+    return partial(register.work, most_writes=task.most_writes)

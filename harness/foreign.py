@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from checkers import formats
+from checkers import formats, judge, parse
+from checkers.errors import HistoryError
 from checkers.foreign import judge_foreign
 from checkers.formats.writing import as_ours, export
 from harness.exit_codes import ExitCode, of_verdict
+from harness.progress import progress
 from harness.report.console import console
 from harness.report.telling import MOST_FINDINGS, Line, Tone
 
@@ -24,7 +27,9 @@ def recheck_by_model(
     path: Path, model: str, *, text: TextIO | None, judged: Callable[[dict[str, Any]], None]
 ) -> ExitCode:
     """Judge a history in any format by a model, tell the verdict, and give its exit code."""
-    verdict, notices = judge_foreign(path, model)
+    with progress(sys.stderr) as stage:
+        stage(f"judging {path.name} as {model}")
+        verdict, notices = judge_foreign(path, model)
     document = verdict.to_document()
     judged(document)
     with console(text) as screen:
@@ -39,8 +44,21 @@ def export_history(path: Path, form: str, model: str | None, key: str | None) ->
 
 
 def import_history(path: Path, model: str) -> Iterator[str]:
-    """The lines of a history.jsonl of another tool's history."""
-    return as_ours(formats.read(path), model)
+    """The lines of a history.jsonl of another tool's history.
+
+    Raises:
+        HistoryError: it cannot be read, or history.jsonl has no words for it or for its verdict.
+    """
+    lines = list(as_ours(formats.read(path), model))
+    by_model = judge_foreign(path, model).verdict.validity
+    if by_model is not judge(parse(lines)).validity:
+        raise HistoryError(
+            str(path),
+            1,
+            f"as a {model} this history is {by_model.name.lower()}, and history.jsonl has no words for why;"
+            f" judge it as it is, with recheck --model {model}",
+        )
+    return iter(lines)
 
 
 def _told(name: str, document: dict[str, Any]) -> Iterator[Line]:

@@ -67,7 +67,8 @@ def judge_file(
     read = checkers.read(history, keep_columns=keep_columns)
     order = None if commits is None else checkers.read_commits(commits)
     stage(f"judging {len(read.operations):,} operations")
-    return Judged(document=checkers.judge(read, order).to_document(), history=read, notices=read.notices)
+    verdict = checkers.judge(read, order)
+    return Judged(document=verdict.to_document(), history=read, notices=(*read.notices, *verdict.notices))
 
 
 def recheck(path: Path, commits: Path | None = None, stage: Stage = quietly) -> Judged:

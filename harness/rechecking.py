@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
 from harness.exit_codes import ExitCode, of_verdict
 from harness.paths import as_seen_from_here
-from harness.recheck import Judged, quietly, recheck
+from harness.progress import progress
+from harness.recheck import Judged, recheck
 from harness.report.console import console
 from harness.report.telling import Line, Telling, Tone, tell
 
@@ -27,24 +27,6 @@ def recheck_and_tell(
         screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in found.notices)
         screen.write(tell(_telling(path, found)))
     return of_verdict(found.document)
-
-
-@contextmanager
-def progress(stream: TextIO) -> Iterator[Callable[[str], None]]:
-    """Show what is done now on a terminal, in one line that is gone in the end; else show nothing."""
-    if not stream.isatty():
-        yield quietly
-        return
-
-    def show(doing: str) -> None:
-        stream.write(f"\r\x1b[K{doing} …")
-        stream.flush()
-
-    try:
-        yield show
-    finally:
-        stream.write("\r\x1b[K")
-        stream.flush()
 
 
 def _telling(path: Path, found: Judged) -> Telling:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -49,7 +50,14 @@ class RecordedSession:
         self._stride = stride
         self._ended = ended
 
-    def call(self, f: str, resource: str, action: Callable[[], dict[str, Any]], **fields: Any) -> Answer:
+    def call(
+        self,
+        f: str,
+        resource: str,
+        action: Callable[[], dict[str, Any]],
+        known: Mapping[str, Any] = MappingProxyType({}),
+        **fields: Any,
+    ) -> Answer:
         """Record the call, run `action`, record what came back."""
         operation = {"f": f, "resource": resource, **fields}
         self._record("invoke", operation)
@@ -57,7 +65,7 @@ class RecordedSession:
             answer = Answer(Outcome.OK, action())
         except Exception as error:  # noqa: BLE001 - whatever a client meets is its outcome
             answer = Answer(outcome_of(error), {"error": _said(error)})
-        self._record(answer.outcome, operation | answer.fields)
+        self._record(answer.outcome, {**operation, **known, **answer.fields})
         if answer.outcome is Outcome.INFO:
             self._process += self._stride
         self._ended(f, answer)

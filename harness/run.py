@@ -25,7 +25,7 @@ from harness.invocation import typed
 from harness.recheck import judge_folder
 from harness.store import HEADER, RunFolder
 from harness.target import Target
-from workloads import storages
+from workloads import append, storages
 from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings
 
@@ -46,10 +46,11 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
 
     The first Ctrl-C (or SIGTERM) while the clients work ends the work: what was
     recorded is judged, and RunJudged says `interrupted`. Call it from the main
-    thread. Raises InfrastructureError.
+    thread. Raises InfrastructureError, or ConfigurationError.
     """
     seed = secrets.randbelow(2**32) if options.seed is None else options.seed
     faults = target.faults if options.faults else ()
+    wiring.check(target)
     topology = wiring.topology(target, faults)
     if refusal := engine.refusal(topology):
         raise EngineUnavailableError(refusal)
@@ -85,7 +86,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             yield StageReached(stage="running", detail=wiring.work(target))
             yield from drive.run(interrupted)
             yield StageReached(stage="judging", detail="what was recorded")
-            _keep(folder, cluster, storage)
+            _keep(folder, cluster, storage, target.workload.kind)
             stack.callback(_beside(servers.pop_all().close).join)
             judged = judge_folder(folder.path)
         yield from (Notice(text=text) for text in judged.notices)
@@ -98,15 +99,17 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         yield StageReached(stage="stopping", detail=wiring.listing(topology))
 
 
-def _keep(folder: RunFolder, cluster: Cluster, storage: StorageSettings) -> None:
+def _keep(folder: RunFolder, cluster: Cluster, storage: StorageSettings, workload: str) -> None:
     """Save what only the servers know, before they go."""
     try:
-        folder.write_commits(storages.of_kind(storage.kind).committed(storage))
+        commits = storages.of_kind(storage.kind).committed(storage)
     except (NotApplied, Unknown) as error:
         raise ServerNotReadyError(
             f"{storage.kind}: the order of its writes could not be read: {error}; "
             f"judge what the clients saw with: {typed('recheck', folder.path)}"
         ) from error
+    if commits is not None:
+        folder.write_commits(map(append.with_list, commits) if workload == "append" else commits)
     for name, text in cluster.logs().items():
         folder.write_text(f"logs/{name}.log", text)
 

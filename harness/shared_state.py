@@ -14,7 +14,8 @@ from typing import Any
 
 NOBODY = -1
 ANY = -1
-STOP_POINTS = ("acquired", "before-write", "write-sent", "before-release")
+STOP_POINTS = ("acquired", "list-read", "before-write", "write-sent", "before-release")
+LIST_READ = STOP_POINTS.index("list-read") + 1
 OUTSIDE = 0  # phase: not in a critical section; a stop point's phase is its index + 1
 
 
@@ -75,6 +76,14 @@ class SharedState:
         for number, client in enumerate(self.clients):
             if client.phase != OUTSIDE:
                 yield number, client.resource, client.token
+
+    def contested(self, client: int, resource: int, token: int) -> bool:
+        """Has another client read, under a higher token, the list that it is about to change?"""
+        return any(
+            (other.phase, other.resource) == (LIST_READ, resource) and other.token > token
+            for number, other in enumerate(self.clients)
+            if number != client
+        )
 
     def superseded(self, client: int, resource: int, token: int) -> bool:
         """Was a write of another client accepted under a higher token?"""

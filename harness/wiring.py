@@ -8,14 +8,17 @@ from typing import Any
 
 from harness.client_process import ClientTask
 from harness.engines import Cluster, ServerSpec, Topology
+from harness.errors import ConfigurationError
 from harness.target import FaultSpec, PartitionSpec, Target
+from harness.target.storages import SqliteStorage
+from workloads import own
 from workloads.locks import LOCKS
 from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import STORAGES
 
 SECOND = 1_000_000_000  # ns
 CALL_TIMEOUT = 1.0  # seconds; of every call that a client makes
-STORAGE_FILE = "storage.db"  # in the run's folder, of a storage that has no server
+STORAGE_FILE = "storage.db"  # in the run's folder, of a storage that is a file
 SETTING_UP = 10.0  # seconds; of every call that the harness makes itself
 
 
@@ -23,8 +26,8 @@ def topology(target: Target, faults: Sequence[FaultSpec]) -> Topology:
     """Give the servers and edges that a target needs."""
     return Topology(
         servers=tuple(
-            ServerSpec(name=name, system=side.system, image=side.image)
-            for side in (target.lock, target.storage)
+            ServerSpec(name=name, system=side.system, image=side.image, cluster=cluster)
+            for cluster, side in (("lock", target.lock), ("storage", target.storage))
             for name in side.servers
         ),
         clients=target.workload.clients,
@@ -57,7 +60,8 @@ def header(target: Target, seed: int) -> dict[str, Any]:
         "fenced": target.fenced,
         "policy": target.storage.policy,
         "ttl": target.lock.ttl,
-        "initial": {"value": None, "token": 0},
+        "initial": {"value": [] if target.workload.kind == "append" else None, "token": 0},
+        "fence_on_acquire": target.storage.fence_on_acquire,
         "expect": list(target.expected),
         "may": list(target.may),
         "require": dict(target.require),
@@ -67,7 +71,18 @@ def header(target: Target, seed: int) -> dict[str, Any]:
 
 def modules(target: Target) -> tuple[str, ...]:
     """Name what the clients import to speak to this target's systems."""
-    return LOCKS[target.lock.kind], STORAGES[target.storage.kind]
+    kinds = ((LOCKS, target.lock.kind), (STORAGES, target.storage.kind))
+    return tuple(known[kind] for known, kind in kinds if kind in known)
+
+
+def check(target: Target) -> None:
+    """Raise ConfigurationError if a class that the target names cannot be a lock or a storage."""
+    for kind, needed in ((target.lock.kind, own.LOCK), (target.storage.kind, own.STORAGE)):
+        if ":" in kind:
+            try:
+                own.load(kind, needed)
+            except own.UnfitError as error:
+                raise ConfigurationError(f"{target.name}: {error}") from error
 
 
 def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSettings:
@@ -86,7 +101,8 @@ def task(target: Target, cluster: Cluster, folder: Path, seed: int, client: int)
     return ClientTask(
         seed=seed,
         resources=resources(target),
-        writes=(1, target.most_writes),
+        workload=target.workload.kind,
+        most_writes=target.most_writes,
         think=(think / 10, think),
         lock=LockSettings(
             kind=target.lock.kind,
@@ -104,8 +120,9 @@ def _storage(target: Target, endpoints: Iterable[str], folder: Path, timeout: fl
     file = str(folder.resolve() / STORAGE_FILE)
     return StorageSettings(
         kind=target.storage.kind,
-        endpoints=tuple(endpoints) if target.storage.servers else (file,),
+        endpoints=(file,) if isinstance(target.storage, SqliteStorage) else tuple(endpoints),
         fencing=target.storage.fencing,
         policy=target.storage.policy,
+        fence_on_acquire=target.storage.fence_on_acquire,
         timeout=timeout,
     )

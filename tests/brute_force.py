@@ -7,9 +7,8 @@ that takes the operations one by one would have answered what was recorded.
 
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from checkers.records import Header, History, Op, Outcome
@@ -151,19 +150,6 @@ def _intervals(rng: random.Random, size: int) -> list[tuple[int, int]]:
     horizon = rng.choice([size, 2 * size, 3 * size])
     pairs = [sorted((rng.randint(0, horizon), rng.randint(0, horizon))) for _ in range(size)]
     return [(called, returned) for called, returned in pairs]
-
-
-def interval_structures(size: int) -> Iterator[list[tuple[int, int]]]:
-    """Every order of the calls and returns of `size` operations, up to their names."""
-    events = [i for i in range(size) for _ in range(2)]
-    seen = set()
-    for order in itertools.permutations(events):
-        if order in seen:
-            continue
-        seen.add(order)
-        places = [[at for at, who in enumerate(order) if who == i] for i in range(size)]
-        if sorted(places) == places:  # named by the order of their calls
-            yield [(called, returned) for called, returned in places]
 
 
 def write(index: int, token: int, called: int, returned: int, outcome: str = "ok") -> Op:

@@ -9,7 +9,8 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import Phase, settings
+from differential import compared, disagreed
+from hypothesis import HealthCheck, Phase, settings
 
 from harness.engines import Cluster, Engine, ServerSpec, Topology
 from harness.engines.docker import DockerEngine, unavailability
@@ -18,7 +19,14 @@ from harness.engines.local import TOXIPROXY, LocalEngine
 REQUIRED = "FENCEPOST_REQUIRE_ENGINES"
 
 # For mutation testing: that an example fails is enough, and each time the same ones.
-settings.register_profile("mutants", phases=[Phase.explicit, Phase.generate], derandomize=True, database=None)
+settings.register_profile(
+    "mutants",
+    phases=[Phase.explicit, Phase.generate],
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -105,6 +113,14 @@ def topology(etcd: int = 1, clients: int = 2, *, partitions: bool = False) -> To
 
 def new_run_id() -> str:
     return f"test-{secrets.token_hex(4)}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many small histories were judged in several ways."""
+    if compared:
+        terminalreporter.write_line(
+            f"{sum(compared.values()):,} small histories were judged in several ways, {disagreed.total()} differently"
+        )
 
 
 def _miss(why: str) -> None:

@@ -1,4 +1,4 @@
-"""Judges of small histories held against each other, how many there were, and how many there have to be."""
+"""Judges of small histories, held against each other; and how many histories that takes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SCALE = int(os.environ.get("FENCEPOST_DIFFERENTIAL", "0"))
-"""How many random histories at the least a nightly run compares in all; 0: the ordinary number."""
+"""How many histories at the least a nightly run compares in all; 0: the ordinary number."""
 
-CASES = max(1_200, SCALE // 16)
-"""Random histories for each differential test."""
+CASES = max(800, SCALE // 100)
+"""Random histories for each differential test, of which there are some sixty."""
 
 LEAST = 0.01
 """Of the histories of a test, at least this share is right, and at least this share is wrong."""
 
 compared: Counter[str] = Counter()
 """How many histories each test compared."""
+
+disagreed: Counter[str] = Counter()
+"""How many of those were not judged alike."""
 
 
 def random_histories(make: Callable[[random.Random], T], seed: object, count: int = CASES) -> Iterator[T]:
@@ -40,6 +43,7 @@ def disagreements(histories: Iterable[T], *judges: Callable[[T], object]) -> lis
             wrong.append(history)
     total = said.total()
     compared[_test()] += total
+    disagreed[_test()] += len(wrong)
     assert min(said[True], said[False]) > LEAST * total, f"one-sided: {said}"
     return wrong
 

@@ -1,6 +1,8 @@
-"""Random histories of one register, as calls, for tests of formats."""
+"""Histories for tests of formats: samples in files, literal events, random ones of one register."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from hypothesis import strategies as st
 
@@ -8,7 +10,25 @@ from checkers.formats.event import Call, Event
 from checkers.formats.pairing import pair
 from checkers.operation import UNKNOWN
 
+FOLDER = Path(__file__).parent / "histories" / "foreign"
+CASES = sorted(FOLDER.iterdir())
+
+WRITE = "{:process 0, :type :invoke, :f :write, :value 1}"
+WROTE = "{:process 0, :type :ok, :f :write, :value 1}"
+
 VALUES = (None, 0, 1, 2)
+
+
+def model_of(sample: Path) -> str:
+    """The model that a sample's name begins with."""
+    return sample.name.split(".")[0]
+
+
+def written(folder: Path, content: str | bytes) -> Path:
+    """A file with that content."""
+    path = folder / "history"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
 
 
 @st.composite

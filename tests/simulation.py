@@ -18,6 +18,7 @@ from typing import Any
 
 TIMEOUT = 1000  # ns, as all times here
 TTL = 3000
+GRACE = 4 * TIMEOUT  # longer than any request is on its way
 
 Wait = Generator[int, None, Any]
 
@@ -28,11 +29,12 @@ class LockService:
 
     tokens: Callable[[], int]
     early: int = 0  # ns by which leases end too soon: a bug
+    stuck: bool = False  # a lease that is over keeps its lock: a bug
     owner: str | None = None
     expires: int = 0
 
     def acquire(self, now: int, owner: str) -> int | None:
-        if self.owner is not None and self.expires - self.early > now:
+        if self.owner is not None and (self.stuck or self.expires - self.early > now):
             return None
         self.owner, self.expires = owner, now + TTL
         return self.tokens()
@@ -55,21 +57,34 @@ class Storage:
     """A register with a mark; `policy` None takes every write."""
 
     policy: str | None
-    value: str | None = None
-    token: int = 0
-    log: list[tuple[str, int]] = field(default_factory=list)
+    value: Any = None
+    token: int = 0  # the mark
+    written: int = 0  # the token of the value
+    log: list[tuple[Any, int]] = field(default_factory=list)
 
-    def write(self, _now: int, value: str, token: int) -> bool:
+    def fence(self, _now: int, token: int) -> bool:
+        if token < self.token:
+            return False
+        self.token = token
+        return True
+
+    def write(self, _now: int, value: Any, token: int) -> bool:
         if self.policy == "strict" and token <= self.token:
             return False
         if self.policy == "inclusive" and token < self.token:
             return False
-        self.value, self.token = value, token
+        self.value, self.token, self.written = value, token, token
         self.log.append((value, token))
         return True
 
-    def read(self, _now: int) -> tuple[str | None, int]:
-        return self.value, self.token
+    def read(self, _now: int) -> tuple[Any, int]:
+        return self.value, self.written
+
+    def forget(self, count: int) -> None:
+        """Go on as a replica that had not got the last writes."""
+        del self.log[max(0, len(self.log) - count) :]
+        self.value, self.token = self.log[-1] if self.log else (None, 0)
+        self.written = self.token
 
 
 @dataclass(kw_only=True)
@@ -82,7 +97,14 @@ class Simulation:
     sessions: bool = False  # the lease is kept by renews alone, as in etcd
     early: int = 0
     forgetful: bool = False  # the lock service starts counting again now and then
+    stuck: bool = False
+    appends: bool = False  # the workload: appends to a list, no writes of values
+    fence_on_acquire: bool = False
+    lag: float = 0  # how often a list is read as it stood before: a bug
+    outages: bool = False  # the lock service is stopped now and then
+    slow: float = 0.05  # how often a request takes its time
     clients: int = 4
+    failovers: int = 0  # of the storage, to a replica that has not got the last write
     end: int = 60_000
 
     def __post_init__(self) -> None:
@@ -92,8 +114,13 @@ class Simulation:
         self.lock = LockService(
             tokens=lambda: next(counter) % wraps + 1 if self.forgetful else next(counter),
             early=self.early,
+            stuck=self.stuck,
         )
-        self.storage = Storage(policy=self.policy if self.fenced else None)
+        self.storage = Storage(
+            policy=self.policy if self.fenced else None, value=[] if self.appends else None
+        )
+        self.out = 0  # until when the lock service is stopped
+        self.lost: list[tuple[Any, int]] = []  # what the storage had and forgot
         self.now = 0
         self.events: list[dict[str, Any]] = []
         self.stopped: dict[int, int] = {}  # client → until when
@@ -101,6 +128,10 @@ class Simulation:
         self._order = itertools.count()
         for client in range(self.clients):
             self._resume(client, self._client(client))
+        for _ in range(self.failovers):
+            self._at(self.rng.randint(1, self.end), self._failover)
+        if self.outages:
+            self._at(self.rng.randint(1, self.end), self._outage)
         while self._queue:
             self.now, _, step = heapq.heappop(self._queue)
             step()
@@ -114,7 +145,19 @@ class Simulation:
             "clients": self.clients,
             "require": {"stale_writes_attempted": 0},
         }
+        if self.appends:
+            header |= {"initial": {"value": [], "token": 0}, "fence_on_acquire": self.fence_on_acquire}
+        header |= {"grace": GRACE}
         return [json.dumps(each) + "\n" for each in (header, *self.events)]
+
+    def _failover(self) -> None:
+        self.lost.extend(self.storage.log[-1:])
+        self.storage.forget(1)
+        for state in ("in force", "healed"):
+            value = {"target": "storage", "state": state}
+            self.events.append(
+                {"time": self.now, "process": "nemesis", "type": "info", "f": "failover", "value": value}
+            )
 
     def _at(self, time: int, step: Callable[[], None]) -> None:
         heapq.heappush(self._queue, (time, next(self._order), step))
@@ -129,15 +172,32 @@ class Simulation:
             self._at(self.now + delay, lambda: self._resume(client, thread))
             return
 
-    def _call(self, effect: Callable[[int], Any]) -> Wait:
-        """Send a request; the answer, or None if it did not come in time."""
-        slow = self.rng.random() < 0.05
+    def _call(self, effect: Callable[[int], Any], until: Callable[[], int] = lambda: 0) -> Wait:
+        """Send a request; the answer, or None if it did not come in time.
+
+        A server that is stopped until some moment takes it up then.
+        """
+        slow = self.rng.random() < self.slow
         going = self.rng.randint(1, 3 * TIMEOUT if slow else 100)
         coming = self.rng.randint(1, 100)
         box: list[Any] = []
-        self._at(self.now + going, lambda: box.append((effect(self.now),)))
+
+        def arrive() -> None:
+            if until() > self.now:
+                self._at(until(), arrive)
+            else:
+                box.append((effect(self.now),))
+
+        sent = self.now
+        self._at(sent + going, arrive)
         yield min(going + coming, TIMEOUT)
+        while not box and self.now < sent + TIMEOUT:
+            yield min(50, sent + TIMEOUT - self.now)
         return box[0] if box and going + coming < TIMEOUT else None
+
+    def _ask_lock(self, effect: Callable[[int], Any]) -> Wait:
+        """Send a request to the lock service; if it is stopped, the request lies there until it goes on."""
+        return self._call(effect, until=lambda: self.out)
 
     def _record(self, process: int, kind: str, f: str, **fields: Any) -> None:
         self.events.append(
@@ -156,27 +216,50 @@ class Simulation:
                 continue
             over: list[bool] = []
             self._resume(client, self._renewals(client, nth, owner, over))
-            writes = self.rng.randint(1, 3) if self.policy == "inclusive" else 1
-            for n in range(writes):
-                yield self.rng.randint(1, 300)
-                if self.rng.random() < 0.25:
-                    self._stop(client)
-                    yield 1
-                process = yield from self._write(process, token, f"{owner}.{n}")
+            process = yield from self._work(client, process, token, owner)
             process = yield from self._read(process)
             over.append(True)
             process = yield from self._end(process, "release", owner)
 
+    def _work(self, client: int, process: int, token: int, owner: str) -> Wait:
+        """What a holder does."""
+        if self.fence_on_acquire:
+            process, fenced = yield from self._fence(process, token)
+            if not fenced:
+                return process
+        writes = self.rng.randint(1, 3) if self.policy == "inclusive" else 1
+        for n in range(writes):
+            yield self.rng.randint(1, 300)
+            if self.rng.random() < 0.25:
+                self._stop(client)
+                yield 1
+            if not self.appends:
+                process = yield from self._write(process, token, f"{owner}.{n}")
+                continue
+            before = process
+            process = yield from self._append(client, process, token, f"{owner}.{n}")
+            if process != before and self.fence_on_acquire:
+                break  # its own append may come late, and the fence would let it through
+        return process
+
     def _stop(self, client: int) -> None:
         lasts = self.rng.randint(100, 4 * TTL)
         self.stopped[client] = self.now + lasts
+        self._fault(f"client:{client}", lasts)
+
+    def _outage(self) -> None:
+        lasts = self.rng.randint(100, 10 * TTL)
+        self.out = self.now + lasts
+        self._fault("lock", lasts)
+
+    def _fault(self, target: str, lasts: int) -> None:
         for state, time in (("in force", self.now), ("healed", self.now + lasts)):
             event = {
                 "time": time,
                 "process": "nemesis",
                 "type": "info",
                 "f": "pause",
-                "value": {"target": f"client:{client}", "state": state},
+                "value": {"target": target, "state": state},
             }
             self._at(time, lambda event=event: self.events.append(event))
 
@@ -186,7 +269,7 @@ class Simulation:
         ttl = None if self.sessions else TTL
         while True:
             attempt = self.now
-            answer = yield from self._call(lambda now: self.lock.acquire(now, owner))
+            answer = yield from self._ask_lock(lambda now: self.lock.acquire(now, owner))
             if answer is None:
                 self._record(process, "info", "acquire", error="timed out", **asked)
                 process = yield from self._end(process + self.clients, "revoke", owner)
@@ -205,7 +288,7 @@ class Simulation:
         process = 10_000_000 + client + self.clients * (nth * 1000)
         while not over:
             self._record(process, "invoke", "renew", owner=owner)
-            answer = yield from self._call(lambda now: self.lock.renew(now, owner))
+            answer = yield from self._ask_lock(lambda now: self.lock.renew(now, owner))
             if answer is None:
                 self._record(process, "info", "renew", owner=owner, error="timed out")
                 process += self.clients
@@ -227,6 +310,39 @@ class Simulation:
         self._record(process, kind, "write", error=error, **asked)
         return process
 
+    def _fence(self, process: int, token: int) -> Wait:
+        self._record(process, "invoke", "fence", token=token)
+        answer = yield from self._call(lambda now: self.storage.fence(now, token))
+        if answer is None:
+            self._record(process, "info", "fence", token=token, error="timed out")
+            return process + self.clients, False
+        kind, error = ("ok", None) if answer[0] else ("fail", "stale")
+        self._record(process, kind, "fence", token=token, error=error)
+        return process, answer[0]
+
+    def _append(self, client: int, process: int, token: int, element: str) -> Wait:
+        asked: dict[str, Any] = {"token": token, "element": element}
+        self._record(process, "invoke", "append", **asked)
+        answer = yield from self._call(self.storage.read)
+        if answer is None:
+            self._record(process, "info", "append", error="timed out", **asked)
+            return process + self.clients
+        found = answer[0][0]
+        if self.lag and self.rng.random() < self.lag and len(self.storage.log) > 1:
+            found = self.storage.log[-2][0]
+        if self.rng.random() < 0.1:
+            self._stop(client)
+            yield 1
+        lists = {"read": found, "written": [*found, element]}
+        answer = yield from self._call(lambda now: self.storage.write(now, lists["written"], token))
+        if answer is None:
+            told = self.rng.choice([{}, {"read": found}, lists])
+            self._record(process, "info", "append", error="timed out", **asked, **told)
+            return process + self.clients
+        kind, error = ("ok", None) if answer[0] else ("fail", "stale")
+        self._record(process, kind, "append", error=error, **asked, **lists)
+        return process
+
     def _read(self, process: int) -> Wait:
         self._record(process, "invoke", "read")
         answer = yield from self._call(self.storage.read)
@@ -239,7 +355,7 @@ class Simulation:
 
     def _end(self, process: int, f: str, owner: str) -> Wait:
         self._record(process, "invoke", f, owner=owner)
-        answer = yield from self._call(lambda now: self.lock.release(now, owner))
+        answer = yield from self._ask_lock(lambda now: self.lock.release(now, owner))
         if answer is None:
             self._record(process, "info", f, owner=owner, error="timed out")
             return process + self.clients

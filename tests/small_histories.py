@@ -200,3 +200,56 @@ def history_with_grants(rng: random.Random) -> tuple[Op, ...]:
             )
         )
     return renumbered(operations)
+
+
+def list_history(rng: random.Random, *, told: bool = False) -> tuple[Op, ...]:
+    """Reads of a list and appends to it, most of which read and write at one moment.
+
+    `told`: every append tells which lists it read and wrote.
+    """
+    horizon = rng.choice([6, 12, 20])
+    asked, moments = [], []
+    for index in range(rng.randint(2, 7)):
+        called, returned = sorted((rng.randint(0, horizon), rng.randint(0, horizon)))
+        outcome = rng.choice([Outcome.OK, Outcome.OK, Outcome.OK, Outcome.INFO, Outcome.FAIL])
+        op = Op(
+            index=index,
+            process=index,
+            f=rng.choice(["append", "append", "read"]),
+            resource="r0",
+            called=called,
+            returned=None if outcome is Outcome.INFO else returned,
+            outcome=outcome,
+            learned=returned,
+            token=rng.randint(1, 3),
+        )
+        asked.append(op if op.f == "append" else replace(op, outcome=Outcome.OK, returned=returned))
+        found = rng.uniform(called, returned)
+        late = 0 if rng.random() < 0.8 else rng.choice([1, 3])
+        moments.append((found, min(found + late, returned) if outcome is not Outcome.INFO else found + late))
+    operations = _appended(rng, asked, moments)
+    return renumbered(operations if told else [_forgotten(rng, op) for op in operations])
+
+
+def _appended(rng: random.Random, asked: list[Op], moments: list[tuple[float, float]]) -> list[Op]:
+    """What a right list answers to operations that read and write at these moments."""
+    steps = sorted((moment, kind, op.index) for op in asked for kind, moment in enumerate(moments[op.index]))
+    held: tuple[str, ...] = ()
+    operations = list(asked)
+    for _, is_write, index in steps:
+        op = operations[index]
+        if op.f == "read":
+            operations[index] = op if is_write else replace(op, value=held)
+        elif not is_write:
+            element = f"e{index}"
+            operations[index] = replace(op, element=element, seen=held, value=(*held, element))
+        elif op.outcome is Outcome.OK or (op.outcome is Outcome.INFO and rng.random() < 0.6):
+            held = op.value
+    return operations
+
+
+def _forgotten(rng: random.Random, op: Op) -> Op:
+    """An append without an ok: its client may not know which lists it read and wrote."""
+    if op.f == "read" or op.outcome is Outcome.OK or rng.random() < 0.3:
+        return op
+    return replace(op, value=None, seen=op.seen if rng.random() < 0.5 else None)

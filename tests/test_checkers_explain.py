@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
 
 import checkers
+from checkers import explain, fencing
+from checkers.conflict import Rule
+from checkers.evidence import gather
 
 FOLDER = Path(__file__).parent / "histories"
 
@@ -31,35 +35,93 @@ def test_a_stale_write_is_told_with_the_pause_that_opened_the_window():
         "Process 0 was granted the lock on r0 with token 33 at 0.100 s (line 3).",
         "Meanwhile client 0 was stopped from 0.300 s to 4.000 s (lines 5 and 9).",
         "Process 1 was granted the lock on r0 with token 34 at 2.500 s (line 6).",
-        "Process 1 wrote '1-1' with token 34, and the storage said ok at 2.700 s (line 8).",
-        "Process 0 sent '0-1' with the older token 33 at 4.100 s (line 10).",
         (
-            "The storage accepted it at 4.200 s (line 11), and it took effect, although token 33"
-            " is below 34: a storage that fences refuses it."
+            "By real time, the write of '1-1' came before the write of '0-1': the storage said ok to"
+            " process 1 at 2.700 s (line 8), and process 0 sent its write only after that, at 4.100 s"
+            " (line 10)."
+        ),
+        (
+            "By token order, the write of '0-1' must have come before the write of '1-1': a fence that has"
+            " accepted token 34 refuses token 33 from then on, and yet it was accepted at 4.200 s (line 11)."
+        ),
+        (
+            "So the write of '1-1' would have to come both before and after the write of '0-1', which is"
+            " impossible: the storage accepted the older token 33 after the newer token 34."
         ),
     )
-    assert finding.operations == (4, 6, 7, 8, 10, 11)
+    assert finding.operations == (7, 8, 10, 11)
 
 
 def test_the_storage_s_own_order_is_told_where_it_decides():
-    assert only_finding("stale-write-committed-only").steps[-1] == (
-        "The storage accepted it at 4.500 s (line 9). In the storage's own order '1-1' is number 1"
-        " and '0-1' is number 2: token 33 after token 34."
+    finding = only_finding("stale-write-committed-only")
+
+    assert finding.steps[2] == (
+        "By the storage's own order, the write of '1-1' came before the write of '0-1':"
+        " '1-1' is number 1 in it, and '0-1' is number 2."
     )
+    assert finding.operations == (6, 7, 8, 9)
 
 
-def test_a_write_that_was_under_way_is_told_in_the_order_of_time():
+def test_a_read_that_shows_that_a_write_took_effect_belongs_to_the_proof():
     finding = only_finding("stale-write-seen-by-a-read")
 
     assert finding.steps == (
-        "Process 0 sent '0-1' with the older token 33 at 0.000 s (line 2).",
-        "Process 1 wrote '1-1' with token 34, and the storage said ok at 1.200 s (line 5).",
         (
-            "A read by process 2, called after that at 2.200 s (line 8), returned '0-1': so the"
-            " write with the older token 33 took effect after the one with token 34 and"
-            " overwrote it."
+            "By real time, the write of '1-1' came before the read at line 8: the storage said ok to process"
+            " 1 at 1.200 s (line 5), and process 2 called its read only after that, at 2.200 s (line 8)."
+        ),
+        (
+            "By token order, the write of '0-1' must have come before the write of '1-1': a fence that has"
+            " accepted token 34 refuses token 33 from then on, and yet it was accepted, since process 2 read"
+            " '0-1' at 2.300 s (line 9)."
+        ),
+        (
+            "So the read at line 8 came before the write of '1-1': it returned '0-1', which was gone once"
+            " '1-1' had replaced it."
+        ),
+        (
+            "So the write of '1-1' would have to come both before and after the read at line 8, which is"
+            " impossible: the storage accepted the older token 33 after the newer token 34."
         ),
     )
+
+
+def test_a_write_of_which_nobody_heard_is_proved_by_the_first_read_of_it():
+    finding = only_finding("stale-read-after-definite-info")
+
+    assert finding.summary == (
+        "process 2 read 'a' with token 2 from r0 although a write with the newer token 3 had been"
+        " accepted before"
+    )
+    assert finding.operations == (2, 3, 4, 5, 6, 7, 8, 9)
+    assert finding.steps[2] == (
+        "So the read at line 6 came before the write of 'a': it returned 'b', the read at line 8 returned"
+        " 'a' later, and what was replaced does not come back, because each value is written once."
+    )
+
+
+def test_what_stood_there_before_the_run_is_told_as_such():
+    assert only_finding("stale-write-below-the-start").steps == (
+        "What stood there before the run, token 40 (line 1), came before the write of '0-1'.",
+        (
+            "By token order, the write of '0-1' must have come before what stood there before the run: a"
+            " fence that stands at token 40 refuses token 33 from then on, and yet it was accepted at 0.100 s"
+            " (line 3)."
+        ),
+        (
+            "So what stood there before the run would have to come both before and after the write of '0-1',"
+            " which is impossible: the storage accepted token 33 although it stood at token 40."
+        ),
+    )
+
+
+def test_two_writes_that_overlap_cannot_both_use_a_token_of_a_strict_fence():
+    first, second, end = only_finding("stale-write-strict-overlapping").steps
+
+    assert first.startswith("By token order, the write of '0-1' must have come before the write of '0-2':")
+    assert second.startswith("By token order, the write of '0-2' must have come before the write of '0-1':")
+    assert "a strict fence that has accepted token 33 refuses token 33 from then on" in first
+    assert end.endswith("which is impossible: the storage accepted token 33 twice.")
 
 
 def test_an_operation_against_the_storage_s_own_order_is_told():
@@ -67,16 +129,63 @@ def test_an_operation_against_the_storage_s_own_order_is_told():
         "process 2 read '0-1' from r0 although '1-1', which the storage's own order puts after it,"
         " had been accepted before"
     )
-    assert only_finding("non-linearizable-against-the-log").summary == (
+    finding = only_finding("non-linearizable-against-the-log")
+    assert finding.summary == (
         "process 0 wrote 'b' to r0 after 'a' had been accepted, and the storage's own order puts it before"
     )
-
-
-def test_a_rejection_without_a_cause_is_told_against_all_writes():
-    assert only_finding("false-rejection-inclusive-own-token").steps[-1] == (
-        "But no write with token more than 33 can have taken effect before this refusal came back:"
-        " those that did, if any, were called later or stood after one that was."
+    assert finding.steps == (
+        (
+            "By real time, the write of 'a' came before the write of 'b': the storage said ok to process 0"
+            " at 0.100 s (line 3), and process 0 sent its write only after that, at 0.200 s (line 4)."
+        ),
+        (
+            "By the storage's own order, the write of 'b' came before the write of 'a': 'b' is number 1 in"
+            " it, and 'a' is number 2."
+        ),
+        (
+            "So the write of 'a' would have to come both before and after the write of 'b', which is"
+            " impossible: the storage's own order has 'b' before what was accepted earlier."
+        ),
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        (
+            "false-rejection-inclusive-own-token",
+            ("But no write to r0 with such a token was ever accepted, or can have been.",),
+        ),
+        (
+            "false-rejection-cause-too-late",
+            (
+                (
+                    "But every write to r0 with such a token was sent only after that: the first, the write of"
+                    " '1-1' with token 34, at 0.200 s (line 4)."
+                ),
+            ),
+        ),
+        (
+            "false-rejection-decided-by-the-log",
+            (
+                (
+                    "But every write to r0 with such a token was sent only after that, or cannot have been"
+                    " accepted by then."
+                ),
+                (
+                    "The write of 'b' was sent at 0.200 s (line 4), but in the storage's own order it stands"
+                    " after the write of 'd', which was sent only at 0.600 s (line 7)."
+                ),
+            ),
+        ),
+    ],
+)
+def test_a_rejection_without_a_cause_is_told_against_all_writes(name, why):
+    finding = only_finding(name)
+
+    assert finding.steps[2:-1] == why
+    assert len(finding.operations) == 2
+    assert not finding.account.doubt
 
 
 def test_an_early_grant_says_until_when_the_lease_was_promised():
@@ -86,18 +195,96 @@ def test_an_early_grant_says_until_when_the_lease_was_promised():
         "process 1 was granted the lock on r0 at 3.000 s,"
         " while the lease of process 0 was promised until 3.500 s"
     )
-    assert finding.steps[1] == (
-        "Its lease was last asked for at 1.500 s and promised until 3.500 s (line 6)."
+    assert finding.steps == (
+        "Process 0 was granted the lock on r0 with token 33 at 0.100 s (line 3).",
+        (
+            "Its lease was asked for at 1.500 s, and the lock service promised it for 2.000 s from then on"
+            " (line 6): until 3.500 s at the least."
+        ),
+        "Until then process 0 had not begun to give it back.",
+        (
+            "Process 1 was the later holder: by real time, process 1 sent the request that was granted only"
+            " after that, at 2.900 s (its call began at line 4)."
+        ),
+        "So the lock was given to process 1 at 3.000 s (line 7), which is before 3.500 s: too early.",
     )
+
+
+def test_tokens_that_do_not_rise_are_told_as_a_circle_of_grants():
+    finding = only_finding("token-regression-same-owner")
+
+    assert finding.steps[0] == (
+        "Process 0 gave the lock back in between: its release was acknowledged at 0.300 s (line 5), so what"
+        " came after is another hold."
+    )
+    assert finding.steps[-1].endswith("a storage takes this newer holder for an older one, or for the same.")
+    assert len(finding.operations) == 6
 
 
 def test_either_of_two_readings_is_told_as_both():
     finding = only_finding("non-linearizable-false-or-stale")
 
     assert finding.summary.startswith("either the storage wrongly refused 'c' with token 5")
-    assert finding.steps[-1] == (
-        "Both cannot be right: the refusal was false, or the later operation was stale."
+    assert finding.steps[0] == (
+        "By what was refused, the write of 'b' came before the refused write of 'c': the storage called"
+        " token 5 stale at 0.500 s (line 7), which is right only if a token of 5 or more had been accepted"
+        " by then; none up to 6 can have been, so it was a higher one, such as 9, sent at 0.200 s (line 4)."
     )
+    assert finding.steps[-1].endswith(
+        "either the refusal was false, or the write of 'd' with the lower token 6 was stale."
+    )
+    assert finding.operations == (4, 5, 6, 7, 8, 9)
+
+
+def test_a_finding_is_told_only_when_somebody_asks():
+    path = FOLDER / "stale-write-observed.jsonl"
+    evidence = gather(checkers.read(path))
+
+    told = [finding for finding in explain.findings(evidence, fencing.observed) if "account" in vars(finding)]
+
+    assert told == []
+
+
+def test_a_finding_can_be_sent_to_another_process():
+    finding = only_finding("stale-write-observed")
+
+    again = pickle.loads(pickle.dumps(finding))  # noqa: S301 - it is our own
+
+    assert again == finding
+    assert (again.summary, again.steps, again.operations) == (
+        finding.summary,
+        finding.steps,
+        finding.operations,
+    )
+
+
+def test_what_is_not_wrong_by_itself_stays_a_finding_and_is_said_in_the_verdict():
+    path = FOLDER / "stale-write-observed.jsonl"
+    history = checkers.read(path)
+    conflicts = list(fencing.observed(gather(history)))
+
+    def sees_it_in_the_whole_run_only(evidence):
+        return conflicts if evidence.history.operations == history.operations else []
+
+    (finding,) = explain.findings(gather(history), sees_it_in_the_whole_run_only)
+
+    assert finding.summary.startswith("process 0 wrote '0-1' with token 33 to r0")
+    assert finding.operations == (7, 8, 10, 11)
+    assert list(explain.doubts([finding])) == [
+        "stale-write on r0: the operations named here were not found to be wrong by themselves"
+    ]
+
+
+def test_what_cannot_be_told_stays_a_finding_and_is_said_in_the_verdict(monkeypatch):
+    def speechless(_narrator, _conflict):
+        raise ZeroDivisionError("no words")
+
+    monkeypatch.setitem(explain.STORIES, Rule.SENT_AFTER_NEWER, speechless)
+
+    verdict = checkers.judge(checkers.read(FOLDER / "stale-write-observed.jsonl"))
+
+    assert [finding.operations for finding in verdict.findings] == [(7, 8, 10, 11)]
+    assert verdict.reasons == ("stale-write on r0: it could not be told: ZeroDivisionError: no words",)
 
 
 def _lines(name: str) -> list[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-
+from brute_force import renumbered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checkers import definitions
 from checkers.evidence import Evidence
 from checkers.leases import double_beliefs, early_grants
 from checkers.records import Header, History, Op, Outcome
@@ -41,80 +40,23 @@ def lock_operations(draw: st.DrawFn) -> list[Op]:
                 attempt=draw(st.none() | st.integers(called, returned)) if granted else None,
             )
         )
-    return sorted(operations, key=lambda op: op.called)
+    return list(renumbered(operations))
 
 
-def end_of(grant: Op, operations: list[Op]) -> float:
-    """The definition, word by word."""
-    setters = [grant]
-    setters += [
-        op
-        for op in operations
-        if op.f == "renew" and op.owner == grant.owner and op.outcome is not Outcome.FAIL
-    ]
-    starts = [op.sent for op in setters if op.outcome is Outcome.OK and op.ttl is not None]
-    if not starts:
-        return -math.inf
-    latest = max(starts)
-    ttls = [
-        op.ttl
-        for op in setters
-        if op.ttl is not None and not (op.returned is not None and op.returned < latest)
-    ]
-    cuts = [
-        op.called
-        for op in operations
-        if op.f in {"release", "revoke"}
-        and op.owner == grant.owner
-        and not (op.returned is not None and op.returned < grant.called)
-    ]
-    return min([latest + min(ttls), *cuts])
-
-
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(lock_operations())
 def test_early_grants_agree_with_the_definition(operations):
-    grants = [op for op in operations if op.f == "acquire" and op.outcome is Outcome.OK]
-    early = {
-        b.index
-        for a, b in itertools.permutations(grants, 2)
-        if a.owner != b.owner
-        and b.returned < end_of(a, operations)
-        # token order counts unless real time says the opposite: that is a token-regression
-        and (b.sent > a.returned or (b.token > a.token and not b.returned < a.sent))
-    }
+    found = early_grants(lock_history(operations))
 
-    assert {each.accused.index for each in early_grants(lock_history(operations))} == early
+    assert {each.accused.index for each in found} == definitions.early_grants(operations)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(lock_operations())
 def test_double_beliefs_agree_with_the_definition(operations):
-    grants = [op for op in operations if op.f == "acquire" and op.outcome is Outcome.OK]
+    found = double_beliefs(lock_history(operations))
 
-    def believes_until(grant: Op) -> float:
-        told = [
-            op.called
-            for op in operations
-            if op.f in {"release", "revoke"}
-            and op.owner == grant.owner
-            and not (op.returned is not None and op.returned < grant.called)
-        ]
-        told += [
-            max(op.returned, grant.returned)
-            for op in operations
-            if op.f == "renew" and op.owner == grant.owner and op.outcome is Outcome.FAIL
-        ]
-        return min(told, default=math.inf)
-
-    ordered = sorted(grants, key=lambda op: op.returned)
-    double = {
-        later.index
-        for earlier, later in itertools.combinations(ordered, 2)
-        if earlier.owner != later.owner and believes_until(earlier) > later.returned
-    }
-
-    assert {each.accused.index for each in double_beliefs(lock_history(operations))} == double
+    assert {each.accused.index for each in found} == definitions.double_beliefs(operations)
 
 
 def test_a_release_that_returned_as_the_acquire_was_called_may_be_of_either_hold():

@@ -8,15 +8,20 @@ from simulation import Simulation
 from checkers import Commit, History, Validity, Verdict, judge, parse
 
 KINDS = [
-    {"policy": policy, "sessions": sessions}
-    for policy in ("strict", "inclusive")
-    for sessions in (False, True)
+    *(
+        {"policy": policy, "sessions": sessions}
+        for policy in ("strict", "inclusive")
+        for sessions in (False, True)
+    ),
+    {"policy": "strict", "appends": True, "outages": True},
+    {"policy": "inclusive", "appends": True},
+    {"policy": "inclusive", "appends": True, "fence_on_acquire": True, "outages": True},
 ]
 
 
 def commits(run: Simulation) -> list[Commit]:
     return [
-        Commit(seq=seq, resource="r0", token=token, value=value)
+        Commit(seq=seq, resource="r0", token=token, value=tuple(value) if run.appends else value)
         for seq, (value, token) in enumerate(run.storage.log, start=1)
     ]
 
@@ -68,6 +73,24 @@ def test_without_a_fence_stale_writes_are_found_and_nothing_else(policy):
     assert seen > found * 0.8  # clients see nearly all of them
 
 
+def test_elements_that_old_lists_lack_are_found():
+    for seed in range(10):
+        _, observed, committed = judged(Simulation(seed=seed, policy="inclusive", appends=True, lag=0.3))
+        assert names(observed) == names(committed) == {"lost-update"}
+        for finding in (*observed.findings, *committed.findings):
+            assert not finding.account.doubt
+
+
+def test_locks_that_outlast_their_leases_are_found():
+    found = 0
+    for seed in range(20):
+        _, observed, _ = judged(Simulation(seed=seed, stuck=True, slow=0))
+        assert names(observed) <= {"stuck-lock"}
+        assert not any(finding.account.doubt for finding in observed.findings)
+        found += observed.anomalies["stuck-lock"] > 0
+    assert found > 10
+
+
 def test_leases_that_end_too_soon_are_found():
     found = 0
     for seed in range(40):
@@ -81,3 +104,33 @@ def test_a_lock_service_that_forgets_its_tokens_is_found():
     for seed in range(20):
         _, observed, _ = judged(Simulation(seed=seed, forgetful=True))
         assert names(observed) & {"duplicate-token", "token-regression"}
+
+
+@pytest.mark.parametrize("policy", ["strict", "inclusive"])
+def test_what_a_failover_forgot_is_found_and_what_follows_names_it(policy):
+    lost = seen = followed = 0
+    for seed in range(60):
+        run = Simulation(seed=seed, policy=policy, failovers=2)
+        history, observed, committed = judged(run)
+
+        acknowledged = {op.value for op in history.operations if op.f == "write" and op.outcome == "ok"}
+        acknowledged |= {op.value for op in history.operations if op.f == "read"}
+        gone = {value for value, _ in run.lost} & acknowledged
+        accused = {each.accused for each in committed.findings if each.anomaly == "lost-write"}
+        assert {history.operations[index].value for index in accused} == gone, seed
+        assert names(committed) <= {"lost-write", "high-water-regression", "stale-write", "stale-read"}, seed
+        assert names(observed) <= {"lost-write", "high-water-regression", "stale-write", "stale-read"}, seed
+        for each in (*observed.findings, *committed.findings):
+            if each.anomaly == "high-water-regression":
+                assert each.caused_by is not None
+                assert each.caused_by.anomaly == "lost-write"
+        assert all(each.caused_by for each in committed.findings if each.anomaly == "stale-write"), seed
+        assert not [reason for reason in committed.reasons if "contradict" in reason], seed
+        found = {each.accused for each in observed.findings if each.anomaly == "lost-write"}
+        assert {history.operations[index].value for index in found} <= gone, seed
+        lost += len(gone)
+        seen += len(found)
+        followed += sum(each.caused_by is not None for each in committed.findings)
+    assert lost > 50
+    assert seen > 5
+    assert followed > 5

@@ -100,6 +100,32 @@ def test_import_writes_a_history_that_recheck_judges(fencepost, tmp_path):
     assert "token 16" in told.stdout
 
 
+@pytest.mark.parametrize(
+    ("sample", "model"), [("mutex.invalid.edn", "mutex"), ("mutex.invalid.edn", "owned-mutex")]
+)
+def test_import_refuses_a_history_whose_fault_it_would_hide(fencepost, sample, model):
+    told = fencepost("import", FOREIGN / sample, "--model", model)
+
+    assert told.returncode == 4
+    assert f"as a {model} this history is invalid, and history.jsonl has no words for why" in told.stderr
+    assert told.stdout == ""
+
+
+@pytest.mark.parametrize(("answer", "problem"), [("-5", "token -5 is below 0"), ('"five"', "not 'five'")])
+def test_import_refuses_what_cannot_be_a_token(fencepost, tmp_path, answer, problem):
+    file = tmp_path / "history.edn"
+    file.write_text(
+        "{:process 0, :type :invoke, :f :acquire, :value nil}\n"
+        f"{{:process 0, :type :ok, :f :acquire, :value {answer}}}\n"
+    )
+
+    told = fencepost("import", file, "--model", "mutex")
+
+    assert told.returncode == 4
+    assert f"{file}:2: " in told.stderr
+    assert problem in told.stderr
+
+
 def test_import_refuses_what_our_histories_have_no_words_for(fencepost):
     told = fencepost("import", FOREIGN / "cas-register.valid.edn", "--model", "cas-register")
 

@@ -123,9 +123,7 @@ def test_a_waiter_renews_at_once_when_it_is_granted(open_lock, resource):
 def test_a_lost_lease_is_recorded_as_a_renewal_that_failed(open_lock, resource):
     lock, memory = open_lock()
     lock.acquire(resource, "0-1")
-    lock._connection.call(
-        "Lease/LeaseRevoke", "LeaseRevokeRequest", "LeaseRevokeResponse", ID=lock._lease.lease
-    )
+    lock._connection.call("Lease/LeaseRevoke", ID=lock._lease.lease)
 
     deadline = time.monotonic() + 5
     while not memory.of("fail") and time.monotonic() < deadline:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -20,6 +22,8 @@ ATOMS = st.one_of(
     st.booleans(),
     st.integers(-(2**63), 2**63 - 1),
     st.floats(allow_nan=False),
+    st.decimals(allow_nan=False, allow_infinity=False, places=3),
+    st.fractions().filter(lambda ratio: ratio.denominator != 1 and len(str(ratio)) < 64),
     st.text(st.characters(exclude_categories=["Cs"])),
     st.builds(Keyword, NAMES),
     st.builds(Symbol, NAMES),
@@ -59,8 +63,14 @@ def test_any_text_is_forms_or_an_error(text):
         ("nil", None),
         ("-7", -7),
         ("7N", 7),
-        ("1.5M", 1.5),
+        ("1.50M", Decimal("1.50")),
         ("-1.5e3", -1500.0),
+        ("-1/2", Fraction(-1, 2)),
+        ("4/2", 2),
+        ("-0x1F", -31),
+        ("017", 15),
+        ("2r101", 5),
+        ("36rZ", 35),
         ("##-Inf", -math.inf),
         (":a/b", Keyword("a/b")),
         ("(1, 2,,3)", (1, 2, 3)),
@@ -69,6 +79,7 @@ def test_any_text_is_forms_or_an_error(text):
         ('#inst "2026-01-01T00:00:00Z"', Tagged("inst", "2026-01-01T00:00:00Z")),
         ("#jepsen.history.Op{:f :read}", Tagged("jepsen.history.Op", {Keyword("f"): Keyword("read")})),
         (r'"tab\t \u00e9 \ud83d\ude00 \101"', "tab\t é 😀 A"),
+        ('#object[clojure.core$inc 0x2f "inc"]', Tagged("object", (Symbol("clojure.core$inc"), 47, "inc"))),
         (r"[\a \newline \u0041 \{ \space]", (Char("a"), Char("\n"), Char("A"), Char("{"), Char(" "))),
         ("#_ #_ 1 2 3", 3),
     ],
@@ -86,8 +97,14 @@ def test_reads(text, form):
         ("{{:a 1} 2}", "a map among its keys"),
         ("[1)", "closes nothing"),
         ("]", "closes nothing"),
-        ("010", "is no number"),
-        ("1/2", "is no number"),
+        ("08", "is no number"),
+        ("1/0", "is no number"),
+        ("1/2/3", "is no number"),
+        ("1r0", "is no number"),
+        ("0r7", "is no number"),
+        ("2r12", "is no number"),
+        ("37r1", "is no number"),
+        ("0x1g", "is no number"),
         ("9" * 65, "a number of 65 characters"),
         ("##Huge", "no symbolic value"),
         (":", "is no keyword"),
@@ -109,11 +126,25 @@ def test_refuses(text, problem):
 
 
 @pytest.mark.parametrize("text", ["[1", "{:a", '"abc', '"abc\\', "#", "#_", "#tag", "\\", "[1 [2]"])
-def test_a_text_that_ends_inside_of_a_form_is_unfinished(text):
+def test_a_text_that_ends_inside_of_a_form_is_unfinished_from_where_that_begins(text):
     with pytest.raises(EdnError) as caught:
-        edn.loads(text)
+        edn.loads(f"7\n{text}")
 
-    assert caught.value.unfinished
+    assert caught.value.unfinished == 2
+
+
+def test_a_string_without_its_end_is_unfinished_from_the_outermost_form_on():
+    with pytest.raises(EdnError) as caught:
+        edn.loads('[1\n"abc')
+
+    assert caught.value.unfinished == 1
+
+
+def test_what_is_wrong_in_itself_is_not_unfinished():
+    with pytest.raises(EdnError) as caught:
+        edn.loads("[1 @")
+
+    assert caught.value.unfinished is None
 
 
 def test_elements_of_a_vector_have_their_own_lines():

@@ -382,10 +382,13 @@ BYTES = "\n".join(GOOD).encode() + b"\n"
 HOSTILE = [b"null", b"-1", b"1e999", b"NaN", b"true", b'""', b"[]", b"{}", b'"ok"', b'"info"', b"\x00"]
 
 
+OF_LISTS = (HEADER, APPEND, APPENDED, changed(READ, time=50), changed(WAS_READ, value=["x", "e"]))
+
+
 @settings(max_examples=400, deadline=None)
 @given(st.data())
 def test_any_mutation_of_a_history_is_read_or_refused(data):
-    text = bytearray(BYTES)
+    text = bytearray(data.draw(st.sampled_from([BYTES, "\n".join(OF_LISTS).encode() + b"\n"])))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(text)))
         upto = data.draw(st.integers(at, min(len(text), at + 40)))
@@ -396,11 +399,11 @@ def test_any_mutation_of_a_history_is_read_or_refused(data):
 @settings(max_examples=300, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_any_shuffle_or_change_of_fields_is_read_or_refused(rng):
-    lines = [json.loads(line) for line in GOOD]
+    lines = [json.loads(line) for line in rng.choice([GOOD, OF_LISTS])]
     for _ in range(rng.randint(1, 3)):
         line = rng.choice(lines)
         name = rng.choice(list(line) or ["time"])
-        line[name] = rng.choice([None, 0, -1, 2**70, 1.5, True, "r0", "nemesis", "ok", [], {}, 33])
+        line[name] = rng.choice([None, 0, -1, 2**70, 1.5, True, "r0", "nemesis", "ok", [], ["e"], {}, 33])
     if rng.random() < 0.5:
         at, other = rng.randrange(len(lines)), rng.randrange(len(lines))
         lines[at], lines[other] = lines[other], lines[at]

@@ -57,7 +57,7 @@ def open_storage(conninfo):
 @pytest.fixture
 def resource(conninfo):
     name = next(resources)
-    Wire(conninfo, 5).execute("INSERT INTO register VALUES ($1, NULL, 0)", (name,))
+    Wire(conninfo, 5).execute("INSERT INTO register VALUES ($1, NULL, 0, 0)", (name,))
     return name
 
 
@@ -254,3 +254,17 @@ def test_no_postgres_process_is_left_stopped(servers):
     processes = [psutil.Process(child.process.pid) for child in servers.children]
 
     assert all(process.status() != psutil.STATUS_STOPPED for process in processes)
+
+
+def test_a_fence_keeps_the_value_and_older_writers_out(open_storage, settings, resource):
+    storage = open_storage("conditional-update", "inclusive")
+    storage.write(resource, 3, "kept", nothing)
+    storage.fence(resource, 5)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 4, "late", nothing)
+    with pytest.raises(Stale):
+        storage.fence(resource, 4)
+    assert storage.read(resource) == ("kept", 3)
+    storage.write(resource, 5, "own", nothing)
+    assert commits_of(settings, resource) == [(3, "kept"), (5, "own")]

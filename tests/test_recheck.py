@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import time
 from pathlib import Path
 
+import pytest
 from simulation import Simulation
 
+from harness.progress import progress
 from harness.recheck import recheck
-from harness.rechecking import progress
 
 
 class Terminal(io.StringIO):
@@ -16,7 +18,10 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_shows_what_is_done_now_in_one_line_that_is_gone_in_the_end():
+def test_a_terminal_shows_what_is_done_now_in_one_line_that_is_gone_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("TERM", "xterm")
     screen = Terminal()
 
     with progress(screen) as stage:
@@ -27,7 +32,19 @@ def test_a_terminal_shows_what_is_done_now_in_one_line_that_is_gone_in_the_end()
     assert screen.getvalue() == f"{clear}reading history.jsonl …{clear}judging 12 operations …{clear}"
 
 
-def test_elsewhere_nothing_is_shown():
+def test_elsewhere_what_takes_long_gets_a_line_now_and_then():
+    screen = io.StringIO()
+
+    with progress(screen, plain_every=0.01) as stage:
+        stage("judging 12 operations")
+        deadline = time.monotonic() + 10
+        while screen.getvalue().count("\n") < 2 and time.monotonic() < deadline:
+            pass
+
+    assert set(screen.getvalue().splitlines()) == {"judging 12 operations … 0 s"}
+
+
+def test_elsewhere_nothing_is_shown_of_what_is_quick():
     screen = io.StringIO()
 
     with progress(screen) as stage:

@@ -369,7 +369,8 @@ def test_what_is_only_counted_is_not_marked_like_a_violation(tmp_path: Path):
     found = {"double-belief": 40, "stale-write": 1, "late-write": 0}
     page = report.write(run_folder(tmp_path, anomalies=found)).read_text()
 
-    assert [row.name for row in wording.anomalies({"anomalies": found})] == [
+    verdict = {"anomalies": found, "findings": [{"anomaly": "stale-write"}]}
+    assert [row.name for row in wording.anomalies(verdict)] == [
         "stale-write",
         "double-belief",
         "late-write",
@@ -377,6 +378,12 @@ def test_what_is_only_counted_is_not_marked_like_a_violation(tmp_path: Path):
     assert '<tr class="marked"><th scope="row">stale-write' in page
     assert '<tr class="counted"><th scope="row">double-belief' in page
     assert page.count("Only counted: it makes no run invalid.") == 2
+
+
+def test_a_lost_update_that_a_late_write_explains_is_only_counted():
+    (row,) = wording.anomalies({"anomalies": {"lost-update": 2}, "findings": []})
+
+    assert not row.violation
 
 
 def test_the_facts_on_top_are_apart_when_they_are_copied(tmp_path: Path):

@@ -13,7 +13,7 @@ while the server is stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -69,10 +69,18 @@ class Session(Protocol):
     new number, on a new connection.
     """
 
-    def call(self, f: str, resource: str, action: Callable[[], dict[str, Any]], **fields: Any) -> Answer:
+    def call(
+        self,
+        f: str,
+        resource: str,
+        action: Callable[[], dict[str, Any]],
+        known: Mapping[str, Any] = ...,
+        **fields: Any,
+    ) -> Answer:
         """Record the call, run `action`, record what came back; never raises for the action's sake.
 
-        `fields` go into both events; what `action` returns goes into the ok.
+        `fields` go into both events; what `action` returns goes into the ok, and what
+        it has put into `known` goes into any completion.
         """
 
 
@@ -103,6 +111,9 @@ class Storage(Protocol):
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write."""
+
+    def fence(self, resource: str, token: int) -> None:
+        """Raise the mark to a token and leave the value; Stale where it is above that already."""
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""

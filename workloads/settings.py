@@ -25,6 +25,7 @@ class StorageSettings:
     endpoints: tuple[str, ...]  # host:port of each server, through this client's own edges; or a file
     fencing: str
     policy: str
+    fence_on_acquire: bool = False
     timeout: float  # seconds; of each call
 
 

@@ -40,7 +40,7 @@ type report struct {
 }
 
 func main() {
-	name := flag.String("model", "cas-register", "register, cas-register, kv, fenced-strict or fenced-inclusive")
+	name := flag.String("model", "cas-register", "register, cas-register, kv, plain, fenced-strict or fenced-inclusive")
 	timeout := flag.Duration("timeout", 30*time.Second, "of each history; 0: none")
 	memory := flag.Uint64("memory", 8192, "MiB that the program may take")
 	flag.Parse()

@@ -59,6 +59,20 @@ func TestOnlyInclusiveAcceptsATokenTwice(t *testing.T) {
 	}
 }
 
+func TestAPlainRegisterTakesEveryWrite(t *testing.T) {
+	for read, want := range map[string]porcupine.CheckResult{
+		"1 ok read 1 a": porcupine.Ok, "1 ok read 2 b": porcupine.Illegal,
+	} {
+		got := verdict(t, "plain",
+			tabs("0 invoke write r0 2 b"), tabs("0 ok write"),
+			tabs("1 invoke write r0 1 a"), tabs("1 ok write"),
+			tabs("1 invoke read r0"), tabs(read))
+		if got != want {
+			t.Errorf("%s: %v", read, got)
+		}
+	}
+}
+
 func TestAnInfoMayTakeEffectLateOrNever(t *testing.T) {
 	for _, read := range []string{"1 ok read 0 ", "1 ok read 1 a"} {
 		got := verdict(t, "fenced-strict",

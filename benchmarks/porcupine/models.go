@@ -18,6 +18,7 @@ var kinds = map[string]kind{
 	"kv":               {keyValue, readKeyValue},
 	"fenced-strict":    {fenced(func(token, mark int) bool { return token > mark }), readFenced},
 	"fenced-inclusive": {fenced(func(token, mark int) bool { return token >= mark }), readFenced},
+	"plain":            {fenced(func(_, _ int) bool { return true }), readFenced},
 }
 
 type op uint8

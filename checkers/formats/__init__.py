@@ -54,7 +54,7 @@ _READERS: dict[Format, Callable[[Text], Foreign]] = {
 
 _HEAD = 1 << 16  # characters
 _SIGNS = (
-    (Format.FENCEPOST, re.compile(r"\{[^\n]*\"fencepost\"\s*:")),
+    (Format.FENCEPOST, re.compile(r"\{[^\n]*\"(?:fencepost|resource)\"\s*:")),
     (Format.JEPSEN_JSON, re.compile(r"\[?\s*\{\s*(?:\"|\}|\Z)")),
     (Format.PORCUPINE_KV, re.compile(r"\{[^\n}]*:key[ ,]")),
     (Format.JEPSEN_EDN, re.compile(r"[\[({#;]")),

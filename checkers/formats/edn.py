@@ -2,25 +2,43 @@
 
 `nil`, booleans, numbers and strings become Python's own, vectors and lists
 tuples, sets frozensets, maps dicts; keywords, symbols, characters and tagged
-literals become the classes below. Nothing is looked up or run because of a
+literals become classes of their own. Nothing is looked up or run because of a
 tag. What EDN leaves open is refused: a key that stands twice, a number beyond
-`MAX_DIGITS`, a form beyond `MAX_FORM` or nested deeper than `MAX_DEPTH`.
+`atoms.MAX_DIGITS`, a form beyond `MAX_FORM` or nested deeper than `MAX_DEPTH`.
 
 The grammar: https://github.com/edn-format/edn
 """
 
 from __future__ import annotations
 
-import functools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
+
+from checkers.formats.atoms import CHARACTERS, Char, Keyword, Symbol, character, quoted, string, word
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_FORM",
+    "Char",
+    "EdnError",
+    "Form",
+    "Keyword",
+    "Symbol",
+    "Tagged",
+    "dumps",
+    "is_vector",
+    "loads",
+    "read",
+    "read_elements",
+]
 
 MAX_DEPTH = 64
 MAX_FORM = 1 << 20  # characters
-MAX_DIGITS = 64
 
 _TOKEN = re.compile(  # possessive throughout: no text makes it try twice
     r"""
@@ -38,59 +56,12 @@ _TOKEN = re.compile(  # possessive throughout: no text makes it try twice
     """,
     re.VERBOSE | re.DOTALL,
 )
-_INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)N?")
-_FLOAT = re.compile(r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?M?")
-_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|[0-3]?[0-7]{1,2}|.)", re.DOTALL)
-_FEW_DIGITS = 19  # as many as any 64 bits hold
-_CODE = re.compile(r"u([0-9A-Fa-f]{4})")
-_ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\", '"': '"', "b": "\b", "f": "\f"}
-_CHARS = {
-    "newline": "\n",
-    "return": "\r",
-    "space": " ",
-    "tab": "\t",
-    "formfeed": "\f",
-    "backspace": "\b",
-}
-_WORDS = {
-    "nil": None,
-    "true": True,
-    "false": False,
-    "##Inf": math.inf,
-    "##-Inf": -math.inf,
-    "##NaN": math.nan,
+_PLAIN: dict[str, Callable[[str], Any]] = {
+    "atom": word,
+    "string": string,
+    "char": lambda text: character(text[1:]),
 }
 _CLOSES = {"[": "]", "(": ")", "{": "}", "#{": "}"}
-
-
-@dataclass(frozen=True, slots=True)
-class Keyword:
-    """A keyword, such as `:invoke`; the name is without its colon."""
-
-    name: str
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-    def __repr__(self) -> str:
-        return f":{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A symbol: a bare word."""
-
-    name: str
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-@dataclass(frozen=True, slots=True)
-class Char:
-    r"""One character, such as `\\a`."""
-
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +75,11 @@ class Tagged:
 class EdnError(ValueError):
     """The text is not EDN, or beyond a limit."""
 
-    def __init__(self, line: int, problem: str, *, unfinished: bool = False) -> None:
+    def __init__(self, line: int, problem: str, unfinished: int | None = None) -> None:
         super().__init__(f"line {line}: {problem}")
         self.line = line
         self.problem = problem
-        self.unfinished = unfinished  # the text ended inside of a form
+        self.unfinished = unfinished  # if the text ended inside of a form: the line it begins on
 
 
 class Form(NamedTuple):
@@ -168,10 +139,14 @@ def dumps(value: Any) -> str:
             return _dump_word(value)
         case int() | Keyword() | Symbol():
             return repr(value)
+        case Fraction():
+            return str(value)
+        case Decimal():
+            return f"{value}M"
         case str():
-            return _quoted(value)
+            return quoted(value)
         case Char():
-            return "\\" + next((name for name, text in _CHARS.items() if text == value.text), value.text)
+            return "\\" + next((name for name, text in CHARACTERS.items() if text == value.text), value.text)
         case Tagged():
             return f"#{value.tag} {dumps(value.value)}"
     return _dump_collection(value)
@@ -213,18 +188,18 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._stack: list[_Frame] = []
+        self._start = 0  # of the outermost form
         self._counted = 0  # newlines are counted up to here
         self._line = 1  # the line of that place
 
     def forms(self, tokens: Iterator[re.Match[str]], closer: str | None = None) -> Iterator[Form]:
         """Give each outermost form; with a closer they end there, as the elements of a vector do."""
-        start = 0
         ended = False
         stack = self._stack
         for token in tokens:
             kind = token.lastgroup or ""
             if kind == "atom" and stack and not stack[-1].is_prefix:  # most are
-                stack[-1].items.append(self._atom(token["atom"], token))
+                stack[-1].items.append(self._plain("atom", token))
                 continue
             place = token.start(kind)
             if kind == "end":
@@ -232,20 +207,20 @@ class _Reader:
             if ended:
                 raise self._error(place, "something stands behind the end of the vector")
             if not stack:
-                start = place
+                self._start = place
                 if token[kind] == closer:
                     ended = True
                     continue
-            if token.end() - start > MAX_FORM:
-                raise self._error(start, f"a form of more than {MAX_FORM} characters")
+            if token.end() - self._start > MAX_FORM:
+                raise self._error(self._start, f"a form of more than {MAX_FORM} characters")
             done, value = self._take(kind, token, place)
             if done:
-                yield Form(self._line_of(start), value)
-        self._check_end(start, None if ended else closer)
+                yield Form(self._line_of(self._start), value)
+        self._check_end(None if ended else closer)
 
-    def _check_end(self, start: int, missing: str | None) -> None:
+    def _check_end(self, missing: str | None) -> None:
         if self._stack:
-            raise self._error(start, "the text ends inside of this form", unfinished=True)
+            raise self._error(self._start, "the text ends inside of this form", unfinished=True)
         if missing:
             raise self._error(
                 len(self._text), f"the text ends before the vector's {missing}", unfinished=True
@@ -255,10 +230,8 @@ class _Reader:
         """Take a token; is an outermost form done by it, and which?"""
         stack = self._stack
         text = token[kind]
-        if kind == "atom":
-            value = self._atom(text, token)
-        elif kind == "string":
-            value = self._string(text, place)
+        if kind in _PLAIN:
+            value = self._plain(kind, token)
         elif kind == "close":
             value = self._close(text, place)
         elif kind in {"open", "tag", "discard"}:
@@ -266,8 +239,6 @@ class _Reader:
                 raise self._error(place, f"forms are nested deeper than {MAX_DEPTH}")
             stack.append(_Frame(text, kind != "open"))
             return False, None
-        elif kind == "char":
-            value = self._char(text, place)
         else:
             raise self._illegal(place)
         while stack and stack[-1].is_prefix:
@@ -279,6 +250,12 @@ class _Reader:
             return True, value
         stack[-1].items.append(value)
         return False, None
+
+    def _plain(self, kind: str, token: re.Match[str]) -> Any:
+        try:
+            return _PLAIN[kind](token[kind])
+        except ValueError as error:
+            raise self._error(token.start(kind), str(error)) from None
 
     def _close(self, text: str, place: int) -> Any:
         if not self._stack or _CLOSES.get(self._stack[-1].kind) != text:
@@ -311,34 +288,6 @@ class _Reader:
             raise self._error(place, "a set with an element that stands twice")
         return built
 
-    def _atom(self, text: str, token: re.Match[str]) -> Any:
-        if text.isdigit() and len(text) < _FEW_DIGITS and text[0] != "0":
-            return int(text)  # as the rules for numbers would, but quicker
-        try:
-            return _atom(text)
-        except ValueError as error:
-            raise self._error(token.start("atom"), str(error)) from None
-
-    def _string(self, text: str, place: int) -> str:
-        if "\\" not in text:
-            return text[1:-1]
-        try:
-            plain = _ESCAPE.sub(_unescape, text[1:-1])
-            return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
-        except ValueError:  # UnicodeDecodeError too
-            raise self._error(place, f"a string with an escape that EDN does not have: {text[:40]}") from None
-
-    def _char(self, text: str, place: int) -> Char:
-        name = text[1:]
-        if len(name) == 1:
-            return Char(name)
-        if name in _CHARS:
-            return Char(_CHARS[name])
-        code = _CODE.fullmatch(name)
-        if code is None:
-            raise self._error(place, f"{text[:40]} is no character")
-        return Char(chr(int(code[1], 16)))
-
     def _illegal(self, place: int) -> EdnError:
         character = self._text[place]
         if character == '"':
@@ -349,7 +298,8 @@ class _Reader:
         )
 
     def _error(self, place: int, problem: str, *, unfinished: bool = False) -> EdnError:
-        return EdnError(self._line_of(place), problem, unfinished=unfinished)
+        begun = self._line_of(self._start) if unfinished else None
+        return EdnError(self._line_of(place), problem, begun)
 
     def _line_of(self, place: int) -> int:
         if place < self._counted:
@@ -357,49 +307,3 @@ class _Reader:
         self._line += self._text.count("\n", self._counted, place)
         self._counted = place
         return self._line
-
-
-@functools.lru_cache(maxsize=1 << 14)
-def _atom(text: str) -> Any:
-    """Read a word: nil, a number, a keyword or a symbol."""
-    if text in _WORDS:
-        return _WORDS[text]
-    first = text.lstrip("+-")[:1]
-    if first.isdigit():
-        return _number(text)
-    if text.startswith("##"):
-        raise ValueError(f"{text[:40]} is no symbolic value")
-    if not text.startswith(":"):
-        return Symbol(text)
-    if len(text) == 1 or text[1] == ":":
-        raise ValueError(f"{text[:40]!r} is no keyword")
-    return Keyword(text[1:])
-
-
-def _number(text: str) -> int | float:
-    if len(text) > MAX_DIGITS:
-        raise ValueError(f"a number of {len(text)} characters: {text[:20]}…")
-    if _INTEGER.fullmatch(text):
-        return int(text.rstrip("N"))
-    if _FLOAT.fullmatch(text):
-        return float(text.rstrip("M"))
-    raise ValueError(f"{text!r} is no number")
-
-
-def _unescape(escape: re.Match[str]) -> str:
-    code = escape[1]
-    if code[0] == "u" and len(code) > 1:
-        return chr(int(code[1:], 16))
-    if code[0].isdigit():
-        return chr(int(code, 8))
-    if code not in _ESCAPES:
-        raise ValueError(code)
-    return _ESCAPES[code]
-
-
-def _quoted(text: str) -> str:
-    for character in '\\"':
-        text = text.replace(character, "\\" + character)
-    for name in "ntr":
-        text = text.replace(_ESCAPES[name], "\\" + name)
-    return f'"{text}"'

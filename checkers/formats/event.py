@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from checkers.operation import UNKNOWN
 from checkers.records import Outcome
 
+NEMESIS = "nemesis"
 EventType = Literal["invoke", "ok", "fail", "info"]
 TYPES: tuple[EventType, ...] = get_args(EventType)
 
@@ -27,6 +28,15 @@ class Event:
     index: int | None = None
     refused: bool = False  # a cas failed because it found another value than it expected
     seen: Hashable = UNKNOWN  # what a refused cas found instead
+
+
+def is_bystander(process: str, kind: object) -> bool:
+    """Is an event nobody's operation, whose process is a word and no number?
+
+    The nemesis' are none, and neither are remarks. What else has a word for its process is a
+    client that could not be judged, and leaving it out could make a right history wrong.
+    """
+    return process == NEMESIS or kind == "info"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,3 +86,4 @@ class Foreign:
     notes: tuple[Note, ...] = ()
     notices: tuple[str, ...] = ()  # such as a half-written last line that was left out
     leased: bool = False  # a hold of a lock may end by itself
+    is_ours: bool = False  # locks and what they protect stand in one file, under the same names

@@ -8,8 +8,10 @@ mutex does, so such a history is judged by its own checkers, not by a model.
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 
 from checkers.formats.event import Call, Foreign
+from checkers.formats.operations import PROTECTED
 from checkers.formats.text import Text
 from checkers.history import parse
 from checkers.operation import UNKNOWN
@@ -26,13 +28,39 @@ def read(text: Text) -> Foreign:
     """
     history = parse(io.BytesIO(text.content.encode()), text.name)
     leased = history.header.ttl is not None or any(op.ttl is not None for op in history.operations)
-    return Foreign(name=text.name, calls=calls(history), notices=history.notices, leased=leased)
+    return Foreign(
+        name=text.name,
+        calls=(*_initial_writes(history), *calls(history)),
+        notices=history.notices,
+        leased=leased,
+        is_ours=True,
+    )
 
 
 def calls(history: History) -> tuple[Call, ...]:
     """The operations of a history as calls; at equal times calls come before returns."""
     places = _places(history)
     return tuple(_call(op, places) for op in history.operations)
+
+
+def _initial_writes(history: History) -> Iterator[Call]:
+    """What stood there before the run, as a write of it by somebody before everything else."""
+    if history.header.initial_value is None:
+        return
+    resources = dict.fromkeys(op.resource for op in history.operations if op.f in PROTECTED)
+    stranger = 1 + max((op.process for op in history.operations), default=0)
+    for place, resource in enumerate(resources):
+        yield Call(
+            process=stranger,
+            f="write",
+            asked=history.header.initial_value,
+            outcome=Outcome.OK,
+            key=resource,
+            called=2 * (place - len(resources)),
+            completed=2 * (place - len(resources)) + 1,
+            times=(history.started, history.started),
+            lines=(1, 1),
+        )
 
 
 _Moment = tuple[int, int]

@@ -26,6 +26,8 @@ def grants_of(history: Foreign, *, reentrant: bool) -> History:
     holds = _Holds(reentrant=reentrant)
     operations: list[Op] = []
     for call in history.calls:
+        if call.f not in {"acquire", "release"}:
+            continue  # of our own histories, what the lock protects
         owner = holds.owner(call)
         if call.outcome is Outcome.OK and call.f == "acquire" and token(call) is None:
             continue

@@ -17,6 +17,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
+import msgspec
+
 from checkers.errors import HistoryError
 from checkers.formats import edn, maps
 from checkers.formats.edn import Keyword, Tagged
@@ -25,6 +27,7 @@ from checkers.formats.keys import split_keys
 from checkers.formats.pairing import pair
 from checkers.formats.text import Text
 from checkers.formats.values import thawed
+from checkers.jsonl import is_cut_short
 from checkers.operation import UNKNOWN
 from checkers.records import Outcome
 
@@ -62,11 +65,12 @@ def write_edn(calls: Iterable[Call]) -> Iterator[str]:
 
 def _history(text: Text, events: Iterator[Event | Note], notices: list[str]) -> Foreign:
     paired = pair(events, text.name)
+    split = split_keys(paired.calls, text.name)
     return Foreign(
         name=paired.name,
-        calls=split_keys(paired.calls, text.name),
+        calls=split.calls,
         notes=paired.notes,
-        notices=(*paired.notices, *notices),
+        notices=(*paired.notices, *split.notices, *notices),
     )
 
 
@@ -77,7 +81,7 @@ def _edn_events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
         for form in edn.read_elements(content) if is_vector else edn.read(content):
             yield _event(form.value, text.name, form.line)
     except edn.EdnError as error:
-        if is_vector or not (error.unfinished and text.is_cut):
+        if is_vector or not text.is_cut or error.unfinished != text.last_line:
             raise HistoryError(text.name, error.line, error.problem) from None
         notices.append(text.half_written())
 
@@ -94,11 +98,11 @@ def _json_events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
     try:
         for line, value in _json_values(text):
             yield _event(value, text.name, line)
-    except _HalfWritten:
+    except _HalfWrittenError:
         notices.append(text.half_written())
 
 
-class _HalfWritten(Exception):  # noqa: N818 - not an error
+class _HalfWrittenError(Exception):
     """The last line of the file is not whole."""
 
 
@@ -149,19 +153,35 @@ class _JsonReader:
         try:
             value, end = self._decoder.raw_decode(self._text.content, begin)
         except (ValueError, RecursionError) as error:
-            if not self._is_array and self._text.is_cut and line == self._text.last_line:
-                raise _HalfWritten from None
+            if self._is_half_written():
+                raise _HalfWrittenError from None
             problem = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             raise self.error(f"not JSON: {problem}") from None
         if end - begin > edn.MAX_FORM:
             raise self.error(f"an event of more than {edn.MAX_FORM} characters")
+        if "\\u" in self._text.content[begin:end] and not _is_text(value):
+            raise self.error("a text with half of a surrogate pair")
         self._line += self._text.content.count("\n", begin, end)
         self._place = end
         return line, value
 
+    def _is_half_written(self) -> bool:
+        """Is what is left the beginning of an event on the file's last line?"""
+        rest = self._text.content[self._place :]
+        return not self._is_array and self._text.is_cut and "\n" not in rest and is_cut_short(rest.encode())
+
     def error(self, problem: str) -> HistoryError:
         shown = self._text.content[self._place : self._place + 80]
         return HistoryError(self._text.name, self._line, f"{problem}: {shown!r}")
+
+
+def _is_text(value: Any) -> bool:
+    """Is every surrogate in it one of a pair?"""
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

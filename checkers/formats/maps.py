@@ -14,11 +14,12 @@ from typing import Any
 
 from checkers.errors import HistoryError
 from checkers.formats.edn import Keyword, Symbol
-from checkers.formats.event import TYPES, Event, EventType, Note
+from checkers.formats.event import TYPES, Event, EventType, Note, is_bystander
 from checkers.formats.values import INT64, frozen
 from checkers.operation import UNKNOWN
 
 REFUSED = "precondition-failed"
+_MOST = 1 << 62  # of an index; of a time it is 146 years in nanoseconds
 _ABSENT = -1  # how Jepsen says that an event has no time or index
 _SHOWN = 120  # characters
 
@@ -30,6 +31,8 @@ def event(fields: Mapping[Any, Any], file: str, line: int) -> Event | Note:
         HistoryError: a field is missing, or not what it must be.
     """
     plain = {_name(key): value for key, value in fields.items()}
+    if len(plain) < len(fields):
+        raise HistoryError(file, line, f"a field that stands twice, in: {_shown(fields)}")
     try:
         return _event(plain, line)
     except (ValueError, RecursionError) as error:
@@ -59,7 +62,9 @@ def _event(fields: Mapping[str, Any], line: int) -> Event | Note:
 
 def _note(fields: Mapping[str, Any], line: int, index: int | None, time: int | None) -> Note:
     """What the nemesis, or another process with a name instead of a number, tells."""
-    process = _word(fields, "process")
+    process = _word(fields, "process").removeprefix(":")
+    if not is_bystander(process, _name(fields.get("type"))):
+        raise ValueError(f"process {process[:_SHOWN]!r} is no number, as a client's is")
     told = f"{fields.get('type')} {fields.get('f')} {fields.get('value')}"
     return Note(line=line, process=process, text=told[:_SHOWN], time=time, index=index)
 
@@ -88,8 +93,8 @@ def _number(fields: Mapping[str, Any], name: str) -> int | None:
     value = fields.get(name)
     if value is None or (type(value) is int and value == _ABSENT):
         return None
-    if type(value) is not int or not 0 <= value < INT64:
-        raise ValueError(f"{name} is {value!r:.{_SHOWN}}; it is a whole number from 0 on")
+    if type(value) is not int or not 0 <= value < _MOST:
+        raise ValueError(f"{name} is {value!r:.{_SHOWN}}; it is a whole number from 0 to {_MOST - 1}")
     return value
 
 
@@ -108,6 +113,6 @@ def _name(value: Any) -> str:
     return value.name if isinstance(value, Keyword | Symbol) else str(value)
 
 
-def _shown(fields: Mapping[str, Any]) -> str:
+def _shown(fields: Mapping[Any, Any]) -> str:
     text = ", ".join(f"{key} {value!r}" for key, value in fields.items())
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from checkers.errors import HistoryError
 from checkers.formats.edn import Keyword, Symbol
 from checkers.formats.event import Call, Foreign
-from checkers.formats.values import Map
+from checkers.formats.keys import name_of
+from checkers.formats.values import Map, pair_of
 from checkers.operation import UNKNOWN, Operation
 from checkers.records import Outcome
 
@@ -31,6 +32,12 @@ VOCABULARY: dict[str, frozenset[str]] = {
     "set": frozenset({"read", "add", "remove", "contains"}),
 }
 """The operations that each model knows, by the names that histories use."""
+
+LOCKS = frozenset({"acquire", "renew", "release", "revoke", "fence"})
+"""What our own histories record of locks, and of the marks that their tokens leave: no value changes."""
+
+PROTECTED = frozenset({"read", "write", "append", "fence"})
+"""What our own histories record of what a lock protects: no lock changes."""
 
 FENCED = frozenset({"fenced-mutex", "reentrant-fenced-mutex"})
 """The models whose grants carry tokens."""
@@ -64,7 +71,11 @@ def operations(history: Foreign, model: str) -> Operations:
             f"a hold under a lease may end by itself, which a {model} does not know of;"
             " this history is judged without a model",
         )
-    calls = tuple(call for call in history.calls if _tells(_known(call, history.name, model)))
+    about = history.calls
+    if history.is_ours:
+        others = PROTECTED if VOCABULARY[model] == _LOCK else LOCKS
+        about = tuple(call for call in about if call.f not in others)
+    calls = tuple(call for call in about if _tells(_known(call, history.name, model)))
     try:
         made = tuple(_operation(call, model) for call in calls)
     except _ValueOfCallError as error:
@@ -75,7 +86,7 @@ def operations(history: Foreign, model: str) -> Operations:
 def resource(call: Call, model: str) -> str:
     """What the object is called that a call is about."""
     if call.key is not None:
-        return call.key if isinstance(call.key, str) else repr(call.key)
+        return name_of(call.key)
     return LOCK if model.endswith("mutex") else model.removeprefix("cas-")
 
 
@@ -91,12 +102,13 @@ def token(call: Call) -> int | None:
     if answer is UNKNOWN or answer is None or answer == call.asked:
         return None
     if isinstance(answer, Map):
-        fields = {key.name if isinstance(key, Keyword) else key: value for key, value in answer.items}
-        fence = fields.get(_FENCE)
-        return fence if isinstance(fence, int) and fence > 0 else None  # 0 is Hazelcast's word for none
+        fences = [fence for key, fence in answer.items if key in {Keyword(_FENCE), _FENCE}]
+        if not fences or fences == [0]:
+            return None  # 0 is Hazelcast's word for none
+        answer = fences[0] if len(fences) == 1 else answer
     if isinstance(answer, int):
         return answer
-    raise ValueError(f"the ok of an acquire carries its token, not {answer!r:.80}")
+    raise ValueError(f"the ok of an acquire carries its token, a whole number, not {answer!r:.80}")
 
 
 class _ValueOfCallError(Exception):
@@ -144,7 +156,7 @@ def _input(call: Call, model: str) -> Hashable:
     """What was asked; of a lock nothing: its holder is the process."""
     if model.endswith("mutex") or call.f in {"read", "get"}:
         return None
-    if call.f == "cas" and not (isinstance(call.asked, tuple) and len(call.asked) == 2):  # noqa: PLR2004
+    if call.f == "cas" and pair_of(call.asked) is None:
         raise _wrong(call, 0, "a cas asks with [expected new]", call.asked)
     if model == "counter" and type(call.asked) is not int:
         raise _wrong(call, 0, "a counter adds whole numbers", call.asked)
@@ -180,7 +192,8 @@ def _answer(call: Call, model: str) -> Hashable:
         case "set" if call.f == "read":
             if not isinstance(answer, tuple | frozenset):
                 raise _wrong(call, -1, "a set is read as a collection", answer)
-            return frozenset(answer)
+            elements = frozenset(answer)
+            return elements if len(elements) == len(answer) else answer  # no set holds an element twice
         case "set":
             if answer not in _TRUTH:
                 raise _wrong(call, -1, "contains answers true or false", answer)

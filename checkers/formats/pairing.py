@@ -16,6 +16,8 @@ from checkers.records import Outcome
 REPEATS = frozenset({"write", "put", "append", "cas"})
 """Operations whose ok says again what was asked."""
 
+_SHOWN = 80  # characters
+
 SLACK = 1_000_000_000
 """How far, in ns, a time may lie before an earlier event's: Jepsen's clients used to read the
 clock first and stand in line for the history then. More than that was put together wrongly."""
@@ -154,4 +156,4 @@ class _Pairing:
 
 def _short(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"  # noqa: PLR2004 - as much as a line holds
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -12,15 +12,16 @@ A key-value log has a map a line, `{:process 0, :type :invoke, :f :put, :key "x"
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from checkers.errors import HistoryError
 from checkers.formats import edn, jepsen
-from checkers.formats.event import Call, Event, EventType, Foreign, Note
+from checkers.formats.event import Call, Event, EventType, Foreign, Note, is_bystander
 from checkers.formats.pairing import pair
 from checkers.formats.text import Text
-from checkers.formats.values import frozen
+from checkers.formats.values import frozen, pair_of
+from checkers.operation import UNKNOWN
 from checkers.records import Outcome
 
 _EVENT = re.compile(
@@ -29,6 +30,7 @@ _EVENT = re.compile(
 )
 _OTHERS = re.compile(r"[A-Z]+\s+(?!jepsen\.util\s)[\w.$-]+\s+-\s")  # another logger's line
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+_OCTAL = re.compile(r"(?<![0-9:\w.-])[+-]?0[0-9]")  # 8 in EDN for 010, where Porcupine reads 10
 _MARK = "INFO  jepsen.util - "
 
 
@@ -55,10 +57,15 @@ def read_key_values(text: Text) -> Foreign:
 def write_etcd(calls: Sequence[Call]) -> Iterator[str]:
     """The lines of an etcd log; values that are no whole numbers are numbered as they appear.
 
+    A cas that failed and told what it found is written as a read of that: the format
+    has no words for what was found.
+
     Raises:
-        ValueError: the calls are about several registers, or no register's.
+        ValueError: the calls are about several registers, or no register's, or one of
+            them writes or expects nil, or is a cas that failed over what it expected.
     """
     _check_register(calls)
+    calls = tuple(map(_as_read, calls))
     numbers = _numbers(calls)
     events = [event for call in calls for event in _written(call, numbers)]
     events.sort(key=lambda event: event[0])
@@ -87,14 +94,16 @@ def _events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
 def _event(found: re.Match[str], file: str, line: int) -> Event | Note:
     process, told = found["process"], found["value"].split("\t")[0]
     if process.startswith(":"):
+        if not is_bystander(process[1:], found["type"]):
+            raise HistoryError(file, line, f"process {process:.80} is no number, as a client's is")
         return Note(line=line, process=process[1:], text=f"{found['type']} {found['f']} {told:.80}")
     try:
-        value = frozen(edn.loads(told))
+        value = _read_value(told)
     except ValueError as error:
         problem = error.problem if isinstance(error, edn.EdnError) else error
         raise HistoryError(file, line, f"{problem}, in: {told:.80}") from None
     kind = _type(found["type"])
-    is_pair = isinstance(value, tuple) and len(value) == 2  # noqa: PLR2004
+    is_pair = pair_of(value) is not None
     if kind in {"invoke", "ok"} and not (
         is_pair if found["f"] == "cas" else value is None or type(value) is int
     ):
@@ -109,6 +118,12 @@ def _event(found: re.Match[str], file: str, line: int) -> Event | Note:
         value=value,
         refused=kind == "fail" and is_pair,
     )
+
+
+def _read_value(told: str) -> Hashable:
+    if _OCTAL.search(told):
+        raise ValueError("a number that begins with 0")
+    return frozen(edn.loads(told))
 
 
 def _type(said: str) -> EventType:
@@ -126,6 +141,19 @@ def _check_register(calls: Iterable[Call]) -> None:
     for call in calls:
         if call.f not in {"read", "write", "cas"}:
             raise ValueError(f"line {call.lines[0]}: an etcd log has no {call.f}")
+
+
+def _as_read(call: Call) -> Call:
+    if call.seen is UNKNOWN:
+        return call
+    expected, _ = pair_of(call.asked) or (UNKNOWN, UNKNOWN)
+    if call.seen == expected:
+        raise ValueError(
+            f"line {call.lines[-1]}: an etcd log has no words for a cas that failed over what it expected"
+        )
+    return replace(
+        call, f="read", asked=None, answered=call.seen, outcome=Outcome.OK, refused=False, seen=UNKNOWN
+    )
 
 
 def _numbers(calls: Iterable[Call]) -> dict[object, str]:
@@ -147,6 +175,8 @@ def _values(call: Call) -> tuple[object, ...]:
 def _written(call: Call, numbers: dict[object, str]) -> Iterator[tuple[int, str]]:
     if call.outcome is Outcome.FAIL and not call.refused:
         return  # it tells nothing
+    if call.f != "read" and None in _values(call):
+        raise ValueError(f"line {call.lines[0]}: an etcd log has no words for a {call.f} of nil")
     asked = _value(call, numbers) if call.f != "read" else "nil"
     yield call.called, f"{_MARK}{call.process}\t:invoke\t:{call.f}\t{asked}\n"
     if call.completed is not None:

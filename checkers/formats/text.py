@@ -40,6 +40,8 @@ def read_text(path: Path) -> Text:
         HistoryError: it cannot be read, is over 2 GiB, empty, or not UTF-8.
     """
     name = str(path)
+    if not path.is_file():  # a pipe might never end
+        raise HistoryError(name, 1, "it is no file" if path.exists() else "there is no such file")
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_FILE + 1)
@@ -57,8 +59,8 @@ def _decoded(raw: bytes, name: str) -> str:
     try:
         return raw.decode().removeprefix(BOM)
     except UnicodeDecodeError as error:
-        if error.reason == "unexpected end of data" and error.end == len(raw):
-            return raw[: error.start].decode()  # cut inside of a character: half-written
+        if error.reason == "unexpected end of data" and error.end == len(raw):  # cut inside of a character
+            return raw.decode(errors="replace").removeprefix(BOM)
         line = raw.count(b"\n", 0, error.start) + 1
         value = raw[error.start : error.start + 4]
         raise HistoryError(

@@ -1,7 +1,7 @@
 """Values that can be compared: what a history's file holds, made hashable and equal only if the same.
 
 Python takes True for 1 and 1.0 for 1; a register that held one and gave the
-other would look right. So booleans and decimal numbers become words. What
+other would look right. So booleans and numbers that are not whole become words. What
 cannot be compared at all, such as not-a-number, is refused.
 """
 
@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
-from checkers.formats.edn import MAX_DEPTH, Symbol, Tagged
+from checkers.formats.edn import MAX_DEPTH, Symbol, Tagged, dumps
 
 INT64 = 1 << 63
 
@@ -38,12 +40,10 @@ def frozen(value: Any, depth: int = 0) -> Hashable:
     if depth > MAX_DEPTH:
         raise ValueError(f"a value that is nested deeper than {MAX_DEPTH}")
     match value:
-        case bool():
-            return Symbol("true" if value else "false")
+        case bool() | float() | Fraction() | Decimal():
+            return _word(value)
         case int() if not -INT64 <= value < INT64:
             raise ValueError(f"a number beyond 64 bits: {value}")
-        case float():
-            return _decimal(value)
         case tuple() | list():
             return tuple(frozen(item, depth + 1) for item in value)
         case frozenset():
@@ -55,6 +55,14 @@ def frozen(value: Any, depth: int = 0) -> Hashable:
             return Tagged(value.tag, frozen(value.value, depth + 1))
     plain: Hashable = value
     return plain
+
+
+def pair_of(value: Hashable) -> tuple[Hashable, Hashable] | None:
+    """The two elements of a vector of two."""
+    match value:
+        case (first, second):
+            return first, second
+    return None
 
 
 def thawed(value: Hashable) -> Any:
@@ -69,7 +77,8 @@ def thawed(value: Hashable) -> Any:
     return value
 
 
-def _decimal(value: float) -> Symbol:
-    if not math.isfinite(value):
+def _word(value: float | Fraction | Decimal) -> Symbol:
+    """A boolean, or a number that is not whole, as it is written."""
+    if not isinstance(value, Fraction) and not math.isfinite(value):
         raise ValueError(f"{value} is no value that can be compared")
-    return Symbol(repr(value + 0.0))  # -0.0 is 0.0
+    return Symbol(dumps(value + 0.0 if isinstance(value, float) else value))  # -0.0 is 0.0

@@ -13,7 +13,8 @@ from checkers.formats import jepsen, porcupine
 from checkers.formats.edn import Keyword
 from checkers.formats.event import Call, Foreign
 from checkers.formats.grants import grants_of, rising_times
-from checkers.formats.operations import VOCABULARY, operations, resource
+from checkers.formats.keys import name_of
+from checkers.formats.operations import VOCABULARY, operations, resource, token
 from checkers.records import History, Op, Outcome
 
 WRITERS = {"jepsen-edn": jepsen.write_edn, "porcupine-etcd": porcupine.write_etcd}
@@ -49,14 +50,27 @@ def as_ours(history: Foreign, model: str) -> Iterator[str]:
     """
     judged = operations(history, model)  # it refuses what is not that model's
     if model.endswith("mutex"):
+        _check_tokens(history.name, judged.calls)
         return _lines(grants_of(history, reentrant=model.startswith("reentrant")))
     if model == "register":
         return _lines(_register(history, judged.calls))
     raise HistoryError(history.name, 1, f"history.jsonl has no words for a {model}; judge it as it is")
 
 
+def _check_tokens(file: str, calls: Sequence[Call]) -> None:
+    for call in calls:
+        try:
+            given = token(call) if call.f == "acquire" else None
+        except ValueError as error:
+            raise HistoryError(file, call.lines[-1], str(error)) from None
+        if given is not None and given < 0:
+            raise HistoryError(
+                file, call.lines[-1], f"token {given} is below 0, where history.jsonl's tokens begin"
+            )
+
+
 def _is_about(call: Call, key: str) -> bool:
-    return call.key is not None and (call.key == key or repr(call.key) == key)
+    return call.key is not None and key in {call.key, name_of(call.key)}
 
 
 def _register(history: Foreign, calls: Sequence[Call]) -> History:
@@ -105,6 +119,11 @@ def _value(file: str, call: Call, value: object) -> str | int | None:
 
 
 def _lines(history: History) -> Iterator[str]:
+    for op in history.operations:
+        if max(op.called, op.learned or 0) >= _INT64:
+            raise HistoryError(
+                history.header.target, op.lines[-1], "made to rise, its time is beyond 64 bits"
+            )
     header = {
         "fencepost": 1,
         "target": history.header.target,

@@ -30,6 +30,7 @@ class ServerSpec:
     name: str  # "etcd-1", "postgres"
     system: str  # "etcd", "postgres": the compose file, and the image's folder
     image: str | None = None  # an official image instead of ours
+    cluster: str = ""  # servers of one system and one cluster know each other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,7 @@ class Server:
     system: str
     address: Address  # as the harness reaches it, past every proxy
     upstream: Address  # as the proxies reach it
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,6 +139,7 @@ def _usable(client: docker.DockerClient, project: Project, run_id: str) -> Docke
         Server(
             name=spec.name,
             system=spec.system,
+            cluster=spec.cluster,
             address=containers[spec.name].published(SYSTEMS[spec.system].port),
             upstream=Address(spec.name, SYSTEMS[spec.system].port),
         )

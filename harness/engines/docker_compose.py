@@ -78,10 +78,11 @@ class Project:
 
 
 def _etcd(topology: Topology) -> list[ServerSpec]:
-    return [spec for spec in topology.servers if spec.system == "etcd"]
+    """The members of the cluster that the compose file does not know: how many they are, a target says."""
+    return [spec for spec in topology.servers if spec.system == "etcd" and spec.cluster != "storage"]
 
 
 def _zookeeper_ensemble(topology: Topology) -> str:
-    """List the members; a ZooKeeper that is a storage is none of them."""
-    members = [spec.name for spec in topology.servers if re.fullmatch(r"zookeeper-\d", spec.name)]
-    return " ".join(f"server.{number}={name}:2888:3888;2181" for number, name in enumerate(members, 1))
+    """The same for ZooKeeper, in the words of its configuration."""
+    specs = [spec for spec in topology.servers if spec.system == "zookeeper" and spec.cluster != "storage"]
+    return " ".join(f"server.{number}={spec.name}:2888:3888;2181" for number, spec in enumerate(specs, 1))

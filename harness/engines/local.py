@@ -155,12 +155,14 @@ def _start_once(topology: Topology, run_id: str, nest: Nest) -> LocalCluster:
     nest.make()
     api, *addresses = ports.free_addresses(1 + len(topology.servers))
     servers = tuple(
-        Server(name=spec.name, system=spec.system, address=address, upstream=address)
+        Server(name=spec.name, system=spec.system, cluster=spec.cluster, address=address, upstream=address)
         for spec, address in zip(topology.servers, addresses, strict=True)
     )
     has_proxies = _start_toxiproxy(api, nest)
     for system, start in STARTERS.items():
-        start([server for server in servers if server.system == system], nest)
+        members = [server for server in servers if server.system == system]
+        for cluster in dict.fromkeys(server.cluster for server in members):
+            start([server for server in members if server.cluster == cluster], nest)
     deadline = time.monotonic() + READY_TIMEOUT
     toxiproxy = _connect(api, run_id, nest, deadline) if has_proxies else None
     proxies = {} if toxiproxy is None else _proxies(toxiproxy, topology, servers)

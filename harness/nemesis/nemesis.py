@@ -173,8 +173,9 @@ class Nemesis:
             wait_until(lambda: False, now + fault.lasts.resolve(self.ttl), self._over.is_set)
             return
         hold = self.state.clients[client]
+        taken_over = self.state.contested if fault.until == "contested" else self.state.superseded
         wait_until(
-            lambda: self.state.superseded(client, hold.resource, hold.token),
+            lambda: taken_over(client, hold.resource, hold.token),
             now + NOT_SUPERSEDED * self.ttl,
             self._over.is_set,
         )

@@ -12,7 +12,9 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from checkers.appends import with_lists
 from checkers.history import Commit, History, Op, Outcome, Value
+from checkers.records import WRITES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,8 @@ class Accepted:
 
 def accepted(history: History, commits: Sequence[Commit] | None) -> tuple[Accepted, ...]:
     """Every write that took effect: committed where the storage says so, else as clients saw it."""
-    writes = [op for op in history.operations if op.f in {"write", "append"}]
+    operations = with_lists(history, commits or ()).operations
+    writes = [op for op in operations if op.f in WRITES]
     if commits is None:
         return tuple(_observed(op) for op in writes if op.outcome is Outcome.OK)
     sent = {(op.resource, op.value): op for op in writes}

@@ -133,7 +133,11 @@ def anomalies(verdict: Mapping[str, Any]) -> list[Looked]:
     """Every anomaly that was looked for: violations that were found, what else was found, the rest."""
     found = verdict.get("anomalies")
     counts = found.items() if isinstance(found, dict) else ()
-    rows = [Looked(name, number, name not in ANOMALIES or name in VIOLATIONS) for name, number in counts]
+    told = _found(verdict)
+    rows = [
+        Looked(name, number, name in told or name not in ANOMALIES or (not number and name in VIOLATIONS))
+        for name, number in counts
+    ]
     return sorted(rows, key=_most_telling_first)
 
 
@@ -151,8 +155,10 @@ def action(operation: Op) -> str:
     """What a client asked for."""
     token = "" if operation.token is None else f" with token {operation.token}"
     match operation.f:
-        case "write" | "append":
-            return f"{operation.f} {operation.value or ''} to {operation.resource}{token}"
+        case "write":
+            return f"write {operation.value or ''} to {operation.resource}{token}"
+        case "append":
+            return f"append {operation.element} to {operation.resource}{token}"
         case "acquire":
             return f"acquire the lock of {operation.resource}"
         case "read" | "fence":

@@ -55,6 +55,7 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
     """Yield every pair of settings that do not go together."""
     yield from _duration(sections)
     yield from _writes(sections)
+    yield from _fence_on_acquire(sections)
     yield from _think(sections)
     yield from _names(sections)
     yield from _minima(sections)
@@ -81,6 +82,21 @@ def _writes(sections: Sections) -> Iterator[Contradiction]:
         yield Contradiction(
             ("workload", "writes"),
             'must be 1: storage.policy "strict" accepts one write a token ("inclusive" accepts more)',
+        )
+
+
+def _fence_on_acquire(sections: Sections) -> Iterator[Contradiction]:
+    storage = sections.storage
+    if storage is None or not storage.fence_on_acquire:
+        return
+    if storage.policy == "strict":
+        yield Contradiction(
+            ("storage", "fence_on_acquire"),
+            'needs storage.policy "inclusive": under "strict" the holder\'s own write would be stale',
+        )
+    if storage.fencing == "none":
+        yield Contradiction(
+            ("storage", "fence_on_acquire"), 'raises a mark that storage.fencing "none" never looks at'
         )
 
 
@@ -143,6 +159,12 @@ def _stop_point(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Co
     """A client stopped between UPDATE and COMMIT holds the row's lock: nobody can supersede it."""
     if not (isinstance(fault, PauseSpec) and sections.storage):
         return
+    if sections.workload and sections.workload.kind != "append":
+        for key, setting in (("at", "list-read"), ("until", "contested")):
+            if getattr(fault, key) == setting:
+                yield Contradiction(
+                    ("faults", index, key), 'comes about in the workload "append" only: no other reads a list'
+                )
     if fault.at == "write-sent" and fault.until and not sections.storage.writes_in_one_message:
         yield Contradiction(
             ("faults", index, "until"),
@@ -152,15 +174,15 @@ def _stop_point(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Co
 
 
 def _edges(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
-    """Nothing stands between a client and a file."""
-    if not (isinstance(fault, PartitionSpec) and sections.storage):
+    """A proxy stands before a server: where none is started, nobody can be cut off."""
+    if not isinstance(fault, PartitionSpec):
         return
-    if fault.side != "lock" and not sections.storage.servers:
-        yield Contradiction(
-            ("faults", index, "from"),
-            f'must be "lock": storage.kind "{sections.storage.kind}" is a file, '
-            "and no client can be cut off from it",
-        )
+    for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
+        if spec and not spec.servers and fault.side in {side, "both"}:
+            yield Contradiction(
+                ("faults", index, "from"),
+                f'nobody can be cut off from {side}.kind "{spec.kind}": no server is started for it',
+            )
 
 
 def _lengths(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:

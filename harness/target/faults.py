@@ -21,10 +21,11 @@ class PauseSpec(BaseModel):
     kind: Literal["pause"]
     target: Victim
     """holder, holder:r0 (the holder of that resource) or client:0."""
-    at: Literal["acquired", "before-write", "write-sent", "before-release"] | None = None
+    at: Literal["acquired", "list-read", "before-write", "write-sent", "before-release"] | None = None
     """The stop point."""
-    until: Literal["superseded"] | None = None
-    """superseded: another client got a higher token, and its write was accepted."""
+    until: Literal["contested", "superseded"] | None = None
+    """superseded: another client got a higher token, and its write was accepted.
+    contested: it has read the list that it is about to change (workload append only)."""
     lasts: Length | None = None
     """How long it stays stopped."""
     every: Length | None = None

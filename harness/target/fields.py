@@ -19,8 +19,17 @@ MOST_REQUIRED = 10**9
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 IMAGE_PATTERN = r"^\S+$"
+CLASS_PATTERN = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
+OWN = "<module:Class>"
+"""What stands for the kind of a class of the user's own, among the names of kinds."""
 
 VICTIM_PATTERN = r"^(holder(:r\d+)?|client:\d+)$"
+
+
+def kind_of(section: object) -> str | None:
+    """Say by which model a section in kinds is read."""
+    kind = section.get("kind") if isinstance(section, dict) else getattr(section, "kind", None)
+    return OWN if isinstance(kind, str) and ":" in kind else kind
 
 
 def _victim(text: str) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag
 from pydantic.config import JsonDict
 
 from harness.duration import NS
-from harness.target.fields import LONGEST_TTL, STRICT, Duration, Image
+from harness.target.fields import CLASS_PATTERN, LONGEST_TTL, OWN, STRICT, Duration, Image, kind_of
 
 SHORTEST_ETCD_TTL = 2 * NS["s"]
 SHORTEST_TTL = 100 * NS["ms"]
 SHORTEST_SESSION = NS["s"]
+REDLOCK_SERVERS = 5
 
 
 def _etcd_grants_it(ttl: int) -> int:
@@ -72,6 +73,30 @@ class EtcdLock(BaseModel):
         return tuple(f"etcd-{number + 1}" for number in range(self.nodes))
 
 
+class EtcdService(BaseModel):
+    """etcd's own lock service, in which the server queues whoever waits."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "etcd"
+
+    kind: Literal["etcd-lock"]
+    nodes: Literal[1, 3] = 3
+    """Members of the cluster."""
+    ttl: Annotated[Duration, AfterValidator(_etcd_grants_it)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a keep-alive."""
+    token: Literal["create-revision", "header-revision"] = "create-revision"  # noqa: S105 - no password
+    """What is taken for the fencing token; the answer's header.revision is none."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return tuple(f"etcd-{number + 1}" for number in range(self.nodes))
+
+
 class RedisLock(BaseModel):
     """Redis, one server: a key set if it is absent, with an expiry, in one script with the token."""
 
@@ -119,9 +144,60 @@ class ZookeeperLock(BaseModel):
         return tuple(f"zookeeper-{number + 1}" for number in range(self.nodes))
 
 
-LOCKS: dict[str, type[EtcdLock | RedisLock | ZookeeperLock]] = {
+class Redlock(BaseModel):
+    """Redlock over five Redis servers: most of them must grant. It has no fencing token."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "redis"
+
+    kind: Literal["redlock"]
+    ttl: Annotated[Duration, AfterValidator(_redis_grants_it)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a renewal."""
+    token: Literal["highest-counter", "wall-clock", "random"]
+    """What is taken for the fencing token in place of one; none of them is."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as redis:8."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return tuple(f"redis-{number + 1}" for number in range(REDLOCK_SERVERS))
+
+
+class OwnLock(BaseModel):
+    """A class of your own, named as "package.module:Class"; its servers, if it has any, run already."""
+
+    model_config = STRICT
+    system: ClassVar[str] = ""
+    image: ClassVar[None] = None
+    servers: ClassVar[tuple[str, ...]] = ()
+
+    kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
+    ttl: Annotated[Duration, AfterValidator(_is_lived_to_see)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a renewal."""
+    token: str = ""
+    """What is taken for the fencing token: handed to the class."""
+
+
+AnyLock = EtcdLock | EtcdService | RedisLock | Redlock | ZookeeperLock | OwnLock
+LOCKS: dict[str, type[AnyLock]] = {
     "etcd": EtcdLock,
+    "etcd-lock": EtcdService,
     "redis": RedisLock,
+    "redlock": Redlock,
     "zookeeper": ZookeeperLock,
+    OWN: OwnLock,
 }
-LockSpec = Annotated[EtcdLock | RedisLock | ZookeeperLock, Field(discriminator="kind")]
+LockSpec = Annotated[
+    Annotated[EtcdLock, Tag("etcd")]
+    | Annotated[EtcdService, Tag("etcd-lock")]
+    | Annotated[RedisLock, Tag("redis")]
+    | Annotated[Redlock, Tag("redlock")]
+    | Annotated[ZookeeperLock, Tag("zookeeper")]
+    | Annotated[OwnLock, Tag(OWN)],
+    Discriminator(kind_of),
+]

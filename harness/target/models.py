@@ -21,8 +21,9 @@ class WorkloadSpec(BaseModel):
 
     model_config = STRICT
 
-    kind: Literal["register"] = "register"
-    """register: acquire, write values that are unique in the run, read, release."""
+    kind: Literal["register", "append"] = "register"
+    """register: acquire, write values that are unique in the run, read, release.
+    append: acquire, read a list and write it back with one element more, read, release."""
     clients: Annotated[int, Field(ge=2, le=200)] = 5
     """Logical clients, each an OS process."""
     resources: Annotated[int, Field(ge=1, le=1000)] = 2

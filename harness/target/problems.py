@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from harness.target.faults import PartitionSpec, PauseSpec
-from harness.target.fields import IMAGE_PATTERN, NAME_PATTERN
+from harness.target.fields import CLASS_PATTERN, IMAGE_PATTERN, NAME_PATTERN, kind_of
 from harness.target.locks import LOCKS
 from harness.target.models import Target, WorkloadSpec
 from harness.target.names import did_you_mean
@@ -26,17 +26,20 @@ KINDS: Mapping[Any, Mapping[Any, type[BaseModel]]] = {"lock": LOCKS, "storage": 
 WORDS = {
     "missing": "is missing",
     "model_type": "must be a table",
+    "union_tag_not_found": "must be a table",
     "model_attributes_type": "must be a table",
     "tuple_type": "must be a list",
 }
 
 WORDS_OF_FAULTS = {
     "model_attributes_type": "must be a table, such as [[faults]]",
+    "union_tag_not_found": "must be a table, such as [[faults]]",
     "tuple_type": "must be a list of tables: write [[faults]], in two brackets, above each",
 }
 
 PATTERNS = {
     NAME_PATTERN: "must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first",
+    CLASS_PATTERN: 'must be "package.module:Class"',
     IMAGE_PATTERN: 'must be the name of an image, without spaces, such as "postgres:18"',
 }
 """What a pattern allows, in words."""
@@ -99,7 +102,7 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
             return f"is no key of {_section_name(key)}{did_you_mean(str(key[-1]), _keys(key[:-1], data))}"
         case "value_error":
             return str(context["error"])
-        case "union_tag_not_found":
+        case "union_tag_not_found" if isinstance(detail["input"], Mapping):
             return f"has no kind; there are: {', '.join(KINDS[key[0]])}"
         case "union_tag_invalid":
             return f"there is no such kind{did_you_mean(context['tag'], KINDS[key[0]])}"
@@ -122,7 +125,7 @@ def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
     if not section:
         model: type[BaseModel] = Target
     elif section[0] in KINDS:
-        model = KINDS[section[0]][_at(data, (*section, "kind"))]
+        model = KINDS[section[0]][kind_of(_at(data, section))]
     else:
         model = WorkloadSpec
     return [known.alias or name for name, known in model.model_fields.items()]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Discriminator, Field, Tag
 
-from harness.target.fields import STRICT, Image
+from harness.target.fields import CLASS_PATTERN, OWN, STRICT, Image, kind_of
 
 Policy = Literal["strict", "inclusive"]
 
@@ -22,6 +22,8 @@ class PostgresStorage(BaseModel):
     """How a write with a stale token is kept out; none: it is not."""
     policy: Policy = "strict"
     """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as postgres:18."""
 
@@ -36,6 +38,29 @@ class PostgresStorage(BaseModel):
         return self.fencing != "select-for-update"
 
 
+class EtcdStorage(BaseModel):
+    """etcd: one key a resource, which holds the mark and the value."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "etcd"
+    writes_in_one_message: ClassVar[bool] = True
+
+    kind: Literal["etcd"]
+    fencing: Literal["none", "transaction"]
+    """How a write with a stale token is kept out: a transaction compares and puts; none: it is not."""
+    policy: Policy = "strict"
+    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The name of its server."""
+        return ("etcd-storage",)
+
+
 class RedisStorage(BaseModel):
     """Redis: one hash a resource, with the mark beside the value."""
 
@@ -48,6 +73,8 @@ class RedisStorage(BaseModel):
     """How a write with a stale token is kept out: a script compares and writes; none: it is not."""
     policy: Policy = "strict"
     """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
 
@@ -70,6 +97,8 @@ class ZookeeperStorage(BaseModel):
     still the same; none: it is not."""
     policy: Policy = "strict"
     """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
 
@@ -91,6 +120,8 @@ class DynamodbStorage(BaseModel):
     """How a write with a stale token is kept out: the update has a condition; none: it is not."""
     policy: Policy = "strict"
     """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as amazon/dynamodb-local:2.6.1."""
 
@@ -114,18 +145,53 @@ class SqliteStorage(BaseModel):
     """How a write with a stale token is kept out; none: it is not."""
     policy: Policy = "strict"
     """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
 
 
-STORAGES: dict[
-    str, type[DynamodbStorage | PostgresStorage | RedisStorage | SqliteStorage | ZookeeperStorage]
-] = {
+class OwnStorage(BaseModel):
+    """A class of your own, named as "package.module:Class"; its servers, if it has any, run already."""
+
+    model_config = STRICT
+    system: ClassVar[str] = ""
+    image: ClassVar[None] = None
+    servers: ClassVar[tuple[str, ...]] = ()
+    writes_in_one_message: ClassVar[bool] = True
+
+    kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
+    fencing: str
+    """"none" if every write is accepted; anything else is handed to the class."""
+    policy: Policy = "strict"
+    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+
+
+AnyStorage = (
+    DynamodbStorage
+    | EtcdStorage
+    | PostgresStorage
+    | RedisStorage
+    | SqliteStorage
+    | ZookeeperStorage
+    | OwnStorage
+)
+STORAGES: dict[str, type[AnyStorage]] = {
     "dynamodb": DynamodbStorage,
+    "etcd": EtcdStorage,
     "postgres": PostgresStorage,
     "redis": RedisStorage,
     "sqlite": SqliteStorage,
     "zookeeper": ZookeeperStorage,
+    OWN: OwnStorage,
 }
 StorageSpec = Annotated[
-    DynamodbStorage | PostgresStorage | RedisStorage | SqliteStorage | ZookeeperStorage,
-    Field(discriminator="kind"),
+    Annotated[DynamodbStorage, Tag("dynamodb")]
+    | Annotated[EtcdStorage, Tag("etcd")]
+    | Annotated[PostgresStorage, Tag("postgres")]
+    | Annotated[RedisStorage, Tag("redis")]
+    | Annotated[SqliteStorage, Tag("sqlite")]
+    | Annotated[ZookeeperStorage, Tag("zookeeper")]
+    | Annotated[OwnStorage, Tag(OWN)],
+    Discriminator(kind_of),
 ]

@@ -4,9 +4,7 @@ The fencing token is the key's create_revision, which is the header revision of
 the transaction that created it. Whoever finds the key there watches it, and
 tries again once it is deleted.
 
-The lease carries the promise, not the transaction: its grant and every
-keep-alive are recorded as `renew` operations of the owner, by a thread in this
-same OS process, so that a pause of the process stops it too.
+The lease carries the promise, see `etcd_lease`.
 """
 
 from __future__ import annotations
@@ -15,57 +13,12 @@ import time
 from typing import Any
 
 from workloads.client import Grant, NotApplied, Session, Unknown
-from workloads.locks.etcd_api import CREATE_REVISION, EQUAL, Connection, message
-from workloads.locks.renewals import SECOND, Renewals
+from workloads.etcd_api import CREATE_REVISION, EQUAL, Connection, message
+from workloads.locks.etcd_lease import KeptLease, connections
+from workloads.locks.renewals import SECOND
 from workloads.settings import LockSettings
 
 PATIENCE = 3  # TTLs that an acquire waits for the key's deletion
-
-
-class KeptLease:
-    """A lease, and what keeps it alive; one at a time."""
-
-    def __init__(self, connection: Connection, session: Session, ttl: int) -> None:
-        self._connection = connection
-        self._ttl = ttl  # ns
-        self._renewals = Renewals(session, ttl, connection.reconnect)
-        self.lease = 0
-
-    def start(self, resource: str, owner: str) -> int:
-        """Get a lease, keep it alive from now on, and return its id; NotApplied without one."""
-        self._renewals.begin(resource, owner)
-        if not self._renewals.renew(self._grant):
-            raise NotApplied("no lease")
-        self._renewals.keep(self._keep_alive)
-        return self.lease
-
-    def renew(self) -> None:
-        """Keep the lease alive once, now."""
-        self._renewals.renew(self._keep_alive)
-
-    def stop(self) -> None:
-        """Keep nothing alive any more; what is under way may still end."""
-        self._renewals.stop()
-
-    def close(self) -> None:
-        """Stop, and drop the connection."""
-        self._renewals.close(self._connection.close)
-
-    def _grant(self) -> dict[str, Any]:
-        answer = self._connection.call(
-            "Lease/LeaseGrant",
-            "LeaseGrantRequest",
-            "LeaseGrantResponse",
-            TTL=-(-self._ttl // SECOND),
-        )
-        self.lease = answer.ID
-        return {"ttl": answer.TTL * SECOND}
-
-    def _keep_alive(self) -> dict[str, Any]:
-        ttl = self._connection.keep_alive(self.lease)
-        if ttl <= 0:
-            raise NotApplied("lease lost")
-        return {"ttl": ttl * SECOND}
 
 
 class EtcdLock:
@@ -95,19 +48,17 @@ class EtcdLock:
         return Grant(token=self._token, ttl=None, attempt=attempt)
 
     def _create(self, resource: str, owner: str, lease: int) -> Any:
-        key = _key(resource)
+        key = lock_key(resource)
         return self._connection.call(
             "KV/Txn",
-            "TxnRequest",
-            "TxnResponse",
-            compare=[_created_at(key, 0)],
+            compare=[created_at(key, 0)],
             success=[{"request_put": {"key": key, "value": owner.encode(), "lease": lease}}],
         )
 
     def _wait(self, resource: str, revision: int, deadline: int) -> None:
         left = deadline - time.monotonic_ns()
         try:
-            if left > 0 and self._connection.wait_for_deletion(_key(resource), revision, left / SECOND):
+            if left > 0 and self._connection.wait_for_deletion(lock_key(resource), revision, left / SECOND):
                 return
         except Unknown as error:  # only the watch: every attempt so far was refused
             self._connection.reconnect()
@@ -119,12 +70,10 @@ class EtcdLock:
     def release(self, resource: str, owner: str) -> None:
         """Delete the key if its create_revision is still mine; NotApplied if it is not."""
         self._lease.stop()
-        key = _key(resource)
+        key = lock_key(resource)
         answer = self._connection.call(
             "KV/Txn",
-            "TxnRequest",
-            "TxnResponse",
-            compare=[_created_at(key, self._token)],
+            compare=[created_at(key, self._token)],
             success=[{"request_delete_range": {"key": key}}],
         )
         if not answer.succeeded:
@@ -132,10 +81,7 @@ class EtcdLock:
 
     def revoke(self, resource: str, owner: str) -> None:  # noqa: ARG002 - the lease says both
         """Revoke the lease of an acquire that nobody knows the end of."""
-        self._lease.stop()
-        self._connection.call(
-            "Lease/LeaseRevoke", "LeaseRevokeRequest", "LeaseRevokeResponse", ID=self._lease.lease
-        )
+        self._lease.revoke(self._connection)
 
     def reconnect(self) -> None:
         """Turn to the next member on a new connection."""
@@ -147,18 +93,16 @@ class EtcdLock:
         self._connection.close()
 
 
-def _key(resource: str) -> bytes:
+def lock_key(resource: str) -> bytes:
+    """The key that is the lock."""
     return f"fencepost/{resource}".encode()
 
 
-def _created_at(key: bytes, revision: int) -> Any:
+def created_at(key: bytes, revision: int) -> Any:
+    """Compare a key's create_revision; 0 is that of a key which is not there."""
     return message["Compare"](result=EQUAL, target=CREATE_REVISION, key=key, create_revision=revision)
 
 
 def connect(settings: LockSettings, renewals: Session) -> EtcdLock:
-    """Make a client whose two connections start at a member of its own."""
-
-    def connection() -> Connection:
-        return Connection(settings.endpoints, settings.timeout, first=settings.client)
-
-    return EtcdLock(connection(), KeptLease(connection(), renewals, settings.ttl), settings.ttl)
+    """Make a client."""
+    return EtcdLock(*connections(settings, renewals), settings.ttl)

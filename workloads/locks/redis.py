@@ -20,7 +20,7 @@ MILLISECOND = 1_000_000  # ns
 PATIENCE = 3  # TTLs that an acquire waits for the lock
 POLL = 0.02  # seconds
 
-_GRANT = """
+GRANT = """
 if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return false end
 return redis.call('INCR', KEYS[2])
 """
@@ -28,8 +28,8 @@ _IF_MINE = """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call({command})
 """
-_RENEW = _IF_MINE.format(command="'PEXPIRE', KEYS[1], ARGV[2]")
-_RELEASE = _IF_MINE.format(command="'DEL', KEYS[1]")
+RENEW = _IF_MINE.format(command="'PEXPIRE', KEYS[1], ARGV[2]")
+RELEASE = _IF_MINE.format(command="'DEL', KEYS[1]")
 
 
 class RedisLock:
@@ -59,12 +59,12 @@ class RedisLock:
         return Grant(token=token, ttl=self._ttl, attempt=attempt)
 
     def _grant(self, resource: str, owner: str) -> int | None:
-        keys = (_key(resource), f"fencepost/{resource}/token")
-        token: int | None = self._connection.execute("EVAL", _GRANT, 2, *keys, owner, self._milliseconds)
+        keys = (lock_key(resource), f"fencepost/{resource}/token")
+        token: int | None = self._connection.execute("EVAL", GRANT, 2, *keys, owner, self._milliseconds)
         return token
 
     def _renew(self, resource: str, owner: str) -> dict[str, Any]:
-        if not self._renewing.execute("EVAL", _RENEW, 1, _key(resource), owner, self._milliseconds):
+        if not self._renewing.execute("EVAL", RENEW, 1, lock_key(resource), owner, self._milliseconds):
             raise NotApplied("lease lost")
         return {"ttl": self._ttl}
 
@@ -84,7 +84,7 @@ class RedisLock:
         self._delete(resource, owner)
 
     def _delete(self, resource: str, owner: str) -> bool:
-        return bool(self._connection.execute("EVAL", _RELEASE, 1, _key(resource), owner))
+        return bool(self._connection.execute("EVAL", RELEASE, 1, lock_key(resource), owner))
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""
@@ -96,7 +96,8 @@ class RedisLock:
         self._connection.close()
 
 
-def _key(resource: str) -> str:
+def lock_key(resource: str) -> str:
+    """The key that is the lock."""
     return f"fencepost/{resource}/lock"
 
 

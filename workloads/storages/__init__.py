@@ -13,10 +13,12 @@ from typing import Protocol
 
 from checkers.history import Commit
 from workloads.client import Storage
+from workloads.own import OwnStorage
 from workloads.settings import StorageSettings
 
 STORAGES = {
     "dynamodb": "workloads.storages.dynamodb",
+    "etcd": "workloads.storages.etcd",
     "postgres": "workloads.storages.postgres",
     "redis": "workloads.storages.redis",
     "sqlite": "workloads.storages.sqlite",
@@ -34,11 +36,13 @@ class StorageKind(Protocol):
     def set_up(self, settings: StorageSettings, resources: Sequence[str]) -> None:
         """Make what is needed before the first write."""
 
-    def committed(self, settings: StorageSettings) -> list[Commit]:
-        """Read the order in which the storage accepted the writes."""
+    def committed(self, settings: StorageSettings) -> list[Commit] | None:
+        """Read the order in which the storage accepted the writes; None if it cannot tell."""
 
 
 def of_kind(kind: str) -> StorageKind:
     """Import the module of a kind."""
+    if ":" in kind:
+        return OwnStorage(kind)
     module: StorageKind = import_module(STORAGES[kind])
     return module

@@ -1,7 +1,7 @@
 """DynamoDB as a fenced register: one item a resource, which the first write makes.
 
 none                     the token is stored, and never looked at
-conditional-expression   the update has a condition: no token yet, or one below mine
+conditional-expression   the update has a condition: no mark yet, or one below my token
 
 The update counts the accepted writes of its item, and the table's stream keeps the image
 of the item after each: the images by that count are the committed order. (A list in the
@@ -29,12 +29,12 @@ POLL = 0.05  # seconds between two looks at the end of the stream
 SERVER_ERROR = 500  # from here on an HTTP status does not say what became of the request
 
 _TABLE = "fencepost"
-_UPDATE = "SET #token = :token, #value = :value ADD #count :one"
+_WRITE = "SET mark = :token, writer = :token, content = :value ADD writes :one"
+_FENCE = "SET mark = :token"
 _GUARD = {
-    "strict": "attribute_not_exists(#token) OR #token < :token",
-    "inclusive": "attribute_not_exists(#token) OR #token <= :token",
+    "strict": "attribute_not_exists(mark) OR mark < :token",
+    "inclusive": "attribute_not_exists(mark) OR mark <= :token",
 }
-_NAMES = {"#token": "token", "#value": "value", "#count": "count"}  # some are reserved words
 _KEYS_OF_NO_ACCOUNT = {"aws_access_key_id": "fencepost", "aws_secret_access_key": "fencepost"}
 _OWN_SETTINGS = {
     "profile": (None, None, None, None),
@@ -49,32 +49,40 @@ class DynamodbStorage:
 
     def __init__(self, client: Any, fencing: str, policy: str) -> None:
         self._client = client
-        self._condition = {} if fencing == "none" else {"ConditionExpression": _GUARD[policy]}
-        self._sent: Callable[[], None] = lambda: None
+        self._guard = None if fencing == "none" else _GUARD[policy]
+        self._sent: Callable[[], None] | None = None
         client.meta.events.register("before-send.dynamodb.UpdateItem", self._watch_it_leave)
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write under a token, guarded as the fencing says."""
         self._sent = sent
         values = {":token": {"N": str(token)}, ":value": {"S": value}, ":one": {"N": "1"}}
+        self._update(resource, _WRITE, self._guard, values)
+
+    def _update(self, resource: str, expression: str, guard: str | None, values: dict[str, Any]) -> None:
         _call(
             self._client.update_item,
             TableName=_TABLE,
             Key=_key(resource),
-            UpdateExpression=_UPDATE,
-            ExpressionAttributeNames=_NAMES,
+            UpdateExpression=expression,
             ExpressionAttributeValues=values,
-            **self._condition,
+            **({"ConditionExpression": guard} if guard else {}),
         )
 
     def _watch_it_leave(self, request: Any, **_more: Any) -> None:
-        request.body = _Departure(request.body, self._sent)
+        sent, self._sent = self._sent, None
+        if sent is not None:
+            request.body = _Departure(request.body, sent)
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write."""
         answer = _call(self._client.get_item, TableName=_TABLE, Key=_key(resource), ConsistentRead=True)
-        item = answer.get("Item")
-        return (item["value"]["S"], int(item["token"]["N"])) if item else (None, 0)
+        item = answer.get("Item", {})
+        return (item["content"]["S"], int(item["writer"]["N"])) if _is_written(item) else (None, 0)
+
+    def fence(self, resource: str, token: int) -> None:
+        """Raise the mark to a token and leave the value."""
+        self._update(resource, _FENCE, _GUARD["inclusive"], {":token": {"N": str(token)}})
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""
@@ -134,19 +142,13 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:  # noqa
 def committed(settings: StorageSettings) -> list[Commit]:
     """Read the accepted writes in the order the storage accepted them, resource by resource."""
     table = _client("dynamodb", settings)
-    accepted = sum(int(item["count"]["N"]) for item in _items(table))
+    accepted = sum(int(item["writes"]["N"]) for item in _items(table) if _is_written(item))
     stream = _call(table.describe_table, TableName=_TABLE)["Table"]["LatestStreamArn"]
     deadline = time.monotonic() + settings.timeout
     images = _images(_client("dynamodbstreams", settings), stream, accepted, deadline)
-    in_order = sorted(images, key=lambda image: (image["resource"]["S"], int(image["count"]["N"])))
     return [
-        Commit(
-            seq=seq,
-            resource=image["resource"]["S"],
-            token=int(image["token"]["N"]),
-            value=image["value"]["S"],
-        )
-        for seq, image in enumerate(in_order, 1)
+        Commit(seq=seq, resource=resource, token=int(image["writer"]["N"]), value=image["content"]["S"])
+        for seq, ((resource, _), image) in enumerate(sorted(images.items()), 1)
     ]
 
 
@@ -158,11 +160,10 @@ def _items(table: Any) -> Iterator[dict[str, Any]]:
         yield from page["Items"]
 
 
-def _images(streams: Any, stream: str, expected: int, deadline: float) -> list[dict[str, Any]]:
-    """Read a stream until it has given as many images as there were writes; Unknown if it does not."""
-    images: list[dict[str, Any]] = []
-    shards = _call(streams.describe_stream, StreamArn=stream)["StreamDescription"]["Shards"]
-    for shard in shards:
+def _images(streams: Any, stream: str, expected: int, deadline: float) -> dict[tuple[str, int], Any]:
+    """Read the item after each write, by resource and count; Unknown if the stream has too few."""
+    images: dict[tuple[str, int], Any] = {}
+    for shard in _call(streams.describe_stream, StreamArn=stream)["StreamDescription"]["Shards"]:
         iterator = _call(
             streams.get_shard_iterator,
             StreamArn=stream,
@@ -172,7 +173,9 @@ def _images(streams: Any, stream: str, expected: int, deadline: float) -> list[d
         while iterator and len(images) < expected:
             page = _call(streams.get_records, ShardIterator=iterator, Limit=PAGE)
             iterator = page.get("NextShardIterator")
-            images += [record["dynamodb"]["NewImage"] for record in page["Records"]]
+            for image in (record["dynamodb"]["NewImage"] for record in page["Records"]):
+                if _is_written(image):  # a fence leaves another image with the count of the write before
+                    images.setdefault((image["resource"]["S"], int(image["writes"]["N"])), image)
             if not page["Records"]:
                 if time.monotonic() > deadline:
                     break
@@ -180,6 +183,11 @@ def _images(streams: Any, stream: str, expected: int, deadline: float) -> list[d
     if len(images) < expected:
         raise Unknown(f"the stream has {len(images)} of {expected} writes")
     return images
+
+
+def _is_written(item: dict[str, Any]) -> bool:
+    """Has it a value? A fence may make an item that has none."""
+    return "writes" in item
 
 
 def _client(service: str, settings: StorageSettings) -> Any:

@@ -25,7 +25,9 @@ IDLE_IN_TRANSACTION = 5000  # ms; a client stopped there holds the row's lock un
 FENCINGS = ("none", "conditional-update", "select-for-update", "upsert")
 
 _TABLES = """
-CREATE TABLE register (resource text PRIMARY KEY, value text, token bigint NOT NULL);
+CREATE TABLE register (
+    resource text PRIMARY KEY, value text, token bigint NOT NULL, mark bigint NOT NULL
+);
 CREATE TABLE audit (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     resource text NOT NULL, token bigint NOT NULL, value text NOT NULL
@@ -38,16 +40,21 @@ _ACCEPTED = """, logged AS (
 SELECT (SELECT count(*) FROM logged), (SELECT count(*) FROM register WHERE resource = $1)
 """
 _UPDATE = """WITH written AS (
-    UPDATE register SET value = $3, token = $2 WHERE resource = $1 {guard}
+    UPDATE register SET value = $3, token = $2, mark = $2 WHERE resource = $1 {guard}
     RETURNING resource, token, value
 )"""
 _UPSERT = """WITH written AS (
-    INSERT INTO register (resource, token, value) VALUES ($1, $2, $3)
-    ON CONFLICT (resource) DO UPDATE SET value = excluded.value, token = excluded.token
-    WHERE register.token {below} excluded.token
+    INSERT INTO register (resource, token, mark, value) VALUES ($1, $2, $2, $3)
+    ON CONFLICT (resource) DO UPDATE
+    SET value = excluded.value, token = excluded.token, mark = excluded.mark
+    WHERE register.mark {below} excluded.mark
     RETURNING resource, token, value
 )"""
 _BELOW = {"strict": "<", "inclusive": "<="}
+_FENCE = """INSERT INTO register (resource, token, mark) VALUES ($1, 0, $2)
+    ON CONFLICT (resource) DO UPDATE SET mark = excluded.mark WHERE register.mark <= excluded.mark
+    RETURNING mark
+"""
 
 
 def conninfo(host: str, port: int) -> str:
@@ -72,7 +79,7 @@ class PostgresStorage:
         self._below = _BELOW[policy]
         self._inclusive = policy == "inclusive"
         self._fencing = fencing
-        guard = "" if fencing == "none" else f"AND token {self._below} $2"
+        guard = "" if fencing == "none" else f"AND mark {self._below} $2"
         self._update = _UPDATE.format(guard=guard) + _ACCEPTED
         self._upsert = _UPSERT.format(below=self._below) + _ACCEPTED
 
@@ -107,7 +114,7 @@ class PostgresStorage:
             raise NotApplied("the server rolled the transaction back")
 
     def _compare(self, resource: str, token: int) -> None:
-        rows = self._wire.execute("SELECT token FROM register WHERE resource = $1 FOR UPDATE", (resource,))
+        rows = self._wire.execute("SELECT mark FROM register WHERE resource = $1 FOR UPDATE", (resource,))
         if not rows:
             raise NotApplied(f"no row for {resource}")
         mark = int(rows[0][0] or 0)
@@ -121,6 +128,11 @@ class PostgresStorage:
             return None, 0
         value, token = rows[0]
         return None if value is None else value.decode(), int(token or 0)
+
+    def fence(self, resource: str, token: int) -> None:
+        """Raise the mark to a token and leave the value."""
+        if not self._wire.execute(_FENCE, (resource, token)):
+            raise Stale
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""
@@ -139,7 +151,7 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
             wire.execute(statement)
         if settings.fencing != "upsert":
             for resource in resources:
-                wire.execute("INSERT INTO register VALUES ($1, NULL, 0)", (resource,))
+                wire.execute("INSERT INTO register VALUES ($1, NULL, 0, 0)", (resource,))
 
 
 def committed(settings: StorageSettings) -> list[Commit]:

@@ -20,16 +20,25 @@ from workloads.settings import StorageSettings
 
 _LOG = "fencepost/log"
 _PAGE = 10_000  # entries read at a time
-_WRITE = """
+_COMPARE = """
 local function below(a, b)
     if #a ~= #b then return #a < #b end
     return a < b
 end
-local mark = redis.call('HGET', KEYS[1], 'token')
+local mark = redis.call('HGET', KEYS[1], 'mark')
 if not mark then return 'missing' end
 local token = ARGV[1]
 if {stale} then return 'stale' end
-redis.call('HSET', KEYS[1], 'token', token, 'value', ARGV[2])
+"""
+_FENCE = (
+    _COMPARE.format(stale="below(token, mark)")
+    + """
+redis.call('HSET', KEYS[1], 'mark', token)
+return 'accepted'
+"""
+)
+_WRITE = """
+redis.call('HSET', KEYS[1], 'mark', token, 'token', token, 'value', ARGV[2])
 redis.call('XADD', KEYS[2], '*', 'resource', ARGV[3], 'token', token, 'value', ARGV[2])
 return 'accepted'
 """
@@ -41,21 +50,22 @@ class RedisStorage:
 
     def __init__(self, connection: RedisConnection, fencing: str, policy: str) -> None:
         self._connection = connection
-        self._write = _WRITE.format(stale="false" if fencing == "none" else _STALE[policy])
+        self._write = _COMPARE.format(stale="false" if fencing == "none" else _STALE[policy]) + _WRITE
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write under a token, guarded as the fencing says."""
         keys = (_key(resource), _LOG)
         answer = self._connection.execute("EVAL", self._write, 2, *keys, token, value, resource, sent=sent)
-        if answer == "stale":
-            raise Stale
-        if answer != "accepted":
-            raise NotApplied(f"no hash for {resource}")
+        _expect_accepted(answer, resource)
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write."""
         value, token = self._connection.execute("HMGET", _key(resource), "value", "token")
         return value, int(token or 0)
+
+    def fence(self, resource: str, token: int) -> None:
+        """Raise the mark to a token and leave the value."""
+        _expect_accepted(self._connection.execute("EVAL", _FENCE, 1, _key(resource), token), resource)
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""
@@ -71,7 +81,7 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Make a hash with the mark 0 for each resource."""
     with closing(_connection(settings)) as connection:
         for resource in resources:
-            connection.execute("HSET", _key(resource), "token", 0)
+            connection.execute("HSET", _key(resource), "mark", 0, "token", 0)
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
@@ -83,6 +93,13 @@ def committed(settings: StorageSettings) -> list[Commit]:
             commits += [_commit(len(commits) + place, fields) for place, (_, fields) in enumerate(page, 1)]
             after = f"({page[-1][0]}"
     return commits
+
+
+def _expect_accepted(answer: str, resource: str) -> None:
+    if answer == "stale":
+        raise Stale
+    if answer != "accepted":
+        raise NotApplied(f"no hash for {resource}")
 
 
 def _commit(seq: int, fields: list[str]) -> Commit:

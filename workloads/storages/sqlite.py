@@ -21,14 +21,17 @@ from workloads.settings import StorageSettings
 
 _TABLES = """
 PRAGMA journal_mode = WAL; -- readers and a writer do not lock each other out
-CREATE TABLE register (resource TEXT PRIMARY KEY, value TEXT, token INTEGER NOT NULL) STRICT;
+CREATE TABLE register (
+    resource TEXT PRIMARY KEY, value TEXT, token INTEGER NOT NULL, mark INTEGER NOT NULL
+) STRICT;
 CREATE TABLE audit (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     resource TEXT NOT NULL, token INTEGER NOT NULL, value TEXT NOT NULL
 ) STRICT;
 """
-_UPDATE = "UPDATE register SET value = :value, token = :token WHERE resource = :resource"
-_GUARD = {"strict": " AND token < :token", "inclusive": " AND token <= :token"}
+_UPDATE = "UPDATE register SET value = :value, token = :token, mark = :token WHERE resource = :resource"
+_GUARD = {"strict": " AND mark < :token", "inclusive": " AND mark <= :token"}
+_FENCE = "UPDATE register SET mark = :token WHERE resource = :resource AND mark <= :token"
 _LOG = "INSERT INTO audit (resource, token, value) VALUES (:resource, :token, :value)"
 
 
@@ -61,6 +64,13 @@ class SqliteStorage:
         query = "SELECT value, token FROM register WHERE resource = ?"
         value, token = self._opened().execute(query, (resource,)).fetchone() or (None, 0)
         return value, token
+
+    def fence(self, resource: str, token: int) -> None:
+        """Raise the mark to a token and leave the value."""
+        connection = self._opened()
+        with _transaction(connection):
+            if connection.execute(_FENCE, {"resource": resource, "token": token}).rowcount == 0:
+                self._explain(connection, resource)
 
     def reconnect(self) -> None:
         """Drop the connection, and what it had not committed: the next call opens a new one."""
@@ -106,7 +116,7 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Make the file, with its tables and a row for each resource."""
     with _complaints(), closing(_open(settings, "rwc")) as connection:
         connection.executescript(_TABLES)
-        connection.executemany("INSERT INTO register VALUES (?, NULL, 0)", [(each,) for each in resources])
+        connection.executemany("INSERT INTO register VALUES (?, NULL, 0, 0)", [(each,) for each in resources])
 
 
 def committed(settings: StorageSettings) -> list[Commit]:

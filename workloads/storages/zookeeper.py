@@ -1,4 +1,4 @@
-"""ZooKeeper as a fenced register: one znode a resource, with the token beside the value.
+"""ZooKeeper as a fenced register: one znode a resource, with the mark beside the value.
 
 none            the token is stored, and never looked at
 version-check   read the mark and its version, compare in the client, write if the version is still that
@@ -40,19 +40,15 @@ class ZookeeperStorage:
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write under a token, guarded as the fencing says."""
-        deadline = time.monotonic() + self._settings.timeout
-        while not self._written(resource, token, value, sent):
-            if time.monotonic() > deadline:
-                raise NotApplied("others wrote first, again and again")
+        self._until_nobody_was_faster(lambda: self._written(resource, token, value, sent))
 
     def _written(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> bool:
-        """Try once; was nobody faster?"""
         version = self._compared(resource, token) if self._guarded else ANY_VERSION
-        mark = json.dumps({"token": token, "value": value}).encode()
-        entry = json.dumps({"resource": resource, "token": token, "value": value}).encode()
+        state = _encoded({"mark": token, "token": token, "value": value})
+        entry = _encoded({"resource": resource, "token": token, "value": value})
 
         def add(transaction: Any) -> None:
-            transaction.set_data(_path(resource), mark, version)
+            transaction.set_data(_path(resource), state, version)
             transaction.create(f"{_LOG}/w-", entry, sequence=True)
 
         answers = self._opened().transact(add, sent)
@@ -66,27 +62,52 @@ class ZookeeperStorage:
 
     def _compared(self, resource: str, token: int) -> int:
         """Return the version of a mark that is below the token; Stale if it is not."""
-        try:
-            mark, version = self._mark(resource)
-        except NoNodeError as error:
-            raise NotApplied(f"no znode for {resource}") from error
-        except Unknown as error:  # only the look at the mark
-            raise NotApplied(str(error)) from error
-        if token < mark["token"] or (token == mark["token"] and self._settings.policy == "strict"):
+        state, version = self._looked_at(resource)
+        if token < state["mark"] or (token == state["mark"] and self._settings.policy == "strict"):
             raise Stale
         return version
 
-    def _mark(self, resource: str) -> tuple[dict[str, Any], int]:
+    def _until_nobody_was_faster(self, attempt: Callable[[], bool]) -> None:
+        """An attempt whose mark has changed meanwhile was refused for certain: make another."""
+        deadline = time.monotonic() + self._settings.timeout
+        while not attempt():
+            if time.monotonic() > deadline:
+                raise NotApplied("others were faster, again and again")
+
+    def _looked_at(self, resource: str) -> tuple[dict[str, Any], int]:
+        """Return the state and its version; whatever goes wrong, nothing has been changed."""
+        try:
+            return self._state(resource)
+        except NoNodeError as error:
+            raise NotApplied(f"no znode for {resource}") from error
+        except Unknown as error:
+            raise NotApplied(str(error)) from error
+
+    def _state(self, resource: str) -> tuple[dict[str, Any], int]:
         data, stat = self._opened().call("get", _path(resource))
         return json.loads(data), stat.version
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write."""
         try:
-            mark, _ = self._mark(resource)
+            state, _ = self._state(resource)
         except NoNodeError:
             return None, 0
-        return mark["value"], mark["token"]
+        return state["value"], state["token"]
+
+    def fence(self, resource: str, token: int) -> None:
+        """Raise the mark to a token and leave the value."""
+        self._until_nobody_was_faster(lambda: self._raised(resource, token))
+
+    def _raised(self, resource: str, token: int) -> bool:
+        state, version = self._looked_at(resource)
+        if state["mark"] > token:
+            raise Stale
+        try:
+            self._opened().call("set", _path(resource), _encoded(state | {"mark": token}), version)
+        except BadVersionError:
+            return False
+        return True
 
     def reconnect(self) -> None:
         """Drop the session: the next call opens a new one."""
@@ -108,7 +129,7 @@ def connect(settings: StorageSettings) -> ZookeeperStorage:
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Make the log, and a znode with the mark 0 for each resource."""
-    empty = json.dumps({"token": 0, "value": None}).encode()
+    empty = _encoded({"mark": 0, "token": 0, "value": None})
     with closing(_session(settings)) as session:
         for path, data in [(_ROOT, b""), (_LOG, b""), *((_path(each), empty) for each in resources)]:
             try:
@@ -123,6 +144,10 @@ def committed(settings: StorageSettings) -> list[Commit]:
         names = sorted(session.call("get_children", _LOG))
         entries = session.call_each("get", [f"{_LOG}/{name}" for name in names])
     return [Commit(seq=seq, **json.loads(entry)) for seq, (entry, _) in enumerate(entries, 1)]
+
+
+def _encoded(data: dict[str, Any]) -> bytes:
+    return json.dumps(data).encode()
 
 
 def _path(resource: str) -> str:

@@ -1,13 +1,13 @@
-"""The part of etcd's gRPC API that a lock needs, without a third-party etcd library.
+"""The part of etcd's gRPC API that locks and storages need, without a third-party etcd library.
 
 The messages live in a descriptor pool of their own: etcd's protos in the
 default pool would collide with other etcd libraries of the same process.
-Names and field numbers are those of etcd 3.5's `rpc.proto` and `kv.proto`.
+Names and field numbers are those of etcd 3.5's `rpc.proto`, `kv.proto` and `v3lock.proto`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import grpc
@@ -39,7 +39,8 @@ _MESSAGES = {
     "DeleteRangeRequest request_delete_range=3",
     "ResponseOp": "RangeResponse response_range=1; PutResponse response_put=2;"
     "DeleteRangeResponse response_delete_range=3",
-    "Compare": "int32 result=1; int32 target=2; bytes key=3; int64 version=4; int64 create_revision=5",
+    "Compare": "int32 result=1; int32 target=2; bytes key=3; int64 version=4; int64 create_revision=5;"
+    "int64 mod_revision=6; bytes value=7",
     "TxnRequest": "repeated Compare compare=1; repeated RequestOp success=2;repeated RequestOp failure=3",
     "TxnResponse": "ResponseHeader header=1; bool succeeded=2; repeated ResponseOp responses=3",
     "WatchCreateRequest": "bytes key=1; bytes range_end=2; int64 start_revision=3",
@@ -52,8 +53,14 @@ _MESSAGES = {
     "LeaseRevokeResponse": "ResponseHeader header=1",
     "LeaseKeepAliveRequest": "int64 ID=1",
     "LeaseKeepAliveResponse": "ResponseHeader header=1; int64 ID=2; int64 TTL=3",
+    "LockRequest": "bytes name=1; int64 lease=2",
+    "LockResponse": "ResponseHeader header=1; bytes key=2",
+    "UnlockRequest": "bytes key=1",
+    "UnlockResponse": "ResponseHeader header=1",
 }
 _PACKAGE = "etcdserverpb"
+_PACKAGES = {"Lock": "v3lockpb"}
+"""Where a service's methods are; the messages all stand in one package here, which no wire shows."""
 _OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),  # else two channels share one TCP connection
     ("grpc.enable_http_proxy", 0),  # HTTP_PROXY would catch calls to 127.0.0.1
@@ -65,8 +72,8 @@ _DEFINITE = {  # etcd answered, and did nothing
     grpc.StatusCode.RESOURCE_EXHAUSTED,  # "too many requests", said before anything is proposed
 }
 
-EQUAL = 0  # Compare.result
-CREATE_REVISION = 1  # Compare.target
+EQUAL, GREATER, LESS = 0, 1, 2  # Compare.result
+VERSION, CREATE_REVISION, MOD_REVISION, VALUE = range(4)  # Compare.target
 DELETE = 1  # Event.type
 
 
@@ -127,18 +134,31 @@ class Connection:
         self._at = first
         self._channel: grpc.Channel | None = None
 
-    def call(self, method: str, request: str, response: str, **fields: Any) -> Any:
-        """Call a unary method such as "KV/Txn" and return its answer.
+    def call(
+        self,
+        method: str,
+        *,
+        within: float | None = None,
+        sent: Callable[[], None] | None = None,
+        **fields: Any,
+    ) -> Any:
+        """Call a unary method such as "KV/Range" and return its answer.
 
-        Raises NotApplied where etcd, or the kernel, refused it; Unknown for any other error.
+        It may take `within` seconds, if not as long as usual; `sent` is called once gRPC has the
+        request, whose thread sends it at once. Raises NotApplied where etcd, or the kernel,
+        refused it; Unknown for any other error.
         """
+        service, _, name = method.partition("/")
         unary = self._open().unary_unary(
-            f"/{_PACKAGE}.{method}",
-            request_serializer=message[request].SerializeToString,
-            response_deserializer=message[response].FromString,
+            f"/{_PACKAGES.get(service, _PACKAGE)}.{method}",
+            request_serializer=message[f"{name}Request"].SerializeToString,
+            response_deserializer=message[f"{name}Response"].FromString,
         )
         try:
-            return unary(message[request](**fields), timeout=self._timeout)
+            answer = unary.future(message[f"{name}Request"](**fields), timeout=within or self._timeout)
+            if sent is not None:
+                sent()
+            return answer.result()
         except grpc.RpcError as error:
             if error.code() in _DEFINITE or _was_refused(error):
                 raise NotApplied(_said(error)) from error
@@ -169,6 +189,24 @@ class Connection:
         finally:
             answers.cancel()
         return False
+
+    def history(self, first: bytes, after: bytes) -> list[Any]:
+        """Read every event of the keys from `first` to before `after`, in the order of revisions."""
+        last = max(
+            (kv.mod_revision for kv in self.call("KV/Range", key=first, range_end=after).kvs), default=0
+        )
+        create = message["WatchCreateRequest"](key=first, range_end=after, start_revision=1)
+        events: list[Any] = []
+        answers = self._stream("Watch/Watch", "Watch", self._timeout, create_request=create)
+        try:
+            while not events or events[-1].mod_revision < last:
+                events += [event.kv for event in next(answers).events]
+        except (grpc.RpcError, StopIteration) as error:
+            said = _said(error) if isinstance(error, grpc.RpcError) else "the stream ended"
+            raise Unknown(said) from error
+        finally:
+            answers.cancel()
+        return events
 
     def _stream(self, method: str, name: str, timeout: float, **fields: Any) -> Any:
         stream = self._open().stream_stream(

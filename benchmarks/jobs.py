@@ -1,0 +1,124 @@
+"""What is measured in a process of its own.
+
+    python -m benchmarks.jobs register '{"shape": {"operations": 1000}, "times": 5}'
+
+Prints a JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import checkers
+from benchmarks import peer
+from benchmarks.generated import Shape, generate, lines
+from benchmarks.keys import keys
+from benchmarks.lock_runs import run_lines
+from benchmarks.measuring import measured, rechecked
+from checkers import formats
+from checkers.register import judge_register
+
+_WRONG = 10  # one in so many short histories
+
+
+def register(shape: dict[str, Any], times: int, peer_file: str | None = None) -> dict[str, Any]:
+    """Judge one generated history several times; leave it to the peer in a file, too."""
+    history = generate(Shape(**shape))
+    if peer_file is not None:
+        with Path(peer_file).open("w", encoding="utf-8") as file:
+            file.writelines(peer.fenced_lines(history))
+        history = generate(Shape(**shape))  # the operations of the other have been made
+    verdict = checkers.judge(history)
+    found = {"verdict": verdict.to_document()["verdict"], "findings": len(verdict.findings)}
+    return measured(times, lambda: checkers.judge(history)) | found
+
+
+def many(histories: int, times: int) -> dict[str, Any]:
+    """Parse and judge many short histories."""
+    shapes = [
+        Shape(operations=20, clients=5, lost=0.05, seed=seed, wrong=seed % _WRONG == 0)
+        for seed in range(histories)
+    ]
+    texts = [list(lines(generate(shape))) for shape in shapes]
+    wrong = sum(bool(checkers.judge(checkers.parse(text)).findings) for text in texts)
+
+    def judge_all() -> None:
+        for text in texts:
+            checkers.judge(checkers.parse(text))
+
+    return measured(times, judge_all) | {"findings": wrong}
+
+
+def lock_run(operations: int, times: int) -> dict[str, Any]:
+    """Judge a run of many grants."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = _lock_run_in(Path(folder), operations)
+
+        def judge() -> None:
+            checkers.judge(checkers.read(path))
+
+        history = checkers.read(path, keep_columns=True)
+        verdict = checkers.judge(history).to_document()
+        found = measured(times, judge)
+        reading = measured(times, lambda: checkers.read(path))
+    found["seconds"] -= reading["seconds"]
+    return found | {"verdict": verdict["verdict"], "operations": len(history.operations)}
+
+
+def from_disk(shape: dict[str, Any], times: int, *, kept: bool) -> dict[str, Any]:
+    """`fencepost recheck` of a history on disk, from its lines or from its columns."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "history.jsonl"
+        store(str(path), shape, kept=kept)
+        return rechecked(times, path)
+
+
+def from_folder(operations: int, times: int) -> dict[str, Any]:
+    """`fencepost recheck` of a run's folder: judged, and its report written."""
+    with tempfile.TemporaryDirectory() as folder:
+        _lock_run_in(Path(folder), operations)
+        return rechecked(times, Path(folder))
+
+
+def store(path: str, shape: dict[str, Any], *, kept: bool) -> None:
+    """Write a generated history, and its columns if they are to be kept."""
+    with Path(path).open("w", encoding="utf-8") as file:
+        file.writelines(lines(generate(Shape(**shape))))
+    if kept:
+        checkers.read(Path(path), keep_columns=True)
+
+
+def etcd(logs: Sequence[str], times: int) -> dict[str, Any]:
+    """Judge etcd logs, one after another, once they have been read."""
+    histories = [formats.operations(formats.read(Path(log)), "cas-register").operations for log in logs]
+    verdicts = [judge_register(history).validity.name.lower() for history in histories]
+    found = measured(times, lambda: [judge_register(history) for history in histories])
+    return found | {"verdicts": verdicts}
+
+
+def _lock_run_in(folder: Path, operations: int) -> Path:
+    path = folder / "history.jsonl"
+    with path.open("wb") as file:
+        file.writelines(run_lines(operations))
+    return path
+
+
+_JOBS: dict[str, Callable[..., dict[str, Any]]] = {
+    "etcd": etcd,
+    "from_disk": from_disk,
+    "from_folder": from_folder,
+    "keys": keys,
+    "lock_run": lock_run,
+    "many": many,
+    "register": register,
+}
+
+
+if __name__ == "__main__":
+    name, arguments = sys.argv[1:]
+    print(json.dumps(_JOBS[name](**json.loads(arguments))))

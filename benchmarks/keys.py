@@ -1,0 +1,65 @@
+"""Does it pay to search the objects of a history in several processes?
+
+A history of many registers whose values repeat, so that each is searched for an
+order: in this process, and split over one process a core, started for it.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+from collections.abc import Hashable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+from benchmarks.measuring import measured
+from checkers.judgement import Judgement, joined
+from checkers.linearizable import search
+from checkers.models import CasRegister
+from checkers.operation import UNKNOWN, Operation
+
+_VALUES = 5
+_TAKES = 10  # the longest operation; one is called at every moment
+
+
+def keys(count: int, operations: int, times: int) -> dict[str, Any]:
+    """Judge so many registers with so many operations each, in one process and in several."""
+    parts = [list(_register(key, operations)) for key in range(count)]
+    history = [op for part in parts for op in part]
+    alone = measured(times, lambda: search(history, CasRegister()))
+    spread = measured(times, lambda: _in_processes(parts))
+    return {"alone": alone, "spread": spread, "processes": os.cpu_count(), "operations": len(history)}
+
+
+def _in_processes(parts: Sequence[list[Operation]]) -> Judgement:
+    processes = os.cpu_count() or 1
+    shares = [[op for part in parts[first::processes] for op in part] for first in range(processes)]
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return joined(pool.map(_judge, shares))
+
+
+def _judge(history: list[Operation]) -> Judgement:
+    return search(history, CasRegister())
+
+
+def _register(key: int, operations: int) -> Iterator[Operation]:
+    """Operations as a right register answers them; each takes effect when it is called."""
+    rng = random.Random(key)
+    value: int | None = None
+    for called in range(operations):
+        f = rng.choice(["read", "write", "cas"])
+        asked: Hashable = None
+        found, new = value, rng.randrange(_VALUES)
+        if f != "read":
+            asked, value = new if f == "write" else (found, new), new
+        returned = called + rng.randrange(1, _TAKES)
+        yield Operation(
+            f=f,
+            process=called,
+            input=asked,
+            output=found if f == "read" else UNKNOWN,
+            called=called,
+            returned=returned,
+            key=key,
+        )

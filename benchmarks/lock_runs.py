@@ -1,0 +1,119 @@
+"""Runs of any size as the harness records them: clients that acquire, write, read, renew and release.
+
+Each resource has its clients, and one hold after another. Now and then a holder
+is paused until its lease is over and somebody else has written: then its write
+is rejected. All of it is right.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+
+_TTL = 2_000_000_000  # ns
+_PAUSED = 0.02  # of all holds
+_REFUSED = 0.3  # acquires of others while one holds, for each
+_WRITES, _RENEWS = 6, 2
+_OPERATIONS = 2 + 2 * _WRITES + _RENEWS  # of a hold, about
+
+_Event = tuple[int, bytes]
+
+
+def run_lines(operations: int, resources: int = 20, clients: int = 5, seed: int = 1) -> Iterator[bytes]:
+    """The lines of a run with about so many operations."""
+    rng = random.Random(seed)
+    holds = operations // (resources * _OPERATIONS)
+    head = {"fencepost": 1, "target": "generated", "fenced": True, "policy": "inclusive", "ttl": _TTL}
+    yield msgspec.json.encode(head | {"require": {"stale_writes_attempted": 1}}) + b"\n"
+    events: list[_Event] = []
+    for number in range(resources):
+        one = _Resource(rng, f"r{number}", number * clients, clients, events)
+        for _ in range(holds):
+            one.hold()
+    events.sort(key=itemgetter(0))
+    yield from map(itemgetter(1), events)
+
+
+@dataclass(slots=True)
+class _Resource:
+    """One resource, and the clients that want it."""
+
+    rng: random.Random
+    name: str
+    first: int  # process
+    clients: int
+    events: list[_Event]
+    now: int = 1_000  # ns
+    token: int = 0
+    value: str | None = None
+    value_token: int = 0
+    written: int = 0
+
+    def hold(self) -> None:
+        """One client has the lock, until it gives it back or is paused for too long."""
+        process = self.first + self.rng.randrange(self.clients)
+        self.token += 1
+        owner, token = f"{self.name}-{self.token}", self.token
+        self._do(process, "acquire", {"owner": owner}, {"token": token, "ttl": _TTL})
+        for _ in range(_RENEWS):
+            self._work(process, token)
+            self._do(process, "renew", {"owner": owner, "ttl": _TTL}, {})
+        if self.rng.random() < _PAUSED:
+            self._superseded(process, token)
+            self._do(process, "release", {"owner": owner}, {"error": "lost"}, "fail")
+        else:
+            self._do(process, "release", {"owner": owner}, {})
+
+    def _superseded(self, process: int, old: int) -> None:
+        """While the holder is paused, its lease ends and another one writes; then it tries to."""
+        self._fault(process, "in force")
+        self.now += 2 * _TTL
+        other = self.first + (process - self.first + 1) % self.clients
+        self.token += 1
+        owner = f"{self.name}-{self.token}"
+        self._do(other, "acquire", {"owner": owner}, {"token": self.token, "ttl": _TTL})
+        self._write(other, self.token)
+        self._fault(process, "healed")
+        late = {"token": old, "value": self._fresh()}
+        self._do(process, "write", late, {"error": "stale"}, "fail")
+        self._do(other, "release", {"owner": owner}, {})
+
+    def _work(self, process: int, token: int) -> None:
+        for _ in range(_WRITES // _RENEWS):
+            self._write(process, token)
+            self._do(process, "read", {}, {"token": self.value_token, "value": self.value})
+            if self.rng.random() < _REFUSED:
+                other = self.first + (process - self.first + 1) % self.clients
+                asked = {"owner": f"{self.name}-{self.now}-refused"}
+                self._do(other, "acquire", asked, {"error": "held"}, "fail")
+
+    def _write(self, process: int, token: int) -> None:
+        value = self._fresh()
+        self._do(process, "write", {"token": token, "value": value}, {})
+        self.value, self.value_token = value, token
+
+    def _fresh(self) -> str:
+        self.written += 1
+        return f"{self.name}-v{self.written}"
+
+    def _do(
+        self, process: int, f: str, asked: dict[str, Any], told: dict[str, Any], outcome: str = "ok"
+    ) -> None:
+        """One operation, after those before it."""
+        event = {"process": process, "f": f, "resource": self.name, **asked}
+        self._add("invoke", event)
+        self._add(outcome, event | told)
+
+    def _fault(self, process: int, state: str) -> None:
+        seen = {"target": f"client:{process}", "state": state, "evidence": "status is stopped"}
+        self._add("info", {"process": "nemesis", "f": "pause", "value": seen})
+
+    def _add(self, kind: str, event: dict[str, Any]) -> None:
+        self.now += self.rng.randrange(50_000, 2_000_000)
+        line = msgspec.json.encode({"time": self.now, "type": kind, **event}) + b"\n"
+        self.events.append((self.now, line))

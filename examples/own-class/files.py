@@ -1,0 +1,108 @@
+"""A lock and a fenced storage of one's own: files that every client opens, guarded by flock.
+
+The simplest thing that a target can name: no servers, no libraries. The lease ends by
+time, as that of any lock service does, so that its holder can lose it without noticing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from checkers import Commit
+from workloads.client import Grant, NotApplied, Session, Stale
+from workloads.settings import LockSettings, StorageSettings
+
+FOLDER = Path("files-of-the-example")
+
+
+class FileLock:
+    """Whoever writes his name into the file holds the lock, until the time that stands beside it."""
+
+    def __init__(self, settings: LockSettings, renewals: Session) -> None:
+        self._ttl = settings.ttl  # ns; it is never renewed
+
+    def acquire(self, resource: str, owner: str) -> Grant:
+        """Ask again and again, for three leases at most."""
+        deadline = time.monotonic_ns() + 3 * self._ttl
+        while time.monotonic_ns() < deadline:
+            attempt = time.monotonic_ns()
+            with content(f"lock-{resource}") as lock:
+                if lock.get("until", 0) < time.monotonic_ns():
+                    token = lock.get("token", 0) + 1
+                    lock.update(owner=owner, token=token, until=time.monotonic_ns() + self._ttl)
+                    return Grant(token=token, ttl=self._ttl, attempt=attempt)
+            time.sleep(0.01)
+        raise NotApplied("not free in time")
+
+    def release(self, resource: str, owner: str) -> None:
+        """Free it if it is still mine."""
+        with content(f"lock-{resource}") as lock:
+            if lock.get("owner") != owner or lock["until"] < time.monotonic_ns():
+                raise NotApplied("not the holder")
+            lock["until"] = 0
+
+    def revoke(self, resource: str, owner: str) -> None:
+        """Never needed: no answer of a file gets lost."""
+
+    def reconnect(self) -> None:
+        """Nothing is connected."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class FileStorage:
+    """The value and the mark in one file; a list beside them tells the order of accepted writes."""
+
+    def __init__(self, settings: StorageSettings) -> None:
+        self._fenced = settings.fencing != "none"
+
+    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+        """Compare and write, with nobody else at the file meanwhile."""
+        with content(f"register-{resource}") as register:
+            if self._fenced and token <= register.get("token", 0):
+                raise Stale
+            register.update(token=token, value=value)
+            register.setdefault("accepted", []).append([time.monotonic_ns(), token, value])
+        sent()
+
+    def read(self, resource: str) -> tuple[str | None, int]:
+        """Return the value and the token of the last accepted write."""
+        with content(f"register-{resource}") as register:
+            return register.get("value"), register.get("token", 0)
+
+    def reconnect(self) -> None:
+        """Nothing is connected."""
+
+    @staticmethod
+    def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
+        """Forget the run before."""
+        FOLDER.mkdir(exist_ok=True)
+        for file in FOLDER.iterdir():
+            file.unlink()
+
+    @staticmethod
+    def committed(settings: StorageSettings) -> Iterator[Commit]:
+        """Tell the order in which writes were accepted."""
+        for file in sorted(FOLDER.glob("register-*")):
+            resource = file.name.removeprefix("register-")
+            for seq, (_, token, value) in enumerate(json.loads(file.read_text())["accepted"], 1):
+                yield Commit(seq=seq, resource=resource, token=token, value=value)
+
+
+@contextmanager
+def content(name: str) -> Iterator[dict[str, Any]]:
+    """What a file holds, to be read and changed with nobody else at it meanwhile."""
+    with (FOLDER / name).open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        found = json.loads(file.read() or "{}")
+        yield found
+        file.truncate(0)
+        file.write(json.dumps(found))

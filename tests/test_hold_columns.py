@@ -1,0 +1,70 @@
+"""Lock services of long histories: narrowed to who is involved, the definitions say the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+
+import pytest
+from test_checkers_columns import in_columns
+
+from checkers import parse
+from checkers.evidence import Evidence
+from checkers.grants import duplicate_tokens, token_regressions
+from checkers.leases import double_beliefs, early_grants
+from checkers.waiting import stuck_locks
+
+ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))
+CHECKS = (duplicate_tokens, token_regressions, early_grants, double_beliefs, stuck_locks)
+
+
+def lock_lines(rng: random.Random, operations: int = 14) -> Iterator[str]:
+    """A few owners on two resources: any order, any outcome, tokens that mostly rise, equal times."""
+    yield json.dumps({"fencepost": 1, "target": "t", "grace": 2}) + "\n"
+    open_events: list[tuple[int, dict[str, object]]] = []
+    time, token = 100, 50
+    odds = rng.choice([[8, 2, 2, 1], [6, 6, 0, 0]])
+    for process in range(operations):
+        time += rng.randint(0, 6)
+        for ended, event in sorted(open_events, key=lambda each: each[0]):
+            if ended <= time:
+                yield json.dumps(event) + "\n"
+        open_events = [each for each in open_events if each[0] > time]
+        f = rng.choice(["acquire", "acquire", "acquire", "renew", "release", "revoke"])
+        event: dict[str, object] = {
+            "process": process,
+            "f": f,
+            "resource": rng.choice("ab"),
+            "owner": f"o{rng.randint(0, 5)}",
+        }
+        yield json.dumps({"time": time, "type": "invoke", **event}) + "\n"
+        outcome = rng.choices(["ok", "fail", "info", None], odds)[0]
+        if outcome is None:
+            continue
+        ended = time + rng.randint(0, 20)
+        if outcome == "ok" and f in {"acquire", "renew"} and rng.random() < 0.8:
+            event["ttl"] = rng.choice([1, 2, 5])
+        if outcome == "ok" and f == "acquire":
+            token += rng.choice([1, 1, 1, 1, 0, -2])
+            event["token"] = token
+            if rng.random() < 0.3:
+                event["attempt"] = rng.randint(time, ended)
+        open_events.append((ended, {"time": ended, "type": outcome, **event}))
+    for _, event in sorted(open_events, key=lambda each: each[0]):
+        yield json.dumps(event) + "\n"
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_narrowed_to_those_involved_the_definition_says_the_same(check):
+    found = 0
+    for seed in range(400 * ROUNDS):
+        rng = random.Random(seed)
+        lines = list(lock_lines(rng, rng.choice([4, 9, 16, 30])))
+
+        conflicts = list(check(Evidence(history=parse(lines))))
+
+        assert list(check(Evidence(history=in_columns(lines)))) == conflicts, lines
+        found += bool(conflicts)
+    assert found > 40 * ROUNDS

@@ -1,0 +1,158 @@
+"""What holds for the lock of every kind, on real servers."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+
+import pytest
+from stopped import frozen
+from systems import TTL, Memory, endpoints, lock_settings
+
+from harness.engines import ServerSpec, Topology
+from harness.recorder import RecordedSession
+from workloads.client import NotApplied, Unknown
+from workloads.locks import connect
+
+KINDS = {
+    "etcd": ("etcd", 1, "create-revision"),
+    "etcd-lock": ("etcd", 1, "create-revision"),
+    "redis": ("redis", 1, "counter"),
+    "redlock": ("redis", 5, "wall-clock"),
+}
+"""The system, how many servers of it, and a token that rises as long as nothing goes wrong."""
+
+names = (f"r{number}" for number in itertools.count())
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def servers(kind, local_engine, tmp_path_factory):
+    system, count, _ = KINDS[kind]
+    specs = tuple(ServerSpec(name=f"{system}-{number + 1}", system=system) for number in range(count))
+    topology = Topology(servers=specs, clients=1, partitions=False)
+    if refused := local_engine.refusal(topology):
+        pytest.skip(refused)
+    with local_engine.start(topology, f"test-{kind}", tmp_path_factory.mktemp("run"), print) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def open_lock(kind, servers):
+    opened = []
+    system, _, token = KINDS[kind]
+
+    def open_one(client=0, timeout=1.0):
+        memory = Memory()
+        session = RecordedSession(memory, process=10 + client, stride=100)
+        settings = lock_settings(
+            kind, endpoints(servers, system), client=client, timeout=timeout, token=token
+        )
+        opened.append(connect(settings, session))
+        return opened[-1], memory
+
+    yield open_one
+    for lock in opened:
+        lock.close()
+
+
+@pytest.fixture
+def resource():
+    return next(names)
+
+
+def renewals_of(lock):
+    return lock._renewals if hasattr(lock, "_renewals") else lock._lease._renewals
+
+
+def test_the_token_rises_with_each_grant(open_lock, resource):
+    lock, _ = open_lock()
+    tokens = []
+    for hold in range(3):
+        tokens.append(lock.acquire(resource, f"0-{hold}").token)
+        lock.release(resource, f"0-{hold}")
+
+    assert tokens == sorted(set(tokens))
+
+
+def test_a_waiter_is_granted_after_the_release_and_not_before(open_lock, resource):
+    (first, _), (second, _) = open_lock(0), open_lock(1)
+    held = first.acquire(resource, "0-1")
+    granted = []
+    waiting = threading.Thread(target=lambda: granted.append(second.acquire(resource, "1-1")))
+    waiting.start()
+    waiting.join(timeout=0.3)
+    assert waiting.is_alive()
+
+    released = time.monotonic_ns()
+    first.release(resource, "0-1")
+    waiting.join(timeout=5)
+
+    assert granted[0].token > held.token
+    assert granted[0].attempt is None or granted[0].attempt > released
+
+
+def test_a_lease_that_nobody_renews_ends_the_hold(open_lock, resource):
+    (first, _), (second, _) = open_lock(0), open_lock(1)
+    held = first.acquire(resource, "0-1")
+    renewals_of(first).stop()
+
+    granted = second.acquire(resource, "1-1")
+
+    assert granted.token > held.token
+    assert held.ttl is None or time.monotonic_ns() > held.attempt + held.ttl
+
+
+def test_a_lease_that_is_renewed_outlasts_its_ttl(open_lock, resource):
+    lock, memory = open_lock()
+    lock.acquire(resource, "0-1")
+    until = time.monotonic_ns() + round(1.5 * TTL)
+    while time.monotonic_ns() < until:
+        time.sleep(0.01)
+
+    lock.release(resource, "0-1")
+
+    renewals = memory.of("ok")
+    assert len(renewals) >= 3
+    assert all((event["f"], event["owner"]) == ("renew", "0-1") for event in renewals)
+    assert all(0.9 * TTL < event["ttl"] <= TTL for event in renewals)
+
+
+def test_revoking_frees_the_lock_of_that_owner_alone(open_lock, resource):
+    (first, _), (second, _) = open_lock(0), open_lock(1)
+    held = first.acquire(resource, "0-1")
+
+    first.revoke(resource, "0-1")
+    called = time.monotonic()
+    granted = second.acquire(resource, "1-1")
+
+    assert time.monotonic() - called < 1.5
+    assert granted.token > held.token
+
+
+def test_a_call_to_stopped_servers_ends_in_doubt_at_its_deadline(open_lock, resource, servers, kind):
+    lock, _ = open_lock(timeout=0.5)
+    lock.acquire(resource, "0-1")
+    renewals_of(lock).stop()
+
+    with frozen(servers, KINDS[kind][0]):
+        called = time.monotonic()
+        with pytest.raises(Unknown):
+            lock.release(resource, "0-1")
+        took = time.monotonic() - called
+
+    assert 0.4 <= took < 1.5
+
+
+def test_a_refused_connection_applies_nothing(kind):
+    settings = lock_settings(kind, ["127.0.0.1:1"], token=KINDS[kind][2])
+    lock = connect(settings, RecordedSession(Memory(), 0, 1))
+
+    with pytest.raises(NotApplied):
+        lock.acquire("r0", "0-1")
+    lock.close()

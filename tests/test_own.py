@@ -1,0 +1,67 @@
+"""Classes of the user's own as lock and storage: loaded, run, and refused where they do not fit."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[1] / "examples/own-class"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copytree(EXAMPLE, tmp_path / "own-class")
+    return tmp_path / "own-class"
+
+
+def fencepost(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "harness.cli", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def run(folder, *settings):
+    options = [word for setting in ("workload.duration=7s", *settings) for word in ("--set", setting)]
+    return fencepost(folder, "run", "--engine", "local", "--format", "json", *options, "files.toml")
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict"),
+    [((), "valid"), (("storage.fencing=none", 'expect=["stale-write"]'), "invalid")],
+)
+def test_the_example_is_run_and_judged(folder, settings, verdict):
+    done = run(folder, *settings)
+
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["verdict"] == verdict
+    assert document["coverage"]["stale_writes_attempted"] >= 1
+    assert {"committed", "observed"} == {each["evidence"] for each in document["checkers"]}
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("lock.kind=nowhere:Lock", "files: nowhere:Lock cannot be loaded: ModuleNotFoundError"),
+        ("lock.kind=files:Nothing", "files: files:Nothing cannot be loaded: AttributeError"),
+        ("lock.kind=files:FileStorage", "files:FileStorage has no acquire, no release, no revoke, no close"),
+        ("storage.kind=files:FileLock", "files:FileLock has no write, no read"),
+        ("storage.kind=files:", 'storage.kind = "files:": must be "package.module:Class"'),
+    ],
+)
+def test_a_class_that_does_not_fit_is_refused_in_one_sentence(folder, setting, said):
+    done = run(folder, setting)
+
+    assert done.returncode == 4
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,205 @@
+"""What holds for the fenced storage of every kind that compares numbers, on real servers."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+
+import pytest
+from stopped import frozen
+from systems import endpoints, storage_settings
+
+from harness.engines import ServerSpec, Topology
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.storages import of_kind
+
+FENCINGS = {"etcd": "transaction", "redis": "script"}
+POLICIES = ["strict", "inclusive"]
+names = (f"r{number}" for number in itertools.count())
+
+
+def nothing() -> None:
+    """Do nothing once the request has left."""
+
+
+@pytest.fixture(scope="module", params=FENCINGS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def servers(kind, local_engine, tmp_path_factory):
+    spec = ServerSpec(name=f"{kind}-storage", system=kind, cluster="storage")
+    topology = Topology(servers=(spec,), clients=1, partitions=False)
+    if refused := local_engine.refusal(topology):
+        pytest.skip(refused)
+    with local_engine.start(topology, f"test-{kind}", tmp_path_factory.mktemp("run"), print) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def open_storage(kind, servers):
+    opened = []
+
+    def open_one(fencing=FENCINGS[kind], policy="strict", timeout=1.0):
+        settings = storage_settings(
+            kind, endpoints(servers, kind), fencing=fencing, policy=policy, timeout=timeout
+        )
+        opened.append(of_kind(kind).connect(settings))
+        return opened[-1]
+
+    yield open_one
+    for storage in opened:
+        storage.reconnect()
+
+
+@pytest.fixture
+def resource(kind, servers):
+    name = next(names)
+    of_kind(kind).set_up(storage_settings(kind, endpoints(servers, kind)), [name])
+    return name
+
+
+@pytest.fixture
+def commits_of(kind, servers):
+    def read(resource):
+        commits = of_kind(kind).committed(storage_settings(kind, endpoints(servers, kind)))
+        places = [each.seq for each in commits]
+        assert places == sorted(set(places))
+        return [(each.token, each.value) for each in commits if each.resource == resource]
+
+    return read
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_fence_refuses_an_older_token(open_storage, resource, commits_of, policy):
+    storage = open_storage(policy=policy)
+    storage.write(resource, 10, "new", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 9, "old", nothing)
+
+    assert storage.read(resource) == ("new", 10)
+    assert commits_of(resource) == [(10, "new")]
+
+
+def test_an_unfenced_storage_takes_an_older_token(open_storage, resource, commits_of):
+    storage = open_storage("none")
+    storage.write(resource, 10, "new", nothing)
+    storage.write(resource, 9, "old", nothing)
+
+    assert storage.read(resource) == ("old", 9)
+    assert commits_of(resource) == [(10, "new"), (9, "old")]
+
+
+def test_an_equal_token_is_stale_under_the_policy_strict_only(open_storage, resource):
+    open_storage().write(resource, 7, "first", nothing)
+
+    with pytest.raises(Stale):
+        open_storage().write(resource, 7, "second", nothing)
+    open_storage(policy="inclusive").write(resource, 7, "third", nothing)
+
+
+@pytest.mark.parametrize(("mark", "token"), [(9, 10), (2**53, 2**53 + 1), (999, 1000), (2**62, 2**63 - 1)])
+def test_tokens_are_compared_as_numbers_of_any_size(open_storage, resource, mark, token):
+    storage = open_storage()
+    storage.write(resource, mark, "lower", nothing)
+    storage.write(resource, token, "higher", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, mark, "late", nothing)
+
+    assert storage.read(resource) == ("higher", token)
+
+
+def test_a_missing_resource_is_no_success_and_not_stale(open_storage, commits_of):
+    with pytest.raises(NotApplied, match=r"no (hash|key) for nowhere"):
+        open_storage().write("nowhere", 1, "lost", nothing)
+
+    assert open_storage().read("nowhere") == (None, 0)
+    assert commits_of("nowhere") == []
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_writers_that_race_commit_in_token_order(open_storage, resource, commits_of, policy):
+    storages_of_writers = [open_storage(policy=policy) for _ in range(4)]
+    tokens = random.Random(1).sample(range(1, 201), 200)
+
+    def write(number):
+        for token in tokens[number::4]:
+            try:
+                storages_of_writers[number].write(resource, token, f"v{token}", nothing)
+            except Stale:
+                continue
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+
+    committed = [token for token, _ in commits_of(resource)]
+    assert committed == sorted(committed)
+    assert committed[-1] == 200
+
+
+def test_a_write_to_a_stopped_server_ends_in_doubt_and_lands_at_most_once(
+    open_storage, resource, servers, kind, commits_of
+):
+    storage = open_storage(timeout=0.5)
+    storage.read(resource)
+    sent = []
+
+    with frozen(servers, kind):
+        called = time.monotonic()
+        with pytest.raises(Unknown, match=r"(?i)timeout|deadline"):
+            storage.write(resource, 1, "late", lambda: sent.append(time.monotonic()))
+        took = time.monotonic() - called
+
+    open_storage().write(resource, 2, "next", nothing)
+    assert 0.5 <= took < 1.5
+    assert len(sent) == 1
+    assert commits_of(resource) in ([(1, "late"), (2, "next")], [(2, "next")])
+
+
+def test_a_connection_to_a_stopped_server_ends_at_its_deadline_with_nothing_sent(
+    open_storage, resource, servers, kind
+):
+    storage = open_storage(timeout=0.5)
+
+    with frozen(servers, kind):
+        called = time.monotonic()
+        with pytest.raises((Unknown, NotApplied)):
+            storage.write(resource, 1, "never", nothing)
+
+    assert time.monotonic() - called < 1.5
+
+
+def test_a_refused_connection_applies_nothing(kind):
+    storage = of_kind(kind).connect(storage_settings(kind, ["127.0.0.1:1"]))
+
+    with pytest.raises(NotApplied, match=r"(?i)refused"):
+        storage.write("r0", 1, "never", nothing)
+
+
+def test_a_fence_keeps_the_value_and_older_writers_out(open_storage, resource, commits_of):
+    storage = open_storage(policy="inclusive")
+    storage.write(resource, 3, "kept", nothing)
+    storage.fence(resource, 5)
+    storage.fence(resource, 5)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 4, "late", nothing)
+    assert storage.read(resource) == ("kept", 3)
+    storage.write(resource, 5, "own", nothing)
+    assert commits_of(resource) == [(3, "kept"), (5, "own")]
+
+
+def test_a_fence_below_the_mark_is_stale(open_storage, resource):
+    storage = open_storage(policy="inclusive")
+    storage.fence(resource, 5)
+
+    with pytest.raises(Stale):
+        storage.fence(resource, 4)

@@ -1,0 +1,152 @@
+"""Redlock: the lock is held by whoever could set its key on most of several independent Redis servers.
+
+Its answer is a random value without any order, so there is no fencing token, and a
+target must say what it takes for one:
+
+highest-counter  each server counts its grants, and the highest count of those that granted
+                 is taken. A server that refused does not count, so it can go back
+wall-clock       the client's own clock, in ns
+random           63 random bits
+
+The servers are asked one after another, each with a short deadline. What is promised is
+the TTL less the drift that the algorithm allows for, from before the first was asked.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from workloads.client import Grant, NotApplied, Session, Unknown
+from workloads.locks.redis import GRANT, MILLISECOND, PATIENCE, RELEASE, RENEW, lock_key
+from workloads.locks.renewals import Renewals
+from workloads.redis_connection import RedisConnection
+from workloads.settings import LockSettings
+
+SERVER_TIMEOUT = 0.1  # seconds; a server that does not answer must not use the lease up
+RETRY = (0.02, 0.1)  # seconds; drawn anew each time, or those who tie go on tying
+
+TOKENS: dict[str, Callable[[Sequence[int], random.Random], int]] = {
+    "highest-counter": lambda counters, _rng: max(counters),
+    "wall-clock": lambda _counters, _rng: time.time_ns(),
+    "random": lambda _counters, rng: rng.getrandbits(63),
+}
+
+
+def drift(ttl: int) -> int:
+    """How far the servers' clocks may run apart during a lease of `ttl` ns."""
+    return ttl // 100 + 2 * MILLISECOND
+
+
+class Redlock:
+    """One client of the lock: a hold at a time."""
+
+    def __init__(
+        self,
+        servers: Sequence[RedisConnection],
+        renewing: Sequence[RedisConnection],
+        session: Session,
+        settings: LockSettings,
+    ) -> None:
+        self._servers = servers
+        self._renewing = renewing
+        self._renewals = Renewals(session, settings.ttl, lambda: _close(renewing))
+        self._ttl = settings.ttl  # ns
+        self._token = TOKENS[settings.token]
+        self._rng = random.Random(settings.client)
+
+    @property
+    def _most(self) -> int:
+        return len(self._servers) // 2 + 1
+
+    @property
+    def _promised(self) -> int:
+        return self._ttl - drift(self._ttl)
+
+    def acquire(self, resource: str, owner: str) -> Grant:
+        """Try until most servers granted within the lease; NotApplied when they did not in three TTLs."""
+        deadline = time.monotonic_ns() + PATIENCE * self._ttl
+        while True:
+            attempt = time.monotonic_ns()
+            counters = self._ask(self._servers, *_grant(resource, owner, self._ttl))
+            if len(counters) >= self._most and time.monotonic_ns() < attempt + self._promised:
+                break
+            self._ask(self._servers, *_release(resource, owner))
+            if time.monotonic_ns() > deadline:
+                raise NotApplied("not free in time")
+            time.sleep(self._rng.uniform(*RETRY))
+        self._renewals.begin(resource, owner)
+        self._renewals.keep(lambda: self._renew(resource, owner))
+        return Grant(token=self._token(counters, self._rng), ttl=self._promised, attempt=attempt)
+
+    def _renew(self, resource: str, owner: str) -> dict[str, Any]:
+        self._insist(self._renewing, *_renew(resource, owner, self._ttl))
+        return {"ttl": self._promised}
+
+    def release(self, resource: str, owner: str) -> None:
+        """Delete the key where it is still mine; NotApplied if that is not on most servers."""
+        self._renewals.stop()
+        self._insist(self._servers, *_release(resource, owner))
+
+    def revoke(self, resource: str, owner: str) -> None:
+        """Delete the key wherever an acquire that nobody knows the end of has set it."""
+        self._renewals.stop()
+        self._ask(self._servers, *_release(resource, owner))
+
+    def _insist(self, servers: Sequence[RedisConnection], *command: str | int) -> None:
+        """Have most servers do it; NotApplied if most cannot have, Unknown if nobody knows."""
+        answers = self._ask(servers, *command, silent=-1)
+        done = sum(answer > 0 for answer in answers)
+        if done < self._most:
+            silent = answers.count(-1)
+            raise Unknown("too few answers") if done + silent >= self._most else NotApplied("lease lost")
+
+    def _ask(self, servers: Sequence[RedisConnection], *command: str | int, silent: int = 0) -> list[int]:
+        """Ask each server; what those answered that did it, and `silent` for each without an answer."""
+        answers: list[int] = []
+        for server in servers:
+            try:
+                answers.append(server.execute(*command) or 0)
+            except NotApplied:
+                continue
+            except Unknown:
+                answers.append(silent)
+        return [answer for answer in answers if answer]
+
+    def reconnect(self) -> None:
+        """Drop the connections: the next call opens new ones."""
+        _close(self._servers)
+
+    def close(self) -> None:
+        """Stop the renewals, and drop all connections."""
+        self._renewals.close(lambda: _close(self._renewing))
+        _close(self._servers)
+
+
+def _grant(resource: str, owner: str, ttl: int) -> tuple[str | int, ...]:
+    keys = (lock_key(resource), f"fencepost/{resource}/token")
+    return ("EVAL", GRANT, 2, *keys, owner, ttl // MILLISECOND)
+
+
+def _renew(resource: str, owner: str, ttl: int) -> tuple[str | int, ...]:
+    return ("EVAL", RENEW, 1, lock_key(resource), owner, ttl // MILLISECOND)
+
+
+def _release(resource: str, owner: str) -> tuple[str | int, ...]:
+    return ("EVAL", RELEASE, 1, lock_key(resource), owner)
+
+
+def _close(servers: Sequence[RedisConnection]) -> None:
+    for server in servers:
+        server.close()
+
+
+def connect(settings: LockSettings, renewals: Session) -> Redlock:
+    """Make a client with two connections to each server: one for the hold, one for what renews it."""
+    servers, renewing = (
+        [RedisConnection(endpoint, min(settings.timeout, SERVER_TIMEOUT)) for endpoint in settings.endpoints]
+        for _ in range(2)
+    )
+    return Redlock(servers, renewing, renewals, settings)

@@ -1,0 +1,152 @@
+"""etcd as a fenced register: one key a resource, which holds the mark and the value.
+
+none         a transaction that puts, if the key is there
+transaction  it compares the mark first
+
+The key's content is the mark as 8 bytes, the highest first, and then the token of the
+last write in the same form, and its value. etcd compares contents byte by byte, so that
+`content < token` holds iff the mark is lower: with an equal mark the content is longer.
+Decimal text would compare wrongly.
+
+A fence has to keep the value, which no transaction of etcd can: it reads, and puts if
+nobody has put meanwhile, and so it may lose a race and end as not applied.
+
+The committed order is that of the key's revisions, each event of a watch counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Any
+
+from checkers.history import Commit
+from workloads.client import NotApplied, Stale
+from workloads.etcd_api import EQUAL, GREATER, LESS, MOD_REVISION, VALUE, VERSION, Connection, message
+from workloads.settings import StorageSettings
+
+_WIDTH = 8  # bytes of a token
+_REGISTERS = b"fencepost-register/"
+_AFTER = b"fencepost-register0"  # the first key that is none of them
+
+
+class EtcdStorage:
+    """One client of the register."""
+
+    def __init__(self, connection: Connection, fencing: str, policy: str) -> None:
+        self._connection = connection
+        self._fencing = fencing
+        self._inclusive = policy == "inclusive"
+
+    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+        """Write under a token, guarded as the fencing says."""
+        key = _key(resource)
+        answer = self._connection.call(
+            "KV/Txn",
+            sent=sent,
+            compare=[
+                message["Compare"](result=GREATER, target=VERSION, key=key),
+                *self._guard(resource, token),
+            ],
+            success=[{"request_put": {"key": key, "value": _content(token, token, value)}}],
+            failure=[{"request_range": {"key": key}}],
+        )
+        if not answer.succeeded:
+            if answer.responses[0].response_range.kvs:
+                raise Stale
+            raise NotApplied(f"no key for {resource}")
+
+    def _guard(self, resource: str, token: int) -> list[Any]:
+        if self._fencing == "none":
+            return []
+        least_stale = token + 1 if self._inclusive else token
+        below = _bytes(least_stale)
+        return [message["Compare"](result=LESS, target=VALUE, key=_key(resource), value=below)]
+
+    def read(self, resource: str) -> tuple[str | None, int]:
+        """Return the value and the token of the last accepted write."""
+        found = self._connection.call("KV/Range", key=_key(resource)).kvs
+        return (_value(found[0].value), _token(found[0].value)) if found else (None, 0)
+
+    def fence(self, resource: str, token: int) -> None:
+        """Raise the mark to a token and leave the value."""
+        key = _key(resource)
+        found = self._connection.call("KV/Range", key=key).kvs
+        if not found:
+            raise NotApplied(f"no key for {resource}")
+        content = found[0].value
+        if _mark(content) > token:
+            raise Stale
+        if _mark(content) == token:
+            return
+        unchanged = message["Compare"](
+            result=EQUAL, target=MOD_REVISION, key=key, mod_revision=found[0].mod_revision
+        )
+        put = {"request_put": {"key": key, "value": _bytes(token) + content[_WIDTH:]}}
+        if not self._connection.call("KV/Txn", compare=[unchanged], success=[put]).succeeded:
+            raise NotApplied("somebody wrote meanwhile")
+
+    def reconnect(self) -> None:
+        """Turn to the next member on a new connection."""
+        self._connection.reconnect()
+
+
+def connect(settings: StorageSettings) -> EtcdStorage:
+    """Make a client."""
+    return EtcdStorage(_connection(settings), settings.fencing, settings.policy)
+
+
+def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
+    """Put a key with the mark 0 and no value for each resource."""
+    with closing(_connection(settings)) as connection:
+        for resource in resources:
+            connection.call("KV/Put", key=_key(resource), value=_content(0, 0, ""))
+
+
+def committed(settings: StorageSettings) -> list[Commit]:
+    """Read the accepted writes in the order of their revisions."""
+    with closing(_connection(settings)) as connection:
+        events = connection.history(_REGISTERS, _AFTER)
+    return [
+        Commit(
+            seq=event.mod_revision,
+            resource=event.key.removeprefix(_REGISTERS).decode(),
+            token=_token(event.value),
+            value=_value(event.value),
+        )
+        for event in events
+        if _is_write(event.value)
+    ]
+
+
+def _connection(settings: StorageSettings) -> Connection:
+    return Connection(settings.endpoints, settings.timeout)
+
+
+def _key(resource: str) -> bytes:
+    return _REGISTERS + resource.encode()
+
+
+def _content(mark: int, token: int, value: str) -> bytes:
+    return _bytes(mark) + _bytes(token) + value.encode()
+
+
+def _bytes(token: int) -> bytes:
+    return token.to_bytes(_WIDTH, "big")
+
+
+def _mark(content: bytes) -> int:
+    return int.from_bytes(content[:_WIDTH], "big")
+
+
+def _token(content: bytes) -> int:
+    return int.from_bytes(content[_WIDTH : 2 * _WIDTH], "big")
+
+
+def _is_write(content: bytes) -> bool:
+    """Was this put by a write? A fence has put a mark above the token, and set_up no value."""
+    return _mark(content) == _token(content) and _value(content) is not None
+
+
+def _value(content: bytes) -> str | None:
+    return content[2 * _WIDTH :].decode() or None
