@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import random
-import threading
 import time
 
 import pytest
-from containers import frozen
+from stopped import frozen
 from systems import endpoints, storage_settings
 
 from harness.engines import ServerSpec, Topology
@@ -16,7 +14,6 @@ from harness.network.probe import reply
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import dynamodb as storages
 
-POLICIES = ["strict", "inclusive"]
 names = (f"r{number}" for number in itertools.count())
 
 
@@ -73,47 +70,6 @@ def test_the_server_answers_over_its_edge(dynamodb):
     assert reply(dynamodb.edge(0, "dynamodb"), "dynamodb", within=2) is not None
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_the_condition_refuses_an_older_token(open_storage, resource, commits_of, policy):
-    storage = open_storage(policy=policy)
-    storage.write(resource, 10, "new", nothing)
-
-    with pytest.raises(Stale):
-        storage.write(resource, 9, "old", nothing)
-
-    assert storage.read(resource) == ("new", 10)
-    assert commits_of(resource) == [(10, "new")]
-
-
-def test_an_unfenced_storage_takes_an_older_token(open_storage, resource, commits_of):
-    storage = open_storage("none")
-    storage.write(resource, 10, "new", nothing)
-    storage.write(resource, 9, "old", nothing)
-
-    assert storage.read(resource) == ("old", 9)
-    assert commits_of(resource) == [(10, "new"), (9, "old")]
-
-
-def test_an_equal_token_is_stale_under_the_policy_strict_only(open_storage, resource):
-    open_storage().write(resource, 7, "first", nothing)
-
-    with pytest.raises(Stale):
-        open_storage().write(resource, 7, "second", nothing)
-    open_storage(policy="inclusive").write(resource, 7, "third", nothing)
-
-
-@pytest.mark.parametrize(("mark", "token"), [(9, 10), (2**53, 2**53 + 1), (2**62, 2**63 - 1)])
-def test_tokens_are_compared_as_numbers_of_any_size(open_storage, resource, mark, token):
-    storage = open_storage()
-    storage.write(resource, mark, "lower", nothing)
-    storage.write(resource, token, "higher", nothing)
-
-    with pytest.raises(Stale):
-        storage.write(resource, mark, "late", nothing)
-
-    assert storage.read(resource) == ("higher", token)
-
-
 @pytest.mark.parametrize("fencing", ["none", "conditional-expression"])
 def test_the_first_write_makes_the_item(open_storage, resource, commits_of, fencing):
     storage = open_storage(fencing)
@@ -126,29 +82,6 @@ def test_the_first_write_makes_the_item(open_storage, resource, commits_of, fenc
     assert commits_of(resource) == [(1, "first")]
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_writers_that_race_commit_in_token_order(open_storage, resource, commits_of, policy):
-    storages_of_writers = [open_storage(policy=policy, timeout=10) for _ in range(4)]
-    tokens = random.Random(1).sample(range(1, 101), 100)
-
-    def write(number):
-        for token in tokens[number::4]:
-            try:
-                storages_of_writers[number].write(resource, token, f"v{token}", nothing)
-            except Stale:
-                continue
-
-    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-
-    committed = [token for token, _ in commits_of(resource)]
-    assert committed == sorted(committed)
-    assert committed[-1] == 100
-
-
 def test_the_committed_order_is_read_page_by_page(open_storage, resource, commits_of, monkeypatch):
     monkeypatch.setattr(storages, "PAGE", 7)
     storage = open_storage("none")
@@ -157,6 +90,21 @@ def test_the_committed_order_is_read_page_by_page(open_storage, resource, commit
         storage.write(resource, token, value, nothing)
 
     assert commits_of(resource) == expected
+
+
+def test_a_fence_makes_an_item_without_a_value_and_is_no_write(open_storage, resource, commits_of):
+    storage = open_storage(policy="inclusive")
+    storage.fence(resource, 5)
+    fenced = storage.read(resource)
+    storage.write(resource, 5, "own", nothing)
+    storage.fence(resource, 6)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 5, "late", nothing)
+
+    assert fenced == (None, 0)
+    assert storage.read(resource) == ("own", 5)
+    assert commits_of(resource) == [(5, "own")]
 
 
 def test_a_write_to_a_stopped_server_ends_in_doubt_and_lands_once(
@@ -198,13 +146,6 @@ def test_a_table_that_is_not_there_applies_nothing(open_storage, resource, monke
 
     with pytest.raises(NotApplied, match="ResourceNotFound"):
         storage.write(resource, 1, "lost", nothing)
-
-
-def test_a_refused_connection_applies_nothing():
-    storage = storages.connect(storage_settings("dynamodb", ["127.0.0.1:1"]))
-
-    with pytest.raises(NotApplied, match="not connected"):
-        storage.write("r0", 1, "never", nothing)
 
 
 def test_neither_proxies_nor_profiles_of_the_user_are_used(open_storage, resource, monkeypatch):

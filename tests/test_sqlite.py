@@ -169,6 +169,21 @@ def test_a_writer_that_stops_before_its_commit_locks_the_others_out(open_storage
     assert commits_of() == [(1, "first")]
 
 
+def test_a_fence_keeps_the_value_and_older_writers_out(open_storage, commits_of):
+    storage = open_storage(policy="inclusive")
+    storage.write("r0", 3, "kept", nothing)
+    storage.fence("r0", 5)
+    storage.fence("r0", 5)
+
+    with pytest.raises(Stale):
+        storage.write("r0", 4, "late", nothing)
+    with pytest.raises(Stale):
+        storage.fence("r0", 4)
+    assert storage.read("r0") == ("kept", 3)
+    storage.write("r0", 5, "own", nothing)
+    assert commits_of() == [(3, "kept"), (5, "own")]
+
+
 def test_a_write_that_is_dropped_before_its_commit_leaves_nothing(open_storage, commits_of):
     storage = open_storage()
 

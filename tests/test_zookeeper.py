@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import random
 import socket
 import threading
 import time
 
 import pytest
-from containers import frozen
+from stopped import frozen
 from systems import TTL, Memory, lock_settings, storage_settings
 
 from harness.engines import ServerSpec, Topology
@@ -20,7 +19,6 @@ from workloads.locks import zookeeper as locks
 from workloads.storages import zookeeper as storages
 from workloads.zookeeper_session import ZookeeperSession
 
-POLICIES = ["strict", "inclusive"]
 ENSEMBLE = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
 names = (f"r{number}" for number in itertools.count())
 
@@ -119,9 +117,8 @@ def test_the_servers_say_which_release_they_are_and_answer_over_each_edge(zookee
     assert None not in answers
 
 
-@pytest.mark.parametrize("servers", [("zookeeper-storage",), ENSEMBLE], ids=["alone", "ensemble"])
-def test_the_token_rises_with_each_grant_whoever_gets_it(open_lock, resource, servers):
-    holders = [open_lock(client, servers=servers)[0] for client in range(3)]
+def test_the_token_rises_with_each_grant_whoever_asks_whichever_member(open_lock, resource):
+    holders = [open_lock(client, servers=ENSEMBLE)[0] for client in range(3)]
     tokens = []
     for hold in range(6):
         lock = holders[hold % 3]
@@ -141,9 +138,8 @@ def test_the_number_in_the_name_is_the_token_where_that_is_asked_for(open_lock, 
     assert tokens == [0, 1, 2]
 
 
-@pytest.mark.parametrize("servers", [("zookeeper-storage",), ENSEMBLE], ids=["alone", "ensemble"])
-def test_a_waiter_is_granted_after_the_release_and_not_before(open_lock, resource, servers):
-    (first, _), (second, _) = open_lock(0, servers=servers), open_lock(1, servers=servers)
+def test_a_waiter_at_another_member_is_granted_after_the_release_and_not_before(open_lock, resource):
+    (first, _), (second, _) = open_lock(0, servers=ENSEMBLE), open_lock(1, servers=ENSEMBLE)
     held = first.acquire(resource, "0-1")
     granted = []
     waiting = threading.Thread(target=lambda: granted.append(second.acquire(resource, "1-1")))
@@ -183,20 +179,6 @@ def test_a_session_that_nobody_keeps_ends_the_hold_and_not_before_its_ttl(open_l
         first.release(resource, "0-1")
 
 
-def test_a_session_that_is_kept_outlasts_its_ttl(open_lock, resource):
-    lock, memory = open_lock()
-    lock.acquire(resource, "0-1")
-    until = time.monotonic_ns() + round(1.5 * TTL)
-    while time.monotonic_ns() < until:
-        time.sleep(0.01)
-
-    lock.release(resource, "0-1")
-
-    renewals = memory.of("ok")
-    assert len(renewals) >= 4
-    assert all((event["f"], event["owner"]) == ("renew", "0-1") for event in renewals)
-
-
 def test_a_session_that_its_servers_ended_is_recorded_and_never_taken_for_a_hold(open_lock, resource):
     (first, memory), (second, _) = open_lock(0), open_lock(1)
     held = first.acquire(resource, "0-1")
@@ -218,13 +200,13 @@ def test_a_session_that_its_servers_ended_is_recorded_and_never_taken_for_a_hold
 def test_a_waiter_whose_session_ends_is_not_granted(open_lock, resource):
     (first, _), (second, _) = open_lock(0), open_lock(1)
     first.acquire(resource, "0-1")
-    refused = []
+    ended = []
 
     def wait():
         try:
-            second.acquire(resource, "1-1")
-        except NotApplied as error:
-            refused.append(str(error))
+            ended.append(second.acquire(resource, "1-1"))
+        except (NotApplied, Unknown) as error:
+            ended.append(str(error))
 
     waiting = threading.Thread(target=wait)
     waiting.start()
@@ -234,7 +216,7 @@ def test_a_waiter_whose_session_ends_is_not_granted(open_lock, resource):
     expire(second)
     waiting.join(timeout=5)
 
-    assert refused == ["session lost"]
+    assert ended in (["session lost"], ["ConnectionLoss"])  # as kazoo hears of it first
 
 
 @pytest.mark.usefixtures("impatient")
@@ -316,44 +298,6 @@ def test_a_hold_outlives_the_connection_that_it_was_made_over(open_lock, resourc
     first.release(resource, "0-1")
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_the_version_check_refuses_an_older_token(open_storage, resource, commits_of, policy):
-    storage = open_storage(policy=policy)
-    storage.write(resource, 10, "new", nothing)
-
-    with pytest.raises(Stale):
-        storage.write(resource, 9, "old", nothing)
-
-    assert storage.read(resource) == ("new", 10)
-    assert commits_of(resource) == [(10, "new")]
-
-
-def test_an_unfenced_storage_takes_an_older_token(open_storage, resource, commits_of):
-    storage = open_storage("none")
-    storage.write(resource, 10, "new", nothing)
-    storage.write(resource, 9, "old", nothing)
-
-    assert storage.read(resource) == ("old", 9)
-    assert commits_of(resource) == [(10, "new"), (9, "old")]
-
-
-def test_an_equal_token_is_stale_under_the_policy_strict_only(open_storage, resource):
-    open_storage().write(resource, 7, "first", nothing)
-
-    with pytest.raises(Stale):
-        open_storage().write(resource, 7, "second", nothing)
-    open_storage(policy="inclusive").write(resource, 7, "third", nothing)
-
-
-@pytest.mark.parametrize("fencing", ["none", "version-check"])
-def test_a_missing_znode_is_no_success_and_not_stale(open_storage, commits_of, fencing):
-    with pytest.raises(NotApplied, match="no znode"):
-        open_storage(fencing).write("nowhere", 1, "lost", nothing)
-
-    assert open_storage().read("nowhere") == (None, 0)
-    assert commits_of("nowhere") == []
-
-
 def test_a_mark_that_moves_between_the_look_and_the_write_is_looked_at_again(
     open_storage, resource, commits_of
 ):
@@ -374,50 +318,6 @@ def test_a_mark_that_moves_between_the_look_and_the_write_is_looked_at_again(
         slow.write(resource, 6, "late", nothing)
 
     assert commits_of(resource) == [(5, "quick"), (6, "slow"), (7, "newest")]
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_writers_that_race_commit_in_token_order(open_storage, resource, commits_of, policy):
-    storages_of_writers = [open_storage(policy=policy, timeout=5) for _ in range(4)]
-    tokens = random.Random(1).sample(range(1, 201), 200)
-
-    def write(number):
-        for token in tokens[number::4]:
-            try:
-                storages_of_writers[number].write(resource, token, f"v{token}", nothing)
-            except Stale:
-                continue
-
-    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-
-    committed = [token for token, _ in commits_of(resource)]
-    assert committed == sorted(committed)
-    assert committed[-1] == 200
-
-
-def test_a_write_to_a_stopped_server_ends_in_doubt_and_lands_once(
-    open_storage, resource, zookeeper, commits_of
-):
-    storage = open_storage("none", timeout=0.5)
-    storage.read(resource)
-    sent = []
-
-    with frozen(zookeeper, "zookeeper-storage"):
-        called = time.monotonic()
-        with pytest.raises(Unknown, match="Timeout"):
-            storage.write(resource, 1, "late", lambda: sent.append(time.monotonic()))
-        took = time.monotonic() - called
-
-    deadline = time.monotonic() + 5
-    while not commits_of(resource) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert 0.5 <= took < 1.5
-    assert len(sent) == 1
-    assert commits_of(resource) == [(1, "late")]
 
 
 def test_a_connection_to_a_stopped_server_ends_at_its_deadline_with_nothing_sent(
