@@ -68,9 +68,9 @@ def found_by(op: Op) -> List | None:
 
 
 def _reading(op: Op) -> Operation | None:
-    """What an operation read; that was over when its client saw the outcome, whatever that was."""
+    """What an operation read without writing for certain; that was over when its client saw the outcome."""
     found = found_by(op)
-    if found is None:
+    if found is None or (op.f == "append" and op.outcome is Outcome.OK):
         return None
     returned = op.learned if op.returned is None else op.returned
     return Operation(f="read", output=found, called=op.called, returned=returned)
