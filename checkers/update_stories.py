@@ -96,9 +96,18 @@ def _written(n: Narrator, lost: Op, reader: Op) -> tuple[str, ...]:
     return (
         (
             f"That list was written by {n.whom(by)}, who appended {by.element!r} to it with token {by.token}"
-            f" {n.sent(by)}, and had read it without {lost.element!r}."
+            f" {n.sent(by)}, and {_how(by, lost)}."
         ),
     )
+
+
+def _how(by: Op, lost: Op) -> str:
+    """How it comes that the list that one wrote lacks what another had appended."""
+    if by.seen is None:
+        return "nobody knows which list it had read"
+    if lost.element in by.seen:
+        return f"left {lost.element!r} out although it had read it"
+    return f"had read it without {lost.element!r}"
 
 
 UPDATE_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = {
