@@ -132,15 +132,6 @@ class Lists:
         return {op.value: op for op in self.appends if isinstance(op.value, tuple)}
 
     @cached_property
-    def before(self) -> Mapping[int, Op]:
-        """For each append, by its index, the one whose list it read."""
-        return {
-            op.index: self.writer[op.seen]
-            for op in self.appends
-            if op.seen is not None and op.seen in self.writer
-        }
-
-    @cached_property
     def left_out(self) -> Mapping[int, AbstractSet[Element]]:
         """What each append, by its index, had read and did not write back."""
         return {
@@ -203,26 +194,37 @@ class Lists:
 
     def _way_back(self, loss: Loss, lost: Op, known: Known) -> Iterator[Op]:
         """The appends that may have dropped it, from the list that lacks it; the last one is accused."""
-        built_on = set(self._indexes_back(lost))
-        op = self.writer.get(found_by(loss.reader))
+        built_on = set() if lost.seen is None else {op.index for op in self._back(lost.seen)}
+        for op in self._back(found_by(loss.reader)):
+            if op.index in built_on or self._came_before(op, lost, known):
+                return
+            yield op
+            if loss.element in self.left_out.get(op.index, ()):
+                return
+
+    def _back(self, found: List) -> Iterator[Op]:
+        """The append that wrote a list, the one that wrote the list which that had read, and so on.
+
+        What an append read that told nothing is taken to be all but its own element.
+        """
         passed: set[int] = set()
-        while op is not None and op.index not in passed and not self._came_before(op, lost, known, built_on):
+        op = self._writer(found)
+        while op is not None and op.index not in passed:
             passed.add(op.index)
             yield op
-            dropped_by_itself = loss.element in self.left_out.get(op.index, ())
-            op = None if dropped_by_itself else self.before.get(op.index)
+            found = found[:-1] if op.seen is None else op.seen
+            op = self._writer(found)
 
-    def _indexes_back(self, op: Op) -> Iterator[int]:
-        """The appends on whose lists this one built."""
-        passed: set[int] = set()
-        earlier = self.before.get(op.index)
-        while earlier is not None and earlier.index not in passed:
-            passed.add(earlier.index)
-            yield earlier.index
-            earlier = self.before.get(earlier.index)
+    def _writer(self, found: List) -> Op | None:
+        """The append of a list; if it told nothing, its element shows that the list is its own."""
+        op = self.writer.get(found)
+        if op is None and found:
+            last = self.appender.get(found[-1])
+            op = last if last is not None and last.outcome is Outcome.INFO else None
+        return op
 
-    def _came_before(self, op: Op, lost: Op, known: Known, built_on: AbstractSet[int]) -> bool:
-        if op.index in built_on or op.precedes(lost):
+    def _came_before(self, op: Op, lost: Op, known: Known) -> bool:
+        if op.precedes(lost):
             return True
         if not self.header.fenced or op.token is None or lost.token is None:
             return False

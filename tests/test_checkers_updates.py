@@ -108,6 +108,14 @@ def test_an_append_whose_list_was_read_is_known():
     ]
 
 
+def test_a_late_write_explains_it_also_if_nobody_knows_what_the_next_holders_read():
+    late = append(1, 4, 5, "x", "a")
+    new = append(2, 6, 6, None, "v", "info")
+    later = append(8, 9, 7, None, "w", "info")
+
+    assert judged(late, new, later, append(10, 11, 8, "xvw", "d")) == [("v", "a", True)]
+
+
 def test_a_holder_that_read_an_old_list_is_accused_and_nothing_explains_it():
     first, second = append(0, 1, 5, "", "a"), append(2, 3, 6, "a", "b")
     old = append(4, 5, 7, "a", "c")
