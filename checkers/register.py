@@ -114,7 +114,6 @@ def _writers(columns: RegisterColumns) -> Ids:
 def _counted(columns: RegisterColumns, writers: Ids) -> Mask:
     """The values that were certainly there: seen, or written by an ok."""
     counted = np.zeros(columns.values, dtype=np.bool_)
-    counted[INITIAL] = True
     counted[columns.value[columns.returned != NEVER]] = True
     frontier = np.flatnonzero(counted)
     while len(frontier):  # what a cas that counts has replaced was there, too

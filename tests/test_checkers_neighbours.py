@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from checkers import column_cache, history, read
+from checkers import column_cache, history, judge, read
 from checkers.columns import Operations
 from checkers.evidence import Evidence
 from checkers.grants import token_regressions
@@ -17,9 +18,10 @@ from checkers.judgement import Clash, Contradiction
 from checkers.leases import early_grants
 from checkers.mutex import judge_mutex
 from checkers.operation import Operation
-from checkers.ranks import rank
+from checkers.ranks import Summit, rank
 from checkers.records import Header, History, Op, Outcome
 from checkers.register import judge_register
+from checkers.register_columns import register_columns
 from checkers.verdict import Validity
 
 
@@ -161,3 +163,142 @@ def test_nothing_that_lies_beside_a_history_is_run(two_registers: Path):
 
     assert column_cache.kept(two_registers, read(two_registers).header) is None
     assert not made.exists()
+
+
+def test_what_ended_when_the_next_was_sent_may_be_one_hold_with_it():
+    first = acquire(0, "a", token=5, called=0, returned=1)
+    release = replace(first, index=1, f="release", token=None, called=2, returned=4)
+    again = acquire(2, "a", token=5, called=4, returned=6)
+    later = acquire(2, "a", token=5, called=5, returned=6)
+
+    assert list(token_regressions(locks(first, release, again))) == []
+    assert [each.accused for each in token_regressions(locks(first, release, later))] == [later]
+
+
+def test_the_token_0_tells_the_order_of_grants_too():
+    evidence = locks(
+        acquire(0, "a", token=0, called=0, returned=10, ttl=100),
+        acquire(1, "b", token=1, called=5, returned=20),
+    )
+
+    assert [each.accused.index for each in early_grants(evidence)] == [1]
+
+
+def test_equal_tokens_do_not_tell_the_order_of_grants():
+    evidence = locks(
+        acquire(0, "b", token=3, called=0, returned=5, ttl=100),
+        acquire(1, "a", token=4, called=1, returned=10, ttl=50),
+        acquire(2, "b", token=4, called=8, returned=20),
+    )
+
+    assert [each.accused.index for each in early_grants(evidence)] == [1]
+
+
+def test_a_promise_is_proven_by_the_renew_that_made_it_and_by_nothing_else():
+    grant = acquire(0, "a", token=1, called=0, returned=1, ttl=10)
+    renew = replace(grant, index=1, f="renew", token=None, called=5, returned=6)
+    early = acquire(2, "b", token=2, called=8, returned=9)
+    late = acquire(2, "b", token=2, called=11, returned=12)
+
+    (by_grant,) = early_grants(locks(grant, early))
+    (by_renew,) = early_grants(locks(grant, renew, late))
+
+    assert by_grant.because == (grant,)
+    assert by_renew.because == (grant, renew)
+
+
+def test_only_a_cas_expects_something():
+    operations = [
+        Operation(f="write", input=1, called=0, returned=1),
+        Operation(f="cas", input=(1, 2), called=2, returned=3),
+        Operation(f="read", output=2, called=4, returned=5),
+    ]
+
+    columns = register_columns(operations, range(3))
+
+    assert columns.kind.dtype == np.int8
+    assert columns.value.tolist() == [1, 2, 2]
+    assert columns.expected.tolist() == [-1, 1, -1]
+    assert columns.values == 3
+
+
+def test_many_questions_are_answered_as_one():
+    ranks, heights = np.arange(2, 62, 3), np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3] * 2)
+    summit = Summit(64, ranks, heights)
+    asked = np.arange(3, 63)
+
+    assert summit.entries_before(asked).tolist() == [
+        summit.entries_before(asked[i : i + 1])[0] for i in range(60)
+    ]
+    assert summit.entries_before(np.array([3, 5, 6, 11, 12, 62])).tolist() == [0, 0, 0, 2, 2, 5]
+    assert summit.entries_before(asked[:0]).dtype == np.int64
+
+
+def test_lines_of_one_register_are_ranked_by_the_first_of_their_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(history, "LONG", 0)
+    pause = {
+        "time": 2,
+        "process": "nemesis",
+        "type": "info",
+        "f": "pause",
+        "value": {"target": "c", "state": "in force"},
+    }
+    path = written(
+        tmp_path / "history.jsonl",
+        event(1, "invoke", 0, "r0", "v0"),  # line 2
+        event(2, "ok", 0, "r0", "v0"),
+        event(2, "invoke", 1, "r0"),
+        pause,
+        event(2, "ok", 1, "r0"),
+        event(3, "invoke", 1, "r0"),  # line 7
+        event(4, "ok", 1, "r0"),
+        event(4, "invoke", 1, "r0"),
+        event(5, "ok", 1, "r0"),
+    )
+    operations = read(path).operations
+    assert isinstance(operations, Operations)
+
+    ranks = rank(operations.columns)
+
+    assert ranks.called.tolist() == [2, 3, 7, 8]
+    assert ranks.returned.tolist() == [3, 3, 8, 10]
+
+
+def test_a_read_that_returned_when_its_write_was_called_may_have_seen_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(history, "LONG", 0)
+    seen = {"token": 1, "value": "v0"}
+    path = written(
+        tmp_path / "history.jsonl",
+        event(1, "invoke", 1, "r0"),
+        event(2, "ok", 1, "r0") | seen,
+        event(2, "invoke", 0, "r0", "v0"),
+        event(3, "ok", 0, "r0", "v0"),
+    )
+
+    assert judge(read(path)).findings == ()
+
+
+def test_a_value_that_comes_back_over_one_with_a_higher_token_is_a_stale_read(tmp_path: Path):
+    lines = [
+        event(1, "invoke", 0, "r0", "v1") | {"token": 1},
+        event(2, "invoke", 1, "r0", "v2") | {"token": 2},
+    ]
+    for i, token in enumerate((1, 2, 1)):
+        seen = {"token": token, "value": f"v{token}"}
+        lines += [event(10 * i + 10, "invoke", 2, "r0"), event(10 * i + 11, "ok", 2, "r0") | seen]
+
+    verdict = judge(read(written(tmp_path / "history.jsonl", *lines)))
+
+    assert [(each.anomaly, each.operations[-1]) for each in verdict.findings] == [("stale-read", 9)]
+
+
+@pytest.mark.parametrize("seen", [{"token": 5, "value": None}, {"token": 0, "value": "x"}], ids=str)
+def test_the_initial_value_has_the_initial_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen):
+    monkeypatch.setattr(history, "LONG", 0)
+    path = written(tmp_path / "history.jsonl", event(1, "invoke", 1, "r0"), event(2, "ok", 1, "r0") | seen)
+
+    assert [each.anomaly for each in judge(read(path)).findings] == ["non-linearizable"]
