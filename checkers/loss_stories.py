@@ -76,7 +76,8 @@ def _restart(n: Narrator, first: Op, then: Op | None) -> list[str]:
 def _stray(n: Narrator, write: Op) -> Commit:
     """The commit of a write that was not sent as it is logged."""
     strays = () if n.log is None else n.log.strays
-    return next(each.commit for each in strays if each.accused.index == write.index)
+    what = (write.resource, write.value)
+    return next(each.commit for each in strays if (each.accused.resource, each.accused.value) == what)
 
 
 def _shown(read: Op) -> str:
