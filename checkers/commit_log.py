@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from checkers.errors import HistoryError
 from checkers.records import Commit, Op, Value
 
-
 _UNRECORDED = -(1 << 62)
 """The index of the first write that nobody recorded: below that of every operation."""
 
