@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from checkers import column_cache, history, read
 from checkers.columns import ABSENT
-from checkers.jsonl import MAX_LINE, Line, read_lines
+from checkers.errors import HistoryError
+from checkers.jsonl import MAX_LINE, Line, decode, is_cut_short, read_lines
 from checkers.merge import merge
 from checkers.models import (
     IMPOSSIBLE,
+    CasRegister,
     Counter,
     Fenced,
     FencedMutex,
@@ -59,6 +62,13 @@ def test_a_get_is_a_read():
     assert not KeyValue().is_read(asked("put", "a"))
 
 
+def test_a_cas_register_is_read_by_reads_and_by_what_failed():
+    assert CasRegister().is_read(asked("read"))
+    assert CasRegister().is_read(asked("cas", (1, 2), outcome=Outcome.FAIL))
+    assert not CasRegister().is_read(asked("cas", (1, 2)))
+    assert not CasRegister().is_read(asked("write", 1))
+
+
 def test_asking_a_counter_is_a_read():
     assert Counter().is_read(asked("read"))
     assert not Counter().is_read(asked("add", 1))
@@ -79,6 +89,15 @@ def test_a_line_over_the_limit_arrives_cut_just_beyond_it(tmp_path: Path):
     path.write_bytes(b"x" * (MAX_LINE + 10) + b"\n")
 
     assert [len(text) for text in read_lines(path)] == [MAX_LINE + 1, 10]
+
+
+def test_a_whole_last_line_that_is_wrong_is_not_half_written():
+    decoder = msgspec.json.Decoder(dict[str, int])
+
+    assert not is_cut_short(b'{"a": "b"}')
+    assert is_cut_short(b'{"a": "b"')
+    with pytest.raises(HistoryError):
+        decode(Line("f", 3, b'{"a": "b"}', unfinished=True), decoder)
 
 
 def test_a_refused_line_is_shown_from_its_beginning_and_not_for_ever():

@@ -15,7 +15,7 @@ from checkers.columns import Operations
 from checkers.evidence import Evidence
 from checkers.grants import token_regressions
 from checkers.judgement import Clash, Contradiction
-from checkers.leases import early_grants
+from checkers.leases import double_beliefs, early_grants
 from checkers.mutex import judge_mutex
 from checkers.operation import Operation
 from checkers.ranks import Summit, rank
@@ -207,6 +207,43 @@ def test_a_promise_is_proven_by_the_renew_that_made_it_and_by_nothing_else():
     assert by_renew.because == (grant, renew)
 
 
+@pytest.mark.parametrize("end", ["release", "revoke"])
+def test_who_has_begun_to_give_the_lock_back_no_longer_believes_to_hold_it(end: str):
+    grant = acquire(0, "a", token=1, called=0, returned=1)
+    given_back = replace(grant, index=1, f=end, token=None, called=5, returned=9)
+    during = acquire(2, "b", token=2, called=2, returned=4)
+    after = acquire(2, "b", token=2, called=2, returned=6)
+
+    assert [each.accused for each in double_beliefs(locks(grant, given_back, during))] == [during]
+    assert list(double_beliefs(locks(grant, given_back, after))) == []
+
+
+def test_belief_may_end_at_time_0():
+    grant = acquire(0, "a", token=1, called=0, returned=0)
+    lost = replace(grant, index=1, f="renew", token=None, outcome=Outcome.FAIL)
+    other = acquire(2, "b", token=2, called=0, returned=0)
+
+    assert list(double_beliefs(locks(grant, lost, other))) == []
+
+
+def test_a_hold_is_not_ended_by_a_release_that_failed_or_by_an_acquire():
+    first = acquire(0, "a", token=5, called=0, returned=1)
+    refused = replace(first, index=1, f="release", token=None, called=2, returned=3, outcome=Outcome.FAIL)
+    again = acquire(2, "a", token=5, called=4, returned=5)
+    once_more = acquire(3, "a", token=5, called=7, returned=8)
+
+    assert list(token_regressions(locks(first, refused, again, once_more))) == []
+
+
+def test_tokens_tell_the_order_of_a_grant_that_returned_when_the_other_was_sent():
+    evidence = locks(
+        acquire(0, "b", token=2, called=0, returned=10),
+        acquire(1, "a", token=1, called=10, returned=20, ttl=100),
+    )
+
+    assert [each.accused.index for each in early_grants(evidence)] == [0]
+
+
 def test_only_a_cas_expects_something():
     operations = [
         Operation(f="write", input=1, called=0, returned=1),
@@ -262,6 +299,7 @@ def test_lines_of_one_register_are_ranked_by_the_first_of_their_time(
 
     ranks = rank(operations.columns)
 
+    assert (ranks.start.tolist(), ranks.end.tolist()) == ([0], [10])
     assert ranks.called.tolist() == [2, 3, 7, 8]
     assert ranks.returned.tolist() == [3, 3, 8, 10]
 
