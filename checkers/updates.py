@@ -143,7 +143,7 @@ class Lists:
     def overwritten(self, loss: Loss) -> Conflict:
         """Who dropped an element, and whether that is anybody's fault."""
         lost, known = self.appender[loss.element], self.known[loss.element]
-        way = list(self._way_back(loss, lost, known))
+        way = list(self._way_back(found_by(loss.reader), lost, known))
         if not way:
             return Conflict(
                 anomaly="lost-update",
@@ -163,18 +163,22 @@ class Lists:
         """The loss of each of these elements that anybody knew of, by this write for certain.
 
         What it had read came from before the write that `brought` the element: so that is the
-        one which it must not have known.
+        one which it must not have known. Or it had read a list from which a late write had
+        dropped the element already.
         """
+        after = write.value if isinstance(write.value, tuple) else ()
         for element, by in brought.items():
             known = self.known.get(element)
             if known is not None:
                 lost = self.appender[element]
+                way = self._way_back(after, lost, known)
                 yield Conflict(
                     anomaly="lost-update",
                     rule=Rule.LOGGED_WITHOUT,
                     accused=write,
                     because=(lost, known.by),
-                    counted=self._explains(write, by, self._known_of(by)),
+                    counted=self._explains(write, by, self._known_of(by))
+                    or any(self._explains(op, lost, known.time) for op in way),
                 )
 
     def _known_of(self, append: Op) -> float:
@@ -192,14 +196,14 @@ class Lists:
             counted=self._explains(second, first, self._known_of(first)),
         )
 
-    def _way_back(self, loss: Loss, lost: Op, known: Known) -> Iterator[Op]:
+    def _way_back(self, found: List, lost: Op, known: Known) -> Iterator[Op]:
         """The appends that may have dropped it, from the list that lacks it; the last one is accused."""
         built_on = set() if lost.seen is None else {op.index for op in self._back(lost.seen)}
-        for op in self._back(found_by(loss.reader)):
+        for op in self._back(found):
             if op.index in built_on or self._came_before(op, lost, known):
                 return
             yield op
-            if loss.element in self.left_out.get(op.index, ()):
+            if lost.element in self.left_out.get(op.index, ()):
                 return
 
     def _back(self, found: List) -> Iterator[Op]:

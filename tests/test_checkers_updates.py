@@ -192,6 +192,15 @@ def test_the_storages_own_order_shows_a_loss_that_nobody_read():
     assert logged(late, append(5, 6, 6, "a", "b"), order="ab") == []
 
 
+def test_what_was_dropped_before_a_list_was_read_is_not_its_appends_fault():
+    late = append(1, 9, 5, "x", "a", "info")
+    lost = append(2, 3, 5, "x", "b")
+    again = append(2, 12, 6, "xb", "c", "info")
+    last = append(10, 14, 6, "xa", "d")
+
+    assert logged(late, lost, again, last, order="bacd") == [("a", "b", True), ("d", "b", True)]
+
+
 def test_the_storages_own_order_says_which_list_was_written():
     unknown = append(1, 3, 5, None, "a", "info")
     run = history(unknown, append(4, 5, 6, "xa", "b"), initial_token=0)
