@@ -17,13 +17,14 @@ from checkers.narrator import Narrator, Story
 from checkers.once import once
 from checkers.proof import Check, holds, prove
 from checkers.records import Op, Outcome
+from checkers.refusal_stories import REFUSAL_STORIES
 from checkers.storage_stories import STORAGE_STORIES
 from checkers.update_stories import UPDATE_STORIES
 from checkers.verdict import Account, Finding
 from checkers.waiting_stories import WAITING_STORIES
 
 STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = (
-    STORAGE_STORIES | LOSS_STORIES | LOCK_STORIES | UPDATE_STORIES | WAITING_STORIES
+    STORAGE_STORIES | REFUSAL_STORIES | LOSS_STORIES | LOCK_STORIES | UPDATE_STORIES | WAITING_STORIES
 )
 
 

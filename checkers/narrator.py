@@ -231,11 +231,13 @@ class Narrator:
         return [self._excuse(op, moment, least) for op in in_time if op != rejected]
 
     def _excuse(self, op: Op, moment: int, least: int) -> Excuse:
-        if self.numbers(op):
+        if self.log is not None:
             first = self._reached_by(op.resource, least)
-            if first is None or first.called <= moment:
-                first = self.whole.logged_before(op)
-            why = "in the storage's own order it stands after"
+            why = "had it raised the mark by then, there could not have been"
+            if self.numbers(op):
+                why = "in the storage's own order it stands after"
+                if first is None or first.called <= moment:
+                    first = self.whole.logged_before(op)
         else:
             same = self.whole.raising(op.resource, op.token or 0, math.inf)
             late = (each for each in same if each.token == op.token and each.called > moment)
