@@ -12,7 +12,7 @@ import pytest
 from checkers import column_cache, history, read
 from checkers.columns import ABSENT
 from checkers.errors import HistoryError
-from checkers.jsonl import MAX_LINE, Line, decode, is_cut_short, read_lines
+from checkers.jsonl import MAX_LINE, Line, decode, is_cut_short, number_lines, read_lines
 from checkers.merge import merge
 from checkers.models import (
     IMPOSSIBLE,
@@ -108,6 +108,14 @@ def test_a_refused_line_is_shown_from_its_beginning_and_not_for_ever():
     assert str(short.error("no event")).endswith("no event, in:  {} ")
     assert str(full.error("no event")).endswith("no event, in: " + "x" * 120)
     assert str(long.error("no event")).endswith("no event, in: " + "x" * 120 + "…")
+
+
+def test_a_line_may_be_as_long_as_the_limit():
+    (line,) = number_lines([b"x" * MAX_LINE], "f")
+
+    assert line.unfinished
+    with pytest.raises(HistoryError, match="over 1 MiB"):
+        list(number_lines([b"x" * (MAX_LINE + 1)], "f"))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

@@ -15,7 +15,7 @@ from checkers.columns import Operations
 from checkers.evidence import Evidence
 from checkers.grants import token_regressions
 from checkers.judgement import Clash, Contradiction
-from checkers.leases import double_beliefs, early_grants
+from checkers.leases import double_beliefs, early_grants, promised_until
 from checkers.mutex import judge_mutex
 from checkers.operation import Operation
 from checkers.ranks import Summit, rank
@@ -216,6 +216,54 @@ def test_who_has_begun_to_give_the_lock_back_no_longer_believes_to_hold_it(end: 
 
     assert [each.accused for each in double_beliefs(locks(grant, given_back, during))] == [during]
     assert list(double_beliefs(locks(grant, given_back, after))) == []
+
+
+@pytest.mark.parametrize("end", ["release", "revoke"])
+def test_a_hold_that_was_ended_is_another_one_than_the_next(end: str):
+    first = acquire(0, "a", token=5, called=0, returned=1)
+    ended = replace(first, index=1, f=end, token=None, called=2, returned=3)
+    again = acquire(2, "a", token=5, called=4, returned=5)
+
+    assert [each.accused for each in token_regressions(locks(first, ended, again))] == [again]
+
+
+@pytest.mark.parametrize("end", ["release", "revoke"])
+def test_a_lease_is_promised_up_to_its_end_or_until_it_is_given_back(end: str):
+    grant = acquire(0, "a", token=5, called=0, returned=1, ttl=10)
+    given_back = replace(grant, index=1, f=end, token=None, ttl=None, called=5, returned=6)
+    before_the_end = acquire(2, "b", token=4, called=2, returned=9)
+    at_the_end = acquire(2, "b", token=4, called=2, returned=10)
+
+    assert [each.accused for each in early_grants(locks(grant, before_the_end))] == [before_the_end]
+    assert list(early_grants(locks(grant, at_the_end))) == []
+    assert list(early_grants(locks(grant, given_back, before_the_end))) == []
+
+
+def test_a_ttl_counts_that_may_have_been_the_last_one_that_the_service_saw():
+    grant = acquire(0, "a", token=1, called=0, returned=5, ttl=3)
+    renew = replace(grant, index=1, f="renew", token=None, called=5, returned=6, ttl=8)
+    later = replace(renew, called=6, returned=7)
+
+    assert promised_until(grant, [renew], ()).end == 8
+    assert promised_until(grant, [later], ()).end == 14
+
+
+def test_of_two_beliefs_the_one_that_began_later_is_told_with_the_other():
+    one = acquire(0, "a", token=1, called=0, returned=1)
+    other = acquire(1, "b", token=2, called=0, returned=0)
+    release = replace(other, index=2, f="release", token=None, called=2, returned=3)
+
+    (conflict,) = double_beliefs(locks(one, other, release))
+
+    assert (conflict.accused, conflict.because) == (one, (other,))
+
+
+def test_who_gives_the_lock_back_at_time_1_believed_to_hold_it_at_time_0():
+    one = acquire(0, "a", token=1, called=0, returned=0)
+    other = acquire(1, "b", token=2, called=0, returned=0)
+    release = replace(one, index=2, f="release", token=None, called=1, returned=3)
+
+    assert [each.accused for each in double_beliefs(locks(one, other, release))] == [other]
 
 
 def test_belief_may_end_at_time_0():
