@@ -10,11 +10,9 @@ and not by the number of its operations.
 
 from __future__ import annotations
 
-import gc
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any, BinaryIO
 
@@ -44,6 +42,7 @@ from checkers.columns import (
 )
 from checkers.errors import HistoryError
 from checkers.fault_lines import FAULT_DECODER, FAULT_SIGN, fault_event, is_fault
+from checkers.garbage import uncollected
 from checkers.jsonl import MAX_LINE, Line, decode, half_written, is_cut_short
 from checkers.ranks import stable_order
 from checkers.records import FaultEvent, Header, History
@@ -80,7 +79,7 @@ def read_events(file: BinaryIO, header: Header, name: str) -> History:
         NotSoundError: something is wrong.
     """
     reading = _Reading(header, name)
-    with _without_gc():
+    with uncollected():
         for chunk in _chunks(file):
             reading.add(chunk)
         return reading.finish()
@@ -99,18 +98,6 @@ def _chunks(file: BinaryIO) -> Iterator[bytes]:
         _insist(len(held) <= MAX_LINE)
     if held:
         yield held
-
-
-@contextmanager
-def _without_gc() -> Iterator[None]:
-    """Millions of objects come and go without a cycle among them, and looking for one takes long."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class _Table:

@@ -32,7 +32,7 @@ def _absent(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
-    lost, by = conflict.because[0], conflict.accused
+    (lost, *shown), by = conflict.because, conflict.accused
     return Story(
         summary=(
             f"{n.whom(lost)} and {n.whom(by)} both appended to the same list of {lost.resource}:"
@@ -40,13 +40,14 @@ def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             *(
-                f"{n.who(op)}, whose append was called {n.sent(op)}, read {_list(op.seen or ())} and wrote it"
+                f"{n.who(op)}, whose append was called {n.sent(op)}, read {_list(_built_on(op))} and wrote it"
                 f" back with {op.element!r}."
                 for op in (lost, by)
             ),
+            *(f"{n.who(op)} read what came of that {n.answered(op)}." for op in shown),
             "Both read the very same list, and both took effect: the later one wrote over the other.",
         ),
-        proof=(lost, by),
+        proof=(lost, by, *shown),
     )
 
 
@@ -78,6 +79,13 @@ def _known(n: Narrator, lost: Op, shown: Op) -> tuple[str, ...]:
         f"{sent}.",
         f"A list that {n.whom(shown)} read had it {n.answered(shown)}, so it had been stored by then.",
     )
+
+
+def _built_on(append: Op) -> List:
+    """What an append read; one that told nothing wrote that, and its element."""
+    if append.seen is not None:
+        return append.seen
+    return append.value[:-1] if isinstance(append.value, tuple) else ()
 
 
 def _list(found: List) -> str:

@@ -132,6 +132,23 @@ class Lists:
         return {op.value: op for op in self.appends if isinstance(op.value, tuple)}
 
     @cached_property
+    def shown_by(self) -> Mapping[List, Op]:
+        """Who first read each list."""
+        return {shown: op for op, shown in reversed(self.readings)}
+
+    def built_on(self, append: Op) -> List | None:
+        """The list that an append read: as it told, or else as whoever read what it wrote can see."""
+        if append.seen is not None:
+            return append.seen
+        wrote = append.value if isinstance(append.value, tuple) else ()
+        return wrote[:-1] if wrote in self.shown_by else None
+
+    def _shown(self, append: Op) -> tuple[Op, ...]:
+        """Who read the list of an append that told nothing."""
+        wrote = append.value
+        return () if append.seen is not None or not isinstance(wrote, tuple) else (self.shown_by[wrote],)
+
+    @cached_property
     def left_out(self) -> Mapping[int, AbstractSet[Element]]:
         """What each append, by its index, had read and did not write back."""
         return {
@@ -192,7 +209,7 @@ class Lists:
             anomaly="lost-update",
             rule=Rule.SAME_LIST_READ,
             accused=second,
-            because=(first,),
+            because=(first, *self._shown(first), *self._shown(second)),
             counted=self._explains(second, first, self._known_of(first)),
         )
 
@@ -294,8 +311,9 @@ def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conf
     """Of the appends that are known to have taken effect on one list, each dropped the one before."""
     same: dict[List, list[Op]] = defaultdict(list)
     for op in lists.appends:
-        if op.seen is not None and op.element in lists.known:
-            same[op.seen].append(op)
+        built_on = lists.built_on(op)
+        if built_on is not None and op.element in lists.known:
+            same[built_on].append(op)
     for appends in same.values():
         appends.sort(key=lambda op: (-1 if op.token is None else op.token, op.called))
         for first, second in itertools.pairwise(appends):
