@@ -14,6 +14,7 @@ from checkers import column_cache, history, judge, read
 from checkers.columns import Operations
 from checkers.evidence import Evidence
 from checkers.grants import token_regressions
+from checkers.highwater import HighWater
 from checkers.judgement import Clash, Contradiction
 from checkers.leases import double_beliefs, early_grants, promised_until
 from checkers.mutex import judge_mutex
@@ -141,6 +142,17 @@ def test_times_are_ranked_register_by_register_and_equal_times_alike(two_registe
     assert ranks.end.tolist() == [4, 8]
     assert ranks.called.tolist() == [2, 6, 3, 7]
     assert ranks.returned.tolist() == [3, 7, 4, 8]
+
+
+def test_operations_in_columns_are_a_sequence_that_keeps_what_it_made(two_registers: Path):
+    operations = read(two_registers).operations
+    plain = tuple(operations)
+
+    assert operations[::2] == plain[::2]
+    assert operations[::-1] == plain[::-1]
+    assert operations[1:3] == plain[1:3]
+    assert [operations[at] for at in (0, 3, -1)] == [plain[0], plain[3], plain[3]]
+    assert operations[2] is operations[2]
 
 
 class Mischief:
@@ -290,6 +302,15 @@ def test_tokens_tell_the_order_of_a_grant_that_returned_when_the_other_was_sent(
     )
 
     assert [each.accused.index for each in early_grants(evidence)] == [0]
+
+
+def test_of_equal_heights_the_earliest_counts_and_nothing_else_is_compared():
+    first, second, third = object(), object(), object()
+    water = HighWater([(1, 7, first), (1, 7, second), (2, 7, third)])
+
+    assert water.before(1) is None
+    assert water.before(2) == (7, first)
+    assert water.before(3) == (7, first)
 
 
 def test_only_a_cas_expects_something():
