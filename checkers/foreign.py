@@ -21,7 +21,6 @@ from checkers.formats.grants import grants_of
 from checkers.formats.operations import FENCED
 from checkers.judge import judge
 from checkers.judgement import Judgement
-from checkers.keyvalue import KeyValue
 from checkers.linearizable import BUDGET, search
 from checkers.models import MODELS as OBJECTS
 from checkers.models import Fenced, FencedMutex, FencedNested, Model, ReentrantFencedMutex
@@ -38,7 +37,6 @@ MODELS: dict[str, Callable[[], Model]] = dict(
             OBJECTS
             | {
                 "fenced-mutex": lambda: FencedMutex(Fenced(None, _BELOW_ALL)),
-                "kv": KeyValue,
                 "reentrant-fenced-mutex": lambda: ReentrantFencedMutex(
                     FencedNested(None, 0, _BELOW_ALL, None)
                 ),
