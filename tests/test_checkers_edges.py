@@ -96,6 +96,7 @@ def test_a_whole_last_line_that_is_wrong_is_not_half_written():
 
     assert not is_cut_short(b'{"a": "b"}')
     assert is_cut_short(b'{"a": "b"')
+    assert not is_cut_short(b"[" * 100_000)  # too deep, whatever follows
     with pytest.raises(HistoryError):
         decode(Line("f", 3, b'{"a": "b"}', unfinished=True), decoder)
 

@@ -67,6 +67,19 @@ def test_a_grant_sent_just_after_the_other_returned_is_the_later_one():
     assert found == [(1, 0), (2, 1)]
 
 
+def test_a_shorter_lease_counts_too_up_to_its_end():
+    def early(ttl: int) -> list[int]:
+        evidence = locks(
+            acquire(0, "b", token=3, called=0, returned=5, ttl=100),
+            acquire(1, "a", token=5, called=1, returned=10, ttl=ttl),
+            acquire(2, "b", token=4, called=11, returned=20),
+        )
+        return [each.accused.index for each in early_grants(evidence)]
+
+    assert early(ttl=19) == [1]
+    assert early(ttl=20) == [1, 2]
+
+
 def test_the_token_0_is_below_the_token_1():
     evidence = locks(
         acquire(0, "a", token=5, called=0, returned=1),
