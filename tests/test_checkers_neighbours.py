@@ -161,6 +161,7 @@ def test_operations_in_columns_are_a_sequence_that_keeps_what_it_made(two_regist
     operations = read(two_registers).operations
     plain = tuple(operations)
 
+    assert read(two_registers).operations[2] == plain[2]
     assert operations[::2] == plain[::2]
     assert operations[::-1] == plain[::-1]
     assert operations[1:3] == plain[1:3]
