@@ -37,7 +37,9 @@ def narrowed(evidence: Evidence, relevant: Callable[[Columns], Ints]) -> Evidenc
     operations = evidence.history.operations
     if not isinstance(operations, Operations):
         return evidence
-    chosen = tuple(operations.at(relevant(operations.columns)))
+    columns = operations.columns
+    asked = bool(np.any(columns.f == ACQUIRE))  # else nobody was granted anything, and nobody waited
+    chosen = tuple(operations.at(relevant(columns))) if asked else ()
     return Evidence(history=replace(evidence.history, operations=chosen), log=evidence.log)
 
 
