@@ -26,8 +26,8 @@ from checkers.models import MODELS as OBJECTS
 from checkers.models import Fenced, FencedMutex, FencedNested, Model, ReentrantFencedMutex
 from checkers.mutex import judge_mutex
 from checkers.operation import Operation
-from checkers.order_stories import story
 from checkers.register import judge_register
+from checkers.telling.order_stories import story
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 
 _BELOW_ALL = -(1 << 63)  # a service's first token may be 0

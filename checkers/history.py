@@ -13,15 +13,15 @@ from pathlib import Path
 
 import msgspec
 
-from checkers import column_cache
 from checkers.anomalies import ANOMALIES, COVERAGE
-from checkers.assembly import Assembly
 from checkers.errors import HistoryError
-from checkers.event_columns import NotSoundError, read_events
-from checkers.fault_lines import FAULT_DECODER, is_fault
 from checkers.garbage import uncollected
-from checkers.jsonl import MAX_LINE, Line, decode, half_written, number_lines, read_lines
-from checkers.lines import ClientLine, CommitLine, HeaderLine
+from checkers.reading import column_cache
+from checkers.reading.assembly import Assembly
+from checkers.reading.event_columns import NotSoundError, read_events
+from checkers.reading.fault_lines import FAULT_DECODER, is_fault
+from checkers.reading.jsonl import MAX_LINE, Line, decode, half_written, number_lines, read_lines
+from checkers.reading.lines import ClientLine, CommitLine, HeaderLine
 from checkers.records import (
     DEFAULT_REQUIRE,
     Commit,

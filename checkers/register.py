@@ -44,11 +44,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.blocks import ALWAYS, NEVER, Ids, Moments, both_first
+from checkers.columnar.register_columns import (
+    CAS,
+    FAILED_CAS,
+    INITIAL,
+    WRITE,
+    RegisterColumns,
+    register_columns,
+)
 from checkers.judgement import Clash, Contradiction, Judgement, OutOfScopeError, joined
 from checkers.linearizable import BUDGET, search_one
 from checkers.models import CasRegister
 from checkers.operation import Operation, by_key
-from checkers.register_columns import CAS, FAILED_CAS, INITIAL, WRITE, RegisterColumns, register_columns
 from checkers.verdict import Validity
 
 Mask = NDArray[np.bool_]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.earliest import Earliest
+from checkers.columnar.earliest import Earliest
 
 NUMBERS = st.lists(st.integers(0, 6), max_size=20)
 

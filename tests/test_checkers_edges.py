@@ -9,11 +9,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from checkers import column_cache, history, read
-from checkers.columns import ABSENT
+from checkers import history, read
+from checkers.columnar.columns import ABSENT
 from checkers.errors import HistoryError
-from checkers.jsonl import MAX_LINE, Line, decode, is_cut_short, number_lines, read_lines
-from checkers.merge import merge
 from checkers.models import (
     IMPOSSIBLE,
     CasRegister,
@@ -26,6 +24,9 @@ from checkers.models import (
     Set,
 )
 from checkers.operation import UNKNOWN, Operation
+from checkers.reading import column_cache
+from checkers.reading.jsonl import MAX_LINE, Line, decode, is_cut_short, number_lines, read_lines
+from checkers.reading.merge import merge
 from checkers.records import Outcome
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checkers import column_cache, history, judge, read
-from checkers.columns import Operations
+from checkers import history, judge, read
+from checkers.columnar.columns import Operations
+from checkers.columnar.ranks import Summit, rank
+from checkers.columnar.register_columns import register_columns
 from checkers.evidence import Evidence
 from checkers.grants import token_regressions
 from checkers.highwater import HighWater
@@ -19,10 +21,9 @@ from checkers.judgement import Clash, Contradiction
 from checkers.leases import double_beliefs, early_grants, promised_until
 from checkers.mutex import judge_mutex
 from checkers.operation import Operation
-from checkers.ranks import Summit, rank
+from checkers.reading import column_cache
 from checkers.records import Header, History, Op, Outcome
 from checkers.register import judge_register
-from checkers.register_columns import register_columns
 from checkers.verdict import Validity
 
 

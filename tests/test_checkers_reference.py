@@ -25,12 +25,13 @@ from test_checkers_columns import in_columns, lines_of
 from test_checkers_log import committed, random_log
 from test_checkers_log import explained as explained_by_the_log
 
-from checkers import definitions, judge
+from checkers import judge
 from checkers.evidence import Evidence, gather
 from checkers.fencing import observed
 from checkers.lateness import late_writes
 from checkers.records import Header, Op, Outcome
-from checkers.reference import false_rejections, is_right, stale_writes
+from checkers.reference import definitions
+from checkers.reference.storages import false_rejections, is_right, stale_writes
 
 pytestmark = pytest.mark.timeout(120 if SCALE == 0 else 3600)
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from simulation import Simulation
 
 from checkers import Commit, parse
-from checkers.appends import with_lists
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import gather
+from checkers.reading.appends import with_lists
 from checkers.records import Header, History, List, Op, Outcome
+from checkers.reference.lists import lost_elements, overwritten
 from checkers.updates import dropped_in_log, lost_updates
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
@@ -247,33 +248,6 @@ def lists(draw: st.DrawFn) -> History:
     return history(*operations, fenced=draw(st.booleans()), fence_on_acquire=draw(st.booleans()))
 
 
-def shown_by(op: Op) -> List | None:
-    return op.seen if op.f == "append" else op.value
-
-
-def lost_elements(run: History) -> set[str]:
-    """The definition, word by word."""
-    lost = set()
-    for earlier, later in itertools.permutations(run.operations, 2):
-        known = set(shown_by(earlier) or ())
-        if earlier.f == "append" and earlier.outcome is Outcome.OK:
-            known.add(earlier.element)
-        if shown_by(later) is not None and earlier.learned < later.called:
-            lost |= known.difference(shown_by(later))
-    return lost
-
-
-def same_lists(run: History) -> bool:
-    """Did two appends that are known to have taken effect read the same list?"""
-    seen = {element for op in run.operations for element in shown_by(op) or ()}
-    known = [
-        op.seen
-        for op in run.operations
-        if op.f == "append" and op.seen is not None and (op.outcome is Outcome.OK or op.element in seen)
-    ]
-    return len(known) != len(set(known))
-
-
 def told(conflicts: list[Conflict]) -> set[str]:
     return {each.because[0].element for each in conflicts if each.rule is not Rule.SAME_LIST_READ}
 
@@ -282,9 +256,9 @@ def told(conflicts: list[Conflict]) -> set[str]:
 @given(lists())
 def test_agrees_with_the_definition(run: History):
     conflicts = list(lost_updates(gather(run)))
-    lost = lost_elements(run)
+    lost = lost_elements(run.operations)
 
-    assert bool(conflicts) == (bool(lost) or same_lists(run))
+    assert bool(conflicts) == bool(lost or overwritten(run.operations))
     assert told(conflicts) <= lost
     assert bool(told(conflicts)) == bool(lost)
     accused = [each.accused.index for each in conflicts if each.rule is not Rule.SAME_LIST_READ]
