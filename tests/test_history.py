@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from checkers import HistoryError, Outcome, judge, parse, read, read_commits
-from checkers.reading import merge
+from checkers import HistoryError, Outcome, judge, merge, parse, read, read_commits
 
 HEADER = '{"fencepost":1,"target":"t","seed":7,"fenced":true,"policy":"strict"}'
 ACQUIRE = '{"time":10,"process":0,"type":"invoke","f":"acquire","resource":"r0","owner":"0-1"}'
