@@ -38,7 +38,7 @@ bench: install  ## the figures of docs/benchmarks.md; about two hours (Porcupine
 	$(BIN)/python -m benchmarks.killed --engine $(ENGINE) --times 10
 	$(BIN)/python -m benchmarks.runs --engine $(ENGINE) --times 20 etcd-postgres-unfenced $(FENCED)
 
-mutants: $(MUTANTS)/installed  ## docs/mutants.md; goes on where it was stopped; MODULES='checkers.ranks.*' repeats some
+mutants: $(MUTANTS)/installed  ## docs/mutants.md; goes on where it was stopped; MODULES='checkers.columnar.ranks.*' repeats some
 	PATH=$(CURDIR)/$(MUTANTS)/bin:$$PATH nice -n 19 mutmut run --max-children 1 $(MODULES)
 	$(MUTANTS)/bin/mutmut results
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from checkers.columns import ABSENT, FAIL, INFO, NEVER, OK, READ, WRITE, Columns, Ints, Operations
+from checkers.columnar.columns import ABSENT, FAIL, INFO, NEVER, OK, READ, WRITE, Columns, Ints, Operations
 from checkers.records import Header, History
 
 Policy = Literal["strict", "inclusive", "plain"]

@@ -18,10 +18,10 @@ from checkers.history import parse, read, read_commits
 from checkers.judge import judge
 from checkers.judgement import Judgement
 from checkers.linearizable import ModelError, search
-from checkers.merge import merge
 from checkers.models import IMPOSSIBLE, Model
 from checkers.mutex import judge_mutex
 from checkers.operation import UNKNOWN, Operation
+from checkers.reading.merge import merge
 from checkers.records import Commit, FaultEvent, Header, History, Op, Outcome
 from checkers.register import judge_register
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict

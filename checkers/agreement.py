@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 
 from checkers.anomalies import RANK
 from checkers.evidence import Evidence
+from checkers.telling.whole import Whole
 from checkers.verdict import Finding
-from checkers.whole import Whole
 
 _AFTER_A_LOSS = ("stale-write", "high-water-regression")
 _BY_SOMEBODY_ELSE = ("false-rejection", "non-linearizable")

@@ -19,11 +19,15 @@ from dataclasses import dataclass
 from checkers.errors import HistoryError
 from checkers.records import Commit, Op, Value
 
+_UNRECORDED = -(1 << 62)
+"""The index of the first write that nobody recorded: below that of every operation."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stray:
     """A commit that is not of a write as the clients sent it."""
 
+    place: int  # among all commits of the log
     commit: Commit
     write: Op | None  # that of the same value, sent to another resource or with another token
     near: Op | None  # a write that fits the log, if possible the one before it on the same resource
@@ -38,7 +42,7 @@ class Stray:
         """The write that the log has: by nobody knows whom, sent at any time."""
         commit = self.commit
         return Op(
-            index=-commit.seq - 1,
+            index=_UNRECORDED + self.place,
             process=-1,
             f="write",
             resource=commit.resource,
@@ -97,11 +101,11 @@ def match(written: Mapping[Value, Op], commits: Iterable[Commit]) -> CommitLog:
 
 def _strays(found: Iterable[tuple[Commit, Op | None]], writes: Iterable[Op]) -> Iterator[Stray]:
     near = {write.resource: write for write in reversed(tuple(writes))}
-    for commit, write in found:
+    for place, (commit, write) in enumerate(found):
         if not _fits(commit, write):
             resource = commit.resource if write is None else write.resource
             beside = near.get(resource) or next(iter(near.values()), None)
-            yield Stray(commit=commit, write=write, near=beside)
+            yield Stray(place=place, commit=commit, write=write, near=beside)
         elif write is not None:
             near[write.resource] = write
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from checkers.appends import with_lists
-from checkers.bulk import Bulk
-from checkers.columns import FUNCTIONS, Operations
+from checkers.columnar.bulk import Bulk
+from checkers.columnar.columns import FUNCTIONS, Operations
 from checkers.commit_log import CommitLog, match
 from checkers.once import once
+from checkers.reading.appends import with_lists
 from checkers.records import WRITES, Commit, History, Op
 
 

@@ -11,19 +11,20 @@ from functools import partial
 
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
-from checkers.lock_stories import LOCK_STORIES
-from checkers.loss_stories import LOSS_STORIES
-from checkers.narrator import Narrator, Story
 from checkers.once import once
-from checkers.proof import Check, holds, prove
 from checkers.records import Op, Outcome
-from checkers.storage_stories import STORAGE_STORIES
-from checkers.update_stories import UPDATE_STORIES
+from checkers.telling.lock_stories import LOCK_STORIES
+from checkers.telling.loss_stories import LOSS_STORIES
+from checkers.telling.narrator import Narrator, Story
+from checkers.telling.proof import Check, holds, prove
+from checkers.telling.refusal_stories import REFUSAL_STORIES
+from checkers.telling.storage_stories import STORAGE_STORIES
+from checkers.telling.update_stories import UPDATE_STORIES
+from checkers.telling.waiting_stories import WAITING_STORIES
 from checkers.verdict import Account, Finding
-from checkers.waiting_stories import WAITING_STORIES
 
 STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = (
-    STORAGE_STORIES | LOSS_STORIES | LOCK_STORIES | UPDATE_STORIES | WAITING_STORIES
+    STORAGE_STORIES | REFUSAL_STORIES | LOSS_STORIES | LOCK_STORIES | UPDATE_STORIES | WAITING_STORIES
 )
 
 

@@ -32,11 +32,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from checkers import losses, order, rejections
+from checkers.columnar.loss_values import of_register
 from checkers.commit_log import CommitLog
 from checkers.conflict import Conflict, Rule, firsts
 from checkers.evidence import Evidence, gather
 from checkers.highwater import HighWater, is_stale
-from checkers.loss_values import of_register
 from checkers.once import once
 from checkers.records import Op
 from checkers.zones import Register, Zone, flip_flops, registers, token_of, went_back, wrote

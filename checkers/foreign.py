@@ -21,14 +21,13 @@ from checkers.formats.grants import grants_of
 from checkers.formats.operations import FENCED
 from checkers.judge import judge
 from checkers.judgement import Judgement
-from checkers.keyvalue import KeyValue
 from checkers.linearizable import BUDGET, search
 from checkers.models import MODELS as OBJECTS
 from checkers.models import Fenced, FencedMutex, FencedNested, Model, ReentrantFencedMutex
 from checkers.mutex import judge_mutex
 from checkers.operation import Operation
-from checkers.order_stories import story
 from checkers.register import judge_register
+from checkers.telling.order_stories import story
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 
 _BELOW_ALL = -(1 << 63)  # a service's first token may be 0
@@ -38,7 +37,6 @@ MODELS: dict[str, Callable[[], Model]] = dict(
             OBJECTS
             | {
                 "fenced-mutex": lambda: FencedMutex(Fenced(None, _BELOW_ALL)),
-                "kv": KeyValue,
                 "reentrant-fenced-mutex": lambda: ReentrantFencedMutex(
                     FencedNested(None, 0, _BELOW_ALL, None)
                 ),

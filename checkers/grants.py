@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from checkers.columnar.hold_columns import narrowed, of_lower_tokens, of_shared_tokens
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.highwater import HighWater
-from checkers.hold_columns import narrowed, of_lower_tokens, of_shared_tokens
 from checkers.records import Op, Outcome
 
 

@@ -13,14 +13,15 @@ from pathlib import Path
 
 import msgspec
 
-from checkers import column_cache
 from checkers.anomalies import ANOMALIES, COVERAGE
-from checkers.assembly import Assembly
 from checkers.errors import HistoryError
-from checkers.event_columns import NotSoundError, read_events
-from checkers.fault_lines import FAULT_DECODER, is_fault
-from checkers.jsonl import MAX_LINE, Line, decode, half_written, number_lines, read_lines
-from checkers.lines import ClientLine, CommitLine, HeaderLine
+from checkers.garbage import uncollected
+from checkers.reading import column_cache
+from checkers.reading.assembly import Assembly
+from checkers.reading.event_columns import NotSoundError, read_events
+from checkers.reading.fault_lines import FAULT_DECODER, is_fault
+from checkers.reading.jsonl import MAX_LINE, Line, decode, half_written, number_lines, read_lines
+from checkers.reading.lines import ClientLine, CommitLine, HeaderLine
 from checkers.records import (
     DEFAULT_REQUIRE,
     Commit,
@@ -101,13 +102,14 @@ def parse(lines: Iterable[str | bytes], name: str = "history") -> History:
     numbered = number_lines(lines, name)
     header = _read_header(next(numbered, None), name)
     assembly = Assembly(header)
-    for line in numbered:
-        event = decode(line, FAULT_DECODER if is_fault(line) else _CLIENT)
-        if event is None:
-            assembly.notices.append(half_written(line))
-        else:
-            assembly.add(line, event)
-    return assembly.finish()
+    with uncollected():
+        for line in numbered:
+            event = decode(line, FAULT_DECODER if is_fault(line) else _CLIENT)
+            if event is None:
+                assembly.notices.append(half_written(line))
+            else:
+                assembly.add(line, event)
+        return assembly.finish()
 
 
 def read_commits(path: Path) -> tuple[Commit, ...]:

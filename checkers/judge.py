@@ -12,6 +12,7 @@ from checkers.anomalies import RANK
 from checkers.conflict import Conflict
 from checkers.coverage import coverage
 from checkers.evidence import Evidence, as_seen, gather
+from checkers.garbage import uncollected
 from checkers.joining import join
 from checkers.notices import notices
 from checkers.records import Commit, Header, History
@@ -162,7 +163,12 @@ def judge(history: History, commits: Iterable[Commit] | None = None) -> Verdict:
     Raises:
         HistoryError: no commit fits the history.
     """
-    evidence = gather(history, commits)
+    with uncollected():
+        return _judge(gather(history, commits))
+
+
+def _judge(evidence: Evidence) -> Verdict:
+    header = evidence.history.header
     committed = () if evidence.log is None else COMMITTED
     ran = (*committed, *AS_SEEN, *OTHERS)
     crashes: list[str] = []
@@ -171,12 +177,12 @@ def judge(history: History, commits: Iterable[Commit] | None = None) -> Verdict:
     findings, disagreements = _joined(evidence, results)
     violations = tuple(each for each in findings if each.is_violation)
     anomalies = _tally(findings, ran)
-    doubts = (*crashes, *_not_exercised(counts, history.header.require))
+    doubts = (*crashes, *_not_exercised(counts, header.require))
     validity = Validity.INVALID if violations else Validity.UNKNOWN if doubts else Validity.VALID
-    unexpected = (*_unexpected(history.header, anomalies, violations, validity), *disagreements)
+    unexpected = (*_unexpected(header, anomalies, violations, validity), *disagreements)
     return Verdict(
         validity=validity,
-        expected=history.header.expect,
+        expected=header.expect,
         as_expected=validity is not Validity.UNKNOWN and not crashes and not unexpected,
         reasons=(*doubts, *unexpected, *explain.doubts(violations)),
         anomalies=anomalies,

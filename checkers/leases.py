@@ -21,11 +21,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from checkers.columnar.hold_columns import narrowed, of_beliefs, of_promised_leases
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.grants import granted
 from checkers.highwater import HighWater
-from checkers.hold_columns import narrowed, of_beliefs, of_promised_leases
 from checkers.records import Op, Outcome
 
 ENDS = frozenset({"release", "revoke"})

@@ -33,10 +33,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from checkers.columnar.loss_values import Values
 from checkers.conflict import Conflict, Rule
 from checkers.faults import Fault
 from checkers.highwater import is_stale
-from checkers.loss_values import Values
 from checkers.records import FaultEvent, Header, Op
 from checkers.restarts import any_between, restarts_of_storage
 from checkers.zones import token_of

@@ -44,11 +44,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.blocks import ALWAYS, NEVER, Ids, Moments, both_first
+from checkers.columnar.register_columns import (
+    CAS,
+    FAILED_CAS,
+    INITIAL,
+    WRITE,
+    RegisterColumns,
+    register_columns,
+)
 from checkers.judgement import Clash, Contradiction, Judgement, OutOfScopeError, joined
 from checkers.linearizable import BUDGET, search_one
 from checkers.models import CasRegister
 from checkers.operation import Operation, by_key
-from checkers.register_columns import CAS, FAILED_CAS, INITIAL, WRITE, RegisterColumns, register_columns
 from checkers.verdict import Validity
 
 Mask = NDArray[np.bool_]
@@ -114,7 +121,6 @@ def _writers(columns: RegisterColumns) -> Ids:
 def _counted(columns: RegisterColumns, writers: Ids) -> Mask:
     """The values that were certainly there: seen, or written by an ok."""
     counted = np.zeros(columns.values, dtype=np.bool_)
-    counted[INITIAL] = True
     counted[columns.value[columns.returned != NEVER]] = True
     frontier = np.flatnonzero(counted)
     while len(frontier):  # what a cas that counts has replaced was there, too

@@ -28,8 +28,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import accumulate
 
+from checkers.columnar.earliest import Earliest
 from checkers.conflict import Conflict, Rule
-from checkers.earliest import Earliest
 from checkers.highwater import HighWater
 from checkers.records import Op
 from checkers.zones import Register, Zone, token_of, wrote

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.columns import Operations
+from checkers.columnar.columns import Operations
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.records import Outcome

@@ -132,13 +132,21 @@ class Lists:
         return {op.value: op for op in self.appends if isinstance(op.value, tuple)}
 
     @cached_property
-    def before(self) -> Mapping[int, Op]:
-        """For each append, by its index, the one whose list it read."""
-        return {
-            op.index: self.writer[op.seen]
-            for op in self.appends
-            if op.seen is not None and op.seen in self.writer
-        }
+    def shown_by(self) -> Mapping[List, Op]:
+        """Who first read each list."""
+        return {shown: op for op, shown in reversed(self.readings)}
+
+    def built_on(self, append: Op) -> List | None:
+        """The list that an append read: as it told, or else as whoever read what it wrote can see."""
+        if append.seen is not None:
+            return append.seen
+        wrote = append.value if isinstance(append.value, tuple) else ()
+        return wrote[:-1] if wrote in self.shown_by else None
+
+    def _shown(self, append: Op) -> tuple[Op, ...]:
+        """Who read the list of an append that told nothing."""
+        wrote = append.value
+        return () if append.seen is not None or not isinstance(wrote, tuple) else (self.shown_by[wrote],)
 
     @cached_property
     def left_out(self) -> Mapping[int, AbstractSet[Element]]:
@@ -152,7 +160,7 @@ class Lists:
     def overwritten(self, loss: Loss) -> Conflict:
         """Who dropped an element, and whether that is anybody's fault."""
         lost, known = self.appender[loss.element], self.known[loss.element]
-        way = list(self._way_back(loss, lost, known))
+        way = list(self._way_back(found_by(loss.reader), lost, known))
         if not way:
             return Conflict(
                 anomaly="lost-update",
@@ -172,18 +180,22 @@ class Lists:
         """The loss of each of these elements that anybody knew of, by this write for certain.
 
         What it had read came from before the write that `brought` the element: so that is the
-        one which it must not have known.
+        one which it must not have known. Or it had read a list from which a late write had
+        dropped the element already.
         """
+        after = write.value if isinstance(write.value, tuple) else ()
         for element, by in brought.items():
             known = self.known.get(element)
             if known is not None:
                 lost = self.appender[element]
+                way = self._way_back(after, lost, known)
                 yield Conflict(
                     anomaly="lost-update",
                     rule=Rule.LOGGED_WITHOUT,
                     accused=write,
                     because=(lost, known.by),
-                    counted=self._explains(write, by, self._known_of(by)),
+                    counted=self._explains(write, by, self._known_of(by))
+                    or any(self._explains(op, lost, known.time) for op in way),
                 )
 
     def _known_of(self, append: Op) -> float:
@@ -197,32 +209,43 @@ class Lists:
             anomaly="lost-update",
             rule=Rule.SAME_LIST_READ,
             accused=second,
-            because=(first,),
+            because=(first, *self._shown(first), *self._shown(second)),
             counted=self._explains(second, first, self._known_of(first)),
         )
 
-    def _way_back(self, loss: Loss, lost: Op, known: Known) -> Iterator[Op]:
+    def _way_back(self, found: List, lost: Op, known: Known) -> Iterator[Op]:
         """The appends that may have dropped it, from the list that lacks it; the last one is accused."""
-        built_on = set(self._indexes_back(lost))
-        op = self.writer.get(found_by(loss.reader))
+        built_on = set() if lost.seen is None else {op.index for op in self._back(lost.seen)}
+        for op in self._back(found):
+            if op.index in built_on or self._came_before(op, lost, known):
+                return
+            yield op
+            if lost.element in self.left_out.get(op.index, ()):
+                return
+
+    def _back(self, found: List) -> Iterator[Op]:
+        """The append that wrote a list, the one that wrote the list which that had read, and so on.
+
+        What an append read that told nothing is taken to be all but its own element.
+        """
         passed: set[int] = set()
-        while op is not None and op.index not in passed and not self._came_before(op, lost, known, built_on):
+        op = self._writer(found)
+        while op is not None and op.index not in passed:
             passed.add(op.index)
             yield op
-            dropped_by_itself = loss.element in self.left_out.get(op.index, ())
-            op = None if dropped_by_itself else self.before.get(op.index)
+            found = found[:-1] if op.seen is None else op.seen
+            op = self._writer(found)
 
-    def _indexes_back(self, op: Op) -> Iterator[int]:
-        """The appends on whose lists this one built."""
-        passed: set[int] = set()
-        earlier = self.before.get(op.index)
-        while earlier is not None and earlier.index not in passed:
-            passed.add(earlier.index)
-            yield earlier.index
-            earlier = self.before.get(earlier.index)
+    def _writer(self, found: List) -> Op | None:
+        """The append of a list; if it told nothing, its element shows that the list is its own."""
+        op = self.writer.get(found)
+        if op is None and found:
+            last = self.appender.get(found[-1])
+            op = last if last is not None and last.outcome is Outcome.INFO else None
+        return op
 
-    def _came_before(self, op: Op, lost: Op, known: Known, built_on: AbstractSet[int]) -> bool:
-        if op.index in built_on or op.precedes(lost):
+    def _came_before(self, op: Op, lost: Op, known: Known) -> bool:
+        if op.precedes(lost):
             return True
         if not self.header.fenced or op.token is None or lost.token is None:
             return False
@@ -288,8 +311,9 @@ def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conf
     """Of the appends that are known to have taken effect on one list, each dropped the one before."""
     same: dict[List, list[Op]] = defaultdict(list)
     for op in lists.appends:
-        if op.seen is not None and op.element in lists.known:
-            same[op.seen].append(op)
+        built_on = lists.built_on(op)
+        if built_on is not None and op.element in lists.known:
+            same[built_on].append(op)
     for appends in same.values():
         appends.sort(key=lambda op: (-1 if op.token is None else op.token, op.called))
         for first, second in itertools.pairwise(appends):

@@ -32,11 +32,11 @@ from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 
+from checkers.columnar.hold_columns import narrowed, of_long_waits
 from checkers.conflict import Conflict, Rule
 from checkers.coverage import client_of, is_client
 from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
-from checkers.hold_columns import narrowed, of_long_waits
 from checkers.intervals import Interval, joined, without
 from checkers.records import Header, Op, Outcome
 

@@ -14,7 +14,7 @@ from checkers.formats.writing import as_ours, export
 from harness.exit_codes import ExitCode, of_verdict
 from harness.progress import progress
 from harness.report.console import console
-from harness.report.telling import MOST_FINDINGS, Line, Tone
+from harness.report.telling import MOST_FINDINGS, Line, Tone, proof
 
 _HEADLINES = {
     "valid": ("VALID: one order of the operations explains every answer", Tone.GOOD),
@@ -67,9 +67,6 @@ def _told(name: str, document: dict[str, Any]) -> Iterator[Line]:
     yield Line(f"{name}: {said}{': ' if why else ''}{why}", tone)
     findings = document["findings"]
     for finding in findings[:MOST_FINDINGS]:
-        yield Line("")
-        yield Line(finding["summary"], Tone.BAD, 2)
-        for number, step in enumerate(finding["steps"], start=1):
-            yield Line(f"{number}. {step}", indent=4)
+        yield from proof(finding)
     if len(findings) > MOST_FINDINGS:
         yield Line(f"{len(findings) - MOST_FINDINGS} more findings: --format json shows all", Tone.FAINT, 2)

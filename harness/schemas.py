@@ -39,14 +39,14 @@ def target() -> Schema:
 
 def history() -> Schema:
     """Describe one line of history.jsonl: the header, or an event of a client or of the nemesis."""
-    from checkers.lines import ClientLine, FaultLine, HeaderLine
+    from checkers.reading.lines import ClientLine, FaultLine, HeaderLine
 
     return _one_of("A line of history.jsonl", (HeaderLine, *get_args(ClientLine), FaultLine))
 
 
 def commits() -> Schema:
     """Describe one line of commits.jsonl."""
-    from checkers.lines import CommitLine
+    from checkers.reading.lines import CommitLine
 
     return _one_of("A line of commits.jsonl", (CommitLine,))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.history import Commit
-from checkers.merge import merge
+from checkers.reading.merge import merge
 from harness.errors import ConfigurationError
 
 HISTORY = "history.jsonl"

@@ -164,6 +164,17 @@ def test_many_commits_of_somebody_else_are_many_findings():
     assert verdict.anomalies["non-linearizable"] == 2
 
 
+def test_commits_of_somebody_else_on_two_resources_are_two_findings():
+    log = [*commits((1, "v0")), *commits((2, "x"), resource="r1"), *commits((3, "y"), resource="r2")]
+
+    verdict = judged([A], log)
+
+    assert [finding.resource for finding in verdict.findings] == ["r1", "r2"]
+    assert "'x'" in verdict.findings[0].summary
+    assert "'y'" in verdict.findings[1].summary
+    assert not [reason for reason in verdict.reasons if "told" in reason or "wrong by themselves" in reason]
+
+
 def test_fences_are_named_as_what_clients_cannot_decide_alone():
     fenced = fence(write(1, 2, 2, 3))
 

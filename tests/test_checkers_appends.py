@@ -11,10 +11,10 @@ import pytest
 from brute_force import history_of, random_register_history, read, renumbered, write
 
 from checkers import Commit, judge
-from checkers.appends import with_lists
 from checkers.conflict import Conflict
 from checkers.evidence import gather
 from checkers.fencing import observed
+from checkers.reading.appends import with_lists
 from checkers.records import Op
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more

@@ -20,23 +20,13 @@ from simulation import Simulation
 from test_history import BYTES, HOSTILE
 
 from benchmarks.generated import Shape, generate, lines
-from checkers import (
-    Commit,
-    History,
-    HistoryError,
-    Verdict,
-    column_cache,
-    event_columns,
-    history,
-    judge,
-    parse,
-    read,
-)
-from checkers.columns import Operations, on_lines
-from checkers.event_columns import NotSoundError, read_events
+from checkers import Commit, History, HistoryError, Verdict, history, judge, parse, read
+from checkers.columnar.columns import Operations, on_lines
 from checkers.evidence import Evidence, gather
 from checkers.fencing import observed
 from checkers.lateness import late_writes
+from checkers.reading import column_cache, event_columns
+from checkers.reading.event_columns import NotSoundError, read_events
 from checkers.records import Op, Outcome
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more

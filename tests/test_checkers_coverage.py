@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from checkers import parse
 from checkers.coverage import coverage
 from checkers.evidence import gather
@@ -144,6 +146,7 @@ def test_a_pause_past_the_lease_is_measured_against_what_was_promised_when_it_be
     assert past(2.1) == 1
     assert past(2.1, (0.5, 0.6)) == 0
     assert past(2.6, (0.5, 0.6)) == 1
+    assert past(3.0, (1.0, 1.1)) == 0  # sent as the pause began
     assert past(2.1, (1.5, 1.6)) == 1  # by another thread's luck: sent after the pause began
     assert past(2.6, (0.5, 4.0)) == 1  # sent before, answered after: until 2.5 s
 
@@ -209,9 +212,10 @@ def test_a_client_goes_on_under_new_process_numbers():
     assert run.counts()["pauses"] == 2
 
 
-def test_a_pause_of_a_client_that_has_released_hit_nobody():
+@pytest.mark.parametrize("called", [0, 0.5, 1])
+def test_a_pause_of_a_client_that_has_released_hit_nobody(called):
     run = held(Run())
-    run.op(0, "release", 0.5, 0.6, owner="0-1")
+    run.op(9, "release", called, 1.5, owner="0-1")
     run.fault("pause", "client:0", 1, 6)
 
     counts = run.counts()

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
-from checkers import column_cache, history, read
-from checkers.columns import ABSENT
-from checkers.jsonl import MAX_LINE, Line, read_lines
-from checkers.merge import merge
+from checkers import history, read
+from checkers.columnar.columns import ABSENT
+from checkers.errors import HistoryError
 from checkers.models import (
     IMPOSSIBLE,
+    CasRegister,
     Counter,
     Fenced,
     FencedMutex,
@@ -23,6 +24,9 @@ from checkers.models import (
     Set,
 )
 from checkers.operation import UNKNOWN, Operation
+from checkers.reading import column_cache
+from checkers.reading.jsonl import MAX_LINE, Line, decode, is_cut_short, number_lines, read_lines
+from checkers.reading.merge import merge
 from checkers.records import Outcome
 
 
@@ -59,6 +63,13 @@ def test_a_get_is_a_read():
     assert not KeyValue().is_read(asked("put", "a"))
 
 
+def test_a_cas_register_is_read_by_reads_and_by_what_failed():
+    assert CasRegister().is_read(asked("read"))
+    assert CasRegister().is_read(asked("cas", (1, 2), outcome=Outcome.FAIL))
+    assert not CasRegister().is_read(asked("cas", (1, 2)))
+    assert not CasRegister().is_read(asked("write", 1))
+
+
 def test_asking_a_counter_is_a_read():
     assert Counter().is_read(asked("read"))
     assert not Counter().is_read(asked("add", 1))
@@ -81,6 +92,16 @@ def test_a_line_over_the_limit_arrives_cut_just_beyond_it(tmp_path: Path):
     assert [len(text) for text in read_lines(path)] == [MAX_LINE + 1, 10]
 
 
+def test_a_whole_last_line_that_is_wrong_is_not_half_written():
+    decoder = msgspec.json.Decoder(dict[str, int])
+
+    assert not is_cut_short(b'{"a": "b"}')
+    assert is_cut_short(b'{"a": "b"')
+    assert not is_cut_short(b"[" * 100_000)  # too deep, whatever follows
+    with pytest.raises(HistoryError):
+        decode(Line("f", 3, b'{"a": "b"}', unfinished=True), decoder)
+
+
 def test_a_refused_line_is_shown_from_its_beginning_and_not_for_ever():
     short = Line("f", 3, b" {} \r\n", unfinished=False)
     full = Line("f", 3, b"x" * 120, unfinished=False)
@@ -89,6 +110,14 @@ def test_a_refused_line_is_shown_from_its_beginning_and_not_for_ever():
     assert str(short.error("no event")).endswith("no event, in:  {} ")
     assert str(full.error("no event")).endswith("no event, in: " + "x" * 120)
     assert str(long.error("no event")).endswith("no event, in: " + "x" * 120 + "…")
+
+
+def test_a_line_may_be_as_long_as_the_limit():
+    (line,) = number_lines([b"x" * MAX_LINE], "f")
+
+    assert line.unfinished
+    with pytest.raises(HistoryError, match="over 1 MiB"):
+        list(number_lines([b"x" * (MAX_LINE + 1)], "f"))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

@@ -6,10 +6,10 @@ from brute_force import renumbered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers import definitions
 from checkers.evidence import Evidence
 from checkers.leases import double_beliefs, early_grants
 from checkers.records import Header, History, Op, Outcome
+from checkers.reference import definitions
 
 
 def lock_history(operations: list[Op]) -> Evidence:

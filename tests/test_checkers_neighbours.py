@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from checkers import column_cache, history, read
-from checkers.columns import Operations
+from checkers import history, judge, read
+from checkers.columnar.columns import Operations
+from checkers.columnar.ranks import Summit, rank
+from checkers.columnar.register_columns import register_columns
 from checkers.evidence import Evidence
 from checkers.grants import token_regressions
+from checkers.highwater import HighWater
 from checkers.judgement import Clash, Contradiction
-from checkers.leases import early_grants
+from checkers.leases import double_beliefs, early_grants, promised_until
 from checkers.mutex import judge_mutex
 from checkers.operation import Operation
-from checkers.ranks import rank
+from checkers.reading import column_cache
 from checkers.records import Header, History, Op, Outcome
 from checkers.register import judge_register
 from checkers.verdict import Validity
@@ -62,6 +66,19 @@ def test_a_grant_sent_just_after_the_other_returned_is_the_later_one():
     found = [(each.accused.index, each.because[0].index) for each in early_grants(evidence)]
 
     assert found == [(1, 0), (2, 1)]
+
+
+def test_a_shorter_lease_counts_too_up_to_its_end():
+    def early(ttl: int) -> list[int]:
+        evidence = locks(
+            acquire(0, "b", token=3, called=0, returned=5, ttl=100),
+            acquire(1, "a", token=5, called=1, returned=10, ttl=ttl),
+            acquire(2, "b", token=4, called=11, returned=20),
+        )
+        return [each.accused.index for each in early_grants(evidence)]
+
+    assert early(ttl=19) == [1]
+    assert early(ttl=20) == [1, 2]
 
 
 def test_the_token_0_is_below_the_token_1():
@@ -141,6 +158,18 @@ def test_times_are_ranked_register_by_register_and_equal_times_alike(two_registe
     assert ranks.returned.tolist() == [3, 7, 4, 8]
 
 
+def test_operations_in_columns_are_a_sequence_that_keeps_what_it_made(two_registers: Path):
+    operations = read(two_registers).operations
+    plain = tuple(operations)
+
+    assert read(two_registers).operations[2] == plain[2]
+    assert operations[::2] == plain[::2]
+    assert operations[::-1] == plain[::-1]
+    assert operations[1:3] == plain[1:3]
+    assert [operations[at] for at in (0, 3, -1)] == [plain[0], plain[3], plain[3]]
+    assert operations[2] is operations[2]
+
+
 class Mischief:
     """Makes a folder where somebody unpickles it."""
 
@@ -161,3 +190,237 @@ def test_nothing_that_lies_beside_a_history_is_run(two_registers: Path):
 
     assert column_cache.kept(two_registers, read(two_registers).header) is None
     assert not made.exists()
+
+
+def test_what_ended_when_the_next_was_sent_may_be_one_hold_with_it():
+    first = acquire(0, "a", token=5, called=0, returned=1)
+    release = replace(first, index=1, f="release", token=None, called=2, returned=4)
+    again = acquire(2, "a", token=5, called=4, returned=6)
+    later = acquire(2, "a", token=5, called=5, returned=6)
+
+    assert list(token_regressions(locks(first, release, again))) == []
+    assert [each.accused for each in token_regressions(locks(first, release, later))] == [later]
+
+
+def test_the_token_0_tells_the_order_of_grants_too():
+    evidence = locks(
+        acquire(0, "a", token=0, called=0, returned=10, ttl=100),
+        acquire(1, "b", token=1, called=5, returned=20),
+    )
+
+    assert [each.accused.index for each in early_grants(evidence)] == [1]
+
+
+def test_equal_tokens_do_not_tell_the_order_of_grants():
+    evidence = locks(
+        acquire(0, "b", token=3, called=0, returned=5, ttl=100),
+        acquire(1, "a", token=4, called=1, returned=10, ttl=50),
+        acquire(2, "b", token=4, called=8, returned=20),
+    )
+
+    assert [each.accused.index for each in early_grants(evidence)] == [1]
+
+
+def test_a_promise_is_proven_by_the_renew_that_made_it_and_by_nothing_else():
+    grant = acquire(0, "a", token=1, called=0, returned=1, ttl=10)
+    renew = replace(grant, index=1, f="renew", token=None, called=5, returned=6)
+    early = acquire(2, "b", token=2, called=8, returned=9)
+    late = acquire(2, "b", token=2, called=11, returned=12)
+
+    (by_grant,) = early_grants(locks(grant, early))
+    (by_renew,) = early_grants(locks(grant, renew, late))
+
+    assert by_grant.because == (grant,)
+    assert by_renew.because == (grant, renew)
+
+
+@pytest.mark.parametrize("end", ["release", "revoke"])
+def test_who_has_begun_to_give_the_lock_back_no_longer_believes_to_hold_it(end: str):
+    grant = acquire(0, "a", token=1, called=0, returned=1)
+    given_back = replace(grant, index=1, f=end, token=None, called=5, returned=9)
+    during = acquire(2, "b", token=2, called=2, returned=4)
+    after = acquire(2, "b", token=2, called=2, returned=6)
+
+    assert [each.accused for each in double_beliefs(locks(grant, given_back, during))] == [during]
+    assert list(double_beliefs(locks(grant, given_back, after))) == []
+
+
+@pytest.mark.parametrize("end", ["release", "revoke"])
+def test_a_hold_that_was_ended_is_another_one_than_the_next(end: str):
+    first = acquire(0, "a", token=5, called=0, returned=1)
+    ended = replace(first, index=1, f=end, token=None, called=2, returned=3)
+    again = acquire(2, "a", token=5, called=4, returned=5)
+
+    assert [each.accused for each in token_regressions(locks(first, ended, again))] == [again]
+
+
+@pytest.mark.parametrize("end", ["release", "revoke"])
+def test_a_lease_is_promised_up_to_its_end_or_until_it_is_given_back(end: str):
+    grant = acquire(0, "a", token=5, called=0, returned=1, ttl=10)
+    given_back = replace(grant, index=1, f=end, token=None, ttl=None, called=5, returned=6)
+    before_the_end = acquire(2, "b", token=4, called=2, returned=9)
+    at_the_end = acquire(2, "b", token=4, called=2, returned=10)
+
+    assert [each.accused for each in early_grants(locks(grant, before_the_end))] == [before_the_end]
+    assert list(early_grants(locks(grant, at_the_end))) == []
+    assert list(early_grants(locks(grant, given_back, before_the_end))) == []
+
+
+def test_a_ttl_counts_that_may_have_been_the_last_one_that_the_service_saw():
+    grant = acquire(0, "a", token=1, called=0, returned=5, ttl=3)
+    renew = replace(grant, index=1, f="renew", token=None, called=5, returned=6, ttl=8)
+    later = replace(renew, called=6, returned=7)
+
+    assert promised_until(grant, [renew], ()).end == 8
+    assert promised_until(grant, [later], ()).end == 14
+
+
+def test_of_two_beliefs_the_one_that_began_later_is_told_with_the_other():
+    one = acquire(0, "a", token=1, called=0, returned=1)
+    other = acquire(1, "b", token=2, called=0, returned=0)
+    release = replace(other, index=2, f="release", token=None, called=2, returned=3)
+
+    (conflict,) = double_beliefs(locks(one, other, release))
+
+    assert (conflict.accused, conflict.because) == (one, (other,))
+
+
+def test_who_gives_the_lock_back_at_time_1_believed_to_hold_it_at_time_0():
+    one = acquire(0, "a", token=1, called=0, returned=0)
+    other = acquire(1, "b", token=2, called=0, returned=0)
+    release = replace(one, index=2, f="release", token=None, called=1, returned=3)
+
+    assert [each.accused for each in double_beliefs(locks(one, other, release))] == [other]
+
+
+def test_belief_may_end_at_time_0():
+    grant = acquire(0, "a", token=1, called=0, returned=0)
+    lost = replace(grant, index=1, f="renew", token=None, outcome=Outcome.FAIL)
+    other = acquire(2, "b", token=2, called=0, returned=0)
+
+    assert list(double_beliefs(locks(grant, lost, other))) == []
+
+
+def test_a_hold_is_not_ended_by_a_release_that_failed_or_by_an_acquire():
+    first = acquire(0, "a", token=5, called=0, returned=1)
+    refused = replace(first, index=1, f="release", token=None, called=2, returned=3, outcome=Outcome.FAIL)
+    again = acquire(2, "a", token=5, called=4, returned=5)
+    once_more = acquire(3, "a", token=5, called=7, returned=8)
+
+    assert list(token_regressions(locks(first, refused, again, once_more))) == []
+
+
+def test_tokens_tell_the_order_of_a_grant_that_returned_when_the_other_was_sent():
+    evidence = locks(
+        acquire(0, "b", token=2, called=0, returned=10),
+        acquire(1, "a", token=1, called=10, returned=20, ttl=100),
+    )
+
+    assert [each.accused.index for each in early_grants(evidence)] == [0]
+
+
+def test_of_equal_heights_the_earliest_counts_and_nothing_else_is_compared():
+    first, second, third = object(), object(), object()
+    water = HighWater([(1, 7, first), (1, 7, second), (2, 7, third)])
+
+    assert water.before(1) is None
+    assert water.before(2) == (7, first)
+    assert water.before(3) == (7, first)
+
+
+def test_only_a_cas_expects_something():
+    operations = [
+        Operation(f="write", input=1, called=0, returned=1),
+        Operation(f="cas", input=(1, 2), called=2, returned=3),
+        Operation(f="read", output=2, called=4, returned=5),
+    ]
+
+    columns = register_columns(operations, range(3))
+
+    assert columns.kind.dtype == np.int8
+    assert columns.value.tolist() == [1, 2, 2]
+    assert columns.expected.tolist() == [-1, 1, -1]
+    assert columns.values == 3
+
+
+def test_many_questions_are_answered_as_one():
+    ranks, heights = np.arange(2, 62, 3), np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3] * 2)
+    summit = Summit(64, ranks, heights)
+    asked = np.arange(3, 63)
+
+    assert summit.entries_before(asked).tolist() == [
+        summit.entries_before(asked[i : i + 1])[0] for i in range(60)
+    ]
+    assert summit.entries_before(np.array([3, 5, 6, 11, 12, 62])).tolist() == [0, 0, 0, 2, 2, 5]
+    assert summit.entries_before(asked[:0]).dtype == np.int64
+
+
+def test_lines_of_one_register_are_ranked_by_the_first_of_their_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(history, "LONG", 0)
+    pause = {
+        "time": 2,
+        "process": "nemesis",
+        "type": "info",
+        "f": "pause",
+        "value": {"target": "c", "state": "in force"},
+    }
+    path = written(
+        tmp_path / "history.jsonl",
+        event(1, "invoke", 0, "r0", "v0"),  # line 2
+        event(2, "ok", 0, "r0", "v0"),
+        event(2, "invoke", 1, "r0"),
+        pause,
+        event(2, "ok", 1, "r0"),
+        event(3, "invoke", 1, "r0"),  # line 7
+        event(4, "ok", 1, "r0"),
+        event(4, "invoke", 1, "r0"),
+        event(5, "ok", 1, "r0"),
+    )
+    operations = read(path).operations
+    assert isinstance(operations, Operations)
+
+    ranks = rank(operations.columns)
+
+    assert (ranks.start.tolist(), ranks.end.tolist()) == ([0], [10])
+    assert ranks.called.tolist() == [2, 3, 7, 8]
+    assert ranks.returned.tolist() == [3, 3, 8, 10]
+
+
+def test_a_read_that_returned_when_its_write_was_called_may_have_seen_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(history, "LONG", 0)
+    seen = {"token": 1, "value": "v0"}
+    path = written(
+        tmp_path / "history.jsonl",
+        event(1, "invoke", 1, "r0"),
+        event(2, "ok", 1, "r0") | seen,
+        event(2, "invoke", 0, "r0", "v0"),
+        event(3, "ok", 0, "r0", "v0"),
+    )
+
+    assert judge(read(path)).findings == ()
+
+
+def test_a_value_that_comes_back_over_one_with_a_higher_token_is_a_stale_read(tmp_path: Path):
+    lines = [
+        event(1, "invoke", 0, "r0", "v1") | {"token": 1},
+        event(2, "invoke", 1, "r0", "v2") | {"token": 2},
+    ]
+    for i, token in enumerate((1, 2, 1)):
+        seen = {"token": token, "value": f"v{token}"}
+        lines += [event(10 * i + 10, "invoke", 2, "r0"), event(10 * i + 11, "ok", 2, "r0") | seen]
+
+    verdict = judge(read(written(tmp_path / "history.jsonl", *lines)))
+
+    assert [(each.anomaly, each.operations[-1]) for each in verdict.findings] == [("stale-read", 9)]
+
+
+@pytest.mark.parametrize("seen", [{"token": 5, "value": None}, {"token": 0, "value": "x"}], ids=str)
+def test_the_initial_value_has_the_initial_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen):
+    monkeypatch.setattr(history, "LONG", 0)
+    path = written(tmp_path / "history.jsonl", event(1, "invoke", 1, "r0"), event(2, "ok", 1, "r0") | seen)
+
+    assert [each.anomaly for each in judge(read(path)).findings] == ["non-linearizable"]

@@ -14,8 +14,8 @@ from checkers.judgement import Judgement
 from checkers.linearizable import search
 from checkers.models import CasRegister, Counter, FencedMutex, Model, Mutex, OwnedMutex, ReentrantMutex, Set
 from checkers.operation import Operation
-from checkers.order_proofs import smallest
 from checkers.records import Outcome
+from checkers.telling.order_proofs import smallest
 from checkers.verdict import Validity
 
 OBJECTS: dict[str, Model] = {
@@ -145,7 +145,7 @@ def test_whatever_may_be_left_out_of_a_right_history_leaves_it_right(name):
 
 
 def test_a_search_for_a_smaller_set_gives_up_in_time(monkeypatch):
-    monkeypatch.setattr("checkers.order_proofs.WORK", 5)
+    monkeypatch.setattr("checkers.telling.order_proofs.WORK", 5)
     history = [op("write", 2 * n, 2 * n + 1, input=n) for n in range(10)]
     history.append(replace(op("read", 30, 31), output=3))
 

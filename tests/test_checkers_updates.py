@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from simulation import Simulation
 
 from checkers import Commit, parse
-from checkers.appends import with_lists
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import gather
+from checkers.reading.appends import with_lists
 from checkers.records import Header, History, List, Op, Outcome
+from checkers.reference.lists import lost_elements, overwritten
 from checkers.updates import dropped_in_log, lost_updates
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
@@ -108,6 +109,14 @@ def test_an_append_whose_list_was_read_is_known():
     ]
 
 
+def test_a_late_write_explains_it_also_if_nobody_knows_what_the_next_holders_read():
+    late = append(1, 4, 5, "x", "a")
+    new = append(2, 6, 6, None, "v", "info")
+    later = append(8, 9, 7, None, "w", "info")
+
+    assert judged(late, new, later, append(10, 11, 8, "xvw", "d")) == [("v", "a", True)]
+
+
 def test_a_holder_that_read_an_old_list_is_accused_and_nothing_explains_it():
     first, second = append(0, 1, 5, "", "a"), append(2, 3, 6, "a", "b")
     old = append(4, 5, 7, "a", "c")
@@ -184,6 +193,21 @@ def test_the_storages_own_order_shows_a_loss_that_nobody_read():
     assert logged(late, append(5, 6, 6, "a", "b"), order="ab") == []
 
 
+def test_what_was_dropped_before_a_list_was_read_is_not_its_appends_fault():
+    late = append(1, 9, 5, "x", "a", "info")
+    lost = append(2, 3, 5, "x", "b")
+    again = append(2, 12, 6, "xb", "c", "info")
+    last = append(10, 14, 6, "xa", "d")
+
+    found = logged(late, lost, again, last, order="bacd")
+
+    assert [(accused, is_counted) for accused, _, is_counted in found] == [
+        ("a", True),
+        ("c", True),
+        ("d", True),
+    ]
+
+
 def test_the_storages_own_order_says_which_list_was_written():
     unknown = append(1, 3, 5, None, "a", "info")
     run = history(unknown, append(4, 5, 6, "xa", "b"), initial_token=0)
@@ -224,33 +248,6 @@ def lists(draw: st.DrawFn) -> History:
     return history(*operations, fenced=draw(st.booleans()), fence_on_acquire=draw(st.booleans()))
 
 
-def shown_by(op: Op) -> List | None:
-    return op.seen if op.f == "append" else op.value
-
-
-def lost_elements(run: History) -> set[str]:
-    """The definition, word by word."""
-    lost = set()
-    for earlier, later in itertools.permutations(run.operations, 2):
-        known = set(shown_by(earlier) or ())
-        if earlier.f == "append" and earlier.outcome is Outcome.OK:
-            known.add(earlier.element)
-        if shown_by(later) is not None and earlier.learned < later.called:
-            lost |= known.difference(shown_by(later))
-    return lost
-
-
-def same_lists(run: History) -> bool:
-    """Did two appends that are known to have taken effect read the same list?"""
-    seen = {element for op in run.operations for element in shown_by(op) or ()}
-    known = [
-        op.seen
-        for op in run.operations
-        if op.f == "append" and op.seen is not None and (op.outcome is Outcome.OK or op.element in seen)
-    ]
-    return len(known) != len(set(known))
-
-
 def told(conflicts: list[Conflict]) -> set[str]:
     return {each.because[0].element for each in conflicts if each.rule is not Rule.SAME_LIST_READ}
 
@@ -259,9 +256,9 @@ def told(conflicts: list[Conflict]) -> set[str]:
 @given(lists())
 def test_agrees_with_the_definition(run: History):
     conflicts = list(lost_updates(gather(run)))
-    lost = lost_elements(run)
+    lost = lost_elements(run.operations)
 
-    assert bool(conflicts) == (bool(lost) or same_lists(run))
+    assert bool(conflicts) == bool(lost or overwritten(run.operations))
     assert told(conflicts) <= lost
     assert bool(told(conflicts)) == bool(lost)
     accused = [each.accused.index for each in conflicts if each.rule is not Rule.SAME_LIST_READ]

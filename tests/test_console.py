@@ -96,6 +96,7 @@ class TestTelling:
             "  2 stale writes attempted: 2 accepted, 0 rejected",
             "",
             "  client 1 overwrote r0 with token 33 after token 34 had been written",
+            "    stale-write: A write with an older token took effect after a write with a newer one had.",
             "    1. token 33 was granted to client 1",
             "    2. token 34 was written",
             "    3. token 33 was accepted after it",

@@ -9,9 +9,9 @@ import pytest
 from brute_force import INITIAL as NOTHING
 from brute_force import read, write
 
-from checkers.precedence import INITIAL, Block, Precedence, Reason
 from checkers.records import Header
-from checkers.reference import Storage, is_right
+from checkers.reference.precedence import INITIAL, Block, Precedence, Reason
+from checkers.reference.storages import Storage, is_right
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from linearizations import KINDS, every_history, explained, mismatches, random_history, register_step
 
 from checkers.blocks import both_first
+from checkers.columnar.register_columns import register_columns
 from checkers.judgement import Clash, Contradiction, DeadEnd, OutOfScopeError
 from checkers.operation import UNKNOWN, Operation
 from checkers.records import Outcome
 from checkers.register import judge_register, register_clash
-from checkers.register_columns import register_columns
 from checkers.verdict import Validity
 
 

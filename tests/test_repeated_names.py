@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import checkers
 from checkers.errors import HistoryError
-from checkers.repeated_names import may_repeat_a_name, repeats_a_name
+from checkers.reading.repeated_names import may_repeat_a_name, repeats_a_name
 
 ONCE = [
     '{"f":"write"}',

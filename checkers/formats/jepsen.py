@@ -27,8 +27,8 @@ from checkers.formats.keys import split_keys
 from checkers.formats.pairing import pair
 from checkers.formats.text import Text
 from checkers.formats.values import thawed
-from checkers.jsonl import is_cut_short
 from checkers.operation import UNKNOWN
+from checkers.reading.jsonl import is_cut_short
 from checkers.records import Outcome
 
 _BLANK = re.compile(r"[ \t\r\n]*")

@@ -12,8 +12,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checkers.appends import with_lists
 from checkers.history import Commit, History, Op, Outcome, Value
+from checkers.reading.appends import with_lists
 from checkers.records import WRITES
 
 

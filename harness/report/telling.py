@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from checkers.anomalies import ANOMALIES
 from checkers.history import History
 from harness.invocation import typed
 from harness.report.window import opened_by
@@ -142,13 +143,20 @@ def _findings(document: Mapping[str, Any], history: History | None) -> Iterator[
 
 
 def _finding(finding: Mapping[str, Any], history: History | None) -> Iterator[Line]:
-    yield Line("")
-    yield Line(finding["summary"], Tone.BAD, 2)
-    for number, step in enumerate(finding["steps"], start=1):
-        yield Line(f"{number}. {step}", indent=4)
+    yield from proof(finding)
     if fault := history and opened_by(finding, history):
         yield Line(f"What opened the window: {fault}", indent=4)
     yield Line("")
+
+
+def proof(finding: Mapping[str, Any]) -> Iterator[Line]:
+    """Tell one finding: a sentence, what its name means, and why it is so, step by step."""
+    yield Line("")
+    yield Line(finding["summary"], Tone.BAD, 2)
+    if meaning := ANOMALIES.get(finding["anomaly"]):
+        yield Line(f"{meaning.name}: {meaning.definition}", Tone.FAINT, 4)
+    for number, step in enumerate(finding["steps"], start=1):
+        yield Line(f"{number}. {step}", indent=4)
 
 
 def _next_steps(run: Telling) -> Iterator[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from checkers.columns import on_lines
+from checkers.columnar.columns import on_lines
 from checkers.history import FaultEvent, History, Op, Outcome
 
 NS = 1_000_000_000

@@ -1,0 +1,1 @@
+"""Long histories as numpy columns: the same rules, asked of all operations at once."""

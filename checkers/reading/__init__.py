@@ -1,0 +1,1 @@
+"""From the lines of recorded files to the operations of a history."""

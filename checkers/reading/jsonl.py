@@ -1,0 +1,96 @@
+"""Files of JSON lines: bounded, typed, and forgiving only of a half-written last line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from checkers.errors import HistoryError
+from checkers.reading.repeated_names import repeats_a_name
+
+MAX_LINE = 1 << 20  # bytes
+_SHOWN = 120  # characters of a refused line that its error shows
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a file, not decoded yet."""
+
+    file: str
+    number: int  # from 1
+    text: bytes
+    unfinished: bool  # the last of its file, and its newline is missing
+
+    def error(self, problem: str) -> HistoryError:
+        """The error that points here and shows the line's beginning."""
+        shown = self.text[:_SHOWN].decode(errors="replace").rstrip("\r\n")
+        more = "…" if len(self.text) > _SHOWN else ""
+        return HistoryError(self.file, self.number, f"{problem}, in: {shown}{more}")
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file; one that is over the limit arrives cut just beyond it."""
+    with path.open("rb") as file:
+        while text := file.readline(MAX_LINE + 1):
+            yield text
+
+
+def number_lines(lines: Iterable[str | bytes], file: str) -> Iterator[Line]:
+    """Number the lines and mark an unfinished last one.
+
+    Raises:
+        HistoryError: a line is over 1 MiB.
+    """
+    held: Line | None = None
+    for number, text in enumerate(lines, start=1):
+        if held is not None:
+            yield held
+        raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+        held = Line(file, number, raw, unfinished=False)
+        if len(raw) > MAX_LINE:
+            raise held.error("the line is over 1 MiB; a line is one JSON event")
+    if held is not None:
+        unfinished = not held.text.endswith(b"\n")
+        yield Line(file, held.number, held.text, unfinished=unfinished)
+
+
+def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
+    """The line as its type; None if it is the half-written end of a file that was cut short.
+
+    Raises:
+        HistoryError: it is not UTF-8, not JSON, or not what such a line must be.
+    """
+    try:
+        decoded = decoder.decode(line.text.decode())
+        if not repeats_a_name(line.text):
+            return decoded
+        problem = "a field that stands twice"
+    except UnicodeDecodeError as error:
+        problem = f"not UTF-8 ({error.reason} at byte {error.start})"
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        problem = str(error)
+    if line.unfinished and is_cut_short(line.text):
+        return None
+    raise line.error(problem)
+
+
+def half_written(line: Line) -> str:
+    """The notice that a half-written last line was left out."""
+    return f"{line.file}:{line.number}: the last line is only half written and was left out"
+
+
+def is_cut_short(text: bytes) -> bool:
+    """Is it the beginning of a document that goes on? What is wrong in itself is none."""
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        return "truncated" in str(error)
+    except (RecursionError, ValueError):
+        return False
+    return False

@@ -1,0 +1,168 @@
+"""The anomalies of locks and lists, as they are defined: pair by pair, slow and plain.
+
+Each function says of the operations of one resource which are accused, by their
+indexes. The fast checkers are held against these. `tokens_rise` says the same of
+tokens as a precedence graph; the others speak of time that was promised or of what
+somebody believed, which is no question of an order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import permutations
+
+from checkers.records import Op, Outcome
+from checkers.reference.precedence import Precedence, Reason
+
+_ENDS = ("release", "revoke")
+
+
+def token_regressions(operations: Iterable[Op]) -> set[int]:
+    """The grants whose attempt began after another hold's had returned, and whose token is not above."""
+    return {
+        later.index
+        for earlier, later in _different_holds(operations)
+        if _granted_before(earlier, later) and _token(later) <= _token(earlier)
+    }
+
+
+def duplicate_tokens(operations: Iterable[Op]) -> set[int]:
+    """The grants that carry the same token as a grant to another owner, at whatever times."""
+    return {
+        one.index
+        for one, other in permutations(grants(operations), 2)
+        if one.owner != other.owner and one.token == other.token
+    }
+
+
+def tokens_rise(operations: Sequence[Op]) -> bool:
+    """Can the grants stand in an order that keeps real time and in which each hold's token is a higher one?
+
+    It can iff no token regressed or came twice. One direction is plain. For the other,
+    follow a cycle: no token falls along it if none regressed, so all are equal, and two
+    holds with one token are a regression or a duplicate.
+    """
+    order = Precedence({})
+    for earlier, later in _different_holds(operations):
+        if _granted_before(earlier, later):
+            order.add(earlier.index, Reason.REAL_TIME, later.index)
+        if _token(earlier) <= _token(later):
+            order.add(earlier.index, Reason.TOKEN_ORDER, later.index)
+    return order.is_acyclic()
+
+
+def early_grants(operations: Sequence[Op]) -> set[int]:
+    """The grants that came while another owner's lease was still promised.
+
+    Token order tells which of two grants was the later one, unless real time says the
+    opposite: then the tokens regressed, which is another anomaly.
+    """
+    return {
+        later.index
+        for holder, later in permutations(grants(operations), 2)
+        if holder.owner != later.owner
+        and _returned(later) < _promised_until(holder, operations)
+        and (
+            _granted_before(holder, later)
+            or (_token(later) > _token(holder) and not _granted_before(later, holder))
+        )
+    }
+
+
+def double_beliefs(operations: Sequence[Op]) -> set[int]:
+    """The grants that came back while another owner still believed that it held the lock."""
+    return {
+        later.index
+        for earlier, later in permutations(grants(operations), 2)
+        if earlier.owner != later.owner
+        and (_returned(earlier), earlier.index) < (_returned(later), later.index)
+        and _returned(later) < _believed_until(earlier, operations)
+    }
+
+
+def late_writes(operations: Sequence[Op], stale: Iterable[int]) -> set[int]:
+    """The writes that took effect, called after a grant with a higher token had returned.
+
+    Without those that are stale: there a higher token had been accepted before.
+    """
+    read = {op.value for op in operations if op.f == "read" and op.outcome is Outcome.OK}
+    return {
+        write.index
+        for write in operations
+        if write.f == "write" and (write.outcome is Outcome.OK or write.value in read)
+        if any(grant.precedes(write) and _token(grant) > _token(write) for grant in grants(operations))
+    } - set(stale)
+
+
+def grants(operations: Iterable[Op]) -> list[Op]:
+    """The acquires that got the lock."""
+    return [op for op in operations if op.f == "acquire" and op.outcome is Outcome.OK]
+
+
+def _different_holds(operations: Iterable[Op]) -> Iterator[tuple[Op, Op]]:
+    """Pairs of grants that are not one hold, acquired again by its owner.
+
+    One hold they are if they have the same owner, and no end of it is known to lie between.
+    """
+    ops = list(operations)
+    ends = [op for op in ops if op.f in _ENDS and op.outcome is Outcome.OK]
+    for one, other in permutations(grants(ops), 2):
+        between = (
+            (first.precedes(end) and _granted_before(end, second))
+            for end in ends
+            if end.owner == one.owner
+            for first, second in ((one, other), (other, one))
+        )
+        if one.owner != other.owner or any(between):
+            yield one, other
+
+
+def _promised_until(grant: Op, operations: Sequence[Op]) -> float:
+    """The end of a lease, in ns: -infinity where nothing was promised.
+
+    The latest start of an ok setter that carries a ttl, and from then the smallest ttl of
+    the setters that had not returned before; cut short by the call of the first release or
+    revoke that had not returned before the acquire was called, however it ended.
+    """
+    renews = [op for op in operations if op.f == "renew" and op.owner == grant.owner]
+    setters = [grant, *(op for op in renews if op.outcome is not Outcome.FAIL)]
+    starts = [op.sent for op in setters if op.outcome is Outcome.OK and op.ttl is not None]
+    if not starts:
+        return -math.inf
+    latest = max(starts)
+    ttls = [op.ttl for op in setters if op.ttl is not None and not _returned(op) < latest]
+    return min([latest + min(ttls), *_given_up(grant, operations)])
+
+
+def _believed_until(grant: Op, operations: Iterable[Op]) -> float:
+    """When its owner stopped to believe that it held the lock, in ns: called for its end, or was refused."""
+    ops = list(operations)
+    refused = [
+        max(_returned(op), _returned(grant))
+        for op in ops
+        if op.f == "renew" and op.owner == grant.owner and op.outcome is Outcome.FAIL
+    ]
+    return min([*refused, *_given_up(grant, ops)], default=math.inf)
+
+
+def _given_up(grant: Op, operations: Iterable[Op]) -> list[int]:
+    """When the owner called for the end of this hold, in ns."""
+    return [
+        op.called for op in operations if op.f in _ENDS and op.owner == grant.owner and not op.precedes(grant)
+    ]
+
+
+def _granted_before(earlier: Op, later: Op) -> bool:
+    """Had it returned before the request for the other was sent?"""
+    return _returned(earlier) < later.sent
+
+
+def _returned(op: Op) -> float:
+    return math.inf if op.returned is None else op.returned
+
+
+def _token(op: Op) -> int:
+    if op.token is None:
+        raise ValueError(f"{op.f} at index {op.index} carries no token")
+    return op.token

@@ -1,0 +1,112 @@
+"""A list that is appended to, by definition: as a precedence graph, and pair by pair. Slow and plain.
+
+An append is a `cas` from the list that it read to the one that it wrote, so that a list is a
+register whose values are lists (see `reference_models`). What an append found it read, also if
+it failed or nobody heard of it again. Of one whose client never told what it wrote it is chosen:
+a list that was seen and ends with its element, for no other operation adds that.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from checkers.operation import Operation
+from checkers.records import Element, List, Op, Outcome
+from checkers.reference.models import is_register
+
+
+def is_list(operations: Sequence[Op], initial: List = ()) -> bool:
+    """Can one list have answered reads and appends like this?"""
+    appends = [op for op in operations if op.f == "append" and op.outcome is not Outcome.FAIL]
+    seen = _shown(operations)
+    readings = [reading for op in operations if (reading := _reading(op)) is not None]
+    choices = [[_writing(append, way) for way in _ways(append, seen)] for append in appends]
+    return any(
+        is_register([*readings, *written], initial)
+        for written in itertools.product(*(choice for choice in choices if choice))
+    )
+
+
+def lost_elements(operations: Sequence[Op]) -> set[Element]:
+    """Elements that are absent from a list read after they were known to be there.
+
+    Known: its append had returned ok, or a list with it had been read, before that read was called.
+    """
+    appended = {op.element for op in operations if op.f == "append" and op.element is not None}
+    return {
+        element
+        for reader in operations
+        if (found := found_by(reader)) is not None
+        for element in appended.difference(found)
+        if any(_shows(op, element) and _was_over(op, reader) for op in operations)
+    }
+
+
+def overwritten(operations: Sequence[Op]) -> set[frozenset[int]]:
+    """Pairs of appends that took effect and had read the same list, by their indexes."""
+    shown = _shown(operations)
+    effective = [
+        op
+        for op in operations
+        if op.f == "append" and (op.outcome is Outcome.OK or any(op.element in each for each in shown))
+    ]
+    return {
+        frozenset({one.index, other.index})
+        for one, other in itertools.combinations(effective, 2)
+        if _found(one, shown) == _found(other, shown) is not None
+    }
+
+
+def found_by(op: Op) -> List | None:
+    """The list that an operation is known to have read."""
+    if op.f == "append":
+        return op.seen
+    if op.f != "read" or op.outcome is not Outcome.OK:
+        return None
+    return op.value if isinstance(op.value, tuple) else ()
+
+
+def _reading(op: Op) -> Operation | None:
+    """What an operation read without writing for certain; that was over when its client saw the outcome."""
+    found = found_by(op)
+    if found is None or (op.f == "append" and op.outcome is Outcome.OK):
+        return None
+    returned = op.learned if op.returned is None else op.returned
+    return Operation(f="read", output=found, called=op.called, returned=returned)
+
+
+def _shown(operations: Sequence[Op]) -> set[List]:
+    """The lists that somebody read."""
+    return {found for op in operations if (found := found_by(op)) is not None}
+
+
+def _ways(append: Op, shown: set[List]) -> list[tuple[List, List]]:
+    """What an append can have read and written; none if nobody saw its element."""
+    if isinstance(append.value, tuple):
+        lists = {append.value}
+    else:
+        lists = {each[: each.index(append.element) + 1] for each in shown if append.element in each}
+    return [(each[:-1] if append.seen is None else append.seen, each) for each in sorted(lists)]
+
+
+def _found(append: Op, shown: set[List]) -> List | None:
+    """The list that an append read, if there is one that it must have been."""
+    ways = _ways(append, shown)
+    return ways[0][0] if len(ways) == 1 else append.seen
+
+
+def _writing(append: Op, way: tuple[List, List]) -> Operation:
+    return Operation(
+        f="cas", input=way, outcome=append.outcome, called=append.called, returned=append.returned
+    )
+
+
+def _shows(op: Op, element: Element) -> bool:
+    """Does it prove that the element was there?"""
+    return (op.element == element and op.outcome is Outcome.OK) or element in (found_by(op) or ())
+
+
+def _was_over(op: Op, reader: Op) -> bool:
+    """Had its client seen its outcome, whatever that was, before the other was called?"""
+    return op.learned is not None and op.learned < reader.called

@@ -1,0 +1,183 @@
+"""Registers and locks in any harness's words, by definition: precedence graphs, slow and plain.
+
+As in `reference`, a history is right iff some choice of what nobody saw leaves a graph
+without a cycle.
+
+**Register**, with compare-and-set or without, whatever the values. What is chosen is which
+write each read saw: one of those that wrote the value that it returned. So each write and
+those who saw it are a block. A `cas` saw the write whose value it expected, and nothing
+stands between the two blocks: they are a block together. One that failed saw a write of another
+value than the one that it expected, and of the one that it found if it tells.
+
+**Mutex**, which anybody or only the owner can release. What is chosen is which release ended
+which hold, or that nothing did: then it was the last. An acquire and its release are a block.
+
+In both, what ended in info took effect if something chosen says so; otherwise it may as well
+not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from checkers.models import expected_and_new, owner_of
+from checkers.operation import UNKNOWN, Operation
+from checkers.records import Outcome
+from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Reason
+
+_STORES = frozenset({"write", "cas"})
+
+_NEVER = -1
+"""In place of a release: nothing ended the hold."""
+
+
+def is_register(operations: Sequence[Operation], initial: Hashable = None) -> bool:
+    """Can one register with read, write and cas have answered like this?"""
+    return _can_see(Register(operations=operations, initial=initial), {})
+
+
+def is_mutex(operations: Sequence[Operation], *, owned: bool = True) -> bool:
+    """Can one lock have answered like this? `owned`: only who acquired it can release it."""
+    return _can_end(Lock(operations=operations, owned=owned), {})
+
+
+def _can_see(register: Register, sources: Mapping[int, Node]) -> bool:
+    """Can those who must have seen something, and have no source yet, be given one each without a cycle?"""
+    if not register.order(sources).saturate():
+        return False
+    left = next((position for position in register.seers(sources) if position not in sources), None)
+    if left is None:
+        return True
+    return any(_can_see(register, {**sources, left: source}) for source in register.possible_sources(left))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Register:
+    """What one register was asked; operations are named by their positions."""
+
+    operations: Sequence[Operation]
+    initial: Hashable
+
+    def seers(self, sources: Mapping[int, Node]) -> Iterator[int]:
+        """Those that saw the value that a write left: reads, and cas that failed or took effect."""
+        for position, op in enumerate(self.operations):
+            if op.f == "cas":
+                saw = op.outcome is not Outcome.INFO or position in sources.values()
+            else:
+                saw = op.f == "read" and op.outcome is Outcome.OK and op.output is not UNKNOWN
+            if saw:
+                yield position
+
+    def possible_sources(self, seer: int) -> Iterator[Node]:
+        """The writes whose value it can have seen."""
+        if self._can_have_seen(seer, self.initial):
+            yield INITIAL
+        for position, op in enumerate(self.operations):
+            if op.f not in _STORES or op.outcome is Outcome.FAIL or position == seer:
+                continue
+            if self._can_have_seen(seer, _written(op)):
+                yield position
+
+    def _can_have_seen(self, seer: int, value: Hashable) -> bool:
+        op = self.operations[seer]
+        if op.f == "read":
+            return op.output == value
+        expected, _ = expected_and_new(op.input)
+        if op.outcome is Outcome.FAIL:
+            return value != expected and op.output in {UNKNOWN, value}
+        return value == expected
+
+    def order(self, sources: Mapping[int, Node]) -> Precedence:
+        """What must stand before what, if these saw those; who has no source yet saw nothing."""
+        writes = [
+            position for position in range(len(self.operations)) if self._is_effective(position, sources)
+        ]
+        order = Precedence({each: self.operations[each] for each in sorted({*writes, *sources})})
+        order.put_first(INITIAL)
+        values: dict[Node, tuple[Node, ...]] = {INITIAL: (INITIAL,)}
+        values.update((write, (write,)) for write in writes)
+        for seer, source in sources.items():
+            order.add(source, Reason.READ_FROM, seer)
+            if seer not in values:
+                values[source] = (*values[source], seer)
+        order.blocks.extend(Block(first=first, members=members) for first, members in values.items())
+        order.blocks.extend(
+            Block(first=source, members=(*values[source], *values[seer]))
+            for seer, source in sources.items()
+            if seer in values
+        )
+        return order
+
+    def _is_effective(self, position: int, sources: Mapping[int, Node]) -> bool:
+        op = self.operations[position]
+        return op.f in _STORES and (op.outcome is Outcome.OK or position in sources.values())
+
+
+def _written(op: Operation) -> Hashable:
+    if op.f == "write":
+        return op.input
+    _, new = expected_and_new(op.input)
+    return new
+
+
+def _can_end(lock: Lock, ends: Mapping[int, int]) -> bool:
+    """Can each release be given the hold that it ended, and each hold its end, without a cycle?"""
+    if not lock.order(ends).saturate():
+        return False
+    return lock.is_complete(ends) or any(_can_end(lock, {**ends, **end}) for end in lock.next_ends(ends))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lock:
+    """What one lock was asked; `ends` says of the position of an acquire which release ended its hold."""
+
+    operations: Sequence[Operation]
+    owned: bool
+
+    def is_complete(self, ends: Mapping[int, int]) -> bool:
+        """Has everything that took effect for certain its part in a hold?"""
+        return not self._left("acquire", Outcome.OK, ends) and not self._left("release", Outcome.OK, ends)
+
+    def next_ends(self, ends: Mapping[int, int]) -> Iterator[dict[int, int]]:
+        """The holds that one release can have ended; when all have one, the ends that one hold may have."""
+        for release in self._left("release", Outcome.OK, ends)[:1]:
+            for acquire in self._left("acquire", None, ends):
+                if self._go_together(acquire, release):
+                    yield {acquire: release}
+            return
+        for acquire in self._left("acquire", Outcome.OK, ends)[:1]:
+            yield {acquire: _NEVER}
+            for release in self._left("release", Outcome.INFO, ends):
+                if self._go_together(acquire, release):
+                    yield {acquire: release}
+
+    def order(self, ends: Mapping[int, int]) -> Precedence:
+        """What must stand before what; holds of which it is not yet said how they ended are left out."""
+        present = sorted({*ends, *ends.values()} - {_NEVER})
+        order = Precedence({each: self.operations[each] for each in present})
+        for acquire, release in ends.items():
+            if release == _NEVER:
+                for other in present:
+                    if other != acquire:
+                        order.add(other, Reason.NEVER_RELEASED, acquire)
+                continue
+            order.add(acquire, Reason.HELD, release)
+            order.blocks.append(_hold(acquire, release))
+        return order
+
+    def _left(self, f: str, outcome: Outcome | None, ends: Mapping[int, int]) -> list[int]:
+        """The positions of acquires or releases that have no part in a hold yet; None: ok and info ones."""
+        outcomes = {Outcome.OK, Outcome.INFO} if outcome is None else {outcome}
+        return [
+            position
+            for position, op in enumerate(self.operations)
+            if op.f == f and op.outcome in outcomes and position not in {*ends, *ends.values()}
+        ]
+
+    def _go_together(self, acquire: int, release: int) -> bool:
+        return not self.owned or owner_of(self.operations[acquire]) == owner_of(self.operations[release])
+
+
+def _hold(acquire: int, release: int) -> Block:
+    return Block(first=acquire, members=(acquire, release), over=Reason.ONE_HOLDER, begun=Reason.ONE_HOLDER)

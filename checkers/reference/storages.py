@@ -1,0 +1,208 @@
+"""What a right storage is, each definition as a precedence graph: slow, plain, and to be believed.
+
+A history of one storage is right iff some choice of what nobody saw leaves a graph without
+a cycle (see `precedence`). Its nodes are the operations that took effect or told something:
+
+- the acknowledged writes, and those that ended in info whose value was read;
+- the ok reads, each after the write whose value it returned, and in one block with it;
+- with a fence, also the rejected writes and the `fence` operations;
+- what was there before the run, as a write before everything.
+
+**Plain register.** Real time, and what was read from what. Nothing is left to choose.
+
+**Fenced register.** Also the order of tokens: if the fence would have refused one write after
+another (strict: its token is not above; inclusive: it is below), then the one came first. A
+`fence` raises the mark as a write does, and is never refused. A rejected write comes after
+something that had raised the mark above what it could pass: its *cause*. Which one that was is
+not known, so every one is tried. A write or fence that ended in info took effect if it is
+chosen as a cause. One that nobody read and that caused nothing may as well not have taken
+effect: an order that has it explains the rest without it, too.
+
+**With a commit log.** The writes that took effect are those of the log, each once, and they
+stand in its order.
+
+Writes that failed for another reason, refused fences and reads without an answer say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+from checkers.records import WRITES, Header, Op, Outcome
+from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Reason
+from checkers.zones import was_rejected
+
+
+def is_right(
+    operations: Sequence[Op], header: Header, log: Sequence[Op] | None = None, *, fenced: bool | None = None
+) -> bool:
+    """Is there an order in which the storage of one resource answers what was recorded?
+
+    Args:
+        operations: of one resource, in any order.
+        header: the policy, and what stood there before the run.
+        log: the accepted writes in the storage's own order, where that is known.
+        fenced: whether to judge it as fenced; None: as the header says.
+    """
+    storage = Storage(
+        operations=operations, header=header, log=log, fenced=header.fenced if fenced is None else fenced
+    )
+    return storage.is_sound() and _has_causes(storage, {})
+
+
+def stale_writes(operations: Sequence[Op], header: Header) -> set[int]:
+    """The writes of a storage without a fence that are stale in every order, by their indexes.
+
+    In no order does such a write stand before all those after which a fence would refuse it.
+    """
+    storage = Storage(operations=operations, header=header, fenced=False)
+    effective = storage.took_effect({})
+    stale = set()
+    for write in effective:
+        order = storage.order({})
+        storage.put_before_newer(order, write, effective)
+        if not order.saturate():
+            stale.add(write.index)
+    return stale
+
+
+def false_rejections(operations: Sequence[Op], header: Header) -> set[int]:
+    """The rejections, by a storage that promises no fence, for which it can have met no newer token.
+
+    Nothing after which a fence would refuse the write had been called when the rejection returned.
+    """
+    storage = Storage(operations=operations, header=header, fenced=True)
+    by_index = {op.index: op for op in operations}
+    return {
+        rejected.index
+        for rejected in storage.rejected
+        if not any(
+            cause is INITIAL or not rejected.precedes(by_index[cause])
+            for cause in storage.possible_causes(rejected)
+        )
+    }
+
+
+def _has_causes(storage: Storage, causes: Mapping[int, Node]) -> bool:
+    """Can the rejections that have no cause yet be given one each, without a cycle?"""
+    if not storage.order(causes).saturate():
+        return False
+    left = [op for op in storage.rejected if op.index not in causes]
+    if not left:
+        return True
+    return any(
+        _has_causes(storage, {**causes, left[0].index: cause}) for cause in storage.possible_causes(left[0])
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """What one resource's storage was asked."""
+
+    operations: Sequence[Op]
+    header: Header
+    fenced: bool
+    log: Sequence[Op] | None = None
+
+    @property
+    def writes(self) -> list[Op]:
+        """Everything that stores a value, whatever came of it."""
+        return [op for op in self.operations if op.f in WRITES]
+
+    @property
+    def reads(self) -> list[Op]:
+        """Those that were answered."""
+        return [op for op in self.operations if op.f == "read" and op.outcome is Outcome.OK]
+
+    @property
+    def fences(self) -> list[Op]:
+        """Those that raised the mark, or may have."""
+        fences = [op for op in self.operations if op.f == "fence" and op.outcome is not Outcome.FAIL]
+        return fences if self.fenced else []
+
+    @property
+    def rejected(self) -> list[Op]:
+        """The writes that a fence refused."""
+        return [op for op in self.writes if was_rejected(op)] if self.fenced else []
+
+    def is_sound(self) -> bool:
+        """Was every value that was read there, and did no failed write take effect, and no write twice?"""
+        return self._is_log_sound() and all(self.source(read) is not None for read in self.reads)
+
+    def source(self, read: Op) -> Node | None:
+        """The write whose value a read returned; None if no write can have been that."""
+        for write in self.writes:
+            if write.value == read.value and read.token in {None, write.token}:
+                return write.index if self._may_have_effect(write) else None
+        before = (self.header.initial_value, self.header.initial_token)
+        return INITIAL if (read.value, before[1] if read.token is None else read.token) == before else None
+
+    def took_effect(self, causes: Mapping[int, Node]) -> list[Op]:
+        """The writes and fences that must have taken effect, and those that were chosen as causes."""
+        certain = {self.source(read) for read in self.reads} | set(causes.values())
+        logged = {op.index for op in self.log or ()}
+        return [
+            op
+            for op in chain(self.writes, self.fences)
+            if op.outcome is Outcome.OK or op.index in certain | logged
+        ]
+
+    def possible_causes(self, rejected: Op) -> Iterator[Node]:
+        """What can have raised the mark so that this write was refused."""
+        if self._refuses(rejected, self.header.initial_token):
+            yield INITIAL
+        for op in chain(self.writes, self.fences):
+            if self._may_have_effect(op) and op.token is not None and self._refuses(rejected, op.token):
+                yield op.index
+
+    def order(self, causes: Mapping[int, Node]) -> Precedence:
+        """What must stand before what, with these causes; rejected writes without one are left out."""
+        effective = self.took_effect(causes)
+        rejected = [op for op in self.rejected if op.index in causes]
+        order = Precedence({op.index: op for op in (*effective, *self.reads, *rejected)})
+        order.put_first(INITIAL)
+        for before, after in pairwise(self.log or ()):
+            order.add(before.index, Reason.LOG_ORDER, after.index)
+        for write in effective:
+            if self.fenced and write.f in WRITES:
+                self.put_before_newer(order, write, effective)
+        for index, cause in causes.items():
+            order.add(cause, Reason.REJECTED_BECAUSE, index)
+        values: list[Node] = [INITIAL, *(op.index for op in effective if op.f in WRITES)]
+        for value in values:
+            readers = [read.index for read in self.reads if self.source(read) == value]
+            for reader in readers:
+                order.add(value, Reason.READ_FROM, reader)
+            order.blocks.append(Block(first=value, members=(value, *readers)))
+        return order
+
+    def put_before_newer(self, order: Precedence, write: Op, others: Sequence[Op]) -> None:
+        """Put a write before everything after which a fence would refuse it."""
+        if self._refuses(write, self.header.initial_token):
+            order.add(write.index, Reason.TOKEN_ORDER, INITIAL)
+        for other in others:
+            if other is not write and other.token is not None and self._refuses(write, other.token):
+                order.add(write.index, Reason.TOKEN_ORDER, other.index)
+
+    def _refuses(self, write: Op, mark: int) -> bool:
+        """Does a fence at this mark refuse the write?"""
+        if write.token is None:
+            return False
+        return write.token <= mark if self.header.policy == "strict" else write.token < mark
+
+    def _may_have_effect(self, op: Op) -> bool:
+        if self.log is not None and op.f in WRITES:
+            return op in self.log
+        return op.outcome is not Outcome.FAIL
+
+    def _is_log_sound(self) -> bool:
+        """Do the acknowledged writes stand in it, no failed ones, and none twice?"""
+        if self.log is None:
+            return True
+        once = len({op.index for op in self.log}) == len(self.log)
+        return once and all(
+            op in self.log if op.outcome is Outcome.OK else op.outcome is Outcome.INFO or op not in self.log
+            for op in self.writes
+        )

@@ -1,0 +1,157 @@
+"""Words for the edges of a precedence graph: what came before what, and by which reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from checkers.records import Op, Outcome
+from checkers.telling.contents import content
+from checkers.telling.narrator import Narrator
+
+if TYPE_CHECKING:
+    from checkers.reference.precedence import Edge, Node
+
+_BEFORE_THE_RUN = "what stood there before the run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A write that was refused, and what can have been the reason."""
+
+    rejected: Op
+    cause: Op
+    reached: int  # no token up to this one can have been the reason
+
+
+class EdgeWords:
+    """Tells the edges between some operations, which are named by their places."""
+
+    def __init__(self, n: Narrator, operations: Sequence[Op], refusal: Refusal | None = None) -> None:
+        self.operations = operations
+        self._n = n
+        self._refusal = refusal
+        self._steps: dict[str, Callable[[Edge], str]] = {
+            "INITIAL": self._initial,
+            "LOG_ORDER": self._log_order,
+            "READ_FROM": self._read_from,
+            "REAL_TIME": self._real_time,
+            "REJECTED_BECAUSE": self._rejected_because,
+            "REPLACED": self._replaced,
+            "TOKEN_ORDER": self._token_order,
+            "WRITTEN_LATER": self._written_later,
+        }
+
+    def step(self, edge: Edge) -> str:
+        """Why one came before the other."""
+        return self._steps[edge.reason.name](edge)
+
+    def name(self, node: Node) -> str:
+        """What an operation is called within a sentence."""
+        op = self._op(node)
+        return _BEFORE_THE_RUN if op is None else self._n.name(op)
+
+    def _op(self, node: Node) -> Op | None:
+        return self.operations[node] if isinstance(node, int) else None
+
+    def _ends(self, edge: Edge) -> tuple[Op, Op]:
+        """Both operations of an edge that does not begin or end before the run."""
+        return self.operations[cast("int", edge.before)], self.operations[cast("int", edge.after)]
+
+    def _both(self, edge: Edge, came: str = "came") -> str:
+        return f"{self.name(edge.before)} {came} before {self.name(edge.after)}"
+
+    def _value(self, node: Node) -> str:
+        op = self._op(node)
+        return _BEFORE_THE_RUN if op is None else repr(op.value)
+
+    def _initial(self, edge: Edge) -> str:
+        token = self._n.history.header.initial_token
+        return f"{_BEFORE_THE_RUN.capitalize()}, token {token} (line 1), came before {self.name(edge.after)}."
+
+    def _real_time(self, edge: Edge) -> str:
+        before, after = self._ends(edge)
+        return f"By real time, {self._both(edge)}: {self._n.ended(before)}, and {self._n.began(after)}."
+
+    def _token_order(self, edge: Edge) -> str:
+        before = self.operations[cast("int", edge.before)]
+        return (
+            f"By token order, {self._both(edge, 'must have come')}:"
+            f" {self._rule_of_tokens(before, self._op(edge.after))}."
+        )
+
+    def _rule_of_tokens(self, before: Op, after: Op | None) -> str:
+        if before.f == "acquire":
+            return _rule_of_grants(before, after)
+        mark = self._n.history.header.initial_token if after is None else after.token
+        met = "stands at" if after is None else "was raised to" if after.f == "fence" else "has accepted"
+        fence = "strict fence" if before.token == mark else "fence"
+        return (
+            f"a {fence} that {met} token {mark} refuses token {before.token} from then on, and yet"
+            f" {self._accepted(before)}"
+        )
+
+    def _accepted(self, write: Op) -> str:
+        """How it is known that a write took effect."""
+        n = self._n
+        if write.outcome is Outcome.OK:
+            return f"it was accepted {n.answered(write)}"
+        if n.numbers(write):
+            return f"it was accepted: it is {n.place(write)} in the storage's own order"
+        reads = [op for op in self.operations if op.f == "read" and op.value == write.value]
+        read = min(reads, key=lambda op: op.returned or 0)
+        return f"it was accepted, since {n.whom(read)} read {content(write.value)} {n.answered(read)}"
+
+    def _read_from(self, edge: Edge) -> str:
+        _, read = self._ends(edge)
+        return (
+            f"By what was read, {self._both(edge)}: {self._n.whom(read)} was given {content(read.value)}"
+            f" {self._n.answered(read)}, so it had been written by then."
+        )
+
+    def _replaced(self, edge: Edge) -> str:
+        return (
+            f"So {self._both(edge)}: it {self._stood_for(edge.before)}, which was gone once"
+            f" {self._value(edge.after)} had replaced it."
+        )
+
+    def _written_later(self, edge: Edge) -> str:
+        return (
+            f"So {self._both(edge)}: it {self._stood_for(edge.before)}, {self.name(edge.premise[-1].after)}"
+            f" returned {self._value(edge.after)} later, and what was replaced does not come back, because"
+            " each value is written once."
+        )
+
+    def _stood_for(self, node: Node) -> str:
+        """What a read returned, or a write put there."""
+        op = self._op(node)
+        return f"{'returned' if op is not None and op.f == 'read' else 'put there'} {self._value(node)}"
+
+    def _log_order(self, edge: Edge) -> str:
+        before, after = self._ends(edge)
+        return (
+            f"By the storage's own order, {self._both(edge)}: {content(before.value)} is"
+            f" {self._n.place(before, first=True)} in it, and {content(after.value)} is"
+            f" {self._n.place(after)}."
+        )
+
+    def _rejected_because(self, edge: Edge) -> str:
+        n, refusal = self._n, self._refusal
+        if refusal is None:
+            raise ValueError("an edge of a rejection, and no rejection was asked about")
+        rejected, cause, least = refusal.rejected, refusal.cause, n.least_above(refusal.rejected)
+        higher = ""
+        if refusal.reached >= least:
+            higher = f"; none up to {refusal.reached} can have been, so it was a higher one"
+        return (
+            f"By what was refused, {self._both(edge)}: the storage called token {rejected.token} stale"
+            f" {n.answered(rejected)}, which is right only if a token of {least} or more had been accepted"
+            f" by then{higher}, such as {cause.token}, sent {n.sent(cause)}."
+        )
+
+
+def _rule_of_grants(lower: Op, higher: Op | None) -> str:
+    if higher is None or lower.token == higher.token:
+        return f"tokens have to rise from grant to grant, and both got token {lower.token}"
+    return f"tokens have to rise from grant to grant, and {lower.token} is below {higher.token}"

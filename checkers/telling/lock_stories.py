@@ -1,0 +1,108 @@
+"""How each breach of a lock service's rules is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from checkers.conflict import Conflict, Rule
+from checkers.leases import ENDS
+from checkers.records import Op
+from checkers.telling.circles import circle_of_grants
+from checkers.telling.narrator import Narrator, Story
+
+
+def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
+    grant, other = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(grant)} and {n.whom(other)} were both granted the lock on {grant.resource}"
+            f" with token {grant.token}"
+        ),
+        steps=(
+            *n.grant_steps(other, grant),
+            (
+                f"These are two grants to two owners, {other.owner} and {grant.owner}, and each has to"
+                f" get a token of its own: a storage that is shown token {grant.token} cannot tell whose"
+                " write it is."
+            ),
+        ),
+    )
+
+
+def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
+    grant, earlier = conflict.accused, conflict.because[0]
+    ends = [op for op in conflict.proof if op.f in ENDS]
+    return Story(
+        summary=(
+            f"{n.whom(grant)} was granted the lock on {grant.resource} with token {grant.token},"
+            f" though token {earlier.token} had been granted before"
+        ),
+        steps=(
+            *(_gave_back(n, end) for end in ends),
+            *circle_of_grants(
+                n, earlier, grant, "a storage takes this newer holder for an older one, or for the same"
+            ),
+        ),
+    )
+
+
+def _gave_back(n: Narrator, end: Op) -> str:
+    return (
+        f"{n.who(end)} gave the lock back in between: its {end.f} was acknowledged {n.answered(end)}, so"
+        " what came after is another hold."
+    )
+
+
+def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
+    """The end that is told is the earlier of what these operations promised and of what all did."""
+    grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
+    lease = min(n.lease(holder), setter.sent + (setter.ttl or 0))
+    return Story(
+        summary=(
+            f"{n.whom(grant)} was granted the lock on {grant.resource} at {n.at(grant.returned or 0)},"
+            f" while the lease of {n.whom(holder)} was promised until {n.at(lease)}"
+        ),
+        steps=(
+            *n.grant_steps(holder),
+            (
+                f"Its lease was asked for at {n.at(setter.sent)}, and the lock service promised it for"
+                f" {n.seconds(setter.ttl or 0)} from then on (line {setter.lines[-1]}):"
+                f" until {n.at(lease)} at the least."
+            ),
+            f"Until then {n.whom(holder)} had not begun to give it back.",
+            f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.",
+            (
+                f"So the lock was given to {n.whom(grant)} {n.answered(grant)}, which is before"
+                f" {n.at(lease)}: too early."
+            ),
+        ),
+        others=n.own(holder),
+    )
+
+
+def _later(n: Narrator, holder: Op, grant: Op) -> str:
+    """By which reason one grant came after the other."""
+    if (holder.returned or 0) < grant.sent:
+        return f"by real time, {n.began(grant)}"
+    return f"by token order, it got token {grant.token}, which is above {holder.token}"
+
+
+def _both_believed(n: Narrator, conflict: Conflict) -> Story:
+    grant, other = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(grant)} and {n.whom(other)} both believed that they held the lock on {grant.resource}"
+        ),
+        steps=(
+            *n.grant_steps(other, grant),
+            f"{n.who(other)} had not begun to give it back, nor been told that it was lost.",
+        ),
+    )
+
+
+LOCK_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = {
+    Rule.TOKEN_OF_ANOTHER: _token_of_another,
+    Rule.TOKEN_NOT_ABOVE: _token_not_above,
+    Rule.LEASE_STILL_PROMISED: _lease_still_promised,
+    Rule.BOTH_BELIEVED: _both_believed,
+}

@@ -1,0 +1,191 @@
+"""How it is told that a storage lost what it had acknowledged, or let a write past its fence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from checkers.conflict import Conflict, Rule
+from checkers.records import Commit, Op, Outcome
+from checkers.restarts import restarts_of_storage
+from checkers.telling.contents import content
+from checkers.telling.narrator import Narrator, Story
+
+
+def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
+    lost = conflict.accused
+    reads = [op for op in conflict.because if op.f == "read" and op.value != lost.value]
+    seen = [op for op in conflict.because if op.f == "read" and op.value == lost.value]
+    back = next(read for read in reads if (read.returned or 0) > lost.called)
+    past = [op for op in conflict.because if op.returned is not None and op.returned < lost.called]
+    after = [op for op in conflict.because if op.called > (back.returned or 0)]
+    return Story(
+        summary=(
+            f"the storage lost {content(lost.value)} with token {lost.token}, which {n.whom(lost)} had"
+            f" written to {lost.resource}: it went back to what it had held before"
+        ),
+        steps=(
+            *(_was_there(n, op) for op in past[:1]),
+            f"{n.who(lost)} sent {content(lost.value)} with token {lost.token} {n.sent(lost)}.",
+            n.acceptance((lost, *seen)),
+            *_restart(n, lost, back),
+            (
+                f"After that, a read by {n.whom(back)}, called {n.sent(back)}, returned {_shown(back)}, which"
+                f" had been there before {content(lost.value)} was even sent."
+            ),
+            *(_after(n, op, lost) for op in after),
+            (
+                f"Nobody ever saw {content(lost.value)} again: it was gone for good, and no write had"
+                " replaced it."
+            ),
+        ),
+        proof=(*conflict.because, lost),
+    )
+
+
+def _was_there(n: Narrator, op: Op) -> str:
+    if op.f == "read":
+        return f"A read by {n.whom(op)} returned {_shown(op)} {n.answered(op)}: it was there then."
+    return n.acceptance((op,))
+
+
+def _after(n: Narrator, op: Op, lost: Op) -> str:
+    if op.f == "read":
+        return (
+            f"A later read by {n.whom(op)}, called {n.sent(op)}, returned {_shown(op)}: nothing from"
+            f" {content(lost.value)} on was there any more."
+        )
+    return (
+        f"Then {content(op.value)} with token {op.token} was sent by {n.whom(op)} {n.sent(op)} and took"
+        f" effect: a fence that remembered token {lost.token} would have refused it."
+    )
+
+
+def _restart(n: Narrator, first: Op, then: Op | None) -> list[str]:
+    """The restart of the storage that came between two operations, or after the first."""
+    start = first.called if first.returned is None else first.returned
+    end = math.inf if then is None or then.returned is None else then.returned
+    return [
+        f"Meanwhile the storage had a {fault.kind} ({fault.target}) at {n.at(fault.began)}"
+        f" (line {fault.lines[0]})."
+        for fault in restarts_of_storage(n.history.faults)
+        if fault.overlaps(start, end)
+    ][:1]
+
+
+def _stray(n: Narrator, write: Op) -> Commit:
+    """The commit of a write that was not sent as it is logged."""
+    strays = () if n.log is None else n.log.strays
+    what = (write.resource, write.value)
+    return next(each.commit for each in strays if (each.accused.resource, each.accused.value) == what)
+
+
+def _shown(read: Op) -> str:
+    return f"{content(read.value)} with token {read.token}"
+
+
+def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
+    lost, reads = conflict.accused, conflict.because
+    return Story(
+        summary=(
+            f"the storage lost {content(lost.value)} with token {lost.token}, which {n.whom(lost)} had"
+            f" written to {lost.resource}: its own order of writes does not have it"
+        ),
+        steps=(
+            f"{n.who(lost)} sent {content(lost.value)} with token {lost.token} {n.sent(lost)}.",
+            *([n.acceptance((lost,))] if lost.outcome is Outcome.OK else []),
+            *(n.acceptance((lost, read)) for read in reads),
+            *_restart(n, lost, None),
+            f"But it stands {n.place(lost)}, which has every write that the storage still knows of.",
+        ),
+        proof=(lost, *reads),
+    )
+
+
+def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
+    read, higher = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"the storage of {read.resource} forgot token {higher.token}: {n.whom(read)} read token"
+            f" {read.token} after that"
+        ),
+        steps=(
+            f"A read by {n.whom(higher)} returned {_shown(higher)} {n.answered(higher)}.",
+            *_restart(n, higher, read),
+            f"After that, {n.whom(read)} called a read {n.sent(read)}.",
+            (
+                f"It returned {_shown(read)} {n.answered(read)}, and the higher token did not come back:"
+                " the highest token that the storage knew of had become less."
+            ),
+        ),
+        proof=(higher, read),
+    )
+
+
+def _passed_the_fence_by(n: Narrator, conflict: Conflict) -> Story:
+    write, reads = conflict.accused, conflict.because
+    logged = n.log is not None and write.index in n.log.places
+    place = n.place(write) if logged and write.outcome is not Outcome.OK else ""
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} to {write.resource} without a token, and the"
+            " storage, which is said to be fenced, accepted it"
+        ),
+        steps=(
+            f"{n.who(write)} sent {content(write.value)} without a token {n.sent(write)}.",
+            *([f"{n.ending(write)}."] if not reads else []),
+            *([f"It is {place} in the storage's own order: it took effect."] if place else []),
+            *(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect." for read in reads),
+            "A fence compares tokens: whoever needs none gets past it, also when the lock is long lost.",
+        ),
+        proof=(write, *reads),
+    )
+
+
+def _never_sent(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    commit = _stray(n, write)
+    beside = "".join(f", beside {content(op.value)} (sent {n.sent(op)})" for op in conflict.because)
+    return Story(
+        summary=(
+            f"the storage's own order of writes to {write.resource} has {content(write.value)}, which no"
+            " client sent there"
+        ),
+        steps=(
+            f"In the storage's own order, {content(write.value)} is number {commit.seq}{beside}.",
+            (
+                f"The history has no write of {content(write.value)} to {write.resource}: somebody else wrote"
+                " there, or one of the two records is wrong."
+            ),
+        ),
+        proof=conflict.because,
+    )
+
+
+def _logged_otherwise(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    commit = _stray(n, write)
+    return Story(
+        summary=(
+            f"{n.whom(write)} sent {content(write.value)} with token {write.token} to {write.resource}, and"
+            f" the storage's own order has it with token {commit.token} on {commit.resource}"
+        ),
+        steps=(
+            f"{n.who(write)} sent {content(write.value)} with token {write.token} {n.sent(write)}.",
+            (
+                f"In the storage's own order, it is number {commit.seq}, on {commit.resource} and with token"
+                f" {commit.token}: what was stored is not what was sent."
+            ),
+        ),
+        proof=(write, *conflict.because),
+    )
+
+
+LOSS_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = {
+    Rule.GONE_FOR_GOOD: _gone_for_good,
+    Rule.GONE_FROM_LOG: _gone_from_log,
+    Rule.MARK_WENT_BACK: _mark_went_back,
+    Rule.PASSED_THE_FENCE_BY: _passed_the_fence_by,
+    Rule.NEVER_SENT: _never_sent,
+    Rule.LOGGED_OTHERWISE: _logged_otherwise,
+}

@@ -1,0 +1,299 @@
+"""The words that findings are told in: who, when, where it is written, and why it is certain.
+
+Times are in seconds since the first event of the history, lines are those of
+its file. A process number stands for one sequential thread of a client.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from checkers.conflict import Conflict
+from checkers.coverage import is_client
+from checkers.evidence import Evidence
+from checkers.faults import Fault, faults_of
+from checkers.grants import granted
+from checkers.leases import ENDS, promised_until
+from checkers.records import WRITES, Op, Outcome
+from checkers.telling.contents import content
+from checkers.telling.whole import Whole
+
+_SECOND = 1_000_000_000  # ns
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What a rule's breach comes to in words, and the operations it rests on.
+
+    A story is told of a conflict among the operations of its smallest proof alone.
+    What it says of all others it has looked up in the whole history.
+    """
+
+    summary: str
+    steps: tuple[str, ...]
+    proof: tuple[Op, ...] = ()  # what it rests on beside what the conflict names
+    others: tuple[Op, ...] = ()  # what might seem to change it, and does not: that is checked
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """Why something that was sent in time cannot have been accepted in time."""
+
+    op: Op
+    why: str
+    because: tuple[Op, ...]
+
+    @property
+    def operations(self) -> tuple[Op, ...]:
+        """What it is about, and what it rests on."""
+        return (self.op, *self.because)
+
+
+class Narrator:
+    """Knows the run that conflicts are told of."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.history = evidence.history
+        self.log = evidence.log
+        self.whole = Whole(evidence)
+        self._faults = faults_of(evidence.history.faults)
+        self._evidence = evidence
+
+    @cached_property
+    def _grants(self) -> dict[tuple[str, int | None], Op]:
+        """The first grant of each token."""
+        grants: dict[tuple[str, int | None], Op] = {}
+        for op in granted(self._evidence.named("acquire")):
+            grants.setdefault((op.resource, op.token), op)
+        return grants
+
+    @cached_property
+    def _leases(self) -> dict[tuple[str, str | None], list[Op]]:
+        """What was done to each lease after its acquire, by resource and owner."""
+        leases: dict[tuple[str, str | None], list[Op]] = defaultdict(list)
+        for op in self._evidence.named("renew", *ENDS):
+            leases[op.resource, op.owner].append(op)
+        return leases
+
+    def at(self, time: float) -> str:
+        """A moment, in seconds since the start."""
+        return f"{(time - self.history.started) / _SECOND:.3f} s"
+
+    def seconds(self, duration: float) -> str:
+        """A duration in ns."""
+        return f"{duration / _SECOND:.3f} s"
+
+    def own(self, grant: Op) -> tuple[Op, ...]:
+        """What the owner of a grant did to its lease."""
+        return tuple(self._leases.get((grant.resource, grant.owner), ()))
+
+    def sent(self, op: Op) -> str:
+        """When an operation was called, and where that is written."""
+        return f"at {self.at(op.called)} (line {op.lines[0]})"
+
+    def answered(self, op: Op) -> str:
+        """When an operation returned, and where that is written."""
+        if op.learned is None or len(op.lines) == 1:
+            return f"never, as far as was recorded (line {op.lines[0]})"
+        return f"at {self.at(op.learned)} (line {op.lines[-1]})"
+
+    def name(self, op: Op) -> str:
+        """What an operation is called within a sentence."""
+        match op.f:
+            case "read":
+                return f"the read at line {op.lines[0]}"
+            case "fence":
+                return f"the fence with token {op.token}"
+            case "acquire":
+                return f"the grant of token {op.token} to {self.whom(op)}"
+        refused = "refused " if op.error == "stale" else ""
+        return f"the {refused}{op.f} of {content(op.value)}"
+
+    def ended(self, op: Op) -> str:
+        """That it was over, when, and where that is written; within a sentence."""
+        match op.f, op.outcome:
+            case "read", _:
+                return f"{self.whom(op)} had its answer {self.answered(op)}"
+            case "acquire", _:
+                return f"{self.whom(op)} was granted the lock {self.answered(op)}"
+            case "fence", _:
+                return f"the storage acknowledged it to {self.whom(op)} {self.answered(op)}"
+            case _, Outcome.FAIL:
+                return f"the storage refused it {self.answered(op)}"
+        return f"the storage said ok to {self.whom(op)} {self.answered(op)}"
+
+    def began(self, op: Op) -> str:
+        """That it was called only after something else, when, and where that is written."""
+        if op.f == "acquire":
+            return (
+                f"{self.whom(op)} sent the request that was granted only after that, at {self.at(op.sent)}"
+                f" (its call began at line {op.lines[0]})"
+            )
+        did = {"read": "called its read", "fence": "sent its fence"}.get(op.f, f"sent its {op.f}")
+        return f"{self.whom(op)} {did} only after that, {self.sent(op)}"
+
+    def place(self, write: Op, *, first: bool = False) -> str:
+        """Where a write stands in the storage's own order, the first or the last time."""
+        if self.log is None or write.index not in self.log.places:
+            return "nowhere in the storage's own order"
+        commit = self.log.commits[self.log.places[write.index][0 if first else -1]]
+        return f"number {commit.seq}"
+
+    def numbers(self, write: Op) -> list[int]:
+        """The numbers under which a write stands in the storage's own order."""
+        places = () if self.log is None else self.log.places.get(write.index, ())
+        return [] if self.log is None else [self.log.commits[place].seq for place in places]
+
+    def with_token(self, op: Op) -> str:
+        """With which token, if there is one."""
+        return "" if op.token is None else f" with token {op.token}"
+
+    def granted(self, resource: str, token: int | None) -> tuple[Op, ...]:
+        """The acquire that was given this token."""
+        grant = self._grants.get((resource, token))
+        return () if grant is None else (grant,)
+
+    def grant_steps(self, *grants: Op) -> list[str]:
+        """Who was given which token when."""
+        return [
+            f"{self.who(grant)} was granted the lock on {grant.resource} with token {grant.token}"
+            f" {self.answered(grant)}."
+            for grant in grants
+        ]
+
+    def acceptance(self, proof: tuple[Op, ...]) -> str:
+        """Why a write was surely there: its own ok, or a read that returned it."""
+        by = proof[-1]
+        if by.f == "read":
+            return (
+                f"A read by {self.whom(by)} returned {content(by.value)} with token {by.token}"
+                f" {self.answered(by)}, so that write had been accepted by then."
+            )
+        if by.f == "fence":
+            return (
+                f"The storage acknowledged to {self.whom(by)} a fence with token {by.token}"
+                f" {self.answered(by)}: from then on, older tokens had to be refused."
+            )
+        return (
+            f"{self.who(by)} wrote {content(by.value)} with token {by.token}, and the storage said ok"
+            f" {self.answered(by)}."
+        )
+
+    def ending(self, op: Op) -> str:
+        """What the client was told in the end."""
+        if op.outcome is Outcome.OK:
+            return f"The storage accepted it {self.answered(op)}"
+        if op.outcome is Outcome.FAIL:
+            return f"Its client was told that it had failed ({op.error}) {self.answered(op)}"
+        return f"Its client heard no answer that it could rely on ({op.error or 'none came'})"
+
+    def fault_steps(self, op: Op) -> list[str]:
+        """The fault that held up the holder behind a write, between its grant and the write's end."""
+        grant = next(iter(self.granted(op.resource, op.token)), None)
+        start = op.called if grant is None else (grant.returned or grant.called)
+        end = op.called if op.learned is None else op.learned
+        return [
+            self._fault(fault)
+            for fault in self._faults
+            if fault.overlaps(start, end) and self._hit(fault, op, grant)
+        ][:1]
+
+    def lease(self, grant: Op) -> float:
+        """Until when a hold was promised, in ns."""
+        own = self.own(grant)
+        renews = (op for op in own if op.f == "renew")
+        return promised_until(grant, renews, (op for op in own if op.f in ENDS)).end
+
+    def first_reader(self, op: Op) -> list[Op]:
+        """The read that shows that a write took effect which nobody acknowledged."""
+        if op.f not in WRITES or op.outcome is Outcome.OK:
+            return []
+        return [read for read in self.whole.readers(op) if not read.precedes(op)][:1]
+
+    def least_above(self, rejected: Op) -> int:
+        """The lowest token that makes a rejected one stale."""
+        return (rejected.token or 0) + (self.history.header.policy == "inclusive")
+
+    def causes(self, conflict: Conflict) -> list[Op]:
+        """What can have caused a rejection that contradicts the accused: the one that was sent first."""
+        rejected = conflict.because[0]
+        least = max(self.least_above(rejected), (conflict.accused.token or 0) + 1)
+        sent = self.whole.raising(rejected.resource, least, rejected.returned or 0)
+        return sorted(sent, key=lambda op: op.called)[:1]
+
+    def excuses(self, rejected: Op, in_time: Iterable[Op]) -> list[Excuse]:
+        """Why each of these cannot have raised the mark before a rejection returned."""
+        moment, least = rejected.returned or 0, self.least_above(rejected)
+        return [self._excuse(op, moment, least) for op in in_time if op != rejected]
+
+    def _excuse(self, op: Op, moment: int, least: int) -> Excuse:
+        if self.log is not None:
+            first = self._reached_by(op.resource, least)
+            why = "had it raised the mark by then, there could not have been"
+            if self.numbers(op):
+                why = "in the storage's own order it stands after"
+                if first is None or first.called <= moment:
+                    first = self.whole.logged_before(op)
+        else:
+            same = self.whole.raising(op.resource, op.token or 0, math.inf)
+            late = (each for each in same if each.token == op.token and each.called > moment)
+            first = next(
+                (each for each in late if each.outcome is Outcome.OK or self.whole.readers(each)), None
+            )
+            is_strict = self.history.header.policy == "strict"
+            why = (
+                "a strict fence accepts its token once, for"
+                if is_strict
+                else "with the same token, it came after"
+            )
+        if first is None:
+            return Excuse(op, "it was too late", tuple(self.whole.readers(op)))
+        because = (first, *self.whole.readers(first), *self.whole.readers(op))
+        return Excuse(op, f"{why} {self.name(first)}, which was sent only {self.sent(first)}", because)
+
+    def _reached_by(self, resource: str, least: int) -> Op | None:
+        """The first write in the storage's own order that has a token of `least` or more."""
+        if self.log is None:
+            return None
+        reaching = self.whole.raising(resource, least, math.inf)
+        placed = [(self.log.places[op.index][0], op) for op in reaching if op.index in self.log.places]
+        return min(placed, key=lambda each: each[0], default=(0, None))[1]
+
+    def ends_between(self, earlier: Op, later: Op) -> list[Op]:
+        """The release that makes two grants to one owner two holds."""
+        ends = [
+            op
+            for op in self.own(earlier)
+            if op.f in ENDS and op.outcome is Outcome.OK and earlier.precedes(op)
+        ]
+        return [end for end in ends if (end.returned or 0) < later.sent and earlier.owner == later.owner][:1]
+
+    def who(self, op: Op) -> str:
+        """Who did it, at the beginning of a sentence."""
+        return self.whom(op).capitalize()
+
+    def whom(self, op: Op) -> str:
+        """Who did it, within a sentence: the client, where the header tells whose process that is."""
+        clients = self.history.header.clients
+        return f"process {op.process}" if clients is None else f"client {op.process % clients}"
+
+    def _hit(self, fault: Fault, op: Op, grant: Op | None) -> bool:
+        if fault.owner is not None:
+            return grant is not None and fault.owner == grant.owner
+        return fault.client is None or is_client(op.process, fault.client, self.history.header)
+
+    def _fault(self, fault: Fault) -> str:
+        lines = " and ".join(str(line) for line in fault.lines)
+        number = "" if len(fault.lines) == 1 else "s"
+        until = "the end of the record" if len(fault.lines) == 1 else self.at(fault.healed)
+        target = fault.target.replace(":", " ")
+        what = {
+            "pause": f"{target} was stopped",
+            "partition": f"{target} was cut off",
+            "kill": f"{target} was killed",
+        }.get(fault.kind, f"{fault.kind} of {target} was in force")
+        return f"Meanwhile {what} from {self.at(fault.began)} to {until} (line{number} {lines})."

@@ -1,0 +1,92 @@
+"""How it is told that a write was refused without a cause, or that one of two answers was wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from checkers.conflict import Conflict, Rule
+from checkers.records import Op
+from checkers.telling.circles import Question, circle
+from checkers.telling.contents import content
+from checkers.telling.edges import Refusal
+from checkers.telling.narrator import Excuse, Narrator, Story
+
+_FAR = 1 << 63  # ns; later than everything
+_MOST_EXCUSES = 2  # told; all are checked
+
+
+def _no_cause(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    least = n.least_above(write)
+    excuses = n.excuses(write, n.whole.raising(write.resource, least, write.returned or 0))
+    return Story(
+        summary=(
+            f"{n.whom(write)} was told that its write of {content(write.value)} with token {write.token}"
+            f" to {write.resource} was stale, though no newer token can have been accepted"
+        ),
+        steps=(
+            f"{n.who(write)} sent {content(write.value)} with token {write.token} {n.sent(write)}.",
+            (
+                f"The storage refused it as stale {n.answered(write)}, which is right only once it has"
+                f" accepted a token of {least} or more."
+            ),
+            *_too_late(n, write, least, excuses),
+            f"So nothing can have made token {write.token} stale: it was refused without a cause.",
+        ),
+        others=tuple(op for excuse in excuses for op in excuse.operations),
+    )
+
+
+def _too_late(n: Narrator, write: Op, least: int, excuses: Sequence[Excuse]) -> Iterator[str]:
+    """Why nothing with such a token can have been accepted in time."""
+    later = [op for op in n.whole.raising(write.resource, least, _FAR) if op.called > (write.returned or 0)]
+    sent = f"But every write to {write.resource} with such a token was sent only after that"
+    if excuses:
+        yield f"{sent}, or cannot have been accepted by then."
+    elif later:
+        first = min(later, key=lambda op: op.called)
+        yield f"{sent}: the first, {n.name(first)} with token {first.token}, {n.sent(first)}."
+    else:
+        yield f"But no write to {write.resource} with such a token was ever accepted, or can have been."
+    for excuse in excuses[:_MOST_EXCUSES]:
+        yield f"{_capital(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
+    op, rejected = conflict.accused, conflict.because[0]
+    did = {"read": "read", "fence": "fenced"}.get(op.f, "wrote")
+    reached = op.token or 0
+    higher = (each for each in conflict.proof if each.f != "read" and (each.token or 0) > reached)
+    in_time = n.whole.raising(rejected.resource, n.least_above(rejected), rejected.returned or 0)
+    excuses = n.excuses(rejected, [each for each in in_time if (each.token or 0) <= reached])
+    return Story(
+        summary=(
+            f"either the storage wrongly refused {content(rejected.value)} with token {rejected.token}"
+            f" on {op.resource}, or what {n.whom(op)} {did} afterwards with token {op.token} was"
+            " stale"
+        ),
+        steps=circle(
+            n,
+            Question(
+                proof=conflict.proof,
+                fenced=True,
+                refusal=Refusal(
+                    rejected=rejected,
+                    cause=next(each for each in higher if each != rejected),
+                    reached=reached,
+                ),
+            ),
+            f"either the refusal was false, or {n.name(op)} with the lower token {op.token} was stale",
+        ),
+        others=tuple(each for excuse in excuses for each in excuse.operations),
+    )
+
+
+REFUSAL_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = {
+    Rule.NO_CAUSE: _no_cause,
+    Rule.FALSE_OR_STALE: _false_or_stale,
+}

@@ -1,0 +1,305 @@
+"""How each breach of a storage's rules is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from checkers.conflict import Conflict, Rule
+from checkers.records import WRITES, Op
+from checkers.telling.circles import Question, circle
+from checkers.telling.contents import content
+from checkers.telling.narrator import Narrator, Story
+
+
+def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> Story:
+    """A stale write: who held the lock, what held it up, who came between, and why it came too late."""
+    write = conflict.accused
+    same = newer.token == write.token
+    had = f"accepted {content(newer.value)}" if newer.f in WRITES else "been fenced"
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource} after"
+            f" the storage had {had} with {'the same' if same else 'the newer'} token {newer.token}"
+        ),
+        steps=(
+            *n.grant_steps(*n.granted(write.resource, write.token)),
+            *n.fault_steps(write),
+            *([] if same else n.grant_steps(*n.granted(write.resource, newer.token))),
+            *circle(n, question, _took_the_older(write, newer)),
+        ),
+    )
+
+
+def _took_the_older(write: Op, newer: Op) -> str:
+    if newer.f == "fence":
+        return f"the storage accepted token {write.token} after it had been fenced with token {newer.token}"
+    if newer.token == write.token:
+        return f"the storage accepted token {write.token} twice"
+    return f"the storage accepted the older token {write.token} after the newer token {newer.token}"
+
+
+def _stale_as_seen(n: Narrator, conflict: Conflict) -> Story:
+    newer = next(op for op in conflict.because if op.f in {*WRITES, "fence"})
+    return _stale(n, conflict, newer, Question(proof=conflict.proof, fenced=True))
+
+
+def _logged_after_newer(n: Narrator, conflict: Conflict) -> Story:
+    write, newer = conflict.accused, conflict.because[0]
+    log = (newer, write)
+    return _stale(n, conflict, newer, Question(proof=log, fenced=True, timed=False, log=log))
+
+
+def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    start = n.history.header.initial_token
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource},"
+            f" whose token had been {start} before the run"
+        ),
+        steps=(
+            *n.fault_steps(write),
+            *circle(
+                n,
+                Question(proof=conflict.proof, fenced=True),
+                f"the storage accepted token {write.token} although it stood at token {start}",
+            ),
+        ),
+    )
+
+
+def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
+    read, newer = conflict.accused, conflict.because
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {content(read.value)} with token {read.token} from {read.resource}"
+            f" although a write with the newer token {newer[0].token} had been accepted before"
+        ),
+        steps=circle(
+            n,
+            Question(proof=conflict.proof, fenced=True),
+            f"the read returned token {read.token} although token {newer[0].token} had been accepted before",
+        ),
+    )
+
+
+def _went_back(n: Narrator, conflict: Conflict) -> Story:
+    read = conflict.accused
+    others = [op.value for op in conflict.because if op.value != read.value]
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {content(read.value)} from {read.resource} after {content(others[-1])} had"
+            " replaced it"
+        ),
+        steps=circle(
+            n,
+            Question(proof=conflict.proof, fenced=False),
+            "a value that was replaced came back, although each value is written once",
+        ),
+    )
+
+
+def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
+    op, by = conflict.accused, conflict.because[-1]
+    if op.f == "read":
+        summary = (
+            f"{n.whom(op)} read {content(op.value)} from {op.resource} although {content(by.value)}, which"
+            " the storage's own order puts after it, had been accepted before"
+        )
+        moral = f"the read returned {content(op.value)} although {content(by.value)} had replaced it"
+    else:
+        summary = (
+            f"{n.whom(op)} wrote {content(op.value)} to {op.resource} after {content(by.value)} had been"
+            " accepted, and the storage's own order puts it before"
+        )
+        moral = f"the storage's own order has {content(op.value)} before what was accepted earlier"
+    return Story(
+        summary=summary,
+        steps=circle(n, Question(proof=conflict.proof, fenced=False, log=_log(n, conflict)), moral),
+    )
+
+
+def _log(n: Narrator, conflict: Conflict) -> tuple[Op, ...] | None:
+    """The storage's own order of the proof's writes; what is accused has the last of its places."""
+    if n.log is None:
+        return None
+    places = {
+        op: n.log.places[op.index][-1 if op.value == conflict.accused.value else 0]
+        for op in conflict.proof
+        if op.f in WRITES and op.index in n.log.places
+    }
+    return tuple(sorted(places, key=lambda op: places[op]))
+
+
+def _never_logged(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    return Story(
+        summary=(
+            f"the storage told {n.whom(write)} that {content(write.value)}{n.with_token(write)} was"
+            f" written to {write.resource}, and never stored it"
+        ),
+        steps=(
+            f"{n.who(write)} sent {content(write.value)}{n.with_token(write)} {n.sent(write)}.",
+            f"The storage said ok {n.answered(write)}: so it must have stored it.",
+            f"But {content(write.value)} stands {n.place(write)}, which has every write that was stored.",
+        ),
+    )
+
+
+def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    return Story(
+        summary=_failed_and_took_effect(n, write),
+        steps=(
+            *_failed(n, write),
+            f"But {content(write.value)} is {n.place(write)} in the storage's own order of stored writes.",
+        ),
+    )
+
+
+def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
+    write, read = conflict.accused, conflict.because[0]
+    return Story(
+        summary=_failed_and_took_effect(n, write),
+        steps=(
+            *_failed(n, write),
+            (
+                f"But {n.whom(read)} read {content(read.value)} {n.answered(read)}, and nobody else ever"
+                " wrote that: so it took effect."
+            ),
+        ),
+    )
+
+
+def _failed_and_took_effect(n: Narrator, write: Op) -> str:
+    return (
+        f"{n.whom(write)} was told that its write of {content(write.value)}{n.with_token(write)}"
+        f" to {write.resource} had failed, and it took effect"
+    )
+
+
+def _failed(n: Narrator, write: Op) -> tuple[str, ...]:
+    return (
+        f"{n.who(write)} sent {content(write.value)}{n.with_token(write)} {n.sent(write)}.",
+        (
+            f"It was told that this had failed ({write.error}) {n.answered(write)}: after that answer it"
+            " must never take effect."
+        ),
+    )
+
+
+def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    numbers = n.numbers(write)
+    return Story(
+        summary=(
+            f"the write of {content(write.value)}{n.with_token(write)} to {write.resource} by"
+            f" {n.whom(write)} took effect {len(numbers)} times"
+        ),
+        steps=(
+            f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}.",
+            (
+                f"In the storage's own order it stands as numbers {' and '.join(map(str, numbers))}:"
+                " something between the two repeated it."
+            ),
+        ),
+    )
+
+
+def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
+    write, grant = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}"
+            f" after token {grant.token} had been granted to {n.whom(grant)}, which had not yet"
+            " written"
+        ),
+        steps=(
+            *n.grant_steps(grant),
+            f"{n.who(write)} sent {content(write.value)} with the older token {write.token} {n.sent(write)}.",
+            "It was accepted: the storage had not met the newer token yet, so no fence could tell.",
+        ),
+    )
+
+
+def _value_of_nobody(n: Narrator, conflict: Conflict) -> Story:
+    read = conflict.accused
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {content(read.value)}{n.with_token(read)} from {read.resource},"
+            " which nobody had written there"
+        ),
+        steps=(
+            f"{n.who(read)} read {content(read.value)}{n.with_token(read)} {n.answered(read)}.",
+            (
+                f"No write of {content(read.value)} to {read.resource} was ever called, and it is not what"
+                " stood there before the run."
+            ),
+        ),
+        others=tuple(op for op in [n.whole.writer(read)] if op is not None),
+    )
+
+
+def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
+    read, write = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {content(read.value)} from {read.resource} with token {read.token},"
+            f" but it was written with token {write.token}"
+        ),
+        steps=(
+            f"{n.who(write)} sent {content(write.value)} with token {write.token} {n.sent(write)}.",
+            (
+                f"{n.who(read)} read {content(read.value)} with token {read.token} {n.answered(read)}, and"
+                " each value is written once: so this value and this token do not belong together."
+            ),
+        ),
+    )
+
+
+def _read_before_written(n: Narrator, conflict: Conflict) -> Story:
+    read, write = conflict.accused, conflict.because[0]
+    return Story(
+        summary=f"{n.whom(read)} read {content(read.value)} from {read.resource} before it was written",
+        steps=circle(
+            n,
+            Question(proof=conflict.proof, fenced=False),
+            f"nobody can read {content(write.value)} before it is written",
+        ),
+    )
+
+
+def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
+    read, write = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {content(read.value)} from {read.resource}, which the storage's own"
+            " order of writes does not have"
+        ),
+        steps=(
+            f"{n.who(write)} sent {content(write.value)}{n.with_token(write)} {n.sent(write)}.",
+            f"{n.who(read)} read it {n.answered(read)}, so it took effect.",
+            f"But it stands {n.place(write)}, which has every write that was stored.",
+        ),
+    )
+
+
+STORAGE_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = {
+    Rule.SENT_AFTER_NEWER: _stale_as_seen,
+    Rule.SEEN_AFTER_NEWER: _stale_as_seen,
+    Rule.LOGGED_AFTER_NEWER: _logged_after_newer,
+    Rule.SAME_TOKEN_TWICE: _stale_as_seen,
+    Rule.BELOW_THE_START: _below_the_start,
+    Rule.OLDER_THAN_ACCEPTED: _older_than_accepted,
+    Rule.WENT_BACK: _went_back,
+    Rule.AGAINST_THE_LOG: _against_the_log,
+    Rule.NEVER_LOGGED: _never_logged,
+    Rule.FAILED_BUT_LOGGED: _failed_but_logged,
+    Rule.FAILED_BUT_READ: _failed_but_read,
+    Rule.LOGGED_TWICE: _logged_twice,
+    Rule.AFTER_NEWER_GRANT: _after_newer_grant,
+    Rule.VALUE_OF_NOBODY: _value_of_nobody,
+    Rule.VALUE_WITH_WRONG_TOKEN: _wrong_token,
+    Rule.READ_BEFORE_WRITTEN: _read_before_written,
+    Rule.READ_BUT_NOT_LOGGED: _read_but_not_logged,
+}

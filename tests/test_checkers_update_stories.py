@@ -1,0 +1,106 @@
+"""How lost updates and stuck locks are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import checkers
+
+FOLDER = Path(__file__).parent / "histories"
+
+
+def only(name: str, anomaly: str) -> checkers.Finding:
+    path = FOLDER / f"{name}.jsonl"
+    commits = path.with_suffix(".commits.jsonl")
+    log = checkers.read_commits(commits) if commits.exists() else None
+    (finding,) = (
+        each for each in checkers.judge(checkers.read(path), log).findings if each.anomaly == anomaly
+    )
+    assert not finding.account.doubt
+    return finding
+
+
+def test_a_lost_element_is_told_by_who_read_a_list_without_it():
+    finding = only("lost-update-an-old-list-was-read", "lost-update")
+
+    assert finding.summary == (
+        "the element '0-1', which process 0 had appended to r0, was lost:"
+        " it is missing from the list that process 1 read afterwards"
+    )
+    assert finding.steps == (
+        (
+            "Process 0 appended '0-1' with token 33 at 0.200 s (line 4),"
+            " and the storage said ok at 0.300 s (line 5)."
+        ),
+        "After that, process 1 read the list in order to append to it at 0.800 s (line 10).",
+        "An empty list came back at 0.900 s (line 11), without it.",
+        "What was appended under the lock has to stay: '0-1' is gone.",
+    )
+    assert finding.operations == (4, 5, 10, 11)
+
+
+def test_a_lost_element_is_told_by_who_wrote_the_list_without_it():
+    finding = only("lost-update-left-out", "lost-update")
+
+    assert finding.steps[-2:] == (
+        (
+            "That list was written by process 1, who appended '1-1' to it with token 34 at 0.800 s (line 10),"
+            " and left '0-1' out although it had read it."
+        ),
+        "What was appended under the lock has to stay: '0-1' is gone.",
+    )
+
+
+def test_the_storages_own_order_tells_who_wrote_without_it():
+    finding = only("lost-update-committed", "lost-update")
+
+    assert finding.summary == (
+        "the element '0-1', which process 0 had appended to r0, was lost: process 1 wrote a list without it"
+    )
+    assert finding.steps[-1] == "The list before that one has '0-1'; this one has not."
+
+
+def test_two_appends_to_one_list_are_told_as_such():
+    finding = only("lost-update-though-holders-fence", "lost-update")
+
+    assert finding.summary == (
+        "process 0 and process 1 both appended to the same list of r0: '0-1' or '1-1' was lost"
+    )
+    assert finding.steps[0] == (
+        "Process 0, whose append was called at 2.700 s (line 9), read an empty list"
+        " and wrote it back with '0-1'."
+    )
+
+
+def test_what_follows_from_a_stale_write_names_it():
+    finding = only("lost-update-after-a-stale-write", "lost-update")
+
+    assert finding.caused_by is not None
+    assert finding.caused_by.anomaly == "stale-write"
+
+
+def test_a_stuck_lock_is_told_with_who_held_it_last_and_who_waited():
+    finding = only("stuck-lock", "stuck-lock")
+
+    assert finding.summary == (
+        "the lock on r0 was stuck: from 2.100 s to 9.000 s nobody can have held it,"
+        " process 1 waited for it, and nobody got it"
+    )
+    assert finding.steps == (
+        (
+            "The last that may have held it was process 0, by an acquire that came back at 0.100 s (line 3):"
+            " its hold was over by 2.100 s."
+        ),
+        "Process 1 asked for it at 1.000 s (line 4) and was refused at 9.000 s (line 5).",
+        ("Between 2.100 s and 9.000 s no fault was in force on the lock service, nor on those who waited."),
+        (
+            "Nobody was granted the lock on r0 in that time, which is longer than the longest lease (2.000 s)"
+            " and the time that the service may take (1.000 s) together."
+        ),
+    )
+
+
+def test_who_was_granted_a_stuck_lock_in_the_end_had_been_refused_until_then():
+    finding = only("stuck-lock-until-the-attempt", "stuck-lock")
+
+    assert finding.steps[1] == ("Process 1 asked for it at 1.200 s (line 6) and was refused until 7.000 s.")
