@@ -237,3 +237,50 @@ def test_a_second_write_of_the_same_token_is_no_challenge_whatever_comes_later()
 
     assert run.stale() == (0, 0, 0)
     assert run.stale([("a", 1), ("b", 1), ("c", 2)]) == (0, 0, 0)
+
+
+def test_every_stale_write_is_counted():
+    run = Run()
+    run.op(1, "write", 1, 2, token=34, value="b")
+    run.op(0, "write", 3, 4, "stale", token=33, value="a")
+    run.op(0, "write", 5, 6, "stale", token=33, value="c")
+    run.op(0, "write", 7, 8, token=32, value="d")
+
+    assert run.stale() == (3, 2, 1)
+
+
+@pytest.mark.parametrize(("later", "expected"), [(0.0, (1, 1, 0)), (2**-29, (0, 0, 0))])
+def test_a_rejection_can_be_caused_by_what_was_called_as_it_returned_and_by_nothing_later(later, expected):
+    run = Run()
+    run.op(0, "write", 1, 2, "stale", token=33, value="a")
+    run.op(1, "write", 2 + later, 3, token=34, value="b")
+
+    assert run.stale() == expected
+
+
+def test_a_pause_that_hit_nobody_hides_no_other():
+    run = held(Run())
+    run.op(9, "release", 10, 10.5, owner="1-1")
+    run.fault("pause", "client:7", 0.2, 0.3)  # which held nothing
+    run.fault("pause", "client:1", 11, 20)  # which had given it back
+    run.fault("pause", "client:0", 12, 20)
+    run.fault("pause", "client:0", 21, 30)
+    run.fault("pause", "client:0", 31, 31.5, owner="0-1", resource="r0")
+
+    assert run.counts()["pauses_past_lease"] == 3
+
+
+def test_pauses_within_the_lease_take_none_away():
+    run = held(Run())
+    run.fault("pause", "client:0", 0.5, 6).fault("pause", "client:0", 0.6, 0.7)
+
+    assert run.counts()["pauses_past_lease"] == 1
+
+
+@pytest.mark.parametrize("end", ["release", "revoke"])
+def test_a_lock_may_be_given_back_in_two_ways(end):
+    run = held(Run())
+    run.op(9, end, 0.5, 1.5, owner="0-1")
+    run.fault("pause", "client:0", 1, 6)
+
+    assert run.counts()["pauses_past_lease"] == 0

@@ -1,0 +1,85 @@
+"""What the commit log and the clients say of each other, conflict by conflict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from brute_force import history_of, read, renumbered, write
+
+from checkers.conflict import Rule
+from checkers.durability import lost_writes, phantom_accepts, read_without_commit, strays
+from checkers.evidence import Evidence, gather
+from checkers.lateness import late_writes
+from checkers.records import Commit, Op, Outcome
+
+
+def evidence(operations: list[Op], *commits: tuple[str, int]) -> Evidence:
+    log = [
+        Commit(seq=seq, resource="r0", token=token, value=value) for seq, (value, token) in enumerate(commits)
+    ]
+    return gather(history_of(renumbered(operations)), log)
+
+
+def test_a_write_that_was_read_and_is_not_in_the_log_was_lost_and_the_first_read_proves_it():
+    known = [write(0, 1, 0, 1), write(1, 2, 2, 3), read(2, ("v1", 2), 4, 5), read(3, ("v1", 2), 6, 7)]
+
+    (lost,) = lost_writes(evidence(known, ("v0", 1)))
+
+    assert (lost.rule, lost.accused.index) == (Rule.GONE_FROM_LOG, 1)
+    assert [op.index for op in lost.because] == [2]
+
+
+def test_a_write_that_nobody_read_and_that_is_not_in_the_log_was_never_stored():
+    known = [write(0, 1, 0, 1), write(1, 2, 2, 3)]
+
+    (phantom,) = phantom_accepts(evidence(known, ("v0", 1)))
+
+    assert (phantom.rule, phantom.accused.index, phantom.because) == (Rule.NEVER_LOGGED, 1, ())
+
+
+def test_a_read_of_an_unanswered_write_that_is_not_in_the_log_is_wrong_itself():
+    known = [write(0, 1, 0, 1), write(1, 2, 2, 3, "info"), read(2, ("v1", 2), 4, 5), read(3, ("v1", 2), 6, 7)]
+
+    (wrong,) = read_without_commit(evidence(known, ("v0", 1)))
+
+    assert (wrong.rule, wrong.accused.index) == (Rule.READ_BUT_NOT_LOGGED, 2)
+    assert [op.index for op in wrong.because] == [1]
+
+
+def test_a_commit_with_another_token_than_was_sent_accuses_the_write():
+    known = [write(0, 1, 0, 1), write(1, 2, 2, 3)]
+
+    (stray,) = strays(evidence(known, ("v0", 1), ("v1", 9)))
+
+    assert (stray.rule, stray.accused.index) == (Rule.LOGGED_OTHERWISE, 1)
+    assert [op.index for op in stray.because] == [0]
+
+
+def test_a_commit_that_nobody_sent_is_shown_beside_one_that_was_sent():
+    (stray,) = strays(evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", 9)))
+
+    assert (stray.rule, stray.accused.value, stray.accused.token) == (Rule.NEVER_SENT, "unheard-of", 9)
+    assert [op.index for op in stray.because] == [0]
+
+
+def test_a_stale_write_hides_no_late_one_that_follows():
+    def grant(index: int, token: int, called: int) -> Op:
+        return Op(
+            index=index,
+            process=index,
+            f="acquire",
+            resource="r0",
+            called=called,
+            returned=called + 1,
+            outcome=Outcome.OK,
+            owner=f"c{index}",
+            token=token,
+        )
+
+    stale = write(4, 1, 4, 5)
+    late = replace(write(6, 2, 8, 9), value="late")
+    operations = [grant(0, 1, 0), grant(1, 2, 0), write(3, 2, 2, 3), stale, grant(5, 3, 6), late]
+
+    (found,) = late_writes(gather(history_of(renumbered(operations), strict=False)))
+
+    assert (found.accused.value, [op.token for op in found.because]) == ("late", [3])

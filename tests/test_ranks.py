@@ -1,0 +1,119 @@
+"""Times and tokens as small numbers, on literal columns."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from test_checkers_columns import in_columns
+
+from checkers.columnar.columns import Columns, Operations
+from checkers.columnar.ranks import (
+    Summit,
+    distinct,
+    heights,
+    is_repeated,
+    places_in,
+    rank,
+    stable_order,
+)
+
+HIGHEST = 2**63 - 1
+
+
+def written(*writes: tuple[str, int]) -> Columns:
+    """Columns of a write for each resource and token, and of a read of the first resource that failed."""
+    lines = [{"fencepost": 1, "target": "t"}]
+    for i, (resource, token) in enumerate(writes):
+        write = {"process": i, "f": "write", "resource": resource, "token": token, "value": f"v{i}"}
+        lines += [write | {"time": 2 * i, "type": "invoke"}, write | {"time": 2 * i + 1, "type": "ok"}]
+    read = {"process": 99, "f": "read", "resource": writes[0][0], "time": 1000}
+    lines += [read | {"type": "invoke"}, read | {"type": "fail"}]
+    operations = in_columns([json.dumps(line) + "\n" for line in lines]).operations
+    assert isinstance(operations, Operations)
+    return operations.columns
+
+
+def test_heights_keep_the_order_of_tokens_and_of_resources():
+    of_rows, initial = heights(written(("r0", 5), ("r1", 7), ("r0", 7), ("r1", 1)), 2)
+
+    assert of_rows.tolist() == [5, 15, 7, 9, 0]
+    assert initial.tolist() == [2, 10]
+
+
+def test_tokens_of_one_resource_need_no_other_place():
+    of_rows, initial = heights(written(("r0", 5), ("r0", 7)), 0)
+
+    assert (of_rows.tolist(), initial.tolist()) == ([6, 8, 0], [1])
+
+
+@pytest.mark.parametrize(
+    ("tokens", "wanted", "start"),
+    [
+        ([("r0", HIGHEST), ("r0", 5)], [3, 2, 0], [1]),
+        ([("r0", 2**62), ("r0", 5)], [3, 2, 0], [1]),
+        ([("r0", 2**61), ("r1", 5), ("r2", 2**61)], [3, 6, 11, 0], [1, 5, 9]),
+    ],
+    ids=str,
+)
+def test_tokens_far_apart_are_numbered(tokens, wanted, start):
+    of_rows, initial = heights(written(*tokens), 0)
+
+    assert (of_rows.tolist(), initial.tolist()) == (wanted, start)
+
+
+def test_tokens_are_numbered_from_a_start_that_is_far_below():
+    of_rows, initial = heights(written(("r0", HIGHEST), ("r1", 5)), -(2**62))
+
+    assert (of_rows.tolist(), initial.tolist()) == ([3, 6, 0], [1, 5])
+
+
+def test_moments_of_several_registers_have_ranks_that_do_not_mix():
+    ranks = rank(written(("r0", 1), ("r1", 2)))
+
+    assert ranks.called.tolist() == [2, 6, 4]
+    assert ranks.returned.tolist() == [3, 7, 4]
+    assert (ranks.start.tolist(), ranks.end.tolist()) == ([1, 5], [4, 7])
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [3, 1, 3, 2] * 50,
+        [-3, 1, -3, 0] * 50,
+        [2**62, 1, 2**62, 0] * 50,
+        [2**55 - 1, 1, 2**55, 0] * 50,  # the place takes the other eight bits
+        [1, 1, 2, 2],
+        [7],
+        [],
+    ],
+    ids=lambda numbers: str(numbers[:4]),
+)
+def test_equal_numbers_keep_their_order(numbers):
+    order = stable_order(np.array(numbers, dtype=np.int64))
+
+    assert order.tolist() == sorted(range(len(numbers)), key=lambda place: numbers[place])
+
+
+@pytest.mark.parametrize("far", [7, 10**6])
+def test_how_many_numbers_are_below_another(far):
+    ordered = np.array([1, 1, 3, far])
+
+    assert places_in(ordered, np.array([0, 1, 2, 3, 4, far, far + 1])).tolist() == [0, 0, 2, 2, 3, 3, 4]
+
+
+def test_numbers_that_came_before_are_told():
+    numbers = np.array([5, 2, 7, 7, 2, 7])
+
+    assert is_repeated(numbers).tolist() == [False, False, False, True, True, True]
+    assert [part.tolist() for part in distinct(numbers)] == [[2, 5, 7], [1, 0, 2, 2, 0, 2]]
+
+
+def test_of_equal_heights_the_earliest_counts_then_the_first():
+    summit = Summit(9, np.array([5, 2, 2, 7]), np.array([4, 4, 4, 6]))
+
+    assert summit.entries_before(np.array([3, 6, 8])).tolist() == [1, 1, 3]
+    assert summit.entries_before(np.array([3, 6, 8] * 10)).tolist() == [1, 1, 3] * 10
+    assert summit.before(np.array([2, 3, 7, 8])).tolist() == [0, 4, 4, 6]
+    assert summit.until(np.array([1, 2, 6, 7])).tolist() == [0, 4, 4, 6]
