@@ -250,7 +250,7 @@ def _flip_flops_of_levels(zones: Iterable[Zone]) -> Iterator[Conflict]:
 
 def _mark(register: Register, *, fences: bool) -> Mark:
     entries: list[tuple[float, float, tuple[Op, ...]]] = [
-        (zone.settled, zone.token, zone.proof if zone.write else ()) for zone in register.zones
+        (zone.settled, zone.token, zone.proof) for zone in register.zones
     ]
     if fences:
         entries.extend(_acknowledged_fences(register))

@@ -41,17 +41,10 @@ def attempts(zones: ZoneColumns, after_newer: Flags) -> dict[str, int]:
 
     `after_newer` are the rows of those that took effect after one with a higher token for certain.
     """
-    ranks, mark, grants = zones.ranks, _accepted(zones), _grants(zones)
-    late = _below(zones, _newest(zones, grants), zones.writes) if len(grants) else np.zeros(0)
-    accepted = _below(zones, mark, zones.write)
-    rejected = _below(zones, mark, zones.rejected)
-    overtaken = np.flatnonzero(after_newer[zones.write])
-    if len(zones.rejected) or len(overtaken):
-        possible = Summit(ranks.size, ranks.called[zones.write], zones.level[zones.initials :])
-        # closed intervals: what was called when a rejection returned can have caused it
-        rejected |= zones.height[zones.rejected] < possible.until(ranks.returned[zones.rejected])
-        rows = zones.write[overtaken]
-        accepted[overtaken] |= zones.height[rows] < possible.until(ranks.end[zones.columns.resource[rows]])
+    mark = _accepted(zones)
+    late = _below(zones, _newest(zones, _grants(zones)), zones.writes)
+    accepted = _below(zones, mark, zones.write) | after_newer[zones.write]
+    rejected = _rejected(zones)
     undecided = _below(zones, mark, zones.undecided)
     stale = np.concatenate((accepted, rejected, undecided))
     return {
@@ -60,6 +53,15 @@ def attempts(zones: ZoneColumns, after_newer: Flags) -> dict[str, int]:
         "stale_writes_rejected": int(np.count_nonzero(rejected)),
         "stale_writes_accepted": int(np.count_nonzero(accepted)),
     }
+
+
+def _rejected(zones: ZoneColumns) -> Flags:
+    """Of the rejected writes, which carry a lower token than one that can have been accepted by then?"""
+    possible = Summit(zones.ranks.size, zones.ranks.called[zones.write], zones.level[zones.initials :])
+    # closed intervals: what was called when a rejection returned can have caused it
+    newest = possible.until(zones.ranks.returned[zones.rejected])
+    rejected: Flags = zones.height[zones.rejected] < newest
+    return rejected
 
 
 def _below(zones: ZoneColumns, mark: Summit, rows: Ints) -> Flags:

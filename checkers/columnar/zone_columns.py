@@ -129,8 +129,7 @@ class ZoneColumns:
         known = self._settled_zones
         if entry >= len(known):
             return (self.ops[int(self.acknowledged_fences[entry - len(known)])],)
-        place = int(known[entry])
-        return () if place < self.initials else self.zone(place).proof
+        return self.zone(int(known[entry])).proof
 
     @cached_property
     def acknowledged_fences(self) -> Ints:
