@@ -18,7 +18,7 @@ from harness.errors import FaultNotInstalledError
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.pause import pause
 from harness.nemesis.plan import PlanLog, plan
-from harness.target.models import PauseSpec
+from harness.target import PauseSpec
 
 SECOND = 1_000_000_000
 TTL = SECOND // 5

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.nemesis.plan import plan
-from harness.target.models import PartitionSpec, PauseSpec
+from harness.target import PartitionSpec, PauseSpec
 
 SECOND = 1_000_000_000
 TTL = 2 * SECOND
