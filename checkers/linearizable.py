@@ -367,7 +367,7 @@ class _Search:
     def _dead_end(self, leaving: _Open) -> DeadEnd:
         entries = [*self._reads.values(), *self._changes]
         read = [position for returned, position in self._read_by_all if returned >= leaving.returned]
-        simplest = sorted(self._nodes, key=lambda node: (node[2].bit_count(), node[1], node[2]))
+        simplest = sorted(self._nodes, key=_fewer_infos_first)
         return DeadEnd(
             operation=leaving.position,
             configurations=tuple(
@@ -385,6 +385,11 @@ class _Search:
 
 def _never(_: Operation) -> bool:
     return False
+
+
+def _fewer_infos_first(node: _Node) -> tuple[int, int, int, str]:
+    state, done, used = node
+    return used.bit_count(), done, used, repr(state)  # states need not have an order, and a set has none
 
 
 def _more_reads_and_fewer_infos_first(node: _Node) -> int:

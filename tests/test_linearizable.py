@@ -20,7 +20,7 @@ from linearizations import (
 
 from checkers.judgement import DEAD_ENDS_SHOWN, Configuration, DeadEnd
 from checkers.linearizable import ModelError, search
-from checkers.models import MODELS, CasRegister, Counter, Mutex, OwnedMutex, Register
+from checkers.models import IMPOSSIBLE, MODELS, CasRegister, Counter, Mutex, OwnedMutex, Register
 from checkers.operation import UNKNOWN, Operation
 from checkers.records import Outcome
 from checkers.verdict import Validity
@@ -364,3 +364,91 @@ def test_configurations_that_others_cover_are_left_out():
 
     assert judgement.validity is Validity.VALID
     assert judgement.explored < 90
+
+
+def test_what_a_read_has_seen_of_an_unanswered_write_is_kept_when_another_write_follows():
+    history = (
+        op("write", 0, None, 1),
+        op("read", 1, 6, answer=1),
+        op("write", 2, 3, 2),
+        op("read", 4, 5, answer=2),
+    )
+
+    assert is_right((*history, op("read", 7, 8, answer=2)), Register())
+    assert not is_right((*history, op("read", 7, 8, answer=2), op("read", 9, 10, answer=1)), Register())
+
+
+@pytest.mark.parametrize("before", [(), ("a",), ("b",), ("a", "b")], ids=str)
+def test_of_several_ways_to_a_state_each_is_kept_that_none_of_the_others_covers(before):
+    """Unanswered writes of a and b: some were seen before c was written, the others are seen after it."""
+    after = [value for value in "ab" if value not in before]
+    history = [
+        *(op("write", 0, None, value) for value in "ab"),
+        *(op("read", 1, 7 if value in before else 90, answer=value) for value in "ab"),
+        op("write", 2, 3, "c"),
+        op("read", 4, 5, answer="c"),
+        op("read", 8, 9, answer="c"),
+    ]
+    for place, value in enumerate(after):
+        history.append(op("read", 20 + 10 * place, 21 + 10 * place, answer=value))
+
+    again = op("read", 80, 81, answer=after[-1] if after else "c")
+    lost = op("read", 82, 83, answer=before[-1]) if before else op("read", 82, 83, answer="c")
+
+    assert is_right((*history, again), Register())
+    assert not is_right((*history, again, lost), Register())
+
+
+def test_the_model_is_not_asked_what_follows_the_impossible():
+    class Careful:
+        initial = CasRegister(0).initial
+
+        def step(self, state, op):
+            assert state is not IMPOSSIBLE
+            return CasRegister(0).step(state, op)
+
+    history = (op("cas", 0, None, (5, 6)), op("write", 1, 2, 1), op("read", 3, 4, answer=2))
+
+    assert not is_right(history, Careful())
+
+
+def test_what_is_a_read_is_held_against_that_though_its_kind_has_changes_too():
+    class Careless:
+        initial = 0
+
+        def step(self, _, op):
+            return op.input
+
+        def kind(self, op):
+            return op.f, op.input
+
+    with pytest.raises(ModelError, match="must answer the same state or IMPOSSIBLE"):
+        search((op("write", 0, 1, 5), failed("write", 2, 3, 5), failed("write", 4, 5, 6)), Careless())
+    with pytest.raises(ModelError, match="must answer the same state or IMPOSSIBLE"):
+        search((op("write", 0, 1, 5), op("write", 2, 3, 6), failed("write", 4, 5, 5)), Careless())
+
+
+def test_of_several_infos_those_that_were_presumed_are_named():
+    history = (
+        op("write", 0, None, 6),
+        op("write", 0, None, 7),
+        op("read", 1, 2, answer=7),
+        op("read", 3, 4, answer=8),
+    )
+
+    (dead_end,) = search(history, Register()).conflicts
+
+    assert dead_end.configurations == (Configuration(state=7, ahead=(), presumed=(1,)),)
+
+
+def test_configurations_without_an_order_are_shown_in_the_same_one_each_time():
+    history = (
+        op("write", 0, 5, "b"),
+        op("write", 0, 6, 2),
+        op("write", 0, 6, "a"),
+        op("read", 7, 8, answer=9),
+    )
+
+    (dead_end,) = search(history, Register()).conflicts
+
+    assert [each.state for each in dead_end.configurations] == ["a", "b", 2]
