@@ -236,6 +236,32 @@ def test_either_of_two_readings_is_told_as_both():
     assert finding.operations == (4, 5, 6, 7, 8, 9)
 
 
+def test_a_read_that_tells_no_token_contradicts_a_rejection_by_that_of_its_value():
+    lines = [
+        '{"fencepost":1,"target":"t","policy":"strict","require":{"stale_writes_attempted":0}}',
+        '{"time":0,"process":0,"type":"invoke","f":"write","resource":"r0","token":1,"value":"a"}',
+        '{"time":1,"process":0,"type":"ok","f":"write","resource":"r0","token":1,"value":"a"}',
+        '{"time":2,"process":1,"type":"invoke","f":"write","resource":"r0","token":2,"value":"b"}',
+        '{"time":3,"process":2,"type":"invoke","f":"write","resource":"r0","token":2,"value":"c"}',
+        '{"time":4,"process":2,"type":"fail","f":"write","resource":"r0","token":2,"value":"c","error":"stale"}',
+        '{"time":5,"process":3,"type":"invoke","f":"read","resource":"r0"}',
+        '{"time":6,"process":3,"type":"ok","f":"read","resource":"r0","value":"a","token":null}',
+        '{"time":7,"process":1,"type":"ok","f":"write","resource":"r0","token":2,"value":"b"}',
+    ]
+
+    verdict = checkers.judge(checkers.parse(lines))
+
+    (finding,) = verdict.findings
+    assert finding.summary == (
+        "either the storage wrongly refused 'c' with token 2 on r0,"
+        " or what process 3 read afterwards with token 1 was stale"
+    )
+    assert finding.operations == (2, 3, 4, 5, 6, 7, 8, 9)
+    assert "the lower token 1 was stale" in finding.steps[-1]
+    assert verdict.as_expected is False
+    assert verdict.reasons == ("found non-linearizable, which was not expected",)
+
+
 def test_a_finding_is_told_only_when_somebody_asks():
     path = FOLDER / "stale-write-observed.jsonl"
     evidence = gather(checkers.read(path))

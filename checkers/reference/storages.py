@@ -134,7 +134,7 @@ class Storage:
     def source(self, read: Op) -> Node | None:
         """The write whose value a read returned; None if no write can have been that."""
         for write in self.writes:
-            if write.value == read.value and read.token in {None, write.token}:
+            if write.value == read.value and (None in {read.token, write.token} or read.token == write.token):
                 return write.index if self._may_have_effect(write) else None
         before = (self.header.initial_value, self.header.initial_token)
         return INITIAL if (read.value, before[1] if read.token is None else read.token) == before else None

@@ -212,7 +212,15 @@ class Narrator:
         """The read that shows that a write took effect which nobody acknowledged."""
         if op.f not in WRITES or op.outcome is Outcome.OK:
             return []
-        return [read for read in self.whole.readers(op) if not read.precedes(op)][:1]
+        readers = (read for read in self.whole.readers(op) if not read.precedes(op))
+        return [read for read in readers if None in {read.token, op.token} or read.token == op.token][:1]
+
+    def shown(self, op: Op) -> int:
+        """The token of what an operation wrote, fenced or read, also of a read that tells none."""
+        if op.token is None and op.f == "read":
+            writer = self.whole.writer(op)
+            return self.history.header.initial_token if writer is None else writer.token or 0
+        return op.token or 0
 
     def least_above(self, rejected: Op) -> int:
         """The lowest token that makes a rejected one stale."""
@@ -221,7 +229,7 @@ class Narrator:
     def causes(self, conflict: Conflict) -> list[Op]:
         """What can have caused a rejection that contradicts the accused: the one that was sent first."""
         rejected = conflict.because[0]
-        least = max(self.least_above(rejected), (conflict.accused.token or 0) + 1)
+        least = max(self.least_above(rejected), self.shown(conflict.accused) + 1)
         sent = self.whole.raising(rejected.resource, least, rejected.returned or 0)
         return sorted(sent, key=lambda op: op.called)[:1]
 

@@ -59,14 +59,14 @@ def _capital(text: str) -> str:
 def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
     op, rejected = conflict.accused, conflict.because[0]
     did = {"read": "read", "fence": "fenced"}.get(op.f, "wrote")
-    reached = op.token or 0
+    reached = n.shown(op)
     higher = (each for each in conflict.proof if each.f != "read" and (each.token or 0) > reached)
     in_time = n.whole.raising(rejected.resource, n.least_above(rejected), rejected.returned or 0)
     excuses = n.excuses(rejected, [each for each in in_time if (each.token or 0) <= reached])
     return Story(
         summary=(
             f"either the storage wrongly refused {content(rejected.value)} with token {rejected.token}"
-            f" on {op.resource}, or what {n.whom(op)} {did} afterwards with token {op.token} was"
+            f" on {op.resource}, or what {n.whom(op)} {did} afterwards with token {reached} was"
             " stale"
         ),
         steps=circle(
@@ -80,7 +80,7 @@ def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
                     reached=reached,
                 ),
             ),
-            f"either the refusal was false, or {n.name(op)} with the lower token {op.token} was stale",
+            f"either the refusal was false, or {n.name(op)} with the lower token {reached} was stale",
         ),
         others=tuple(each for excuse in excuses for each in excuse.operations),
     )
