@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -48,6 +49,17 @@ __all__ = [
     "read_commits",
 ]
 
+
+class _Version(msgspec.Struct):
+    """The one field of a header that every version has."""
+
+    fencepost: Any
+
+
+VERSIONS = (1,)
+"""The versions of history.jsonl that are read."""
+
+_VERSION = msgspec.json.Decoder(_Version)
 _HEADER = msgspec.json.Decoder(HeaderLine)
 _CLIENT = msgspec.json.Decoder(ClientLine)
 _COMMIT = msgspec.json.Decoder(CommitLine)
@@ -149,11 +161,8 @@ def _read_header(line: Line | None, name: str) -> Header:
     try:
         header = decode(line, _HEADER)
     except HistoryError as error:
-        raise HistoryError(
-            name,
-            1,
-            f"{str(error).split(': ', 1)[1]}; the first line is a header: {_HEADER_EXAMPLE}",
-        ) from None
+        wrong = _version_problem(line) or str(error).split(": ", 1)[1]
+        raise HistoryError(name, 1, f"{wrong}; the first line is a header: {_HEADER_EXAMPLE}") from None
     if header is None:
         raise line.error(f"the header is only half written; it reads like {_HEADER_EXAMPLE}")
     expect = () if header.expect == "valid" else tuple(header.expect)
@@ -175,6 +184,18 @@ def _read_header(line: Line | None, name: str) -> Header:
         grace=header.grace,
         **extra,
     )
+
+
+def _version_problem(line: Line) -> str | None:
+    """What is wrong with the version that a header names; None if it names none, or one that is read."""
+    try:
+        version = _VERSION.decode(line.text).fencepost
+    except msgspec.MsgspecError:
+        return None
+    if version in VERSIONS:
+        return None
+    read_ones = ", ".join(map(str, VERSIONS))
+    return f"its version is {version!r:.40}, and this release of Fencepost reads version {read_ones}"
 
 
 def _check_names(line: Line, what: str, names: Iterable[str], known: Iterable[str]) -> None:

@@ -11,9 +11,9 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -36,22 +36,28 @@ RUNS = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     help="Where the folders of the runs are.",
 )
-MODELS = click.Choice(
-    [
-        "cas-register",
-        "counter",
-        "fenced-mutex",
-        "kv",
-        "mutex",
-        "owned-mutex",
-        "reentrant-fenced-mutex",
-        "reentrant-mutex",
-        "register",
-        "set",
-    ]
+MODELS = (
+    "cas-register",
+    "counter",
+    "fenced-mutex",
+    "kv",
+    "mutex",
+    "owned-mutex",
+    "reentrant-fenced-mutex",
+    "reentrant-mutex",
+    "register",
+    "set",
 )
-HISTORY = click.argument("history", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-OUTPUT = click.option("-o", "--output", "file", default="-", type=click.File("w"), help="Default: stdout.")
+HISTORY = click.argument("history", metavar="HISTORY|RUN")
+OUTPUT = click.option(
+    "-o",
+    "--output",
+    "file",
+    default="-",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="A new file. Default: stdout.",
+)
+FORCE = click.option("--force", is_flag=True, help="Replace the output file if it exists.")
 FORMAT = click.option(
     "--format",
     "output",
@@ -141,6 +147,21 @@ def _seed(_context: click.Context, _option: click.Parameter, text: str | None) -
     raise click.BadParameter(f"{text!r} is no seed: give the whole number that a run printed, such as 7")
 
 
+def _model(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    if name is None or name in MODELS:
+        return name
+    from harness.errors import ConfigurationError
+    from harness.target.names import did_you_mean
+
+    raise ConfigurationError(f"no model is called {name}{did_you_mean(name, MODELS)}")
+
+
+def _model_option(*, required: bool, told: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(
+        "--model", required=required, metavar="MODEL", callback=_model, help=f"{told} {', '.join(MODELS)}."
+    )
+
+
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="fencepost", prog_name="fencepost")
 def cli() -> None:
@@ -193,7 +214,7 @@ def run(
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="The storage's own order of accepted writes, where it is not beside the history.",
 )
-@click.option("--model", type=MODELS, help="Judge a history of any tool as one of these objects.")
+@_model_option(required=False, told="Judge a history of any tool as one of these objects:")
 @FORMAT
 @RUNS
 def recheck(recorded: str, commits: Path | None, model: str | None, output: str, runs: Path) -> int:
@@ -213,25 +234,33 @@ def recheck(recorded: str, commits: Path | None, model: str | None, output: str,
 @cli.command("export", short_help="Write a history for another tool.")
 @HISTORY
 @click.option("--to", "form", required=True, type=click.Choice(["jepsen-edn", "porcupine-etcd"]))
-@click.option("--model", type=MODELS, help="Only the operations of this object.")
+@_model_option(required=False, told="Only the operations of this object:")
 @click.option("--key", help="Only what is about this resource or key.")
 @OUTPUT
-def export(history: Path, form: str, model: str | None, key: str | None, file: TextIO) -> None:
+@FORCE
+@RUNS
+def export(
+    history: str, form: str, model: str | None, key: str | None, file: Path, force: bool, runs: Path
+) -> None:
     """Write a history, ours or another tool's, as Jepsen or Porcupine would."""
     from harness.foreign import export_history
+    from harness.selection import history_file
 
-    file.writelines(export_history(history, form, model, key))
+    _output(file, export_history(history_file(history, runs), form, model, key), force=force)
 
 
 @cli.command("import", short_help="Write another tool's history as ours.")
 @HISTORY
-@click.option("--model", required=True, type=MODELS, help="What object the history is about.")
+@_model_option(required=True, told="What object the history is about:")
 @OUTPUT
-def import_(history: Path, model: str, file: TextIO) -> None:
+@FORCE
+@RUNS
+def import_(history: str, model: str, file: Path, force: bool, runs: Path) -> None:
     """Write another tool's history as a history.jsonl: a lock with tokens, or a register."""
     from harness.foreign import import_history
+    from harness.selection import history_file
 
-    file.writelines(import_history(history, model))
+    _output(file, import_history(history_file(history, runs), model), force=force)
 
 
 @cli.command(short_help="Open the report of a run.")
@@ -325,15 +354,22 @@ def clean() -> None:
 def _recheck_by_model(recorded: str, commits: Path | None, model: str, output: str, runs: Path) -> int:
     from harness.errors import ConfigurationError
     from harness.foreign import recheck_by_model
-    from harness.selection import run_folder
-    from harness.store import HISTORY as HISTORY_FILE
+    from harness.selection import history_file
 
     if commits is not None:
         raise ConfigurationError("--commits is the order of a storage's writes, which no --model knows")
-    path = Path(recorded)
-    if not path.is_file():
-        path = run_folder(recorded, runs) / HISTORY_FILE
+    path = history_file(recorded, runs)
     return recheck_by_model(path, model, text=_text_stream(output), judged=_documents(output))
+
+
+def _output(file: Path, lines: Iterable[str], *, force: bool) -> None:
+    """Write lines to a file that the user named, or to stdout."""
+    from harness.whole_file import write_output
+
+    if str(file) == "-":
+        sys.stdout.writelines(lines)
+    else:
+        write_output(file, lines, force=force)
 
 
 def _tell_what_is_empty(selected: Selection) -> None:

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import checkers
+from checkers import formats
+from checkers.errors import HistoryError
+from checkers.formats.text import read_text
 from checkers.history import History
 from harness.errors import ConfigurationError
 from harness.store import COMMITS, EVENTS, HISTORY, VERDICT, RunFolder
@@ -64,11 +67,34 @@ def judge_file(
         if each is not None and not each.is_file():
             raise ConfigurationError(f"{each} is not a file that can be read")
     stage(f"reading {history.name}")
-    read = checkers.read(history, keep_columns=keep_columns)
+    read = _read(history, keep_columns=keep_columns)
     order = None if commits is None else checkers.read_commits(commits)
     stage(f"judging {len(read.operations):,} operations")
     verdict = checkers.judge(read, order)
     return Judged(document=verdict.to_document(), history=read, notices=(*read.notices, *verdict.notices))
+
+
+def _read(path: Path, *, keep_columns: bool) -> History:
+    """Read a history of ours; of another tool's, say how it is judged."""
+    try:
+        return checkers.read(path, keep_columns=keep_columns)
+    except HistoryError as error:
+        other = _other_format(path) if error.line == 1 else None
+        if other is None:
+            raise
+        raise ConfigurationError(
+            f'{path}: it does not begin with our header, {{"fencepost":1,…}}, but like {other}:'
+            " a history of another tool? name its model: --model cas-register"
+        ) from None
+
+
+def _other_format(path: Path) -> formats.Format | None:
+    """The format of another tool that a file begins like, if it does."""
+    try:
+        found = formats.detect(read_text(path))
+    except HistoryError:
+        return None
+    return None if found is formats.Format.FENCEPOST else found
 
 
 def recheck(path: Path, commits: Path | None = None, stage: Stage = quietly) -> Judged:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import ConfigurationError
+from harness.invocation import typed
+from harness.store import EVENTS, HISTORY
 from harness.target.names import did_you_mean
 from harness.target.reading import shipped
 
@@ -57,6 +59,26 @@ def run_folder(word: str, runs: Path) -> Path:
     for folder in (path, runs / path):
         if folder.is_dir():
             return folder / LATEST if (folder / LATEST).is_dir() else folder
+    if path.exists():
+        raise ConfigurationError(f"{path} is neither a regular file nor a run's folder")
     known = [folder.name for folder in runs.glob("*") if folder.is_dir()]
     hint = did_you_mean(word, known) if known else f"; {runs} holds no run"
-    raise ConfigurationError(f"there is no run {word}{hint}")
+    raise ConfigurationError(f"there is no file, run or target {word}{hint}")
+
+
+def history_file(word: str, runs: Path) -> Path:
+    """Find a history: a file, or that of a run, which is named as for `run_folder`.
+
+    Raises ConfigurationError where there is none.
+    """
+    path = Path(word)
+    if path.is_file():
+        return path
+    folder = run_folder(word, runs)
+    if (folder / HISTORY).is_file():
+        return folder / HISTORY
+    if (folder / EVENTS).is_dir():
+        raise ConfigurationError(
+            f"{folder} has no {HISTORY} yet: the run was killed; `{typed('recheck', folder)}` joins one"
+        )
+    raise ConfigurationError(f"{folder} is no run: it has no {HISTORY}")

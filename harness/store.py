@@ -16,6 +16,7 @@ from typing import Any
 from checkers.history import Commit
 from checkers.reading.merge import merge
 from harness.errors import ConfigurationError
+from harness.whole_file import replace_file
 
 HISTORY = "history.jsonl"
 COMMITS = "commits.jsonl"
@@ -107,13 +108,7 @@ class RunFolder:
         return history
 
     def _replace(self, name: str, chunks: Iterable[str]) -> None:
-        file_path = self.path / name
-        new = file_path.with_name(f".{file_path.name}.new")
-        with new.open("w", encoding="utf-8") as file:
-            file.writelines(chunks)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(file_path)
+        replace_file(self.path / name, chunks)
 
 
 def _point(link: Path, name: str) -> None:

@@ -245,6 +245,30 @@ class TestRecheck:
 
         assert done.returncode == 1
 
+    @pytest.mark.parametrize(
+        ("missing", "told"),
+        [
+            ("nope.edn", "there is no file, run or target nope.edn; runs holds no run\n"),
+            ("/dev/null", "/dev/null is neither a regular file nor a run's folder\n"),
+        ],
+    )
+    def test_what_is_no_history_and_no_run_is_told_so(self, fencepost, missing, told):
+        done = fencepost("recheck", missing)
+
+        assert (done.returncode, done.stderr) == (4, told)
+
+    def test_another_version_is_told_with_those_that_are_read(self, fencepost, history):
+        done = fencepost("recheck", history([], fencepost=2))
+
+        assert done.returncode == 4
+        assert "its version is 2, and this release of Fencepost reads version 1" in done.stderr
+
+    def test_a_value_that_is_no_json_is_shown(self, fencepost, history):
+        done = fencepost("recheck", history([event(10, float("nan"), "invoke", "read")]))
+
+        assert done.returncode == 4
+        assert ": NaN, in: " in done.stderr
+
     def test_a_broken_history_is_refused_with_its_line(self, fencepost, history):
         done = fencepost("recheck", history([event(10, 0, "ok", "acquire", owner="0-1", token=3)]))
 

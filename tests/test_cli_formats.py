@@ -151,3 +151,110 @@ def test_an_etcd_log_is_of_one_register(fencepost):
 
     assert told.returncode == 4
     assert "this history has 2: x, y; name one" in told.stderr
+
+
+def test_a_refused_import_leaves_the_file_that_is_there(fencepost, tmp_path):
+    kept = tmp_path / "keep.jsonl"
+    kept.write_text("recorded\n")
+
+    told = fencepost(
+        "import",
+        FOREIGN / "cas-register.valid.edn",
+        "--model",
+        "cas-register",
+        "-o",
+        kept,
+        "--force",
+    )
+
+    assert told.returncode == 4
+    assert kept.read_text() == "recorded\n"
+    assert [file.name for file in tmp_path.glob("*keep*")] == ["keep.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["import", FOREIGN / "fenced-mutex.token-regression.edn", "--model", "fenced-mutex"],
+        ["export", HISTORIES / "valid-strict-own-token.jsonl", "--to", "jepsen-edn"],
+    ],
+)
+def test_a_file_is_overwritten_only_by_force(fencepost, tmp_path, command):
+    kept = tmp_path / "keep"
+    kept.write_text("recorded\n")
+
+    refused = fencepost(*command, "-o", kept)
+
+    assert (refused.returncode, kept.read_text()) == (4, "recorded\n")
+    assert refused.stderr == f"{kept} exists, and is not overwritten; name another file, or add --force\n"
+    assert fencepost(*command, "-o", kept, "--force").returncode == 0
+    assert kept.read_text() == fencepost(*command).stdout
+
+
+def test_a_pipe_is_written_to_directly(fencepost):
+    told = fencepost(
+        "export", HISTORIES / "valid-strict-own-token.jsonl", "--to", "jepsen-edn", "-o", "/dev/stdout"
+    )
+
+    assert told.returncode == 0, told.stderr
+    assert ":invoke" in told.stdout
+
+
+@pytest.mark.parametrize("file", ["nowhere/history.edn", "."])
+def test_an_output_that_cannot_be_a_file_is_told_in_a_sentence(fencepost, file):
+    told = fencepost(
+        "export",
+        HISTORIES / "valid-strict-own-token.jsonl",
+        "--to",
+        "jepsen-edn",
+        "-o",
+        file,
+        "--force",
+    )
+
+    assert told.returncode == 4
+    assert "folder" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_export_of_a_key_that_is_not_there_names_those_that_are(fencepost):
+    ours = HISTORIES / "valid-strict-own-token.jsonl"
+
+    told = fencepost("export", ours, "--to", "jepsen-edn", "--key", "x9")
+
+    assert (told.returncode, told.stdout) == (4, "")
+    assert told.stderr == f"{ours}:1: nothing here is about x9; there are: r0\n"
+
+
+def test_export_takes_a_run_as_recheck_does(fencepost, tmp_path):
+    run = tmp_path / "runs" / "t" / "one"
+    run.mkdir(parents=True)
+    ours = HISTORIES / "valid-strict-own-token.jsonl"
+    (run / "history.jsonl").write_bytes(ours.read_bytes())
+    (run.parent / "latest").symlink_to("one")
+
+    by_file = fencepost("export", ours, "--to", "jepsen-edn")
+    assert by_file.returncode == 0
+    for named in (run, "t"):
+        assert fencepost("export", named, "--to", "jepsen-edn").stdout == by_file.stdout
+
+
+def test_another_tools_history_without_a_model_is_told_how_it_is_judged(fencepost):
+    told = fencepost("recheck", FOREIGN / "cas-register.valid.edn")
+
+    assert told.returncode == 4
+    assert "a history of another tool? name its model: --model cas-register" in told.stderr
+
+
+def test_a_misspelled_model_is_answered_with_the_nearest_in_one_sentence(fencepost):
+    told = fencepost("recheck", FOREIGN / "cas-register.valid.edn", "--model", "cas-regster")
+
+    assert told.returncode == 4
+    assert told.stderr == "no model is called cas-regster; did you mean cas-register?\n"
+
+
+def test_a_folder_that_is_no_run_has_no_history_to_judge_by_a_model(fencepost, tmp_path):
+    told = fencepost("recheck", tmp_path, "--model", "set")
+
+    assert told.returncode == 4
+    assert told.stderr == f"{tmp_path} is no run: it has no history.jsonl\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,7 @@ WRITERS = {"jepsen-edn": jepsen.write_edn, "porcupine-etcd": porcupine.write_etc
 """How a history can be written for other tools."""
 
 _INT64 = 1 << 63
+_MOST_KEYS = 20  # named to somebody who asked for another
 
 
 def export(history: Foreign, form: str, model: str | None = None, key: str | None = None) -> Iterator[str]:
@@ -34,6 +36,8 @@ def export(history: Foreign, form: str, model: str | None = None, key: str | Non
         for call in history.calls
         if (model is None or call.f in VOCABULARY[model]) and (key is None or _is_about(call, key))
     ]
+    if key is not None and not any(_is_about(call, key) for call in history.calls):
+        raise HistoryError(history.name, 1, f"nothing here is about {key}{_hint(history.calls, key)}")
     try:
         return WRITERS[form](calls)
     except ValueError as error:
@@ -71,6 +75,14 @@ def _check_tokens(file: str, calls: Sequence[Call]) -> None:
 
 def _is_about(call: Call, key: str) -> bool:
     return call.key is not None and key in {call.key, name_of(call.key)}
+
+
+def _hint(calls: Sequence[Call], key: str) -> str:
+    known = list(dict.fromkeys(name_of(call.key) for call in calls if call.key is not None))
+    near = difflib.get_close_matches(key, known, n=1)
+    if near:
+        return f"; did you mean {near[0]}?"
+    return f"; there are: {', '.join(known[:_MOST_KEYS])}" if known else "; it has one object, without a name"
 
 
 def _register(history: Foreign, calls: Sequence[Call]) -> History:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,10 +75,17 @@ def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
     except UnicodeDecodeError as error:
         problem = f"not UTF-8 ({error.reason} at byte {error.start})"
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        problem = str(error)
+        problem = f"{error}{_malformed(line.text, str(error))}"
     if line.unfinished and is_cut_short(line.text):
         return None
     raise line.error(problem)
+
+
+def _malformed(text: bytes, problem: str) -> str:
+    """What stands where a parser stopped, such as NaN, which is no JSON."""
+    where = re.search(r"\(byte ([0-9]+)\)", problem)
+    word = where and re.match(rb"[^\s,\]}]{1,20}", text[int(where[1]) :])
+    return f": {word[0].decode(errors='replace')}" if word else ""
 
 
 def half_written(line: Line) -> str:
