@@ -8,7 +8,7 @@ import time
 
 import pytest
 from stopped import frozen
-from systems import TTL, Memory, lock_settings
+from systems import Memory, lock_settings
 from systems import endpoints as endpoints_of
 
 from checkers.history import Outcome
@@ -45,33 +45,6 @@ def resource():
     return next(resources)
 
 
-def test_the_token_rises_with_each_grant(open_lock, resource):
-    lock, _ = open_lock()
-    tokens = []
-    for hold in range(3):
-        tokens.append(lock.acquire(resource, f"0-{hold}").token)
-        lock.release(resource, f"0-{hold}")
-
-    assert tokens == sorted(set(tokens))
-
-
-def test_a_waiter_is_granted_after_the_release_and_not_before(open_lock, resource):
-    (first, _), (second, _) = open_lock(0), open_lock(1)
-    held = first.acquire(resource, "0-1")
-    granted = []
-    waiting = threading.Thread(target=lambda: granted.append(second.acquire(resource, "1-1")))
-    waiting.start()
-    waiting.join(timeout=0.3)
-    assert waiting.is_alive()
-
-    released = time.monotonic_ns()
-    first.release(resource, "0-1")
-    waiting.join(timeout=5)
-
-    assert granted[0].token > held.token
-    assert granted[0].attempt > released
-
-
 def test_a_lease_that_nobody_keeps_alive_ends_the_hold(open_lock, resource):
     (first, _), (second, _) = open_lock(0), open_lock(1)
     held = first.acquire(resource, "0-1")
@@ -82,20 +55,6 @@ def test_a_lease_that_nobody_keeps_alive_ends_the_hold(open_lock, resource):
     assert granted.token > held.token
     with pytest.raises(NotApplied, match="not the holder"):
         first.release(resource, "0-1")
-
-
-def test_a_lease_that_is_kept_alive_outlasts_its_ttl(open_lock, resource):
-    lock, memory = open_lock()
-    lock.acquire(resource, "0-1")
-    until = time.monotonic_ns() + 2 * TTL
-    while time.monotonic_ns() < until:
-        time.sleep(0.01)
-
-    lock.release(resource, "0-1")
-
-    renewals = memory.of("ok")
-    assert len(renewals) >= 5
-    assert all(event["f"] == "renew" and event["ttl"] == TTL for event in renewals)
 
 
 def test_the_grant_of_the_lease_is_recorded_before_the_lock_is_asked_for(open_lock, resource):
