@@ -12,12 +12,12 @@ one of `MODELS` or your own:
 """
 
 from checkers.anomalies import ANOMALIES, COVERAGE, Anomaly
-from checkers.errors import FencepostError, HistoryError
+from checkers.errors import FencepostError, HistoryError, ModelError
 from checkers.foreign import MODELS, judge_foreign
 from checkers.history import parse, read, read_commits
 from checkers.judge import judge
 from checkers.judgement import Judgement
-from checkers.linearizable import ModelError, search
+from checkers.linearizable import search
 from checkers.models import IMPOSSIBLE, Model
 from checkers.mutex import judge_mutex
 from checkers.operation import UNKNOWN, Operation

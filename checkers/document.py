@@ -44,10 +44,14 @@ class CheckerDocument(Struct, frozen=True, kw_only=True):
 class VerdictDocument(Struct, frozen=True, kw_only=True):
     """verdict.json: fields may be added, never renamed.
 
+    `target`: its name in the history's header; null for a history of another tool.
+    `history`: the path of the file that was judged; null where it was none.
     `anomalies` has a count for every name that was looked for, 0 included.
     """
 
     version: Literal[1] = field(name="schema", default=1)
+    target: str | None = None
+    history: str | None = None
     verdict: VerdictWord
     expected: Literal["valid"] | list[str]
     as_expected: bool

@@ -5,6 +5,10 @@ class FencepostError(Exception):
     """Something went wrong that the user can mend: the message says where and how."""
 
 
+class ModelError(FencepostError):
+    """A model or an operation contradicts itself, or there is no such model: nothing can be judged by it."""
+
+
 class HistoryError(FencepostError):
     """A recorded history (or commit log) cannot be what it says it is.
 

@@ -9,6 +9,8 @@ same, or a later one with a lower. What that explains is not told a second time.
 
 from __future__ import annotations
 
+import difflib
+import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from checkers import explain, formats
+from checkers.errors import ModelError
 from checkers.formats import Foreign, Operations
 from checkers.formats.grants import grants_of
 from checkers.formats.operations import FENCED
@@ -58,16 +61,18 @@ class Judged(NamedTuple):
     notices: tuple[str, ...]
 
 
-def judge_foreign(path: Path, model: str, budget: int = BUDGET) -> Judged:
+def judge_foreign(path: str | os.PathLike[str], model: str, budget: int = BUDGET) -> Judged:
     """Judge a history in any format by a model of `MODELS`; `budget` is of configurations, per object.
 
     Raises:
         HistoryError: it cannot be read as a history, or not as one of that model.
-        KeyError: there is no such model.
+        ModelError: there is no such model.
     """
     if model not in MODELS:
-        raise KeyError(model)
-    history = formats.read(path)
+        near = difflib.get_close_matches(model, MODELS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(MODELS)}"
+        raise ModelError(f"no model is called {model!r}; {hint}")
+    history = formats.read(Path(path))
     tokens = _tokens(history, model) if model in FENCED else ()
     told = {finding.resource for result in tokens for finding in result.findings}
     order = _order(history, model, budget, told)

@@ -8,6 +8,7 @@ better to judge nothing than to judge something else.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ LONG = 1 << 18
 _HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"strict"}'
 
 
-def read(path: Path, *, keep_columns: bool = False) -> History:
+def read(path: str | os.PathLike[str], *, keep_columns: bool = False) -> History:
     """Read a history.jsonl.
 
     A long one may have its columns beside it, which are quicker to read;
@@ -79,6 +80,7 @@ def read(path: Path, *, keep_columns: bool = False) -> History:
     Raises:
         HistoryError: it cannot be the record of a run; the message has file, line and value.
     """
+    path = Path(path)
     return _read_long(path, keep_columns=keep_columns) or parse(read_lines(path), name=str(path))
 
 
@@ -124,7 +126,7 @@ def parse(lines: Iterable[str | bytes], name: str = "history") -> History:
         return assembly.finish()
 
 
-def read_commits(path: Path) -> tuple[Commit, ...]:
+def read_commits(path: str | os.PathLike[str]) -> tuple[Commit, ...]:
     """Read a commits.jsonl: the storage's own order of accepted writes.
 
     Raises:
@@ -132,7 +134,7 @@ def read_commits(path: Path) -> tuple[Commit, ...]:
     """
     commits: list[Commit] = []
     last: dict[str, int] = {}
-    for line in number_lines(read_lines(path), str(path)):
+    for line in number_lines(read_lines(Path(path)), str(path)):
         commit = decode(line, _COMMIT)
         if commit is None:
             raise line.error("the last line is only half written; read the storage's order again")

@@ -190,6 +190,7 @@ def _judge(evidence: Evidence) -> Verdict:
         coverage=counts,
         checkers=_by_anomaly(ran, results),
         notices=tuple(notices(evidence)),
+        target=header.target,
     )
 
 

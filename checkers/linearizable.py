@@ -52,7 +52,7 @@ from bisect import insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from checkers.errors import FencepostError
+from checkers.errors import ModelError
 from checkers.judgement import DEAD_ENDS_SHOWN, Configuration, DeadEnd, Judgement, joined
 from checkers.models import IMPOSSIBLE, Model
 from checkers.operation import Operation, by_key
@@ -64,10 +64,6 @@ BUDGET = 1_000_000
 
 SHORT = 20_000
 """How many at first, for every object, in case that one of them is wrong: then so is the history."""
-
-
-class ModelError(FencepostError):
-    """A model contradicts what it says about itself, or an operation contradicts its outcome."""
 
 
 class _Nothing(enum.Enum):
@@ -93,7 +89,7 @@ def search(operations: Sequence[Operation], model: Model, budget: int = BUDGET) 
     """Is there an order of `operations`, in any sequence, that `model` allows?
 
     Raises:
-        ModelError: the model is not as it says, or an answer has no return.
+        ModelError: the model is not as it says, or an answer has no return, or one before its call.
     """
     objects = by_key(operations, _stated(model, "key"))
     judged = [
@@ -141,6 +137,28 @@ def _stated(model: Model, name: str) -> Callable[[Operation], Hashable] | None:
     return stated
 
 
+def _initial(model: Model) -> Hashable:
+    """The state before anything happened."""
+    if not hasattr(model, "initial"):
+        raise ModelError(f"{_named(model)} has no `initial`: the state before anything happened")
+    _check_hashable(model, model.initial)
+    return model.initial
+
+
+def _check_hashable(model: Model, state: Hashable) -> None:
+    try:
+        hash(state)
+    except TypeError as error:
+        raise ModelError(
+            f"{_named(model)} has a state that cannot be compared with others ({error}): {state!r:.80};"
+            " make it hashable, such as a tuple or a frozenset"
+        ) from None
+
+
+def _named(model: Model) -> str:
+    return f"the model {type(model).__name__}"
+
+
 class _Steps(dict[Hashable, Hashable]):
     """State → the state after any operation of one kind; asked of the model once, then remembered."""
 
@@ -160,6 +178,7 @@ class _Steps(dict[Hashable, Hashable]):
                 f"{self.op} is a read or a failure, but the model's step leads from {state!r} to {after!r};"
                 " it must answer the same state or IMPOSSIBLE"
             )
+        _check_hashable(self.model, after)
         self[state] = after
         return after
 
@@ -184,7 +203,7 @@ class _Search:
         self._kind = _stated(model, "kind") or id
         self._read_steps: dict[Hashable, _Steps] = {}  # by kind
         self._change_steps: dict[Hashable, _Steps] = {}
-        self._nodes: set[_Node] = {(model.initial, 0, 0)}
+        self._nodes: set[_Node] = {(_initial(model), 0, 0)}
         self._returns: list[_Open] = []  # a heap of those to come
         self._reads: dict[int, _Open] = {}  # open ones, by bit
         self._read_by_all: list[tuple[int, int]] = []  # by every configuration: nothing more to ask of them

@@ -40,7 +40,7 @@ def judge_mutex(operations: Sequence[Operation], budget: int = BUDGET) -> Judgem
     """Judge locks that are acquired and released by owners: by L where it decides, else by the search.
 
     Raises:
-        ModelError: an answer has no return.
+        ModelError: an answer has no return, or one before its call.
     """
     return joined(
         _judge_one(operations, positions, budget) for positions in by_key(operations, lambda op: op.key)

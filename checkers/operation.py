@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter, gt
 from typing import Final
 
+from checkers.errors import ModelError
 from checkers.records import Outcome
 
 
@@ -44,10 +45,21 @@ class Operation:
         return self.returned is not None and self.returned < other.called
 
 
+def _check_times(operations: Sequence[Operation]) -> None:
+    for op in operations:
+        if op.returned is not None and op.returned < op.called:
+            raise ModelError(f"{op} returned before it was called")
+
+
 def by_key(
     operations: Sequence[Operation], key: Callable[[Operation], Hashable] | None
 ) -> Iterable[list[int]]:
-    """The positions of each object's operations, by their calls; without a key it is all one object."""
+    """The positions of each object's operations, by their calls; without a key it is all one object.
+
+    Raises:
+        ModelError: an operation returned before it was called.
+    """
+    _check_times(operations)
     positions = list(range(len(operations)))
     called = list(map(attrgetter("called"), operations))
     if any(map(gt, called, called[1:])):

@@ -67,7 +67,7 @@ def judge_register(
     """Judge registers with read, write and cas: by R and C where they decide, else by the search.
 
     Raises:
-        ModelError: an answer has no return.
+        ModelError: an answer has no return, or one before its call.
     """
     return joined(
         _judge_one(operations, positions, initial, budget)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -122,11 +124,14 @@ class Verdict:
     coverage: Mapping[str, int]
     checkers: tuple[CheckerResult, ...]
     notices: tuple[str, ...] = ()  # what to know of how it was judged
+    target: str | None = None  # as the history's header names it
 
-    def to_document(self) -> dict[str, Any]:
-        """The document of verdict.json."""
+    def to_document(self, history: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+        """The document of verdict.json; `history` is the file that was judged."""
         document: dict[str, Any] = msgspec.to_builtins(
             VerdictDocument(
+                target=self.target,
+                history=None if history is None else str(Path(history).absolute()),
                 verdict=self.validity.word,
                 expected=list(self.expected) or "valid",
                 as_expected=self.as_expected,

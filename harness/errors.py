@@ -2,6 +2,7 @@
 
 FencepostError                       the message says where, what and the remedy
 ├── HistoryError                     exit 4: a recorded history cannot be what it says it is
+├── ModelError                       exit 4: a model or an operation contradicts itself
 ├── ConfigurationError               exit 4: a target file, an option or a name is wrong
 └── InfrastructureError              exit 3: an engine, a server or a fault tool did not do its part
     ├── EngineUnavailableError       no engine answers, or it lacks what the target needs
@@ -9,7 +10,7 @@ FencepostError                       the message says where, what and the remedy
     └── FaultNotInstalledError       a fault was asked for and never seen in force, or never seen healed
 """
 
-from checkers.errors import FencepostError, HistoryError
+from checkers.errors import FencepostError, HistoryError, ModelError
 
 __all__ = [
     "ConfigurationError",
@@ -18,6 +19,7 @@ __all__ = [
     "FencepostError",
     "HistoryError",
     "InfrastructureError",
+    "ModelError",
     "ServerNotReadyError",
 ]
 

@@ -53,12 +53,12 @@ def of_verdict(document: Mapping[str, Any], *, interrupted: bool = False) -> Exi
 
 def of_error(error: FencepostError | KeyboardInterrupt) -> ExitCode:
     """Say what ended a command: the user, the user's settings, or the servers."""
-    from harness.errors import ConfigurationError, HistoryError
+    from harness.errors import ConfigurationError, HistoryError, ModelError
 
     match error:
         case KeyboardInterrupt():
             return ExitCode.INTERRUPTED
-        case ConfigurationError() | HistoryError():
+        case ConfigurationError() | HistoryError() | ModelError():
             return ExitCode.CONFIGURATION
         case _:
             return ExitCode.INFRASTRUCTURE

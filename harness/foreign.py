@@ -30,7 +30,7 @@ def recheck_by_model(
     with progress(sys.stderr) as stage:
         stage(f"judging {path.name} as {model}")
         verdict, notices = judge_foreign(path, model)
-    document = verdict.to_document()
+    document = verdict.to_document(path)
     judged(document)
     with console(text) as screen:
         screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in notices)

@@ -71,7 +71,8 @@ def judge_file(
     order = None if commits is None else checkers.read_commits(commits)
     stage(f"judging {len(read.operations):,} operations")
     verdict = checkers.judge(read, order)
-    return Judged(document=verdict.to_document(), history=read, notices=(*read.notices, *verdict.notices))
+    document = verdict.to_document(history)
+    return Judged(document=document, history=read, notices=(*read.notices, *verdict.notices))
 
 
 def _read(path: Path, *, keep_columns: bool) -> History:

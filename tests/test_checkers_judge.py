@@ -136,6 +136,8 @@ def test_the_document_has_every_field_and_every_name_that_was_looked_for():
 
     assert list(document) == [
         "schema",
+        "target",
+        "history",
         "verdict",
         "expected",
         "as_expected",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import checkers
+from checkers import ModelError, Operation
 
 DOCUMENTATION = (Path(__file__).parents[1] / "docs/checkers.md").read_text()
 EXAMPLES = re.findall(r"```python\n(.*?)```", DOCUMENTATION, re.DOTALL)
@@ -38,3 +39,70 @@ def test_the_checkers_need_nothing_of_the_other_floors():
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert found.stdout.strip() == "[]"
+
+
+HISTORIES = Path(__file__).parent / "histories"
+
+
+def test_a_path_may_be_a_text():
+    history = str(HISTORIES / "stale-write-by-the-log.jsonl")
+    commits = str(HISTORIES / "stale-write-by-the-log.commits.jsonl")
+    foreign = str(HISTORIES / "foreign" / "register.valid.json")
+
+    verdict = checkers.judge(checkers.read(history), checkers.read_commits(commits))
+
+    assert verdict.anomalies["stale-write"] == 1
+    assert checkers.judge_foreign(foreign, "register").verdict.validity.word == "valid"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("cas-regster", "did you mean 'cas-register'"), ("bogus", "there are cas-register, ")]
+)
+def test_a_model_that_there_is_not_is_answered_with_those_that_there_are(name: str, hint: str):
+    with pytest.raises(ModelError, match=f"no model is called '{name}'; {hint}"):
+        checkers.judge_foreign("anything", name)
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        checkers.judge_register,
+        checkers.judge_mutex,
+        lambda operations: checkers.search(operations, checkers.MODELS["register"]()),
+    ],
+)
+def test_an_operation_that_returned_before_it_was_called_is_refused(judge):
+    with pytest.raises(ModelError, match=r"called=10, returned=5.*returned before it was called"):
+        judge([Operation(f="write", input=1, called=10, returned=5)])
+
+
+def test_a_model_without_an_initial_state_is_refused():
+    class Endless:
+        def step(self, state, _):
+            return state
+
+    with pytest.raises(ModelError, match="the model Endless has no `initial`"):
+        checkers.search([Operation(f="go", called=0, returned=1)], Endless())
+
+
+@pytest.mark.parametrize("initial", [[], ()])
+def test_a_model_whose_states_are_not_hashable_is_refused(initial):
+    class Listed:
+        def __init__(self):
+            self.initial = initial
+
+        def step(self, state, op):
+            return [*state, op.input]
+
+    with pytest.raises(ModelError, match="the model Listed has a state that cannot be compared"):
+        checkers.search([Operation(f="put", input=1, called=0, returned=1)], Listed())
+
+
+def test_the_verdicts_document_names_its_target_and_the_file_that_was_judged():
+    file = HISTORIES / "stale-write-ghost.jsonl"
+
+    verdict = checkers.judge(checkers.read(file))
+
+    document = verdict.to_document(file)
+    assert (document["target"], document["history"]) == ("stale-write-ghost", str(file))
+    assert verdict.to_document()["history"] is None

@@ -56,6 +56,8 @@ def test_recheck_by_a_model_prints_a_verdict_document(fencepost):
     assert told.returncode == 1
     assert document["anomalies"] == {"duplicate-token": 1, "token-regression": 0, "non-linearizable": 0}
     assert document["findings"][0]["operations"] == [1, 2, 5, 6]
+    assert document["target"] is None
+    assert document["history"] == str(FOREIGN / "fenced-mutex.duplicate-token.edn")
 
 
 def test_recheck_says_where_a_file_is_no_history(fencepost, tmp_path):

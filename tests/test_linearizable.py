@@ -18,8 +18,9 @@ from linearizations import (
     step_of,
 )
 
+from checkers.errors import ModelError
 from checkers.judgement import DEAD_ENDS_SHOWN, Configuration, DeadEnd
-from checkers.linearizable import ModelError, search
+from checkers.linearizable import search
 from checkers.models import IMPOSSIBLE, MODELS, CasRegister, Counter, Mutex, OwnedMutex, Register
 from checkers.operation import UNKNOWN, Operation
 from checkers.records import Outcome
