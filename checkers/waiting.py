@@ -51,7 +51,7 @@ class Stuck:
     end: float  # ns
     lease: int  # ns; the longest that anybody asked for or got
     waiting: tuple[Op, ...]  # the acquires that were open then; more than none
-    last: Op | None  # the acquire or renewal that may have kept the lock held last
+    last: Hold | None  # the one that may have kept the lock held last
 
 
 def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
@@ -61,7 +61,7 @@ def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
             anomaly="stuck-lock",
             rule=Rule.NOBODY_GRANTED,
             accused=stuck.waiting[-1],
-            because=(*(() if stuck.last is None else (stuck.last,)), *stuck.waiting[:-1]),
+            because=(*(() if stuck.last is None else (stuck.last.setter,)), *stuck.waiting[:-1]),
         )
 
 
@@ -87,6 +87,7 @@ class Hold:
     setter: Op  # the acquire or renewal behind it
     start: float  # ns
     end: float  # ns
+    release: Op | None = None  # that ended it; None if its lease did
 
 
 class Surroundings:
@@ -190,7 +191,7 @@ class Queue:
             waiting=tuple(
                 op for op in self._acquires if any(a < end and start < b for a, b in self._waits(op))
             ),
-            last=None if last is None else last.setter,
+            last=last,
         )
 
     def _waits(self, op: Op) -> list[Interval]:
@@ -207,22 +208,20 @@ class Queue:
         own = self._own[acquire.owner]
         renewals = [op for op in own if op.f == "renew" and op.outcome is not Outcome.FAIL]
         is_leased = any(op.ttl is not None for op in (acquire, *renewals))
-        over = self._over(acquire)
+        release = self._release(acquire)
+        over = math.inf if release is None or release.returned is None else release.returned
         for setter in (acquire, *renewals):
             lapses = self._surroundings.in_force(setter) + self._lease if is_leased else math.inf
             start, end = max(setter.sent, acquire.sent), min(lapses, over)
             if start <= end:
-                yield Hold(setter=setter, start=start, end=end)
+                yield Hold(setter=setter, start=start, end=end, release=release if end == over else None)
 
-    def _over(self, acquire: Op) -> float:
-        """When the service acknowledged the end of a hold; infinity if that is not certain."""
+    def _release(self, acquire: Op) -> Op | None:
+        """The release by which the service acknowledged the end of a hold; None if that is not certain."""
         own = self._own[acquire.owner]
         if sum(op.f == "acquire" for op in own) > 1:  # it may have to be given back as often
-            return math.inf
-        returns = (
-            op.returned
-            for op in own
-            if op.f == "release" and op.outcome is Outcome.OK and op.returned is not None
-            if acquire.precedes(op)
+            return None
+        acknowledged = (
+            op for op in own if op.f == "release" and op.outcome is Outcome.OK and acquire.precedes(op)
         )
-        return min(returns, default=math.inf)
+        return min(acknowledged, key=lambda op: op.returned or 0, default=None)

@@ -176,4 +176,10 @@ def _leftovers() -> Finding:
         return Finding(
             "leftovers", ok=False, seen=f"of {dead} runs that were killed", remedy="fencepost clean"
         )
-    return Finding("leftovers", ok=True, seen=f"none; {alive} runs go on" if alive else "none")
+    return Finding("leftovers", ok=True, seen=f"none{_going_on(alive)}")
+
+
+def _going_on(alive: int) -> str:
+    if not alive:
+        return ""
+    return "; 1 run goes on" if alive == 1 else f"; {alive} runs go on"

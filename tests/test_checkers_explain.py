@@ -33,7 +33,7 @@ def test_a_stale_write_is_told_with_the_pause_that_opened_the_window():
     )
     assert finding.steps == (
         "Process 0 was granted the lock on r0 with token 33 at 0.100 s (line 3).",
-        "Meanwhile client 0 was stopped from 0.300 s to 4.000 s (lines 5 and 9).",
+        "Meanwhile process 0 was stopped from 0.300 s to 4.000 s (lines 5 and 9).",
         "Process 1 was granted the lock on r0 with token 34 at 2.500 s (line 6).",
         (
             "By real time, the write of '1-1' came before the write of '0-1': the storage said ok to"
@@ -57,7 +57,7 @@ def test_the_storage_s_own_order_is_told_where_it_decides():
 
     assert finding.steps[2] == (
         "By the storage's own order, the write of '1-1' came before the write of '0-1':"
-        " '1-1' is number 1 in it, and '0-1' is number 2."
+        " among what it accepted '1-1' is number 1, and '0-1' is number 2."
     )
     assert finding.operations == (6, 7, 8, 9)
 
@@ -71,16 +71,17 @@ def test_a_read_that_shows_that_a_write_took_effect_belongs_to_the_proof():
             " 1 at 1.200 s (line 5), and process 2 called its read only after that, at 2.200 s (line 8)."
         ),
         (
-            "By token order, the write of '0-1' must have come before the write of '1-1': a fence that has"
-            " accepted token 34 refuses token 33 from then on, and yet it was accepted, since process 2 read"
-            " '0-1' at 2.300 s (line 9)."
+            "So the write of '1-1' came before the write of '0-1': first there was '1-1', the read at line 8"
+            " returned '0-1' later, and what was replaced does not come back, because each value is written"
+            " once."
         ),
         (
-            "So the read at line 8 came before the write of '1-1': it returned '0-1', which was gone once"
-            " '1-1' had replaced it."
+            "By token order, the write of '0-1' must have come before the write of '1-1': tokens tell whose"
+            " turn it was, and token 33 is of an earlier holder than token 34. But nothing in this storage"
+            " compares tokens: it was accepted, since process 2 read '0-1' at 2.300 s (line 9)."
         ),
         (
-            "So the write of '1-1' would have to come both before and after the read at line 8, which is"
+            "So the write of '1-1' would have to come both before and after the write of '0-1', which is"
             " impossible: the storage accepted the older token 33 after the newer token 34."
         ),
     )
@@ -94,9 +95,27 @@ def test_a_write_of_which_nobody_heard_is_proved_by_the_first_read_of_it():
         " accepted before"
     )
     assert finding.operations == (2, 3, 4, 5, 6, 7, 8, 9)
-    assert finding.steps[2] == (
-        "So the read at line 6 came before the write of 'a': it returned 'b', the read at line 8 returned"
-        " 'a' later, and what was replaced does not come back, because each value is written once."
+    assert finding.steps == (
+        (
+            "By what was read, the write of 'b' came before the read at line 6: process 2 was given 'b' at"
+            " 0.500 s (line 7), so it had been written by then."
+        ),
+        (
+            "By real time, the read at line 6 came before the read at line 8: process 2 had its answer at"
+            " 0.500 s (line 7), and process 2 called its read only after that, at 0.600 s (line 8)."
+        ),
+        (
+            "By real time, the write of 'a' came before the write of 'b': the storage said ok to process 0 at"
+            " 0.100 s (line 3), and process 1 sent its write only after that, at 0.200 s (line 4)."
+        ),
+        (
+            "So the read at line 8 came before the write of 'b': it returned 'a', and 'a' was gone for good"
+            " once 'b' had replaced it, because each value is written once."
+        ),
+        (
+            "So the write of 'b' would have to come both before and after the read at line 8, which is"
+            " impossible: the read returned token 2 although token 3 had been accepted before."
+        ),
     )
 
 
@@ -139,8 +158,8 @@ def test_an_operation_against_the_storage_s_own_order_is_told():
             " at 0.100 s (line 3), and process 0 sent its write only after that, at 0.200 s (line 4)."
         ),
         (
-            "By the storage's own order, the write of 'b' came before the write of 'a': 'b' is number 1 in"
-            " it, and 'a' is number 2."
+            "By the storage's own order, the write of 'b' came before the write of 'a': among what it"
+            " accepted 'b' is number 1, and 'a' is number 2."
         ),
         (
             "So the write of 'a' would have to come both before and after the write of 'b', which is"
@@ -198,8 +217,8 @@ def test_an_early_grant_says_until_when_the_lease_was_promised():
     assert finding.steps == (
         "Process 0 was granted the lock on r0 with token 33 at 0.100 s (line 3).",
         (
-            "Its lease was asked for at 1.500 s, and the lock service promised it for 2.000 s from then on"
-            " (line 6): until 3.500 s at the least."
+            "Its lease was renewed: process 5 asked for that at 1.500 s (line 5), and the lock service"
+            " promised it for 2.000 s from then on (line 6): until 3.500 s at the least."
         ),
         "Until then process 0 had not begun to give it back.",
         (
@@ -213,9 +232,17 @@ def test_an_early_grant_says_until_when_the_lease_was_promised():
 def test_tokens_that_do_not_rise_are_told_as_a_circle_of_grants():
     finding = only_finding("token-regression-same-owner")
 
+    assert finding.summary == (
+        "process 0 was granted the lock on r0 with token 33 at 0.500 s (line 7), though the same token 33"
+        " had been granted at 0.100 s (line 3)"
+    )
     assert finding.steps[0] == (
         "Process 0 gave the lock back in between: its release was acknowledged at 0.300 s (line 5), so what"
         " came after is another hold."
+    )
+    assert finding.steps[1].startswith(
+        "By real time, the grant of token 33 to process 0 at line 3 came before the grant of token 33 to"
+        " process 0 at line 7:"
     )
     assert finding.steps[-1].endswith("a storage takes this newer holder for an older one, or for the same.")
     assert len(finding.operations) == 6
@@ -228,7 +255,8 @@ def test_either_of_two_readings_is_told_as_both():
     assert finding.steps[0] == (
         "By what was refused, the write of 'b' came before the refused write of 'c': the storage called"
         " token 5 stale at 0.500 s (line 7), which is right only if a token of 5 or more had been accepted"
-        " by then; none up to 6 can have been, so it was a higher one, such as 9, sent at 0.200 s (line 4)."
+        " by then. None up to 6 can have been, as no write with such a token had been sent by then that can"
+        " have been accepted: it was a higher one, such as 9, sent at 0.200 s (line 4)."
     )
     assert finding.steps[-1].endswith(
         "either the refusal was false, or the write of 'd' with the lower token 6 was stale."
@@ -331,10 +359,10 @@ def with_fault(target: str, kind: str = "pause", **hold: str) -> tuple[str, ...]
 @pytest.mark.parametrize(
     ("target", "kind", "hold", "says"),
     [
-        ("client:0", "pause", {"owner": "0-1", "resource": "r0"}, "client 0 was stopped"),
-        ("client:0", "partition", {"owner": "0-1"}, "client 0 was cut off"),
-        ("lock", "kill", {}, "lock was killed"),
-        ("storage", "delay", {}, "delay of storage was in force"),
+        ("client:0", "pause", {"owner": "0-1", "resource": "r0"}, "process 0 was stopped"),
+        ("client:0", "partition", {"owner": "0-1"}, "process 0 was cut off"),
+        ("lock", "kill", {}, "the lock service was down"),
+        ("storage", "delay", {}, "delay of the storage was in force"),
     ],
 )
 def test_a_fault_of_the_holder_or_of_a_server_is_told(target, kind, hold, says):

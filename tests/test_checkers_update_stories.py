@@ -68,7 +68,12 @@ def test_two_appends_to_one_list_are_told_as_such():
     )
     assert finding.steps[0] == (
         "Process 0, whose append was called at 2.700 s (line 9), read an empty list"
-        " and wrote it back with '0-1'."
+        " and wrote it back with '0-1', as it was told at 2.800 s (line 10)."
+    )
+    assert finding.steps[-1] == (
+        "No late write excuses it: in this run a new holder fences before it reads (fence_on_acquire in line"
+        " 1), so once process 1 had read with token 34, nothing with the older token 33 could be written any"
+        " more."
     )
 
 
@@ -89,7 +94,7 @@ def test_a_stuck_lock_is_told_with_who_held_it_last_and_who_waited():
     assert finding.steps == (
         (
             "The last that may have held it was process 0, by an acquire that came back at 0.100 s (line 3):"
-            " its hold was over by 2.100 s."
+            " its lease was over by 2.100 s."
         ),
         "Process 1 asked for it at 1.000 s (line 4) and was refused at 9.000 s (line 5).",
         ("Between 2.100 s and 9.000 s no fault was in force on the lock service, nor on those who waited."),
@@ -103,4 +108,14 @@ def test_a_stuck_lock_is_told_with_who_held_it_last_and_who_waited():
 def test_who_was_granted_a_stuck_lock_in_the_end_had_been_refused_until_then():
     finding = only("stuck-lock-until-the-attempt", "stuck-lock")
 
-    assert finding.steps[1] == ("Process 1 asked for it at 1.200 s (line 6) and was refused until 7.000 s.")
+    assert finding.steps[:3] == (
+        (
+            "The last that may have held it was process 0, by an acquire that came back at 0.100 s (line 3):"
+            " its release was acknowledged to process 0 at 1.100 s (line 5)."
+        ),
+        "A lease from before the run, if there was one, was over by 2.000 s: 2.000 s after the first event.",
+        (
+            "Process 1 asked for it at 1.200 s (line 6) and had to ask again until 7.000 s: only that attempt"
+            " was granted, as it was told at 7.100 s (line 7)."
+        ),
+    )

@@ -45,9 +45,8 @@ def split_keys(calls: Sequence[Call], file: str) -> Split:
         return Split(tuple(calls))
     split = tuple(_split(call, file) for call in calls)
     keys = len({call.key for call in split})
-    return Split(
-        split, (f"{file}: every value is a pair [key value]; the {keys} keys are judged one by one",)
-    )
+    said = "there is one key" if keys == 1 else f"the {keys} keys are judged one by one"
+    return Split(split, (f"{file}: every value is a pair [key value]; {said}",))
 
 
 def _check_all_named(calls: Sequence[Call], file: str) -> None:

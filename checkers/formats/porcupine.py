@@ -88,7 +88,8 @@ def _events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
         elif line.strip():
             raise HistoryError(text.name, number, f"no event of a log: {line:.80}")
     if others:
-        notices.append(f"{text.name}: {others} lines of other loggers were left out")
+        said = "1 line of another logger was" if others == 1 else f"{others} lines of other loggers were"
+        notices.append(f"{text.name}: {said} left out")
 
 
 def _event(found: re.Match[str], file: str, line: int) -> Event | Note:

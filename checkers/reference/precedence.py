@@ -95,6 +95,11 @@ class Block:
     begun: Reason = Reason.WRITTEN_LATER  # why what precedes some member precedes the first
 
 
+def _difficulty(cycle: tuple[Edge, ...]) -> tuple[int, int]:
+    """How many steps a circle takes to understand, and how many it has."""
+    return sum(edge.cost for edge in cycle), len(cycle)
+
+
 class Timed(Protocol):
     """Anything with an interval: `Op`, `Operation`."""
 
@@ -156,17 +161,18 @@ class Precedence:
                 self.add(edge.before, edge.reason, edge.after, edge.premise)
         return False
 
-    def shortest_cycle(self) -> tuple[Edge, ...]:
+    def shortest_cycle(self, through: Node | None = None) -> tuple[Edge, ...]:
         """The circle that is easiest to follow, as edges that each begin where the one before ends.
 
-        Empty if there is none.
+        Empty if there is none. If some circle goes through a node that is asked for, it is one of those.
         """
-        cycles = (
+        cycles = [
             (self.edge(before, after), *self._path(after, before))
             for before, after in self.graph.edges
             if nx.has_path(self.graph, after, before)
-        )
-        return min(cycles, key=lambda cycle: (sum(edge.cost for edge in cycle), len(cycle)), default=())
+        ]
+        asked_for = [cycle for cycle in cycles if cycle[0].before == through]
+        return min(asked_for or cycles, key=_difficulty, default=())
 
     def _forced(self) -> Iterator[Edge]:
         """What follows from the edges that there are, and is not implied by them."""

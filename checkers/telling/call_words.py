@@ -139,15 +139,21 @@ def answer(call: Call) -> str:
         return shown(call.answered)
     if call.f == "acquire" and call.answered not in {UNKNOWN, None}:
         return f"granted, {shown(call.answered)}"
-    return f"{call.f} done"
+    return f"{noun(call)} done"
 
 
 def shown(value: Hashable) -> str:
     """A value, as much of it as a sentence bears."""
-    plain = thawed(value)
-    text = "nothing" if plain is None else repr(plain)
+    text = _written(value)
     return text if len(text) <= 60 else f"{text[:60]}…"  # noqa: PLR2004 - as much as a sentence bears
 
 
-def _on(call: Call) -> str:
-    return "" if call.key is None else f" on {call.key}"
+def _written(value: Hashable) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case frozenset():
+            return f"{{{', '.join(sorted(map(_written, value)))}}}" if value else "an empty set"
+        case tuple():
+            return f"[{', '.join(map(_written, value))}]" if value else "an empty list"
+    return repr(thawed(value))

@@ -31,6 +31,7 @@ class Question:
     timed: bool = True  # does it matter when they were?
     log: tuple[Op, ...] | None = None  # the storage's own order, if that matters
     refusal: Refusal | None = None
+    accused: Op | None = None  # where the circle ends, if one goes through it
 
 
 class Words(Protocol):
@@ -58,14 +59,16 @@ def circle(n: Narrator, question: Question, moral: str) -> tuple[str, ...]:
     """
     places = {op: place for place, op in enumerate(question.proof)}
     refusal = question.refusal
+    accused = None if question.accused is None else places.get(question.accused)
     edges = _shortest(
         tuple(_only_what_matters(n, question)),
         strict=n.history.header.policy == "strict",
         fenced=question.fenced,
         log=None if question.log is None else tuple(places[op] for op in question.log),
         cause=None if refusal is None else (places[refusal.rejected], places[refusal.cause]),
+        through=accused,
     )
-    return around(edges, EdgeWords(n, question.proof, refusal), moral)
+    return around(edges, EdgeWords(n, question.proof, refusal), moral, accused)
 
 
 def circle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[str, ...]:
@@ -128,6 +131,7 @@ def _shortest(
     fenced: bool,
     log: tuple[int, ...] | None,
     cause: tuple[int, int] | None,
+    through: int | None,
 ) -> tuple[Edge, ...]:
     """The shortest circle, its operations named by their places."""
     from checkers.reference.storages import Storage
@@ -146,16 +150,16 @@ def _shortest(
     )
     order = storage.order({} if cause is None else dict([cause]))
     order.saturate()
-    return order.shortest_cycle()
+    return order.shortest_cycle(through)
 
 
-def around(edges: tuple[Edge, ...], words: Words, moral: str) -> tuple[str, ...]:
-    """The steps of a circle, and that it cannot be.
+def around(edges: tuple[Edge, ...], words: Words, moral: str, accused: Node | None = None) -> tuple[str, ...]:
+    """The steps of a circle, and that it cannot be; the last of them is about who is accused.
 
     Raises:
         LookupError: there is no circle.
     """
-    edges = _turned(edges, words.operations)
+    edges = _turned(edges, words.operations, accused)
     told = {(edge.before, edge.after): edge for each in edges for edge in _with_premises(each)}
     one, other = words.name(edges[0].before), words.name(edges[-1].before)
     return (
@@ -164,8 +168,12 @@ def around(edges: tuple[Edge, ...], words: Words, moral: str) -> tuple[str, ...]
     )
 
 
-def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed]) -> tuple[Edge, ...]:
-    """The circle from what is easiest to see: what time or the storage itself says, the earliest first."""
+def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed], accused: Node | None) -> tuple[Edge, ...]:
+    """The circle so that who is accused comes last.
+
+    Without anybody, it begins with what is easiest to see: what time or the storage
+    itself says, the earliest first.
+    """
     if not edges:
         raise LookupError("the operations of this proof can be put in an order")
 
@@ -174,7 +182,8 @@ def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed]) -> tuple[Edge,
         began = operations[edge.before].called if isinstance(edge.before, int) else -1
         return edge.reason.name not in _TO_BEGIN_WITH, began
 
-    start = min(range(len(edges)), key=by_time)
+    ends = [place for place, edge in enumerate(edges) if edge.before == accused]
+    start = ends[0] + 1 if ends else min(range(len(edges)), key=by_time)
     return (*edges[start:], *edges[:start])
 
 

@@ -1,4 +1,4 @@
-"""What a resource held, in words."""
+"""What a resource held, in words, and what its lock is called."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from checkers.records import Value
 
 def content(value: Value) -> str:
     """A value as it is written; a list, which may be long, by what was appended to it last."""
+    if value is None:
+        return "nothing"
     if not isinstance(value, tuple):
         return repr(value)
     return f"the list that ends with {value[-1]!r}" if value else "the empty list"
+
+
+def lock_on(resource: str) -> str:
+    """The lock of a resource; the only one of a history that names none is `lock` itself."""
+    return "the lock" if resource == "lock" else f"the lock on {resource}"

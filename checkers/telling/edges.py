@@ -23,6 +23,7 @@ class Refusal:
     rejected: Op
     cause: Op
     reached: int  # no token up to this one can have been the reason
+    why_none: str = ""  # why not
 
 
 class EdgeWords:
@@ -50,7 +51,11 @@ class EdgeWords:
     def name(self, node: Node) -> str:
         """What an operation is called within a sentence."""
         op = self._op(node)
-        return _BEFORE_THE_RUN if op is None else self._n.name(op)
+        if op is None:
+            return _BEFORE_THE_RUN
+        name = self._n.name(op)
+        is_shared = any(other is not op and self._n.name(other) == name for other in self.operations)
+        return f"{name} at line {op.lines[-1]}" if is_shared else name
 
     def _op(self, node: Node) -> Op | None:
         return self.operations[node] if isinstance(node, int) else None
@@ -64,7 +69,7 @@ class EdgeWords:
 
     def _value(self, node: Node) -> str:
         op = self._op(node)
-        return _BEFORE_THE_RUN if op is None else repr(op.value)
+        return _BEFORE_THE_RUN if op is None else content(op.value)
 
     def _initial(self, edge: Edge) -> str:
         token = self._n.history.header.initial_token
@@ -84,6 +89,11 @@ class EdgeWords:
     def _rule_of_tokens(self, before: Op, after: Op | None) -> str:
         if before.f == "acquire":
             return _rule_of_grants(before, after)
+        if not self._n.history.header.fenced:
+            return (
+                f"{self._rule_of_turns(before, after)}. But nothing in this storage compares tokens:"
+                f" {self._accepted(before)}"
+            )
         mark = self._n.history.header.initial_token if after is None else after.token
         met = "stands at" if after is None else "was raised to" if after.f == "fence" else "has accepted"
         fence = "strict fence" if before.token == mark else "fence"
@@ -92,16 +102,38 @@ class EdgeWords:
             f" {self._accepted(before)}"
         )
 
+    def _rule_of_turns(self, before: Op, after: Op | None) -> str:
+        """Whose turn it was, where no fence says so."""
+        if after is None:
+            mark = self._n.history.header.initial_token
+            return f"token {before.token} is older than token {mark}, which stood there before the run"
+        if before.token == after.token:
+            return f"token {before.token} was for one write alone, and had been used"
+        return (
+            f"tokens tell whose turn it was, and token {before.token} is of an earlier holder than token"
+            f" {after.token}"
+        )
+
     def _accepted(self, write: Op) -> str:
         """How it is known that a write took effect."""
-        n = self._n
+        n, numbers = self._n, self._n.numbers(write)
+        if len(numbers) > 1:
+            return f"it was accepted once more, as {n.place(write)} in the storage's own order"
         if write.outcome is Outcome.OK:
             return f"it was accepted {n.answered(write)}"
-        if n.numbers(write):
-            return f"it was accepted: it is {n.place(write)} in the storage's own order"
+        if numbers:
+            place = f"it was accepted: it is {n.place(write)} in the storage's own order"
+            return f"{place}{self._denied(write)}"
         reads = [op for op in self.operations if op.f == "read" and op.value == write.value]
         read = min(reads, key=lambda op: op.returned or 0)
         return f"it was accepted, since {n.whom(read)} read {content(write.value)} {n.answered(read)}"
+
+    def _denied(self, write: Op) -> str:
+        """That a client was told that a write did not take effect, if it was."""
+        if write.outcome is not Outcome.FAIL:
+            return ""
+        what = "had been refused as stale" if write.error == "stale" else f"had failed ({write.error})"
+        return f", although {self._n.whom(write)} was told that it {what} {self._n.answered(write)}"
 
     def _read_from(self, edge: Edge) -> str:
         _, read = self._ends(edge)
@@ -112,28 +144,28 @@ class EdgeWords:
 
     def _replaced(self, edge: Edge) -> str:
         return (
-            f"So {self._both(edge)}: it {self._stood_for(edge.before)}, which was gone once"
-            f" {self._value(edge.after)} had replaced it."
+            f"So {self._both(edge)}: {self._there(edge.before)}, and {self._value(edge.before)} was gone for"
+            f" good once {self._value(edge.after)} had replaced it, because each value is written once."
         )
 
     def _written_later(self, edge: Edge) -> str:
         return (
-            f"So {self._both(edge)}: it {self._stood_for(edge.before)}, {self.name(edge.premise[-1].after)}"
-            f" returned {self._value(edge.after)} later, and what was replaced does not come back, because"
-            " each value is written once."
+            f"So {self._both(edge)}: {self._there(edge.before)}, {self.name(edge.premise[-1].after)} returned"
+            f" {self._value(edge.after)} later, and what was replaced does not come back, because each value"
+            " is written once."
         )
 
-    def _stood_for(self, node: Node) -> str:
-        """What a read returned, or a write put there."""
+    def _there(self, node: Node) -> str:
+        """That a read returned its value, or that a write put it there."""
         op = self._op(node)
-        return f"{'returned' if op is not None and op.f == 'read' else 'put there'} {self._value(node)}"
+        is_read = op is not None and op.f == "read"
+        return f"it returned {self._value(node)}" if is_read else f"first there was {self._value(node)}"
 
     def _log_order(self, edge: Edge) -> str:
         before, after = self._ends(edge)
         return (
-            f"By the storage's own order, {self._both(edge)}: {content(before.value)} is"
-            f" {self._n.place(before, first=True)} in it, and {content(after.value)} is"
-            f" {self._n.place(after)}."
+            f"By the storage's own order, {self._both(edge)}: among what it accepted {content(before.value)}"
+            f" is {self._n.place(before, first=True)}, and {content(after.value)} is {self._n.place(after)}."
         )
 
     def _rejected_because(self, edge: Edge) -> str:
@@ -143,7 +175,7 @@ class EdgeWords:
         rejected, cause, least = refusal.rejected, refusal.cause, n.least_above(refusal.rejected)
         higher = ""
         if refusal.reached >= least:
-            higher = f"; none up to {refusal.reached} can have been, so it was a higher one"
+            higher = f". None up to {refusal.reached} can have been, {refusal.why_none}: it was a higher one"
         return (
             f"By what was refused, {self._both(edge)}: the storage called token {rejected.token} stale"
             f" {n.answered(rejected)}, which is right only if a token of {least} or more had been accepted"

@@ -8,6 +8,7 @@ from checkers.conflict import Conflict, Rule
 from checkers.leases import ENDS
 from checkers.records import Op
 from checkers.telling.circles import circle_of_grants
+from checkers.telling.contents import lock_on
 from checkers.telling.narrator import Narrator, Story
 
 
@@ -15,7 +16,7 @@ def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
     grant, other = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{n.whom(grant)} and {n.whom(other)} were both granted the lock on {grant.resource}"
+            f"{n.whom(grant)} and {n.whom(other)} were both granted {lock_on(grant.resource)}"
             f" with token {grant.token}"
         ),
         steps=(
@@ -32,10 +33,12 @@ def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
 def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
     grant, earlier = conflict.accused, conflict.because[0]
     ends = [op for op in conflict.proof if op.f in ENDS]
+    same = earlier.token == grant.token
     return Story(
         summary=(
-            f"{n.whom(grant)} was granted the lock on {grant.resource} with token {grant.token},"
-            f" though token {earlier.token} had been granted before"
+            f"{n.whom(grant)} was granted {lock_on(grant.resource)} with token {grant.token}"
+            f" {n.answered(grant)}, though {'the same' if same else 'the higher'} token {earlier.token} had"
+            f" been granted {n.answered(earlier)}"
         ),
         steps=(
             *(_gave_back(n, end) for end in ends),
@@ -59,14 +62,14 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     lease = min(n.lease(holder), setter.sent + (setter.ttl or 0))
     return Story(
         summary=(
-            f"{n.whom(grant)} was granted the lock on {grant.resource} at {n.at(grant.returned or 0)},"
+            f"{n.whom(grant)} was granted {lock_on(grant.resource)} at {n.at(grant.returned or 0)},"
             f" while the lease of {n.whom(holder)} was promised until {n.at(lease)}"
         ),
         steps=(
             *n.grant_steps(holder),
             (
-                f"Its lease was asked for at {n.at(setter.sent)}, and the lock service promised it for"
-                f" {n.seconds(setter.ttl or 0)} from then on (line {setter.lines[-1]}):"
+                f"{_lease_asked_for(n, setter)}, and the lock service promised it for"
+                f" {n.lasting(setter.ttl or 0)} from then on (line {setter.lines[-1]}):"
                 f" until {n.at(lease)} at the least."
             ),
             f"Until then {n.whom(holder)} had not begun to give it back.",
@@ -80,6 +83,12 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
+def _lease_asked_for(n: Narrator, setter: Op) -> str:
+    if setter.f == "renew":
+        return f"Its lease was renewed: {n.whom(setter)} asked for that {n.sent(setter)}"
+    return f"Its lease was asked for at {n.at(setter.sent)}"
+
+
 def _later(n: Narrator, holder: Op, grant: Op) -> str:
     """By which reason one grant came after the other."""
     if (holder.returned or 0) < grant.sent:
@@ -91,7 +100,7 @@ def _both_believed(n: Narrator, conflict: Conflict) -> Story:
     grant, other = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"{n.whom(grant)} and {n.whom(other)} both believed that they held the lock on {grant.resource}"
+            f"{n.whom(grant)} and {n.whom(other)} both believed that they held {lock_on(grant.resource)}"
         ),
         steps=(
             *n.grant_steps(other, grant),

@@ -9,6 +9,7 @@ from checkers.conflict import Conflict, Rule
 from checkers.records import Commit, Op, Outcome
 from checkers.restarts import restarts_of_storage
 from checkers.telling.contents import content
+from checkers.telling.fault_words import restarted
 from checkers.telling.narrator import Narrator, Story
 
 
@@ -66,8 +67,7 @@ def _restart(n: Narrator, first: Op, then: Op | None) -> list[str]:
     start = first.called if first.returned is None else first.returned
     end = math.inf if then is None or then.returned is None else then.returned
     return [
-        f"Meanwhile the storage had a {fault.kind} ({fault.target}) at {n.at(fault.began)}"
-        f" (line {fault.lines[0]})."
+        f"Meanwhile {restarted(fault)} at {n.at(fault.began)} (line {fault.lines[0]})."
         for fault in restarts_of_storage(n.history.faults)
         if fault.overlaps(start, end)
     ][:1]

@@ -1,6 +1,6 @@
 """The words that findings are told in: who, when, where it is written, and why it is certain.
 
-Times are in seconds since the first event of the history, lines are those of
+Times are since the first event of the history, lines are those of
 its file. A process number stands for one sequential thread of a client.
 """
 
@@ -19,10 +19,10 @@ from checkers.faults import Fault, faults_of
 from checkers.grants import granted
 from checkers.leases import ENDS, promised_until
 from checkers.records import WRITES, Op, Outcome
-from checkers.telling.contents import content
+from checkers.telling.clock import Clock
+from checkers.telling.contents import content, lock_on
+from checkers.telling.fault_words import part_of_run, was_hit
 from checkers.telling.whole import Whole
-
-_SECOND = 1_000_000_000  # ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,17 @@ class Narrator:
             leases[op.resource, op.owner].append(op)
         return leases
 
-    def at(self, time: float) -> str:
-        """A moment, in seconds since the start."""
-        return f"{(time - self.history.started) / _SECOND:.3f} s"
+    @cached_property
+    def _clock(self) -> Clock:
+        return Clock(started=self.history.started, ended=self.whole.ended)
 
-    def seconds(self, duration: float) -> str:
+    def at(self, time: float) -> str:
+        """A moment, since the start."""
+        return self._clock.moment(time)
+
+    def lasting(self, duration: float) -> str:
         """A duration in ns."""
-        return f"{duration / _SECOND:.3f} s"
+        return self._clock.duration(duration)
 
     def own(self, grant: Op) -> tuple[Op, ...]:
         """What the owner of a grant did to its lease."""
@@ -160,7 +164,7 @@ class Narrator:
     def grant_steps(self, *grants: Op) -> list[str]:
         """Who was given which token when."""
         return [
-            f"{self.who(grant)} was granted the lock on {grant.resource} with token {grant.token}"
+            f"{self.who(grant)} was granted {lock_on(grant.resource)} with token {grant.token}"
             f" {self.answered(grant)}."
             for grant in grants
         ]
@@ -294,14 +298,15 @@ class Narrator:
             return grant is not None and fault.owner == grant.owner
         return fault.client is None or is_client(op.process, fault.client, self.history.header)
 
+    def _hit_by(self, fault: Fault) -> str:
+        """Whom a fault hit; a client by the name that its operations have here."""
+        if fault.client is None:
+            return part_of_run(fault.target)
+        return f"{'process' if self.history.header.clients is None else 'client'} {fault.client}"
+
     def _fault(self, fault: Fault) -> str:
         lines = " and ".join(str(line) for line in fault.lines)
         number = "" if len(fault.lines) == 1 else "s"
         until = "the end of the record" if len(fault.lines) == 1 else self.at(fault.healed)
-        target = fault.target.replace(":", " ")
-        what = {
-            "pause": f"{target} was stopped",
-            "partition": f"{target} was cut off",
-            "kill": f"{target} was killed",
-        }.get(fault.kind, f"{fault.kind} of {target} was in force")
+        what = was_hit(fault, self._hit_by(fault))
         return f"Meanwhile {what} from {self.at(fault.began)} to {until} (line{number} {lines})."

@@ -48,12 +48,19 @@ def _clash(model: str, judged: Operations, clash: Clash, judge: Judge) -> Accoun
     return Account(
         summary=(
             f"no order of the operations{_on(last)} explains what process {last.process} was told"
-            f" at line {last.lines[-1]}: {clash.contradiction}"
+            f" at line {last.lines[-1]}: {_because(clash)}"
         ),
         operations=_lines(judged.calls, proof),
-        steps=_circle(judged, proof, model, clash.contradiction) or _one_by_one(clash, calls),
+        steps=_circle(judged, proof, model, _because(clash)) or _one_by_one(clash, calls),
         doubt=_doubt(proof),
     )
+
+
+def _because(clash: Clash) -> str:
+    """Why no order can explain it; what had been there from the start is no value of two writes."""
+    if clash.contradiction is Contradiction.BOTH_FIRST and len(clash.operations) < _WHOLE_CLASH:
+        return "what stood there from the start was seen after another value had replaced it"
+    return clash.contradiction
 
 
 def _dead_end(model: str, judged: Operations, end: DeadEnd, judge: Judge) -> Account:
@@ -69,7 +76,7 @@ def _dead_end(model: str, judged: Operations, end: DeadEnd, judge: Judge) -> Acc
             f" at line {line}: {answer(call)}"
         ),
         operations=_lines(judged.calls, proof),
-        steps=_circle(judged, proof, model, moral) or _states_andanswer(model, judged, end),
+        steps=_circle(judged, proof, model, moral) or _states_and_answer(model, judged, end),
         doubt=_doubt(proof),
     )
 
@@ -104,7 +111,7 @@ def _one_by_one(clash: Clash, calls: Sequence[Call]) -> tuple[str, ...]:
     return (
         *dict.fromkeys(map(told, calls)),
         *_reasons(clash.contradiction, calls),
-        f"That cannot be: {clash.contradiction}.",
+        f"That cannot be: {_because(clash)}.",
     )
 
 
@@ -127,19 +134,27 @@ def _before(first: Call, then: Call) -> str:
     )
 
 
-def _states_andanswer(model: str, judged: Operations, end: DeadEnd) -> tuple[str, ...]:
+def _states_and_answer(model: str, judged: Operations, end: DeadEnd) -> tuple[str, ...]:
     """What the object can have been like by then, and that the answer fits none of it."""
     call = judged.calls[end.operation]
-    others = [other for other in judged.calls if other.key == call.key and other is not call]
+    states = sorted({_state(model, one.state) for one in end.configurations})
+    under_way = _open_then(judged.calls, call)
     return (
         (
-            f"All that was answered before line {call.lines[-1]} can be explained, and then"
-            f" {_states(model, end)}."
+            f"All that was answered{_on(call)} before line {call.lines[-1]} can be explained, and then"
+            f" {_some_of(states, end)}."
         ),
-        _under_way(others, call),
+        _under_way(under_way, call),
         told(call),
-        "In none of these cases, whatever of that is taken to have happened first, is this the answer.",
+        _no_answer(several=len(states) > 1, open_then=bool(under_way)),
     )
+
+
+def _no_answer(*, several: bool, open_then: bool) -> str:
+    first = ", whatever of that is taken to have happened first," if open_then else ""
+    if several:
+        return f"In none of these cases{first} is this the answer."
+    return f"But then{first} this cannot be the answer."
 
 
 def _lines(calls: Sequence[Call], proof: OrderProof) -> tuple[int, ...]:
@@ -150,9 +165,8 @@ def _lines(calls: Sequence[Call], proof: OrderProof) -> tuple[int, ...]:
     return tuple(sorted(lines))
 
 
-def _states(model: str, end: DeadEnd) -> str:
+def _some_of(states: Sequence[str], end: DeadEnd) -> str:
     """What the object can be like, one way or another of explaining what came before."""
-    states = list(dict.fromkeys(_state(model, one.state) for one in end.configurations))
     more = len(end.configurations) >= DEAD_ENDS_SHOWN or len(states) > _MOST_LISTED
     return " or ".join(states[:_MOST_LISTED]) + (", among others" if more else "")
 
@@ -169,7 +183,7 @@ def _state(model: str, state: Hashable) -> str:
         case "owned-mutex":
             return _held(state)
         case "set":
-            return f"the set is {sorted(map(repr, state)) if isinstance(state, frozenset) else state!r}"
+            return f"the set is {shown(state)}"
         case "counter":
             return f"the total is {state}"
     return f"{shown(state)} stands there"
@@ -179,14 +193,21 @@ def _held(owner: Hashable) -> str:
     return "nobody holds the lock" if owner is None else f"process {owner} holds the lock"
 
 
-def _under_way(others: Sequence[Call], call: Call) -> str:
-    """Which operations may have taken effect by then, or not."""
+def _open_then(calls: Sequence[Call], call: Call) -> list[Call]:
+    """What else had been asked of the same object when a call was answered, and had no answer."""
     end = call.returned or 0
-    open_then = [
-        other for other in others if other.called < end and (other.returned is None or other.returned > end)
+    return [
+        other
+        for other in calls
+        if other.key == call.key and other is not call
+        if other.called < end and (other.returned is None or other.returned > end)
     ]
+
+
+def _under_way(open_then: Sequence[Call], call: Call) -> str:
+    """Which operations may have taken effect by then, or not."""
     if not open_then:
-        return f"Nothing else was under way when line {call.lines[-1]} was written."
+        return f"Nothing else was under way{_on(call)} when line {call.lines[-1]} was written."
     listed = "; ".join(
         f"{what(other)} by process {other.process} (line {other.lines[0]})" for other in open_then[:6]
     )

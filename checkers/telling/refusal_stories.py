@@ -78,12 +78,22 @@ def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
                     rejected=rejected,
                     cause=next(each for each in higher if each != rejected),
                     reached=reached,
+                    why_none=_none(n, excuses),
                 ),
+                accused=op,
             ),
             f"either the refusal was false, or {n.name(op)} with the lower token {reached} was stale",
         ),
         others=tuple(each for excuse in excuses for each in excuse.operations),
     )
+
+
+def _none(n: Narrator, excuses: Sequence[Excuse]) -> str:
+    """Why no lower token can have been the reason for a refusal."""
+    if not excuses:
+        return "as no write with such a token had been sent by then that can have been accepted"
+    told = (f"{n.name(excuse.op)} was too late ({excuse.why})" for excuse in excuses[:_MOST_EXCUSES])
+    return f"as {' and '.join(told)}"
 
 
 REFUSAL_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = {

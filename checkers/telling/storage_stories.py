@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from checkers.conflict import Conflict, Rule
 from checkers.records import WRITES, Op
@@ -40,13 +41,38 @@ def _took_the_older(write: Op, newer: Op) -> str:
 
 def _stale_as_seen(n: Narrator, conflict: Conflict) -> Story:
     newer = next(op for op in conflict.because if op.f in {*WRITES, "fence"})
-    return _stale(n, conflict, newer, Question(proof=conflict.proof, fenced=True))
+    return _stale(n, conflict, newer, Question(proof=conflict.proof, fenced=True, accused=conflict.accused))
 
 
 def _logged_after_newer(n: Narrator, conflict: Conflict) -> Story:
     write, newer = conflict.accused, conflict.because[0]
     log = (newer, write)
-    return _stale(n, conflict, newer, Question(proof=log, fenced=True, timed=False, log=log))
+    story = _stale(n, conflict, newer, Question(proof=log, fenced=True, timed=False, log=log, accused=write))
+    again = _again(n, write, newer)
+    if not again:
+        return story
+    what = f"{content(write.value)} with token {write.token} to {write.resource} by {n.whom(write)}"
+    had = f"the storage had accepted {content(newer.value)} with the newer token {newer.token}"
+    summary = f"the write of {what} took effect once more after {had}"
+    return replace(story, summary=summary, steps=(*again, *story.steps))
+
+
+def _again(n: Narrator, write: Op, newer: Op) -> tuple[str, ...]:
+    """Of a write that stands before a newer one and after it, that only the latter place is stale."""
+    numbers = n.numbers(write)
+    early = [number for number in numbers if number < n.numbers(newer)[0]]
+    if not early:
+        return ()
+    return (
+        (
+            f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}, and it took effect"
+            f" {_times(len(numbers))}: in the storage's own order it is {_listed(numbers)}."
+        ),
+        (
+            f"As number {early[0]} it came before {content(newer.value)}, which was its turn; as number"
+            f" {numbers[-1]} it came after it: that is the stale one."
+        ),
+    )
 
 
 def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
@@ -61,7 +87,7 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
             *n.fault_steps(write),
             *circle(
                 n,
-                Question(proof=conflict.proof, fenced=True),
+                Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
                 f"the storage accepted token {write.token} although it stood at token {start}",
             ),
         ),
@@ -77,7 +103,7 @@ def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=circle(
             n,
-            Question(proof=conflict.proof, fenced=True),
+            Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
             f"the read returned token {read.token} although token {newer[0].token} had been accepted before",
         ),
     )
@@ -93,7 +119,7 @@ def _went_back(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=circle(
             n,
-            Question(proof=conflict.proof, fenced=False),
+            Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
             "a value that was replaced came back, although each value is written once",
         ),
     )
@@ -115,7 +141,11 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
         moral = f"the storage's own order has {content(op.value)} before what was accepted earlier"
     return Story(
         summary=summary,
-        steps=circle(n, Question(proof=conflict.proof, fenced=False, log=_log(n, conflict)), moral),
+        steps=circle(
+            n,
+            Question(proof=conflict.proof, fenced=False, log=_log(n, conflict), accused=conflict.accused),
+            moral,
+        ),
     )
 
 
@@ -194,16 +224,24 @@ def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
     return Story(
         summary=(
             f"the write of {content(write.value)}{n.with_token(write)} to {write.resource} by"
-            f" {n.whom(write)} took effect {len(numbers)} times"
+            f" {n.whom(write)} took effect {_times(len(numbers))}"
         ),
         steps=(
             f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}.",
             (
-                f"In the storage's own order it stands as numbers {' and '.join(map(str, numbers))}:"
-                " something between the two repeated it."
+                f"In the storage's own order it is {_listed(numbers)}:"
+                " something between the client and the storage repeated it."
             ),
         ),
     )
+
+
+def _times(number: int) -> str:
+    return "twice" if number == 2 else f"{number} times"  # noqa: PLR2004 - a word of its own
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return " and ".join(f"number {number}" for number in numbers)
 
 
 def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
@@ -263,7 +301,7 @@ def _read_before_written(n: Narrator, conflict: Conflict) -> Story:
         summary=f"{n.whom(read)} read {content(read.value)} from {read.resource} before it was written",
         steps=circle(
             n,
-            Question(proof=conflict.proof, fenced=False),
+            Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
             f"nobody can read {content(write.value)} before it is written",
         ),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from checkers.conflict import Conflict, Rule
-from checkers.records import List, Op
+from checkers.records import List, Op, Outcome
 from checkers.telling.narrator import Narrator, Story
 from checkers.updates import found_by
 
@@ -41,13 +41,31 @@ def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             *(
                 f"{n.who(op)}, whose append was called {n.sent(op)}, read {_list(_built_on(op))} and wrote it"
-                f" back with {op.element!r}."
+                f" back with {op.element!r}{_as_told(n, op)}."
                 for op in (lost, by)
             ),
             *(f"{n.who(op)} read what came of that {n.answered(op)}." for op in shown),
             "Both read the very same list, and both took effect: the later one wrote over the other.",
+            *_fenced_first(n, lost, by),
         ),
         proof=(lost, by, *shown),
+    )
+
+
+def _as_told(n: Narrator, append: Op) -> str:
+    return f", as it was told {n.answered(append)}" if append.outcome is Outcome.OK else ""
+
+
+def _fenced_first(n: Narrator, lost: Op, by: Op) -> tuple[str, ...]:
+    """Why a write that was late is no excuse, where new holders fence before they read."""
+    if not n.history.header.fence_on_acquire or (lost.token or 0) >= (by.token or 0):
+        return ()
+    return (
+        (
+            f"No late write excuses it: in this run a new holder fences before it reads (fence_on_acquire in"
+            f" line 1), so once {n.whom(by)} had read with token {by.token}, nothing with the older token"
+            f" {lost.token} could be written any more."
+        ),
     )
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.records import Op
+from checkers.telling.contents import lock_on
 from checkers.telling.narrator import Narrator, Story
-from checkers.waiting import Stuck, stretches
+from checkers.waiting import Hold, Stuck, stretches
 
-_SECOND = 1_000_000_000  # ns
 _TOLD = 3  # of those who waited; the others are only counted
 
 
@@ -20,20 +20,20 @@ def _nobody_granted(n: Narrator, conflict: Conflict) -> Story:
     whom = n.whom(conflict.accused)
     return Story(
         summary=(
-            f"the lock on {resource} was stuck: from {n.at(stuck.start)} to {n.at(stuck.end)} nobody can have"
+            f"{lock_on(resource)} was stuck: from {n.at(stuck.start)} to {n.at(stuck.end)} nobody can have"
             f" held it, {whom} waited for it, and nobody got it"
         ),
         steps=(
-            _held_last(n, stuck),
+            *_held_last(n, stuck),
             *_waiting(n, stuck.waiting),
             (
                 f"Between {n.at(stuck.start)} and {n.at(stuck.end)} no fault was in force on the lock"
                 " service, nor on those who waited."
             ),
             (
-                f"Nobody was granted the lock on {resource} in that time, which is longer than the longest"
-                f" lease ({_seconds(stuck.lease)}) and the time that the service may take"
-                f" ({_seconds(n.history.header.grace)}) together."
+                f"Nobody was granted {lock_on(resource)} in that time, which is longer than the longest"
+                f" lease ({n.lasting(stuck.lease)}) and the time that the service may take"
+                f" ({n.lasting(n.history.header.grace)}) together."
             ),
         ),
         proof=stuck.waiting,
@@ -49,26 +49,43 @@ def _stretch(n: Narrator, conflict: Conflict) -> Stuck:
     )
 
 
-def _held_last(n: Narrator, stuck: Stuck) -> str:
+def _held_last(n: Narrator, stuck: Stuck) -> Iterator[str]:
     if stuck.last is None:
-        return "Nobody is known to have held it, and what was there before the run was over by then."
-    asked = "a renewal" if stuck.last.f == "renew" else "an acquire"
-    return (
-        f"The last that may have held it was {n.whom(stuck.last)}, by {asked} that came back"
-        f" {n.answered(stuck.last)}: its hold was over by {n.at(stuck.start)}."
+        yield "Nobody is known to have held it, and what was there before the run was over by then."
+        return
+    setter = stuck.last.setter
+    asked = "a renewal" if setter.f == "renew" else "an acquire"
+    yield (
+        f"The last that may have held it was {n.whom(setter)}, by {asked} that came back"
+        f" {n.answered(setter)}: {_over(n, stuck.last)}."
     )
+    if stuck.last.end < stuck.start == n.history.started + stuck.lease:
+        yield (
+            f"A lease from before the run, if there was one, was over by {n.at(stuck.start)}:"
+            f" {n.lasting(stuck.lease)} after the first event."
+        )
+
+
+def _over(n: Narrator, hold: Hold) -> str:
+    if hold.release is None:
+        return f"its lease was over by {n.at(hold.end)}"
+    return f"its release was acknowledged to {n.whom(hold.release)} {n.answered(hold.release)}"
 
 
 def _waiting(n: Narrator, waiting: Sequence[Op]) -> Iterator[str]:
     for op in waiting[-_TOLD:]:
-        refused = n.answered(op) if op.attempt is None else f"until {n.at(op.attempt)}"
-        yield f"{n.who(op)} asked for it {n.sent(op)} and was refused {refused}."
+        yield f"{n.who(op)} asked for it {n.sent(op)} and {_in_vain(n, op)}."
     if len(waiting) > _TOLD:
         yield f"So did {len(waiting) - _TOLD} others before, one after the other without a pause."
 
 
-def _seconds(time: int) -> str:
-    return f"{time / _SECOND:.3f} s"
+def _in_vain(n: Narrator, op: Op) -> str:
+    if op.attempt is None:
+        return f"was refused {n.answered(op)}"
+    return (
+        f"had to ask again until {n.at(op.attempt)}: only that attempt was granted, as it was told"
+        f" {n.answered(op)}"
+    )
 
 
 WAITING_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = {Rule.NOBODY_GRANTED: _nobody_granted}

@@ -31,6 +31,15 @@ class Whole:
         operations = evidence.history.operations
         self._long = operations if isinstance(operations, Operations) else None
 
+    @cached_property
+    def ended(self) -> int:
+        """The last moment at which a client is known to have done something, in ns."""
+        if self._long is not None:
+            columns = self._long.columns
+            return int(np.maximum(columns.called, columns.learned).max(initial=0))
+        operations = self._evidence.history.operations
+        return max((op.called if op.learned is None else op.learned for op in operations), default=0)
+
     def writer(self, read: Op) -> Op | None:
         """The write whose value a read returned; None if nobody wrote it there."""
         if self._long is not None:

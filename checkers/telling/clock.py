@@ -1,0 +1,28 @@
+"""Moments and durations in words, in the unit in which those of one run look different."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))  # ns
+_FINE = 10  # a run that is shorter than this part of a unit is told in the next smaller one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """Tells the times of a run; all are ns."""
+
+    started: int
+    ended: int
+
+    def moment(self, time: float) -> str:
+        """A moment, since the start."""
+        return self.duration(time - self.started)
+
+    def duration(self, time: float) -> str:
+        """A time span; seconds in a run of seconds."""
+        longest = max(abs(time), self.ended - self.started)
+        for size, name in _UNITS:
+            if longest * _FINE >= size:
+                return f"{time / size:.3f} {name}"
+        return f"{time:.0f} ns"
