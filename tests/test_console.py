@@ -72,6 +72,7 @@ class TestTelling:
 
         assert lines == [
             "t: VALID: 17 stale writes attempted, all 17 rejected",
+            "  counted, nobody's fault: late-write ×4",
             "  grants 1,084 · stale writes attempted 17 · stale writes rejected 17 · stale writes accepted 0",
             f"  run folder   {FOLDER}",
             f"  report       {FOLDER}/report.html",
@@ -103,6 +104,7 @@ class TestTelling:
             "    What opened the window: pause of client:1, in force at 0.500 s (status is stopped), healed at 4.000 s",
             "",
             "  1 more finding in the report",
+            "  counted, nobody's fault: late-write ×4",
             "  grants 1,084 · stale writes attempted 2 · stale writes accepted 2",
         ]
 
@@ -136,6 +138,21 @@ class TestTelling:
         )
 
         assert told(judged)[0] == "t: NOT AS EXPECTED: expected stale-write was not found"
+
+    def test_an_expected_anomaly_that_is_nobodys_fault_is_said_to_be_found(self):
+        judged = document(expected=["late-write"], stale_writes_attempted=1, stale_writes_rejected=1)
+
+        assert told(judged)[0] == "t: as expected: found late-write ×4"
+
+    def test_a_run_that_was_not_asked_for_stale_writes_says_so(self):
+        judged = document(stale_writes_attempted=0)
+
+        assert told(judged)[0] == "t: VALID: stale writes were not asked for, and none was attempted"
+
+    def test_what_was_found_is_not_denied_by_what_was_attempted(self):
+        judged = document("invalid", expected=["stale-write"], findings=[STALE], stale_writes_attempted=0)
+
+        assert not any("were not asked for" in line for line in told(judged))
 
     def test_a_run_that_challenged_nothing_is_no_pass(self):
         judged = document(
