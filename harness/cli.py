@@ -197,13 +197,19 @@ def run(
     _tell_what_is_empty(selected)
     if not selected.names:
         return ExitCode.NOTHING_SELECTED
-    loaded = _load_all(selected.names, overrides)
+    loaded = _load_all(selected.names, overrides, faults=not no_faults)
 
     from harness.engines.choice import choose
     from harness.run import RunOptions
     from harness.running import run_all
 
-    options = RunOptions(seed=seed, faults=not no_faults, runs=runs, command=("fencepost", *sys.argv[1:]))
+    options = RunOptions(
+        seed=seed,
+        faults=not no_faults,
+        runs=runs,
+        command=("fencepost", *sys.argv[1:]),
+        again=(*(["--engine", engine] if engine != "auto" else []), *["--no-faults"] * no_faults),
+    )
     return run_all(loaded, choose(engine), options, text=_text_stream(output), judged=_documents(output))
 
 
@@ -386,7 +392,7 @@ def _report_sweep(swept: Any) -> None:
         click.echo(f"left in place: {thing}", err=True)
 
 
-def _load_all(names: Sequence[str], overrides: Sequence[str]) -> list[Target]:
+def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool) -> list[Target]:
     """Read all targets before anything starts, and report the errors of all."""
     from harness.errors import ConfigurationError
     from harness.target import load
@@ -394,7 +400,7 @@ def _load_all(names: Sequence[str], overrides: Sequence[str]) -> list[Target]:
     loaded, errors = [], []
     for name in names:
         try:
-            loaded.append(load(name, overrides))
+            loaded.append(load(name, overrides, faults=faults))
         except ConfigurationError as error:
             errors.append(str(error))
     if errors:

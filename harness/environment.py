@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 
-def environment(cluster: dict[str, Any], command: Sequence[str]) -> dict[str, Any]:
+def environment(cluster: dict[str, Any], command: Sequence[str], again: Sequence[str] = ()) -> dict[str, Any]:
     """Describe the harness and the machine beside what a cluster says of itself, for environment.json."""
     return {
         **cluster,
@@ -24,7 +25,23 @@ def environment(cluster: dict[str, Any], command: Sequence[str]) -> dict[str, An
         "kernel": f"{platform.system()} {platform.release()}",
         "cpus": os.cpu_count(),
         "command": list(command),
+        "again": list(again),
     }
+
+
+def options_of(recorded: Mapping[str, Any]) -> tuple[str, ...]:
+    """The options that repeat a run, from its environment.json; none where it does not say."""
+    again = recorded.get("again")
+    return tuple(each for each in again if isinstance(each, str)) if isinstance(again, list) else ()
+
+
+def options_in(folder: Path) -> tuple[str, ...]:
+    """As `options_of`, from a run's folder."""
+    try:
+        recorded = json.loads((folder / "environment.json").read_bytes())
+    except (OSError, ValueError):
+        return ()
+    return options_of(recorded) if isinstance(recorded, dict) else ()
 
 
 def _git_commit() -> str | None:

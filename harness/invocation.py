@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.paths import as_seen_from_here
@@ -15,6 +16,11 @@ NAME = "fencepost"
 def typed(*words: str | Path) -> str:
     """Write a command of ours, such as `fencepost recheck runs/t/latest`, as a shell takes it."""
     return " ".join([program(), *(shlex.quote(str(word)) for word in words)])
+
+
+def again(target: str | Path, seed: int | None, options: Sequence[str]) -> str:
+    """Write the command that repeats a run: the same target and seed, and the options that it was given."""
+    return typed("run", target, *([] if seed is None else ["--seed", str(seed)]), *options)
 
 
 def program() -> str:

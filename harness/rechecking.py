@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
+from harness.environment import options_in
 from harness.exit_codes import ExitCode, of_verdict
 from harness.paths import as_seen_from_here
 from harness.progress import progress
@@ -38,4 +39,5 @@ def _telling(path: Path, found: Judged) -> Telling:
         folder=as_seen_from_here(path) if path.is_dir() else None,
         report=as_seen_from_here(report) if report.exists() else None,
         seed=found.history.header.seed if (path / "target.toml").exists() else None,
+        options=options_in(path),
     )

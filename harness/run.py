@@ -38,6 +38,7 @@ class RunOptions:
     faults: bool = True
     runs: Path = Path("runs")
     command: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()  # the options that a repetition needs, beside target and seed
     notify: Callable[[Event], None] = lambda _event: None  # what cannot wait for the iterator
 
 
@@ -75,7 +76,9 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         cluster = servers.enter_context(
             engine.start(topology, folder.run_id, folder.path, lambda text: options.notify(Notice(text=text)))
         )
-        folder.write_json("environment.json", environment(cluster.environment(), options.command))
+        folder.write_json(
+            "environment.json", environment(cluster.environment(), options.command, options.again)
+        )
         storage = wiring.storage_of(target, cluster, folder.path)
         _set_up(storage, target)
         clients.get_ready(lambda client: wiring.task(target, cluster, folder.path, seed, client))

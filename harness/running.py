@@ -72,7 +72,7 @@ def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -
                     case RunStarted():
                         started = event
                     case RunJudged():
-                        telling = _telling(target, event, started)
+                        telling = _telling(target, event, started, options.again)
                         screen.write(tell(telling))
                         told = True
                         yield telling
@@ -85,7 +85,9 @@ def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -
         ) from None
 
 
-def _telling(target: Target, judged: RunJudged, started: RunStarted | None) -> Telling:
+def _telling(
+    target: Target, judged: RunJudged, started: RunStarted | None, again: tuple[str, ...]
+) -> Telling:
     return Telling(
         target=target.name,
         document=judged.document,
@@ -93,6 +95,7 @@ def _telling(target: Target, judged: RunJudged, started: RunStarted | None) -> T
         folder=as_seen_from_here(judged.folder),
         report=as_seen_from_here(judged.report) if judged.report.exists() else None,
         seed=started.seed if started else None,
+        options=again,
         interrupted=judged.interrupted,
     )
 

@@ -226,12 +226,13 @@ class TestRecheck:
         assert done.returncode == 2
         assert "not exercised" in done.stdout
 
-    def test_json_on_stdout_is_the_verdict_and_nothing_else(self, fencepost, history):
+    def test_json_on_stdout_is_the_verdict_and_nothing_else(self, fencepost, history, tmp_path):
         done = fencepost("recheck", "--format", "json", history(superseded("fail")))
 
         document = json.loads(done.stdout)
         jsonschema.validate(document, schemas.verdict())
         assert (document["verdict"], document["as_expected"]) == ("valid", True)
+        assert (document["target"], document["history"]) == ("t", str(tmp_path / "history.jsonl"))
         assert done.stderr.startswith("t: VALID")
 
     def test_the_storages_own_order_can_be_added(self, fencepost, history, tmp_path):
@@ -331,7 +332,10 @@ SHORT = ["--engine", "local", "--set", "lock.nodes=1", "--set", "workload.durati
 @pytest.mark.usefixtures("local_engine")
 class TestRun:
     def test_without_faults_nothing_is_exercised(self, fencepost, tmp_path):
-        done = fencepost("run", "etcd-postgres", *SHORT, "--no-faults", "--format", "json", "--seed", "7")
+        short = ["--set", "workload.duration=3s"]  # too short for faults
+        done = fencepost(
+            "run", "etcd-postgres", *SHORT, *short, "--no-faults", "--format", "json", "--seed", "7"
+        )
 
         assert done.returncode == 2, done.stderr
         document = json.loads(done.stdout)
@@ -339,7 +343,9 @@ class TestRun:
         assert any("not exercised" in reason for reason in document["reasons"])
         newest = tmp_path / "runs" / "etcd-postgres" / "latest"
         assert json.loads((newest / "verdict.json").read_text()) == document
+        assert "target.toml --seed 7 --engine local --no-faults\n" in done.stderr
         again = fencepost("recheck", "etcd-postgres", "--format", "json")
+        assert "target.toml --seed 7 --engine local --no-faults\n" in again.stderr
         assert again.returncode == 2
         assert json.loads(again.stdout)["anomalies"] == document["anomalies"]
 

@@ -386,11 +386,24 @@ def test_a_lost_update_that_a_late_write_explains_is_only_counted():
     assert not row.violation
 
 
-def test_the_facts_on_top_are_apart_when_they_are_copied(tmp_path: Path):
+def test_the_facts_on_top_are_apart_and_count_renewals_apart_when_they_are_copied(tmp_path: Path):
     folder = run_folder(tmp_path)
     (folder / "plan.json").write_text('{"seed": 7}')
 
-    assert "seed 7 · 0.0 s of workload · 6 operations</p>" in report.write(folder).read_text()
+    assert "seed 7 · 0.0 s of workload · 5 operations and 1 renewal</p>" in report.write(folder).read_text()
+
+
+def test_the_command_that_repeats_a_run_has_the_options_that_it_was_given(tmp_path: Path):
+    folder = run_folder(tmp_path)
+    (folder / "environment.json").write_text('{"again": ["--engine", "local", "--no-faults"]}')
+
+    assert "--engine local --no-faults" in text_of(report.write(folder))
+
+
+def test_steps_without_lines_are_not_said_to_have_any(tmp_path: Path):
+    page = text_of(report.write(run_folder(tmp_path, findings=[FINDING | {"steps": ["So it is."]}])))
+
+    assert "Lines are those of history.jsonl" not in page
 
 
 def test_a_value_with_a_hyphen_is_not_broken_and_its_markup_is_escaped(tmp_path: Path):
@@ -414,7 +427,8 @@ def test_refused_writes_are_the_first_of_them_only_where_there_are_more(
 
 
 def test_lines_are_said_to_be_those_of_the_history_where_they_are_first_told(tmp_path: Path):
-    page = text_of(report.write(run_folder(tmp_path)))
+    told = FINDING | {"steps": ["It was accepted (line 13)."]}
+    page = text_of(report.write(run_folder(tmp_path, findings=[told])))
 
     assert page.index("Lines are those of history.jsonl") < page.index("The operations that prove it")
 

@@ -283,6 +283,14 @@ def test_settings_that_do_not_go_together_are_refused(write, text, error):
     assert errors_of(write(SMALL + text)) == [error]
 
 
+def test_a_run_without_faults_may_be_too_short_for_them(write):
+    fault = '[[faults]]\nkind="pause"\ntarget="holder"\nevery="8s"\nlasts="3 ttl"'
+    file = write(f'{SMALL}[workload]\nduration="5s"\n{fault}')
+
+    assert len(errors_of(file)) == 3
+    assert load(file, faults=False).workload.duration == 5_000_000_000
+
+
 @pytest.mark.parametrize("side", ["storage", "both"])
 def test_nobody_can_be_cut_off_from_a_file(side):
     errors = errors_of("etcd-postgres-partition", "storage.kind=sqlite", f"faults.0.from={side}")

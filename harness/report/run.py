@@ -6,11 +6,13 @@ import base64
 import hashlib
 import importlib.resources
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.invocation import typed
+from checkers.history import Op
+from harness.environment import options_of
+from harness.invocation import again, typed
 from harness.report import wording
 from harness.report.embed import drawing, keep, script_safe
 from harness.report.lanes import Lanes, lanes
@@ -28,6 +30,7 @@ _SCRIPTS = ("uplot/uPlot.iife.min.js", "format.js", "timeline.js", "latency.js",
 _MILLISECOND = 1_000_000  # ns
 _SECOND = 1_000_000_000  # ns
 _HYPHENATED = re.compile(r"(?<![\w.-])(\w{1,12}(?:-[\w.]{1,12}){1,3})(?![\w-])")
+_NAMES_LINES = re.compile(r"\blines? [0-9]")
 _STYLES = ("uplot/uPlot.min.css", "report.css")
 
 
@@ -60,6 +63,7 @@ def render(recorded: Recorded) -> str:
         "lines": _lines,
         "title": wording.title,
         "whole": _whole,
+        "names_lines": _NAMES_LINES.search,
     }
     return environment.get_template("report.html.j2").render(_page(recorded))
 
@@ -174,7 +178,7 @@ def _rerun(recorded: Recorded) -> str:
     if seed is None and recorded.history:
         seed = recorded.history.header.seed
     target = str(file) if recorded.target_file is not None else _target(recorded)
-    return typed("run", target, *([] if seed is None else ["--seed", str(seed)]))
+    return again(target, seed, options_of(recorded.environment))
 
 
 def _engine(environment: Mapping[str, Any]) -> str:
@@ -228,9 +232,16 @@ def _facts(recorded: Recorded, laid_out: Timeline | None) -> list[str]:
     facts = [f"seed {recorded.plan['seed']}"] if "seed" in recorded.plan else []
     if laid_out:
         facts.append(f"{(laid_out.end - laid_out.start) / 1e9:.1f} s of workload")
-        facts.append(f"{len(laid_out.operations):,} operations")
+        facts.append(_worked(laid_out.operations))
     engine = _engine(recorded.environment)
     return [*facts, f"on {engine}"] if engine else facts
+
+
+def _worked(operations: Sequence[Op]) -> str:
+    """How much clients did; renewals go on beside their work, and are counted apart."""
+    renewals = sum(op.f == "renew" for op in operations)
+    beside = f" and {renewals:,} renewal{'s' * (renewals > 1)}" if renewals else ""
+    return f"{len(operations) - renewals:,} operations{beside}"
 
 
 def _lines(lines: tuple[int, ...]) -> str:

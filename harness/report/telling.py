@@ -11,7 +11,7 @@ from typing import Any
 
 from checkers.anomalies import ANOMALIES
 from checkers.history import History
-from harness.invocation import typed
+from harness.invocation import again, typed
 from harness.report.window import opened_by
 
 MOST_FINDINGS = 3  # told in full; the report has the others
@@ -47,6 +47,7 @@ class Telling:
     folder: Path | None = None
     report: Path | None = None
     seed: int | None = None
+    options: tuple[str, ...] = ()  # that a repetition needs beside target and seed
     interrupted: bool = False
 
     @property
@@ -178,8 +179,8 @@ def _next_steps(run: Telling) -> Iterator[Line]:
     if run.report:
         yield Line(f"look         {typed('show', run.folder)}", Tone.COMMAND, 2)
     if run.seed is not None:
-        again = typed("run", run.folder / "target.toml", "--seed", str(run.seed))
-        yield Line(f"run again    {again}", Tone.COMMAND, 2)
+        repeated = again(run.folder / "target.toml", run.seed, run.options)
+        yield Line(f"run again    {repeated}", Tone.COMMAND, 2)
 
 
 def _in_short(document: Mapping[str, Any]) -> str:

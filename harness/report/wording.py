@@ -48,9 +48,9 @@ def _invalid(verdict: Mapping[str, Any], *, expected: bool) -> Headline:
     found = _names(_found(verdict))
     if expected:
         lead = (
-            f"This target is meant to fail: it has to show {_names(_expectation(verdict)) or found}, "
-            f"and it did. Finding it is this run's success: the same fault that a fence must "
-            "withstand does real harm without one."
+            "Invalid means that a violation was found. This target is meant to fail: it has to show "
+            f"{_names(_expectation(verdict)) or found}, and it did. Finding it is this run's success: "
+            "the same fault that a fence must withstand does real harm without one."
         )
         return Headline("good", "INVALID", "as expected", lead)
     wanted = _expectation(verdict)

@@ -6,7 +6,7 @@ import copy
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +72,11 @@ def shipped() -> dict[str, Path]:
     return {}
 
 
-def load(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Target:
+def load(path_or_name: str | Path, overrides: Sequence[str] = (), *, faults: bool = True) -> Target:
     """Read a target file, by its path or by the name of one that ships.
 
     `overrides` are `key=value` with a dotted key, as the option `--set` takes them.
+    Without `faults` none of them will strike, so nothing has to go together with them.
     Raises ConfigurationError, whose message names everything that is wrong.
     """
     path = _find(path_or_name)
@@ -83,9 +84,9 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Target:
     try:
         target = Target.model_validate(_frozen(document.data))
     except ValidationError as error:
-        problems = [*problems_of(error, document.data), *_contradictions(document.data)]
+        problems = [*problems_of(error, document.data), *_contradictions(document.data, faults=faults)]
         raise ConfigurationError(report(problems, document.place)) from None
-    if problems := _contradictions(document.data):
+    if problems := _contradictions(document.data, faults=faults):
         raise ConfigurationError(report(problems, document.place))
     target._source = document.source()  # noqa: SLF001 (no key of the file, so no field)
     return target
@@ -174,8 +175,11 @@ def _set(data: dict[str, Any], key: Key, value: object, option: str) -> None:
         raise ConfigurationError(f"--set {option}: the target has no such place to set")
 
 
-def _contradictions(data: Mapping[str, Any]) -> list[Problem]:
-    return [Problem(found.key, found.problem, data) for found in contradictions(_right_sections(data))]
+def _contradictions(data: Mapping[str, Any], *, faults: bool) -> list[Problem]:
+    sections = _right_sections(data)
+    if not faults:
+        sections = replace(sections, faults={})
+    return [Problem(found.key, found.problem, data) for found in contradictions(sections)]
 
 
 def _right_sections(data: Mapping[str, Any]) -> Sections:
