@@ -81,6 +81,14 @@ class TestTelling:
             f"  run again    fencepost run {FOLDER}/target.toml --seed 7",
         ]
 
+    def test_a_run_is_repeated_with_the_options_that_it_was_given(self):
+        judged = document(stale_writes_attempted=1, stale_writes_rejected=1)
+
+        lines = told(judged, folder=FOLDER, seed=7, options=("--engine", "local", "--no-faults"))
+
+        again = f"fencepost run {FOLDER}/target.toml --seed 7 --engine local --no-faults"
+        assert lines[-1] == f"  run again    {again}"
+
     def test_an_expected_stale_write_is_told_with_its_proof_and_its_fault(self):
         judged = document(
             "invalid",
