@@ -212,7 +212,7 @@ def test_a_client_goes_on_under_new_process_numbers():
     assert run.counts()["pauses"] == 2
 
 
-@pytest.mark.parametrize("called", [0, 0.5, 1])
+@pytest.mark.parametrize("called", [0, 0.5, 1], ids="at {} s".format)
 def test_a_pause_of_a_client_that_has_released_hit_nobody(called):
     run = held(Run())
     run.op(9, "release", called, 1.5, owner="0-1")
@@ -284,3 +284,12 @@ def test_a_lock_may_be_given_back_in_two_ways(end):
     run.fault("pause", "client:0", 1, 6)
 
     assert run.counts()["pauses_past_lease"] == 0
+
+
+def test_who_renewed_before_a_pause_or_gave_the_lock_back_after_it_had_it():
+    run = held(Run())
+    run.op(9, "renew", 0.2, 0.3, owner="0-1", ttl=2 * SECOND)
+    run.op(9, "release", 6.5, 7, owner="0-1")
+    run.fault("pause", "client:0", 1, 6)
+
+    assert run.counts()["pauses_past_lease"] == 1

@@ -453,3 +453,11 @@ def test_configurations_without_an_order_are_shown_in_the_same_one_each_time():
     (dead_end,) = search(history, Register()).conflicts
 
     assert [each.state for each in dead_end.configurations] == ["a", "b", 2]
+
+
+def test_a_read_that_returned_with_the_one_that_nothing_explains_is_ahead_of_it():
+    history = (op("write", 0, 1, 1), op("read", 2, 9, answer=1), op("read", 3, 9, answer=5))
+
+    (dead_end,) = search(history, Register()).conflicts
+
+    assert dead_end == DeadEnd(operation=2, configurations=(Configuration(state=1, ahead=(1,), presumed=()),))

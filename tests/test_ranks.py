@@ -22,14 +22,14 @@ from checkers.columnar.ranks import (
 HIGHEST = 2**63 - 1
 
 
-def written(*writes: tuple[str, int]) -> Columns:
+def written(*writes: tuple[str, int], and_read: bool = True) -> Columns:
     """Columns of a write for each resource and token, and of a read of the first resource that failed."""
     lines = [{"fencepost": 1, "target": "t"}]
     for i, (resource, token) in enumerate(writes):
         write = {"process": i, "f": "write", "resource": resource, "token": token, "value": f"v{i}"}
         lines += [write | {"time": 2 * i, "type": "invoke"}, write | {"time": 2 * i + 1, "type": "ok"}]
     read = {"process": 99, "f": "read", "resource": writes[0][0], "time": 1000}
-    lines += [read | {"type": "invoke"}, read | {"type": "fail"}]
+    lines += [read | {"type": "invoke"}, read | {"type": "fail"}] * and_read
     operations = in_columns([json.dumps(line) + "\n" for line in lines]).operations
     assert isinstance(operations, Operations)
     return operations.columns
@@ -55,12 +55,18 @@ def test_tokens_of_one_resource_need_no_other_place():
         ([("r0", 2**62), ("r0", 5)], [3, 2, 0], [1]),
         ([("r0", 2**61), ("r1", 5), ("r2", 2**61)], [3, 6, 11, 0], [1, 5, 9]),
     ],
-    ids=str,
+    ids=["the highest of all", "one of one resource", "of three resources"],
 )
 def test_tokens_far_apart_are_numbered(tokens, wanted, start):
     of_rows, initial = heights(written(*tokens), 0)
 
     assert (of_rows.tolist(), initial.tolist()) == (wanted, start)
+
+
+def test_the_initial_token_is_numbered_too():
+    of_rows, initial = heights(written(("r0", 2), ("r0", HIGHEST), and_read=False), 1)
+
+    assert (of_rows.tolist(), initial.tolist()) == ([2, 3], [1])
 
 
 def test_tokens_are_numbered_from_a_start_that_is_far_below():
@@ -74,7 +80,7 @@ def test_moments_of_several_registers_have_ranks_that_do_not_mix():
 
     assert ranks.called.tolist() == [2, 6, 4]
     assert ranks.returned.tolist() == [3, 7, 4]
-    assert (ranks.start.tolist(), ranks.end.tolist()) == ([1, 5], [4, 7])
+    assert ranks.start.tolist() == [1, 5]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,6 @@ class Ranks:
     called: Ints
     returned: Ints  # UNRANKED if it never did
     start: Ints  # of each resource: before the run
-    end: Ints  # of each resource: its last event
     size: int  # of a table with a place for each rank
 
 
@@ -47,16 +46,14 @@ def rank(columns: Columns) -> Ranks:
     times = _scattered(size, invoked, columns.called, completed, columns.learned[answered])
     if len(columns.resources) == 1:
         ranks = _of_lines(times)
-        start, end = np.zeros(1, dtype=np.int64), ranks[-1:]
+        start = np.zeros(1, dtype=np.int64)
     else:
         of_line = _scattered(size, invoked, columns.resource, completed, columns.resource[answered])
-        ranks, start, end = _by_resource(times, of_line, len(columns.resources))
+        ranks, start = _by_resource(times, of_line, len(columns.resources))
     returned = np.full(len(columns), UNRANKED, dtype=np.int64)
     returned[answered] = ranks[completed]
     returned[np.flatnonzero(columns.returned == NEVER)] = UNRANKED
-    return Ranks(
-        called=ranks[invoked], returned=returned, start=start, end=end, size=int(ranks.max(initial=0)) + 1
-    )
+    return Ranks(called=ranks[invoked], returned=returned, start=start, size=int(ranks.max(initial=0)) + 1)
 
 
 def _of_lines(times: Ints) -> Ints:
@@ -72,8 +69,8 @@ def _of_lines(times: Ints) -> Ints:
     return ranks
 
 
-def _by_resource(times: Ints, resources: Ints, count: int) -> tuple[Ints, Ints, Ints]:
-    """The rank of each line, and the first and last of each resource."""
+def _by_resource(times: Ints, resources: Ints, count: int) -> tuple[Ints, Ints]:
+    """The rank of each line, and for each resource the one before its first."""
     lines = np.flatnonzero(resources >= 0)
     lines = lines[stable_order(resources[lines])]
     times, resources = times[lines], resources[lines]
@@ -84,12 +81,11 @@ def _by_resource(times: Ints, resources: Ints, count: int) -> tuple[Ints, Ints, 
     steps += is_first  # leaves room for "before the run"
     of_event = np.cumsum(steps)
     firsts = np.flatnonzero(is_first)
-    start, end = np.zeros((2, count), dtype=np.int64)
+    start = np.zeros(count, dtype=np.int64)
     start[resources[firsts]] = of_event[firsts] - 1
-    end[resources[firsts]] = of_event[np.append(firsts[1:], len(lines)) - 1]
     ranks = np.zeros(len(times) and int(lines.max()) + 1, dtype=np.int64)
     ranks[lines] = of_event
-    return ranks, start, end
+    return ranks, start
 
 
 def _scattered(size: int, places: Ints, numbers: Ints, more_places: Ints, more: Ints) -> Ints:
@@ -113,7 +109,7 @@ def heights(columns: Columns, initial_token: int) -> tuple[Ints, Ints]:
         tokens, initial_token = numbers[:-1], int(numbers[-1])
         least, span = 0, len(different) + 1
     base = np.arange(count, dtype=np.int64) * span + 1 - least
-    tokens += base[columns.resource] if count > 1 else base
+    tokens += base[columns.resource]
     tokens[absent] = 0
     return tokens, base + initial_token
 
