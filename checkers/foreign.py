@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from checkers.models import Fenced, FencedMutex, FencedNested, Model, ReentrantF
 from checkers.mutex import judge_mutex
 from checkers.operation import Operation
 from checkers.register import judge_register
-from checkers.telling.order_stories import story
+from checkers.telling.order_stories import gave_up, story
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 
 _BELOW_ALL = -(1 << 63)  # a service's first token may be 0
@@ -76,7 +76,17 @@ def judge_foreign(path: str | os.PathLike[str], model: str, budget: int = BUDGET
     tokens = _tokens(history, model) if model in FENCED else ()
     told = {finding.resource for result in tokens for finding in result.findings}
     order = _order(history, model, budget, told)
-    return Judged(_verdict((*tokens, order.result), order.reasons), history.notices)
+    notices = (*history.notices, *_left_out(history, model))
+    return Judged(_verdict((*tokens, order.result), order.reasons), notices)
+
+
+def _left_out(history: Foreign, model: str) -> Iterator[str]:
+    """That a model does not know of the tokens of our own histories."""
+    if history.is_ours and model not in FENCED:
+        yield (
+            f"{history.name}: a {model} has no tokens, so those of this history are not looked at; without"
+            " --model they are"
+        )
 
 
 class _Order(NamedTuple):
@@ -103,7 +113,7 @@ def _order(history: Foreign, model: str, budget: int, told: set[str]) -> _Order:
         seconds=time.perf_counter() - began,
         findings=tuple(findings),
     )
-    return _Order(result, _reasons(found, judged))
+    return _Order(result, _reasons(found, judged, budget))
 
 
 def _judge(operations: Sequence[Operation], model: str, budget: int) -> Judgement:
@@ -133,10 +143,12 @@ def _undecided(found: Judgement, judged: Operations) -> Validity:
     )
 
 
-def _reasons(found: Judgement, judged: Operations) -> tuple[str, ...]:
+def _reasons(found: Judgement, judged: Operations, budget: int) -> tuple[str, ...]:
     if not judged.operations:
         return ("not exercised: the history has no operation that tells anything",)
-    return (found.reason,) if found.validity is Validity.UNKNOWN else ()
+    if found.validity is not Validity.UNKNOWN:
+        return ()
+    return tuple(gave_up(judged.calls[position], budget) for position in found.unexplained)
 
 
 def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[str, ...]) -> Verdict:

@@ -78,6 +78,7 @@ class Judgement:
     method: Method
     conflicts: tuple[Clash | DeadEnd, ...] = ()  # one for each key at most
     reason: str = ""  # why it is unknown
+    unexplained: tuple[int, ...] = ()  # whose return the search came to when it gave up; one for each key
     explored: int = 0  # configurations that the search looked at
 
 
@@ -89,5 +90,6 @@ def joined(judgements: Iterable[Judgement]) -> Judgement:
         method="search" if any(one.method == "search" for one in each) else "pairs",
         conflicts=tuple(conflict for one in each for conflict in one.conflicts),
         reason="; ".join(one.reason for one in each if one.reason),
+        unexplained=tuple(position for one in each for position in one.unexplained),
         explored=sum(one.explored for one in each),
     )

@@ -115,7 +115,13 @@ def search_one(
             f"the search looked at {budget:,} configurations and had not explained the return of"
             f" operation {error.operation}"
         )
-        return Judgement(validity=Validity.UNKNOWN, method="search", reason=reason, explored=budget)
+        return Judgement(
+            validity=Validity.UNKNOWN,
+            method="search",
+            reason=reason,
+            unexplained=(error.operation,),
+            explored=budget,
+        )
     return Judgement(
         validity=Validity.VALID if dead_end is None else Validity.INVALID,
         method="search",

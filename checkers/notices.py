@@ -15,12 +15,12 @@ def notices(evidence: Evidence) -> Iterator[str]:
     where = _some(list(fenced))
     if evidence.log is None:
         yield (
-            f"{where} had its mark raised without a write: what clients saw of it is judged by rules that"
+            f"{where} was fenced without a write: what clients saw of it is judged by rules that"
             " accuse nobody wrongly but may miss a violation; the storage's own order of writes would decide"
         )
     else:
         yield (
-            f"{where} had its mark raised without a write: what clients saw of it may miss a violation;"
+            f"{where} was fenced without a write: what clients saw of it may miss a violation;"
             " the storage's own order of writes decides"
         )
 

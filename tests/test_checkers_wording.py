@@ -193,3 +193,26 @@ def test_the_only_lock_of_a_history_needs_no_name():
     assert found.verdict.findings[0].summary == (
         "process 1 and process 0 were both granted the lock with token 17"
     )
+
+
+def test_a_search_that_gave_up_says_at_which_answer():
+    verdict = judge_foreign(FOLDER / "foreign" / "kv.valid.txt", "kv", budget=2).verdict
+
+    assert verdict.validity is checkers.Validity.UNKNOWN
+    assert verdict.reasons == (
+        (
+            "the search gave up on x after 2 configurations (what the object may hold, and which of the"
+            " operations under way have happened): none had explained yet what process 1 was told at line 4"
+        ),
+    )
+
+
+def test_a_model_without_tokens_says_that_it_does_not_look_at_them():
+    path = FOLDER / "stale-write-with-its-reads.jsonl"
+
+    (notice,) = judge_foreign(path, "register").notices
+
+    assert notice == (
+        f"{path}: a register has no tokens, so those of this history are not looked at; without --model they"
+        " are"
+    )

@@ -245,7 +245,7 @@ class Narrator:
     def _excuse(self, op: Op, moment: int, least: int) -> Excuse:
         if self.log is not None:
             first = self._reached_by(op.resource, least)
-            why = "had it raised the mark by then, there could not have been"
+            why = "had it been accepted by then, there could not have been"
             if self.numbers(op):
                 why = "in the storage's own order it stands after"
                 if first is None or first.called <= moment:

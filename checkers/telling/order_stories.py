@@ -41,6 +41,15 @@ def story(model: str, judged: Operations, conflict: Clash | DeadEnd, judge: Judg
     )
 
 
+def gave_up(call: Call, budget: int) -> str:
+    """Why it is not known whether some order explains what was told; `budget` is of configurations."""
+    return (
+        f"the search gave up{_on(call)} after {budget:,} configurations (what the object may hold, and which"
+        " of the operations under way have happened): none had explained yet what process"
+        f" {call.process} was told at line {call.lines[-1]}"
+    )
+
+
 def _clash(model: str, judged: Operations, clash: Clash, judge: Judge) -> Account:
     proof = smallest(model, judged.operations, clash.operations, None, judge)
     calls = [judged.calls[position] for position in clash.operations]
