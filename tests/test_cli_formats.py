@@ -241,6 +241,16 @@ def test_export_takes_a_run_as_recheck_does(fencepost, tmp_path):
         assert fencepost("export", named, "--to", "jepsen-edn").stdout == by_file.stdout
 
 
+def test_a_run_that_was_killed_is_joined_before_it_is_exported(fencepost, tmp_path):
+    (tmp_path / "runs" / "t" / "one" / "events").mkdir(parents=True)
+
+    told = fencepost("export", "runs/t/one", "--to", "jepsen-edn")
+
+    assert told.returncode == 4
+    assert "has no history.jsonl yet: the run was killed; `" in told.stderr
+    assert "recheck runs/t/one` joins one" in told.stderr
+
+
 def test_another_tools_history_without_a_model_is_told_how_it_is_judged(fencepost):
     told = fencepost("recheck", FOREIGN / "cas-register.valid.edn")
 
