@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from checkers.errors import HistoryError
+from checkers.errors import HistoryError, as_recorded
 from checkers.records import Commit, Op, Value
 
 _UNRECORDED = -(1 << 62)
@@ -119,13 +119,13 @@ def _of_another_run(commit: Commit, write: Op | None) -> HistoryError:
         return HistoryError(
             commit.file,
             commit.line,
-            f"value {commit.value!r} was committed, but the history has no write of it, and none"
+            f"value {as_recorded(commit.value)} was committed, but the history has no write of it, and none"
             " that fits any other commit; are these the commits of another run?",
         )
     return HistoryError(
         commit.file,
         commit.line,
-        f"value {commit.value!r} was committed to {commit.resource} with token {commit.token},"
+        f"value {as_recorded(commit.value)} was committed to {commit.resource} with token {commit.token},"
         f" but line {write.lines[0]} of the history wrote it to {write.resource}"
         f" with token {write.token}, and no other commit fits; are these the commits of another run?",
     )

@@ -9,6 +9,11 @@ class ModelError(FencepostError):
     """A model or an operation contradicts itself, or there is no such model: nothing can be judged by it."""
 
 
+def as_recorded(value: object) -> str:
+    """A value as a message has it; what is null in the file is called so."""
+    return "null" if value is None else repr(value)
+
+
 class HistoryError(FencepostError):
     """A recorded history (or commit log) cannot be what it says it is.
 

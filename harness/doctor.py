@@ -173,10 +173,12 @@ def _leftovers() -> Finding:
     lives = [life_of(note.marks) for note in notes()]
     dead, alive = lives.count(Life.DEAD), lives.count(Life.ALIVE)
     if dead:
-        return Finding(
-            "leftovers", ok=False, seen=f"of {dead} runs that were killed", remedy="fencepost clean"
-        )
+        return Finding("leftovers", ok=False, seen=f"of {_killed(dead)}", remedy="fencepost clean")
     return Finding("leftovers", ok=True, seen=f"none{_going_on(alive)}")
+
+
+def _killed(dead: int) -> str:
+    return "1 run that was killed" if dead == 1 else f"{dead} runs that were killed"
 
 
 def _going_on(alive: int) -> str:

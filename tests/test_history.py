@@ -190,7 +190,7 @@ def test_fields_that_are_not_known_are_left_aside():
             4,
             "value 'a' is also written at line 2",
         ),
-        ([HEADER, changed(WRITE, value=None)], 2, "value None is the one that stood there"),
+        ([HEADER, changed(WRITE, value=None)], 2, "value null is the one that stood there"),
         ([HEADER, ACQUIRE, without(ACQUIRED, "token")], 3, "an ok acquire without a token"),
         ([HEADER, READ, without(WAS_READ, "token")], 3, "an ok read without a token"),
         ([HEADER, READ, without(WAS_READ, "value")], 3, "an ok read without a value"),
@@ -200,7 +200,7 @@ def test_fields_that_are_not_known_are_left_aside():
         (
             [HEADER, WRITE, without(WRITTEN, "token")],
             3,
-            "token is None, but the operation was invoked with 33",
+            "token is null, but the operation was invoked with 33",
         ),
         ([HEADER, APPEND, changed(APPENDED, element="b", written=["x", "b"])], 3, "element is 'b'"),
         ([HEADER, APPEND, without(APPENDED, "read")], 3, "an ok append without its lists"),

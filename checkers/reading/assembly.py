@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from msgspec import UNSET
 
+from checkers.errors import as_recorded
 from checkers.reading.fault_lines import fault_event
 from checkers.reading.jsonl import Line
 from checkers.reading.lines import Acquire, Append, ClientLine, FaultLine, Read, Write
@@ -84,13 +85,13 @@ class Assembly:
     def _claim(self, line: Line, value: Value) -> None:
         if value in self._written:
             raise line.error(
-                f"value {value!r} is also written at line {self._written[value]};"
+                f"value {as_recorded(value)} is also written at line {self._written[value]};"
                 " each value is written once in a run"
             )
         initial = self._header.initial_value
         if value == initial or (isinstance(initial, tuple) and value in initial):
             raise line.error(
-                f"value {value!r} is the one that stood there before the run;"
+                f"value {as_recorded(value)} is the one that stood there before the run;"
                 " each value is written once in a run"
             )
         self._written[value] = line.number
@@ -182,7 +183,8 @@ def _check_repeats(line: Line, event: ClientLine, invoked: Line, invoke: ClientL
         asked, told = getattr(invoke, name, None), getattr(event, name, None)
         if asked != told or type(asked) is not type(told):
             raise line.error(
-                f"{name} is {told!r}, but the operation was invoked with {asked!r} at line {invoked.number}"
+                f"{name} is {as_recorded(told)}, but the operation was invoked with"
+                f" {as_recorded(asked)} at line {invoked.number}"
             )
 
 
