@@ -112,6 +112,7 @@ class TestTelling:
             "    What opened the window: pause of client:1, in force at 0.500 s (status is stopped), healed at 4.000 s",
             "",
             "  1 more finding in the report",
+            "  line numbers are those of the history",
             "  counted, nobody's fault: late-write ×4",
             "  grants 1,084 · stale writes attempted 2 · stale writes accepted 2",
         ]

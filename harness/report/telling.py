@@ -145,6 +145,8 @@ def _findings(document: Mapping[str, Any], history: History | None) -> Iterator[
     more = len(document["findings"]) - min(len(first), MOST_FINDINGS)
     if more:
         yield Line(f"{_count(more, 'more finding')} in the report", Tone.FAINT, 2)
+    if first:
+        yield Line("line numbers are those of the history", Tone.FAINT, 2)
 
 
 def _nobodys_fault(document: Mapping[str, Any]) -> Iterator[Line]:
