@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from brute_force import history_of, read, renumbered, write
 
 from checkers.conflict import Rule
 from checkers.durability import lost_writes, phantom_accepts, read_without_commit, strays
+from checkers.errors import HistoryError
 from checkers.evidence import Evidence, gather
 from checkers.lateness import late_writes
 from checkers.records import Commit, Op, Outcome
@@ -83,3 +85,10 @@ def test_a_stale_write_hides_no_late_one_that_follows():
     (found,) = late_writes(gather(history_of(renumbered(operations), strict=False)))
 
     assert (found.accused.value, [op.token for op in found.because]) == ("late", [3])
+
+
+def test_a_log_of_another_run_is_told_by_the_line_that_sent_the_write():
+    history = history_of(renumbered([write(0, 1, 0, 1)]))
+
+    with pytest.raises(HistoryError, match=r"but line 2 of the history wrote it to r0 with token 1"):
+        gather(history, [Commit(seq=1, resource="r0", token=9, value="v0")])
