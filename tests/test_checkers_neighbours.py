@@ -423,3 +423,10 @@ def test_the_initial_value_has_the_initial_token(tmp_path: Path, monkeypatch: py
     path = written(tmp_path / "history.jsonl", event(1, "invoke", 1, "r0"), event(2, "ok", 1, "r0") | seen)
 
     assert [each.anomaly for each in judge(read(path)).findings] == ["non-linearizable"]
+
+
+def test_a_register_begins_with_its_initial_value():
+    seen = [Operation(f="read", output=5, called=0, returned=1)]
+
+    assert judge_register(seen, initial=5).validity is Validity.VALID
+    assert judge_register(seen).validity is Validity.INVALID
