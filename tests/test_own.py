@@ -57,6 +57,7 @@ def test_the_example_is_run_and_judged(folder, settings, verdict):
         ("lock.kind=files:FileStorage", "files:FileStorage has no acquire, no release, no revoke, no close"),
         ("storage.kind=files:FileLock", "files:FileLock has no write, no read"),
         ("storage.kind=files:", 'storage.kind = "files:": must be "package.module:Class"'),
+        ("lock.nodes=3", "nodes and image are of the servers that Fencepost starts: give server too"),
     ],
 )
 def test_a_class_that_does_not_fit_is_refused_in_one_sentence(folder, setting, said):

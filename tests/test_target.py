@@ -19,6 +19,7 @@ from harness.target import (
     load,
     shipped,
 )
+from harness.target.fields import OWN
 from harness.target.locks import LOCKS
 from harness.target.storages import STORAGES
 from harness.target.toml import dumps, lines_of_keys
@@ -613,6 +614,14 @@ def test_written_toml_reads_as_the_same_data():
     }
 
     assert tomllib.loads(dumps(data)) == data
+
+
+def test_a_class_gets_the_servers_that_it_asks_for():
+    lock = LOCKS[OWN](kind="mine:Lock", server="redis", nodes=2)
+    storage = STORAGES[OWN](kind="mine:Storage", server="postgres", fencing="mine")
+
+    assert (lock.system, lock.servers) == ("redis", ("redis-1", "redis-2"))
+    assert (storage.system, storage.servers) == ("postgres", ("postgres",))
 
 
 DOCUMENTATION = (schemas.ROOT / "docs/targets.md").read_text()

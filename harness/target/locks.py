@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag
+from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag, model_validator
 from pydantic.config import JsonDict
 
 from harness.duration import NS
@@ -167,20 +167,41 @@ class Redlock(BaseModel):
 
 
 class OwnLock(BaseModel):
-    """A class of your own, named as "package.module:Class"; its servers, if it has any, run already."""
+    """A class of your own, named as "package.module:Class"."""
 
     model_config = STRICT
-    system: ClassVar[str] = ""
-    image: ClassVar[None] = None
-    servers: ClassVar[tuple[str, ...]] = ()
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
+    server: Literal["etcd", "redis", "zookeeper"] | None = None
+    """What Fencepost starts for it; without, its servers, if it has any, run already."""
+    nodes: Annotated[int, Field(ge=1, le=5)] = 1
+    """How many of those: members of one cluster of etcd or ZooKeeper, Redis servers on their own."""
     ttl: Annotated[Duration, AfterValidator(_is_lived_to_see)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
     token: str = ""
     """What is taken for the fencing token: handed to the class."""
+    image: Image | None = None
+    """An image to run instead of Fencepost's own."""
+
+    @model_validator(mode="after")
+    def _has_servers_to_count(self) -> Self:
+        if self.server is None and {"nodes", "image"} & self.model_fields_set:
+            raise ValueError("nodes and image are of the servers that Fencepost starts: give server too")
+        if self.server in ("etcd", "zookeeper") and self.nodes not in (1, 3):
+            raise ValueError(f"nodes must be 1 or 3 for {self.server}")
+        return self
+
+    @property
+    def system(self) -> str:
+        """The system of its servers."""
+        return self.server or ""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return tuple(f"{self.server}-{number + 1}" for number in range(self.nodes)) if self.server else ()
 
 
 AnyLock = EtcdLock | EtcdService | RedisLock | Redlock | ZookeeperLock | OwnLock

@@ -149,22 +149,43 @@ class SqliteStorage(BaseModel):
     """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
 
 
+SERVERS_OF_STORAGES = {
+    "dynamodb": "dynamodb",
+    "etcd": "etcd-storage",
+    "postgres": "postgres",
+    "redis": "redis-storage",
+    "zookeeper": "zookeeper-storage",
+}
+"""The name of the server that each system has as a storage."""
+
+
 class OwnStorage(BaseModel):
-    """A class of your own, named as "package.module:Class"; its servers, if it has any, run already."""
+    """A class of your own, named as "package.module:Class"."""
 
     model_config = STRICT
-    system: ClassVar[str] = ""
-    image: ClassVar[None] = None
-    servers: ClassVar[tuple[str, ...]] = ()
     writes_in_one_message: ClassVar[bool] = True
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
+    server: Literal["dynamodb", "etcd", "postgres", "redis", "zookeeper"] | None = None
+    """What Fencepost starts for it; without, its servers, if it has any, run already."""
     fencing: str
     """"none" if every write is accepted; anything else is handed to the class."""
     policy: Policy = "strict"
     """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
     """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+    image: Image | None = None
+    """An image to run instead of Fencepost's own."""
+
+    @property
+    def system(self) -> str:
+        """The system of its server."""
+        return self.server or ""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The name of its server."""
+        return (SERVERS_OF_STORAGES[self.server],) if self.server else ()
 
 
 AnyStorage = (
