@@ -322,6 +322,38 @@ def targets(output: str) -> None:
         click.echo(f"{name:<{widest}}  {_described(target)}")
 
 
+@cli.command(short_help="Run planted bugs and their correct twins.")
+@click.argument("names", metavar="[BUG]...", nargs=-1)
+@click.option("--engine", default="auto", type=ENGINES, help="auto: Docker where it answers, else local.")
+@click.option("--seed", metavar="N", callback=_seed, help="Repeat the schedule of another run.")
+@click.option(
+    "--format",
+    "output",
+    default="text",
+    type=FORMATS,
+    help="json: one bug a line on stdout, the rest on stderr.",
+)
+@RUNS
+def zoo(
+    names: tuple[str, ...],
+    engine: Literal["auto", "docker", "local"],
+    seed: int | None,
+    output: str,
+    runs: Path,
+) -> int:
+    """Run the planted bugs, all or some, each beside its correct twin.
+
+    A bug must be caught and its twin must be clean; else the exit code is 1.
+    """
+    from harness.engines.choice import choose
+    from harness.run import RunOptions
+    from harness.zoo import exhibits, show_all
+
+    options = RunOptions(seed=seed, runs=runs, command=("fencepost", *sys.argv[1:]))
+    chosen = exhibits(names)
+    return show_all(chosen, choose(engine), options, text=_text_stream(output), shown=_documents(output))
+
+
 @cli.command(short_help="Print a JSON Schema.")
 @click.argument("document", default="target", type=click.Choice(["target", "history", "commits", "verdict"]))
 def schema(document: str) -> None:

@@ -17,7 +17,7 @@ from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.partition import partition
 from harness.nemesis.plan import PlanLog, plan
 from harness.recorder import Recorder
-from harness.store import EVENTS, RunFolder
+from harness.store import EVENTS, PLAN, RunFolder
 from harness.target import FaultSpec, PartitionSpec, Target
 from harness.wiring import resources
 
@@ -69,7 +69,7 @@ class Drive:
             started=time.monotonic_ns(),
             duration=duration,
             planned=plan(self.faults, self.seed, self.target.lock.ttl, duration),
-            save=lambda document: self.folder.write_json("plan.json", document),
+            save=lambda document: self.folder.write_json(PLAN, document),
         )
         log.changed()
         return log

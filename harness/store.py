@@ -22,6 +22,7 @@ HISTORY = "history.jsonl"
 COMMITS = "commits.jsonl"
 VERDICT = "verdict.json"
 HEADER = "header.json"
+PLAN = "plan.json"
 EVENTS = "events"
 
 

@@ -12,6 +12,7 @@ from checkers.errors import HistoryError
 from checkers.history import Commit, History
 from harness.errors import ConfigurationError
 from harness.invocation import typed
+from harness.store import PLAN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ def load(folder: Path) -> Recorded:
         verdict=verdict,
         history=_history(folder / "history.jsonl", problems),
         commits=_commits(folder / "commits.jsonl", problems),
-        plan=_document(folder / "plan.json", problems),
+        plan=_document(folder / PLAN, problems),
         environment=_document(folder / "environment.json", problems),
         target_file=_text(folder / "target.toml"),
         problems=tuple(problems),

@@ -85,19 +85,19 @@ def headline(run: Telling) -> str:
     """Say the verdict in one line."""
     document = run.document
     cut = " (interrupted: judged as far as it got)" if run.interrupted else ""
-    found = _found(document)
+    found = violations(document)
     why = "; ".join(document["reasons"])
     match document["verdict"], bool(document["as_expected"]):
         case "valid", True if document["expected"] != "valid":  # what had to be found is nobody's fault
-            said = f"as expected: found {_times(_looked_for(document))}"
+            said = f"as expected: found {times(looked_for(document))}"
         case "valid", True:
             said = f"VALID: {fence(document['coverage'])}"
         case "invalid", True:
-            said = f"INVALID, as expected: found {_times(found)}"
+            said = f"INVALID, as expected: found {times(found)}"
         case "unknown", _:
             said = f"UNKNOWN: {why or 'undecided'}"
         case _:
-            said = f"{'VIOLATION' if found else 'NOT AS EXPECTED'}: {why or _times(found)}"
+            said = f"{'VIOLATION' if found else 'NOT AS EXPECTED'}: {why or times(found)}"
     return f"{run.target}: {said}{cut}"
 
 
@@ -139,7 +139,7 @@ def _findings(document: Mapping[str, Any], history: History | None) -> Iterator[
     """Tell the first finding of each anomaly; what was not expected comes first."""
     expected = _expected(document)
     first = {finding["anomaly"]: finding for finding in reversed(document["findings"])}
-    order = sorted(first, key=lambda name: (name in expected, list(_found(document)).index(name)))
+    order = sorted(first, key=lambda name: (name in expected, list(violations(document)).index(name)))
     for name in order[:MOST_FINDINGS]:
         yield from _finding(first[name], history)
     more = len(document["findings"]) - min(len(first), MOST_FINDINGS)
@@ -151,7 +151,7 @@ def _findings(document: Mapping[str, Any], history: History | None) -> Iterator[
 
 def _nobodys_fault(document: Mapping[str, Any]) -> Iterator[Line]:
     if found := _counted(document):
-        yield Line(f"counted, nobody's fault: {_times(found)}", Tone.FAINT, 2)
+        yield Line(f"counted, nobody's fault: {times(found)}", Tone.FAINT, 2)
 
 
 def _finding(finding: Mapping[str, Any], history: History | None) -> Iterator[Line]:
@@ -186,25 +186,25 @@ def _next_steps(run: Telling) -> Iterator[Line]:
 
 
 def _in_short(document: Mapping[str, Any]) -> str:
-    found = _found(document)
+    found = violations(document)
     if document["verdict"] == "unknown":
         return "; ".join(document["reasons"])
-    return _times(found or _looked_for(document)) or fence(document["coverage"])
+    return times(found or looked_for(document)) or fence(document["coverage"])
 
 
-def _found(document: Mapping[str, Any]) -> dict[str, int]:
+def violations(document: Mapping[str, Any]) -> dict[str, int]:
     """Count the violations; what is only counted (a late write, what it lost) makes no run invalid."""
     return dict(Counter(finding["anomaly"] for finding in document["findings"]))
 
 
 def _counted(document: Mapping[str, Any]) -> dict[str, int]:
     """Count what was found and makes no run invalid."""
-    found = _found(document)
+    found = violations(document)
     rest = {name: number - found.get(name, 0) for name, number in document["anomalies"].items()}
     return {name: number for name, number in rest.items() if number > 0}
 
 
-def _looked_for(document: Mapping[str, Any]) -> dict[str, int]:
+def looked_for(document: Mapping[str, Any]) -> dict[str, int]:
     """Count what had to be found, and was nobody's fault."""
     return {name: number for name, number in _counted(document).items() if name in _expected(document)}
 
@@ -213,7 +213,8 @@ def _expected(document: Mapping[str, Any]) -> list[str]:
     return [] if document["expected"] == "valid" else list(document["expected"])
 
 
-def _times(found: Mapping[str, int]) -> str:
+def times(found: Mapping[str, int]) -> str:
+    """Write counts of anomalies: "stale-write ×3"."""
     return ", ".join(f"{name} ×{number}" for name, number in found.items())
 
 

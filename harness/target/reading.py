@@ -65,11 +65,19 @@ class Document:
 
 
 def shipped() -> dict[str, Path]:
-    """Find the targets that come with Fencepost, by name: a checkout's, or the installed package's."""
-    for folder in (PACKAGE / "targets", PACKAGE.parent / "targets"):
-        if found := {path.stem: path for path in folder.glob("*.toml")}:
-            return dict(sorted(found.items()))  # by name: etcd-postgres stands before etcd-postgres-upsert
-    return {}
+    """Find the targets that come with Fencepost, by name."""
+    return in_folder(shipped_folder())
+
+
+def shipped_folder() -> Path:
+    """Find the folder of the targets that come with Fencepost: the installed package's, or a checkout's."""
+    installed = PACKAGE / "targets"
+    return installed if installed.is_dir() else PACKAGE.parent / "targets"
+
+
+def in_folder(folder: Path) -> dict[str, Path]:
+    """Find the target files of a folder, by name: etcd-postgres stands before etcd-postgres-upsert."""
+    return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)}
 
 
 def load(path_or_name: str | Path, overrides: Sequence[str] = (), *, faults: bool = True) -> Target:

@@ -1,0 +1,119 @@
+"""The zoo as a whole: every bug has a twin, and what a row says of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from harness.errors import ConfigurationError, ServerNotReadyError
+from harness.exit_codes import ExitCode
+from harness.target.reading import in_folder, shipped_folder
+from harness.zoo import TWIN, Outcome, Row, exhibits
+
+FILES = in_folder(shipped_folder() / "zoo")
+
+
+def outcome(expected, verdict, *found):
+    names = [] if expected == "valid" else list(expected)
+    document = {
+        "verdict": verdict,
+        "expected": expected,
+        "as_expected": verdict == "valid" if expected == "valid" else set(names) == set(found),
+        "findings": [{"anomaly": name} for name in found],
+        "anomalies": dict.fromkeys(found, 1),
+    }
+    return Outcome(document=document)
+
+
+def row(bug, twin):
+    return Row(exhibit=exhibits()[0], bug=bug, twin=twin)
+
+
+CAUGHT = outcome(["stale-write"], "invalid", "stale-write")
+CLEAN = outcome("valid", "valid")
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if not name.endswith(TWIN)])
+def test_every_bug_expects_an_anomaly_and_has_a_twin_that_expects_none(name):
+    (exhibit,) = exhibits([name])
+
+    assert exhibit.bug.expected
+    assert exhibit.twin.expected == ()
+    assert exhibit.story.endswith(".")
+    assert (exhibit.bug.name, exhibit.twin.name) == (name, f"{name}{TWIN}")
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith(TWIN)])
+def test_every_twin_has_a_bug(name):
+    assert name.removesuffix(TWIN) in FILES
+
+
+def test_bugs_are_chosen_by_name_and_by_pattern():
+    names = [exhibit.name for exhibit in exhibits()]
+
+    assert [exhibit.name for exhibit in exhibits([names[0]])] == names[:1]
+    assert [exhibit.name for exhibit in exhibits(["*"])] == names
+
+
+def test_a_bug_that_is_not_there_is_refused():
+    with pytest.raises(ConfigurationError, match="the zoo has no bug called chekc-then-write"):
+        exhibits(["chekc-then-write"])
+
+
+@pytest.mark.parametrize(
+    ("bug", "twin", "code"),
+    [
+        (CAUGHT, CLEAN, ExitCode.AS_EXPECTED),
+        (outcome(["stale-write"], "valid"), CLEAN, ExitCode.VIOLATION),
+        (outcome(["stale-write"], "unknown"), CLEAN, ExitCode.VIOLATION),
+        (CAUGHT, outcome("valid", "invalid", "stale-write"), ExitCode.VIOLATION),
+        (CAUGHT, outcome("valid", "unknown"), ExitCode.UNKNOWN),
+        (CAUGHT, Outcome(error=ServerNotReadyError("gone")), ExitCode.INFRASTRUCTURE),
+    ],
+)
+def test_a_bug_must_be_caught_and_its_twin_clean(bug, twin, code):
+    assert row(bug, twin).code is code
+
+
+def test_a_row_as_json_says_what_was_found():
+    told = row(CAUGHT, CLEAN).as_json()
+
+    assert (told["caught"], told["found"]) == (True, {"stale-write": 1})
+    assert (told["twin"], told["twin_is_clean"]) == ("valid", True)
+
+
+def test_an_error_is_told_in_the_row():
+    told = row(Outcome(error=ServerNotReadyError("redis-1 is gone")), CLEAN).as_json()
+
+    assert told["errors"] == ["redis-1 is gone"]
+    assert told["caught"] is False
+
+
+def test_the_command_runs_a_bug_and_its_twin(tmp_path):
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "harness.cli",
+            "zoo",
+            "--runs",
+            tmp_path,
+            "--format",
+            "json",
+            "get-then-del-unlock",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["caught"]
+    assert told["twin_is_clean"]
+    assert 0 < told["seconds_to_find"] < 20
+    assert "1 of 1 bugs caught, 1 of 1 twins clean" in done.stderr
