@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from harness import family
 from harness.client_process import ClientTask, main
 from harness.errors import InfrastructureError
 from harness.shared_state import SharedState
@@ -100,6 +101,8 @@ def started(
 
 def _end(processes: Sequence[ForkServerProcess]) -> None:
     for process in processes:
-        process.kill()
+        if process.exitcode is None:  # else its number may be another's by now
+            with suppress(psutil.NoSuchProcess):
+                family.end(psutil.Process(process.pid))
     for process in processes:
         process.join()

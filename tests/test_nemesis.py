@@ -15,6 +15,7 @@ import pytest
 from harness import clients
 from harness.client_process import SharedProgress
 from harness.errors import FaultNotInstalledError
+from harness.family import end
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.pause import pause
 from harness.nemesis.plan import PlanLog, plan
@@ -48,6 +49,44 @@ def test_a_paused_process_is_stopped_and_runs_again_with_evidence_of_both(sleepe
 
     assert sleeper.status() != psutil.STATUS_STOPPED
     assert str(sleeper.pid) in fault.healed
+
+
+STARTS_OTHERS = """
+import subprocess, sys, threading, time
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+subprocess.run(["sh", "-c", "setsid sleep 60; true"])
+"""
+
+
+@pytest.fixture
+def ancestor():
+    """A process with a thread, a child, and a grandchild in a session of its own."""
+    process = subprocess.Popen([sys.executable, "-c", STARTS_OTHERS])
+    head = psutil.Process(process.pid)
+    assert wait_for(lambda: "sleep" in [each.name() for each in head.children(recursive=True)], 20)
+    yield head
+    end(head)
+    process.wait()
+
+
+def test_whatever_a_paused_process_has_started_is_stopped_with_it_and_runs_again(ancestor):
+    everybody = [ancestor, *ancestor.children(recursive=True)]
+
+    with pause(ancestor, "client:0") as fault:
+        assert [each.status() for each in everybody] == [psutil.STATUS_STOPPED] * 3
+        assert all(str(each.pid) in fault.evidence for each in everybody)
+
+    assert psutil.STATUS_STOPPED not in [each.status() for each in everybody]
+    assert all(str(each.pid) in fault.healed for each in everybody)
+
+
+def test_a_process_is_ended_with_whatever_it_has_started_though_that_is_stopped(ancestor):
+    everybody = [ancestor, *ancestor.children(recursive=True)]
+    everybody[1].suspend()
+
+    end(ancestor)
+
+    assert wait_for(lambda: all(not each.is_running() or each.status() == "zombie" for each in everybody))
 
 
 def test_a_process_runs_again_also_when_the_block_is_left_by_an_error(sleeper):

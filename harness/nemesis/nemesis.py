@@ -6,15 +6,16 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import psutil
 
 from harness.events import FaultObserved
+from harness.family import continue_all, is_stopped
 from harness.nemesis.fault import Fault
-from harness.nemesis.pause import is_stopped, pause
+from harness.nemesis.pause import pause
 from harness.nemesis.plan import ObservedFault, PlanLog
 from harness.nemesis.triggers import POLL, Snare, Victim, wait_until
 from harness.shared_state import NOBODY, SharedState
@@ -254,5 +255,4 @@ class Nemesis:
 
     def _continue(self, client: int) -> None:
         self.state.clients[client].stopped = 0
-        with suppress(psutil.NoSuchProcess):  # whoever watches the clients tells how it ended
-            self.processes[client].resume()
+        continue_all(self.processes[client])
