@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -65,7 +66,7 @@ def growth(results: Results, times: int, say: Callable[[str], None]) -> None:
             shape = asdict(Shape(operations=size, policy=policy))
             row = results.once(
                 f"growth {policy} {size}",
-                lambda shape=shape: in_own_process("register", shape=shape, times=times),  # type: ignore[misc]
+                partial(in_own_process, "register", shape=shape, times=times),
             )
             say(f"growth {policy} {size:,}: {row['seconds']:.4f} s")
 

@@ -6,6 +6,7 @@ import itertools
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -49,7 +50,7 @@ def compare(
     too_much: list[Shape] = []
     for shape in shapes(largest):
         name = name_of(shape)
-        row = results.once(name, lambda shape=shape: _row(shape, program, too_much, times))  # type: ignore[misc]
+        row = results.once(name, partial(_row, shape, program, too_much, times))
         if row["peer"]["verdict"] not in {*DECIDED, "not asked"}:
             too_much.append(shape)
         say(f"{name}: {_told(row['ours'])}; Porcupine: {_told(row['peer'])}")

@@ -14,6 +14,8 @@ from benchmarks.growth import Series, plot, slope
 from benchmarks.registers import CLIENTS, DECIDED, LOST, PEER_SECONDS, SIZES, name_of
 from benchmarks.results import Results
 
+AIM = 20  # times faster than the peer
+IN_SECONDS = 0.1  # s; what takes less is written in ms
 _SIGNS = {"unknown": f"> {PEER_SECONDS:.0f} s", "out-of-memory": "> 8 GiB", "not asked": "–"}
 
 
@@ -82,8 +84,8 @@ def _summary(results: Results, largest: int) -> Iterator[str]:
     yield (
         f"{len(every)} histories: Fencepost decided all, the slowest in {slowest:.2f} s; Porcupine decided"
         f" {len(finished)}. Where it did, Fencepost was {ratios[0]:,.1f} to {ratios[-1]:,.0f} times faster,"
-        f" {ratios[len(ratios) // 2]:,.0f} times in the middle, and in {sum(r < 20 for r in ratios)}"  # noqa: PLR2004
-        " of them less than 20 times."
+        f" {ratios[len(ratios) // 2]:,.0f} times in the middle, and in {sum(r < AIM for r in ratios)}"
+        f" of them less than {AIM} times."
     )
 
 
@@ -139,7 +141,7 @@ def _time(measured: dict[str, Any]) -> str:
     if measured["verdict"] not in DECIDED:
         return _SIGNS[measured["verdict"]]
     seconds = measured["seconds"]
-    return f"{seconds:.2f} s" if seconds >= 0.1 else f"{1000 * seconds:.1f} ms"  # noqa: PLR2004
+    return f"{seconds:.2f} s" if seconds >= IN_SECONDS else f"{1000 * seconds:.1f} ms"
 
 
 def _ratio(row: dict[str, Any]) -> str:
