@@ -46,26 +46,15 @@ def locks(*operations: Op) -> Evidence:
     return Evidence(history=History(header=Header(target="test"), operations=operations))
 
 
-def test_a_grant_sent_when_the_other_returned_is_not_the_later_one():
+@pytest.mark.parametrize(("sent", "accused"), [(10, [(1, 0)]), (11, [(1, 0), (2, 1)])])
+def test_a_grant_sent_after_the_other_returned_is_the_later_one(sent, accused):
     evidence = locks(
         acquire(0, "b", token=3, called=0, returned=5, ttl=100),
         acquire(1, "a", token=5, called=1, returned=10, ttl=50),
-        acquire(2, "b", token=4, called=10, returned=20),
+        acquire(2, "b", token=4, called=sent, returned=20),
     )
 
-    assert [each.accused.index for each in early_grants(evidence)] == [1]
-
-
-def test_a_grant_sent_just_after_the_other_returned_is_the_later_one():
-    evidence = locks(
-        acquire(0, "b", token=3, called=0, returned=5, ttl=100),
-        acquire(1, "a", token=5, called=1, returned=10, ttl=50),
-        acquire(2, "b", token=4, called=11, returned=20),
-    )
-
-    found = [(each.accused.index, each.because[0].index) for each in early_grants(evidence)]
-
-    assert found == [(1, 0), (2, 1)]
+    assert [(each.accused.index, each.because[0].index) for each in early_grants(evidence)] == accused
 
 
 def test_a_shorter_lease_counts_too_up_to_its_end():
