@@ -7,6 +7,7 @@ import os
 import signal
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 def die_with_parent(sign: signal.Signals = signal.SIGKILL) -> None:
@@ -15,7 +16,19 @@ def die_with_parent(sign: signal.Signals = signal.SIGKILL) -> None:
     Call it in the child. Linux only (prctl(2)).
     """
     parent = os.getppid()
-    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, sign, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    _prctl(_PR_SET_PDEATHSIG, sign)
     if os.getppid() != parent:  # it died before the request was in place
         os.kill(os.getpid(), sign)
+
+
+def adopt_orphans() -> None:
+    """Have what this process starts stay its offspring, also what its children start and leave.
+
+    So a pause finds it, and so does whoever ends this process. Linux only (prctl(2)).
+    """
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option}, {value})")

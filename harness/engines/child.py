@@ -33,13 +33,13 @@ class Child:
         """Raise ServerNotReadyError, with its last words, if it has ended."""
         code = self.process.poll()
         if code is not None:
-            raise not_ready(self.name, f"ended with {_ending(code)}", self.read_log())
+            raise not_ready(self.name, f"ended with {ending(code)}", self.read_log())
 
     def has_finished(self) -> bool:
         """Look whether one that ends by itself has; ServerNotReadyError if it failed."""
         code = self.process.poll()
         if code:
-            raise not_ready(self.name, f"ended with {_ending(code)}", self.read_log())
+            raise not_ready(self.name, f"ended with {ending(code)}", self.read_log())
         return code == 0
 
     def finish(self, timeout: float) -> None:
@@ -143,5 +143,6 @@ class Nest:
         self.parent.shutdown()
 
 
-def _ending(code: int) -> str:
+def ending(code: int) -> str:
+    """Say how a process ended, such as "status 1" or "SIGKILL"."""
     return f"status {code}" if code >= 0 else signal.Signals(-code).name
