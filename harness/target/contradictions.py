@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from harness.duration import Span, format_duration
 from harness.target.faults import FaultSpec, PartitionSpec, PauseSpec
+from harness.target.fields import PROGRAM
 from harness.target.locks import LockSpec
 from harness.target.models import WorkloadSpec
 from harness.target.storages import StorageSpec
@@ -34,6 +35,7 @@ class Sections:
 
     lock: LockSpec | None = None
     storage: StorageSpec | None = None
+    has_client: bool = False  # there is a section [client], right or wrong
     workload: WorkloadSpec | None = None
     expected: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class Contradiction:
 
 def contradictions(sections: Sections) -> Iterator[Contradiction]:
     """Yield every pair of settings that do not go together."""
+    yield from _program(sections)
     yield from _duration(sections)
     yield from _writes(sections)
     yield from _fence_on_acquire(sections)
@@ -64,6 +67,17 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
         yield from _stop_point(index, fault, sections)
         yield from _edges(index, fault, sections)
         yield from _lengths(index, fault, sections)
+
+
+def _program(sections: Sections) -> Iterator[Contradiction]:
+    for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
+        if spec and spec.kind == PROGRAM and not sections.has_client:
+            yield Contradiction((side, "kind"), "needs the program: write [client] with its command")
+        if spec and ":" in spec.kind and sections.has_client:
+            yield Contradiction(
+                (side, "kind"),
+                'is a class, and the program of [client] calls none; "client" is what it uses by itself',
+            )
 
 
 def _duration(sections: Sections) -> Iterator[Contradiction]:

@@ -22,8 +22,12 @@ IMAGE_PATTERN = r"^\S+$"
 CLASS_PATTERN = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 OWN = "<module:Class>"
 """What stands for the kind of a class of the user's own, among the names of kinds."""
+PROGRAM = "client"
+"""The kind of whatever the program of [client] uses by itself."""
 
 VICTIM_PATTERN = r"^(holder(:r\d+)?|client:\d+)$"
+SERVER_PATTERN = r"^[a-z][a-z0-9-]*$"
+SIDES = ("lock", "storage", "both")
 
 
 def kind_of(section: object) -> str | None:
@@ -36,6 +40,21 @@ def _victim(text: str) -> str:
     if not re.match(VICTIM_PATTERN, text):
         raise ValueError('must be "holder", "holder:r0" (of that resource) or "client:0"')
     return text
+
+
+def _server(text: str) -> str:
+    if not re.match(SERVER_PATTERN, text):
+        raise ValueError('must be the name of a server, such as "redis-1"')
+    return text
+
+
+def _side(value: object) -> str | tuple[str, ...]:
+    """A side of a target, or some servers by their names."""
+    if isinstance(value, str) and value in SIDES:
+        return value
+    if isinstance(value, tuple) and value and all(isinstance(name, str) for name in value):
+        return tuple(map(_server, value))
+    raise ValueError('must be "lock", "storage", "both", or a list of servers, such as ["redis-4", "redis-5"]')
 
 
 def _expectation(value: object) -> tuple[str, ...]:
@@ -67,6 +86,28 @@ Victim = Annotated[
     str,
     AfterValidator(_victim),
     WithJsonSchema({"type": "string", "pattern": VICTIM_PATTERN, "examples": ["holder", "client:2"]}),
+]
+ServerName = Annotated[
+    str,
+    AfterValidator(_server),
+    WithJsonSchema({"type": "string", "pattern": SERVER_PATTERN, "examples": ["redis-3"]}),
+]
+Servers = Annotated[
+    str,
+    AfterValidator(_server),
+    WithJsonSchema({"type": "string", "pattern": SERVER_PATTERN, "examples": ["lock", "storage", "redis-1"]}),
+]
+Side = Annotated[
+    str | tuple[str, ...],
+    BeforeValidator(_side),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": list(SIDES)},
+                {"type": "array", "items": {"type": "string", "pattern": SERVER_PATTERN}, "minItems": 1},
+            ]
+        }
+    ),
 ]
 Expectation = Annotated[
     tuple[str, ...],

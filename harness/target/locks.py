@@ -8,7 +8,16 @@ from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag, model
 from pydantic.config import JsonDict
 
 from harness.duration import NS
-from harness.target.fields import CLASS_PATTERN, LONGEST_TTL, OWN, STRICT, Duration, Image, kind_of
+from harness.target.fields import (
+    CLASS_PATTERN,
+    LONGEST_TTL,
+    OWN,
+    PROGRAM,
+    STRICT,
+    Duration,
+    Image,
+    kind_of,
+)
 
 SHORTEST_ETCD_TTL = 2 * NS["s"]
 SHORTEST_TTL = 100 * NS["ms"]
@@ -37,6 +46,14 @@ def _zookeeper_grants_it(ttl: int) -> int:
         raise ValueError("must be at least 1s: a shorter session does not outlive its heartbeats")
     if ttl % NS["ms"]:
         raise ValueError("ZooKeeper counts in whole milliseconds")
+    return _is_lived_to_see(ttl)
+
+
+def _is_told_to_programs(ttl: int) -> int:
+    if ttl < SHORTEST_TTL:
+        raise ValueError("must be at least 100ms")
+    if ttl % NS["ms"]:
+        raise ValueError("programs are told whole milliseconds")
     return _is_lived_to_see(ttl)
 
 
@@ -204,13 +221,31 @@ class OwnLock(BaseModel):
         return tuple(f"{self.server}-{number + 1}" for number in range(self.nodes)) if self.server else ()
 
 
-AnyLock = EtcdLock | EtcdService | RedisLock | Redlock | ZookeeperLock | OwnLock
+class ProgramLock(BaseModel):
+    """Whatever the program of [client] uses as a lock; no server is started for it."""
+
+    model_config = STRICT
+    system: ClassVar[str] = ""
+    image: ClassVar[None] = None
+    servers: ClassVar[tuple[str, ...]] = ()
+
+    kind: Literal["client"]
+    ttl: Annotated[Duration, AfterValidator(_is_told_to_programs)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a renewal."""
+    token: str = ""
+    """What is taken for the fencing token: handed to the program."""
+
+
+AnyLock = EtcdLock | EtcdService | RedisLock | Redlock | ZookeeperLock | ProgramLock | OwnLock
 LOCKS: dict[str, type[AnyLock]] = {
     "etcd": EtcdLock,
     "etcd-lock": EtcdService,
     "redis": RedisLock,
     "redlock": Redlock,
     "zookeeper": ZookeeperLock,
+    PROGRAM: ProgramLock,
     OWN: OwnLock,
 }
 LockSpec = Annotated[
@@ -219,6 +254,7 @@ LockSpec = Annotated[
     | Annotated[RedisLock, Tag("redis")]
     | Annotated[Redlock, Tag("redlock")]
     | Annotated[ZookeeperLock, Tag("zookeeper")]
+    | Annotated[ProgramLock, Tag(PROGRAM)]
     | Annotated[OwnLock, Tag(OWN)],
     Discriminator(kind_of),
 ]

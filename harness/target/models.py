@@ -43,6 +43,15 @@ class WorkloadSpec(BaseModel):
         return duration
 
 
+class ClientSpec(BaseModel):
+    """A program of your own that is each client: it speaks the line protocol of docs/adapters.md."""
+
+    model_config = STRICT
+
+    command: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+    """The program and its arguments, started in the folder that the command was called in."""
+
+
 class Target(BaseModel):
     """One case to test: a lock service and a storage, the work, and the faults."""
 
@@ -56,6 +65,7 @@ class Target(BaseModel):
     """Anomalies that may come with those."""
     lock: LockSpec
     storage: StorageSpec
+    client: ClientSpec | None = None
     workload: WorkloadSpec = Field(default_factory=WorkloadSpec)
     faults: tuple[FaultSpec, ...] = ()
     require: Minima = Field(default_factory=DEFAULT_REQUIRE.copy)

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Discriminator, Field, Tag
 
-from harness.target.fields import CLASS_PATTERN, OWN, STRICT, Image, kind_of
+from harness.target.fields import CLASS_PATTERN, OWN, PROGRAM, STRICT, Image, kind_of
 
 Policy = Literal["strict", "inclusive"]
 
@@ -188,6 +188,24 @@ class OwnStorage(BaseModel):
         return (SERVERS_OF_STORAGES[self.server],) if self.server else ()
 
 
+class ProgramStorage(BaseModel):
+    """Whatever the program of [client] uses as a storage; no server is started for it."""
+
+    model_config = STRICT
+    system: ClassVar[str] = ""
+    image: ClassVar[None] = None
+    servers: ClassVar[tuple[str, ...]] = ()
+    writes_in_one_message: ClassVar[bool] = True
+
+    kind: Literal["client"]
+    fencing: str
+    """"none" if every write is accepted; anything else is handed to the program."""
+    policy: Policy = "strict"
+    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+
+
 AnyStorage = (
     DynamodbStorage
     | EtcdStorage
@@ -195,6 +213,7 @@ AnyStorage = (
     | RedisStorage
     | SqliteStorage
     | ZookeeperStorage
+    | ProgramStorage
     | OwnStorage
 )
 STORAGES: dict[str, type[AnyStorage]] = {
@@ -204,6 +223,7 @@ STORAGES: dict[str, type[AnyStorage]] = {
     "redis": RedisStorage,
     "sqlite": SqliteStorage,
     "zookeeper": ZookeeperStorage,
+    PROGRAM: ProgramStorage,
     OWN: OwnStorage,
 }
 StorageSpec = Annotated[
@@ -213,6 +233,7 @@ StorageSpec = Annotated[
     | Annotated[RedisStorage, Tag("redis")]
     | Annotated[SqliteStorage, Tag("sqlite")]
     | Annotated[ZookeeperStorage, Tag("zookeeper")]
+    | Annotated[ProgramStorage, Tag(PROGRAM)]
     | Annotated[OwnStorage, Tag(OWN)],
     Discriminator(kind_of),
 ]
