@@ -17,11 +17,11 @@ from typing import Any, TextIO
 
 from harness.engines import Engine
 from harness.errors import ConfigurationError, FencepostError
-from harness.events import RunJudged
+from harness.events import Event, RunJudged
 from harness.exit_codes import ExitCode, of_error, of_several
 from harness.invocation import typed
 from harness.paths import as_seen_from_here
-from harness.report.console import Console, console
+from harness.report.console import console
 from harness.report.telling import Line, Tone, looked_for, times, violations
 from harness.run import RunOptions, run
 from harness.store import HISTORY, PLAN
@@ -131,33 +131,39 @@ def show_all(
     began = time.monotonic()
     rows: list[Row] = []
     with console(text) as screen:
+        live = text is not None and text.isatty()  # elsewhere a run's own lines would tear the table apart
+        watch = screen.show if live else _ignore
+        noted = replace(options, notify=screen.show)
         screen.write([Line(_columns(chosen, "bug", "expected", "found", "after", "twin"), Tone.FAINT)])
         for exhibit in chosen:
             row = Row(
                 exhibit=exhibit,
-                bug=_outcome(exhibit.bug, engine, options, screen),
-                twin=_outcome(exhibit.twin, engine, options, screen),
+                bug=_outcome(exhibit.bug, engine, noted, watch),
+                twin=_outcome(exhibit.twin, engine, noted, watch),
             )
             rows.append(row)
+            screen.clear()
             screen.write(_told(row, chosen))
             shown(row.as_json())
         screen.write(_summary(rows, time.monotonic() - began))
     return of_several(row.code for row in rows)
 
 
-def _outcome(target: Target, engine: Engine, options: RunOptions, screen: Console) -> Outcome:
+def _ignore(_event: Event) -> None:
+    """Nobody watches."""
+
+
+def _outcome(target: Target, engine: Engine, options: RunOptions, watch: Callable[[Event], None]) -> Outcome:
     """Run one target; an error is an outcome too, so that the others have their turn."""
     judged: RunJudged | None = None
     try:
-        with closing(run(target, engine, replace(options, notify=screen.show))) as events:
+        with closing(run(target, engine, options)) as events:
             for event in events:
-                screen.show(event)
+                watch(event)
                 if isinstance(event, RunJudged):
                     judged = event
     except FencepostError as error:
         return Outcome(error=error)
-    finally:
-        screen.clear()
     if judged is None or judged.interrupted:
         raise KeyboardInterrupt
     return Outcome(
