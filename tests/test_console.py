@@ -244,6 +244,10 @@ def test_a_finding_that_no_fault_explains_names_none():
     assert opened_by(STALE | {"operations": []}, paused_history()) is None
 
 
+def test_a_fault_that_came_afterwards_opened_no_window():
+    assert opened_by(STALE | {"operations": [2, 3]}, paused_history()) is None
+
+
 class TestPlain:
     def lines(self, *events):
         out = io.StringIO()

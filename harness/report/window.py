@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,17 +13,18 @@ NS = 1_000_000_000
 
 
 def opened_by(finding: Mapping[str, Any], history: History) -> str | None:
-    """Name the last fault that hit the hold with the finding's lowest token, in words.
+    """Name the last fault that hit the hold with the finding's lowest token before it went wrong, in words.
 
-    None where no fault hit it, or the finding rests on no token.
+    None where no fault hit it by then, or the finding rests on no token.
     """
     if not history.faults:
         return None
     proof = [op for op in on_lines(history.operations, finding["operations"]) if op.token is not None]
     lowest = min(proof, key=_token, default=None)
+    over = max((math.inf if op.returned is None else op.returned for op in proof), default=0)
     owner = lowest and _owner(lowest, history)
     hits = [fault for fault in history.faults if owner and fault.owner == owner]
-    begun = [fault for fault in hits if fault.state == "in force"]
+    begun = [fault for fault in hits if fault.state == "in force" and fault.time <= over]
     if not begun:
         return None
     healed = next((fault for fault in hits if fault.state == "healed" and fault.time > begun[-1].time), None)
