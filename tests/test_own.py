@@ -66,3 +66,24 @@ def test_a_class_that_does_not_fit_is_refused_in_one_sentence(folder, setting, s
     assert done.returncode == 4
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_class_may_hand_on_what_it_lacks_to_another(folder):
+    handing_on = """
+from files import FileLock
+
+class Around:
+    def __init__(self, settings, renewals):
+        self._lock = FileLock(settings, renewals)
+
+    def acquire(self, resource, owner):
+        return self._lock.acquire(resource, owner)
+
+    def __getattr__(self, name):
+        return getattr(self._lock, name)
+"""
+    (folder / "around.py").write_text(handing_on)
+
+    done = run(folder, "lock.kind=around:Around")
+
+    assert done.returncode == 0, done.stderr

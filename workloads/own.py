@@ -39,6 +39,8 @@ def load(path: str, needed: Sequence[str]) -> Any:
         found = getattr(import_module(module), name)
     except Exception as error:  # whatever a module of somebody else's does when it is imported
         raise UnfitError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
+    if hasattr(found, "__getattr__"):  # what it lacks it may hand on to another client
+        return found
     missing = [method for method in needed if not callable(getattr(found, method, None))]
     if missing:
         raise UnfitError(f"{path} has no {', no '.join(missing)}: it needs {', '.join(needed)}")
