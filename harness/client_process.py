@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,12 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from checkers.records import WRITES, Outcome
-from harness.dying import die_with_parent
+from harness.dying import adopt_orphans, die_with_parent
+from harness.program import Command
 from harness.recorder import RecordedSession, Recorder
 from harness.shared_state import ANY, NOBODY, OUTSIDE, STOP_POINTS, SharedState
 from workloads import append, register
-from workloads.client import Answer
+from workloads.client import Answer, Lock, Session, Storage
 from workloads.holds import Client, Hold
+from workloads.line_protocol.clients import LineLock, LineStorage
+from workloads.line_protocol.conversation import Conversation, ProgramError, introduction
 from workloads.locks import connect as connect_lock
 from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import of_kind
@@ -43,6 +47,7 @@ class ClientTask:
     think: tuple[float, float]  # seconds
     lock: LockSettings
     storage: StorageSettings
+    command: Command | None = None  # the program that is the client; None: Fencepost's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +112,19 @@ def main(client: int, state: SharedState, folder: Path, tasks: Connection) -> No
     except EOFError:  # the servers never came up
         return
     recorder = Recorder(folder / "events" / f"client-{client}.jsonl")
-    worker = _client(client, state, task, recorder)
-    state.clients[client].ready = 1
+    try:
+        _work(_client(client, state, task, recorder), state, task)
+    except ProgramError as error:
+        sys.exit(f"{task.command}: {error}")
+    recorder.close()
+
+
+def _work(worker: Client, state: SharedState, task: ClientTask) -> None:
+    state.clients[worker.number].ready = 1
     while not state.run.go:
         time.sleep(_POLL)
-    worker.run(_work(task), lambda: bool(state.run.stop))
+    worker.run(_in_each_hold(task), lambda: bool(state.run.stop))
     worker.lock.close()
-    recorder.close()
 
 
 def _log_to(path: Path) -> None:
@@ -126,21 +137,32 @@ def _log_to(path: Path) -> None:
 def _client(client: int, state: SharedState, task: ClientTask, recorder: Recorder) -> Client:
     clients = len(state.clients)
     progress = SharedProgress(state, client, task.resources)
-    renewals = RecordedSession(recorder, clients + client, 2 * clients)
+    lock, storage = _systems(client, task, RecordedSession(recorder, clients + client, 2 * clients))
     return Client(
         number=client,
         resources=task.resources,
         think=task.think,
         rng=random.Random(f"{task.seed}/client/{client}"),
         session=RecordedSession(recorder, client, 2 * clients, progress.ended),
-        lock=connect_lock(task.lock, renewals),
-        storage=of_kind(task.storage.kind).connect(task.storage),
+        lock=lock,
+        storage=storage,
         fence_on_acquire=task.storage.fence_on_acquire,
         progress=progress,
     )
 
 
-def _work(task: ClientTask) -> Callable[[Client, Hold], None]:
+def _systems(client: int, task: ClientTask, renewals: Session) -> tuple[Lock, Storage]:
+    """What the client speaks to: the systems themselves, or a program that does."""
+    if task.command is None:
+        return connect_lock(task.lock, renewals), of_kind(task.storage.kind).connect(task.storage)
+    adopt_orphans()
+    told = introduction(client, task.lock, task.storage)
+    conversation = Conversation(task.command.start, told, task.storage.timeout)
+    lock = LineLock(conversation, renewals, task.lock.ttl)
+    return lock, LineStorage(conversation, lock.restarted)
+
+
+def _in_each_hold(task: ClientTask) -> Callable[[Client, Hold], None]:
     """What a client does in each hold."""
     if task.workload == "append":
         return append.work

@@ -19,7 +19,7 @@ from harness.client_process import ClientTask, main
 from harness.errors import InfrastructureError
 from harness.shared_state import SharedState
 
-READY = 20.0  # seconds
+READY = 60.0  # seconds; many programs may start at once
 GRACE = 1.0  # seconds, for what is under way when the run ends
 _POLL = 0.002  # seconds
 PRELOADED = ["harness.forkserver_dies_with_parent", "harness.client_process"]

@@ -9,22 +9,27 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from checkers.history import Commit
 from harness import wiring
+from harness.asking import Asking
 from harness.clients import started
 from harness.drive import Drive
 from harness.engines import Cluster, Engine
 from harness.environment import environment
-from harness.errors import EngineUnavailableError, ServerNotReadyError
+from harness.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
 from harness.events import Event, Notice, RunJudged, RunStarted, StageReached
+from harness.guard import guarded
 from harness.invocation import typed
+from harness.program import Command
 from harness.recheck import judge_folder
 from harness.store import HEADER, RunFolder
 from harness.target import Target
+from harness.target.fields import PROGRAM
 from workloads import append, storages
 from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings
@@ -66,8 +71,11 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     folder.write_text("target.toml", target.source)
     folder.write_json(HEADER, wiring.header(target, seed), indent=None)
     workload = target.workload
+    command = Command.of_run(target.client.command, folder.run_id) if target.client else None
     with ExitStack() as stack:
         stack.enter_context(folder.in_use())
+        if command:
+            stack.enter_context(guarded(folder.run_id))
         clients = stack.enter_context(
             started(workload.clients, workload.resources, len(faults), folder.path, wiring.modules(target))
         )
@@ -80,8 +88,9 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             "environment.json", environment(cluster.environment(), options.command, options.again)
         )
         storage = wiring.storage_of(target, cluster, folder.path)
-        _set_up(storage, target)
-        clients.get_ready(lambda client: wiring.task(target, cluster, folder.path, seed, client))
+        asking = wiring.asking(target, cluster, folder.path, command) if command else None
+        _set_up(storage, target, asking)
+        clients.get_ready(lambda client: wiring.task(target, cluster, folder.path, seed, client, command))
         drive = Drive(
             target=target, faults=faults, seed=seed, folder=folder, cluster=cluster, clients=clients
         )
@@ -89,7 +98,8 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             yield StageReached(stage="running", detail=wiring.work(target))
             yield from drive.run(interrupted)
             yield StageReached(stage="judging", detail="what was recorded")
-            _keep(folder, cluster, storage, target.workload.kind)
+            _keep_commits(folder, _committed(storage, folder, asking), target.workload.kind)
+            _keep_logs(folder, cluster)
             stack.callback(_beside(servers.pop_all().close).join)
             judged = judge_folder(folder.path)
         yield from (Notice(text=text) for text in judged.notices)
@@ -102,17 +112,29 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         yield StageReached(stage="stopping", detail=wiring.listing(topology))
 
 
-def _keep(folder: RunFolder, cluster: Cluster, storage: StorageSettings, workload: str) -> None:
-    """Save what only the servers know, before they go."""
+def _committed(storage: StorageSettings, folder: RunFolder, asking: Asking | None) -> Iterable[Commit] | None:
+    """Ask for the storage's own order of accepted writes; None if it has none."""
+    later = f"judge what the clients saw with: {typed('recheck', folder.path)}"
+    if asking and storage.kind == PROGRAM:
+        try:
+            return asking.committed()
+        except InfrastructureError as error:
+            raise InfrastructureError(f"{error}\n{later}") from error
     try:
-        commits = storages.of_kind(storage.kind).committed(storage)
+        return storages.of_kind(storage.kind).committed(storage)
     except (NotApplied, Unknown) as error:
         raise ServerNotReadyError(
-            f"{storage.kind}: the order of its writes could not be read: {error}; "
-            f"judge what the clients saw with: {typed('recheck', folder.path)}"
+            f"{storage.kind}: the order of its writes could not be read: {error}; {later}"
         ) from error
+
+
+def _keep_commits(folder: RunFolder, commits: Iterable[Commit] | None, workload: str) -> None:
     if commits is not None:
         folder.write_commits(map(append.with_list, commits) if workload == "append" else commits)
+
+
+def _keep_logs(folder: RunFolder, cluster: Cluster) -> None:
+    """Save what the servers said, before they go."""
     for name, text in cluster.logs().items():
         folder.write_text(f"logs/{name}.log", text)
 
@@ -141,8 +163,12 @@ def _interrupts() -> Iterator[threading.Event]:
             signal.signal(each, handler)
 
 
-def _set_up(storage: StorageSettings, target: Target) -> None:
-    try:
-        storages.of_kind(storage.kind).set_up(storage, wiring.resources(target))
-    except (NotApplied, Unknown) as error:
-        raise ServerNotReadyError(f"{storage.kind}: its tables could not be made: {error}") from error
+def _set_up(storage: StorageSettings, target: Target, asking: Asking | None) -> None:
+    resources = wiring.resources(target)
+    if storage.kind != PROGRAM:
+        try:
+            storages.of_kind(storage.kind).set_up(storage, resources)
+        except (NotApplied, Unknown) as error:
+            raise ServerNotReadyError(f"{storage.kind}: its tables could not be made: {error}") from error
+    if asking:
+        asking.set_up(resources)

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.asking import Asking
 from harness.client_process import ClientTask
 from harness.engines import Cluster, ServerSpec, Topology
 from harness.errors import ConfigurationError
+from harness.program import Command, missing
 from harness.target import FaultSpec, PartitionSpec, Target
 from harness.target.storages import SqliteStorage
 from workloads import own
+from workloads.line_protocol.conversation import introduction
 from workloads.locks import LOCKS
 from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import STORAGES
@@ -71,12 +74,16 @@ def header(target: Target, seed: int) -> dict[str, Any]:
 
 def modules(target: Target) -> tuple[str, ...]:
     """Name what the clients import to speak to this target's systems."""
+    if target.client:
+        return ()
     kinds = ((LOCKS, target.lock.kind), (STORAGES, target.storage.kind))
     return tuple(known[kind] for known, kind in kinds if kind in known)
 
 
 def check(target: Target) -> None:
-    """Raise ConfigurationError if a class that the target names cannot be a lock or a storage."""
+    """Raise ConfigurationError if a program or a class that the target names cannot be used."""
+    if target.client and (wrong := missing(target.client.command)):
+        raise ConfigurationError(f"{target.name}: client.command: {wrong}")
     for kind, needed in ((target.lock.kind, own.LOCK), (target.storage.kind, own.STORAGE)):
         if ":" in kind:
             try:
@@ -91,7 +98,20 @@ def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSetting
     return _storage(target, [addresses[name] for name in target.storage.servers], folder, SETTING_UP)
 
 
-def task(target: Target, cluster: Cluster, folder: Path, seed: int, client: int) -> ClientTask:
+def asking(target: Target, cluster: Cluster, folder: Path, command: Command) -> Asking:
+    """How the harness itself asks the program: it reaches the servers past every proxy."""
+    addresses = {server.name: str(server.address) for server in cluster.servers}
+    lock = _lock(target, [addresses[name] for name in target.lock.servers], 0, SETTING_UP)
+    return Asking(
+        command=command,
+        introduction=introduction(None, lock, storage_of(target, cluster, folder)),
+        log=folder / "logs" / "program.log",
+    )
+
+
+def task(
+    target: Target, cluster: Cluster, folder: Path, seed: int, client: int, command: Command | None
+) -> ClientTask:
     """Tell one client what to do, where its own edges lead, and which folder is the run's."""
     think = target.workload.think / SECOND
 
@@ -104,15 +124,20 @@ def task(target: Target, cluster: Cluster, folder: Path, seed: int, client: int)
         workload=target.workload.kind,
         most_writes=target.most_writes,
         think=(think / 10, think),
-        lock=LockSettings(
-            kind=target.lock.kind,
-            endpoints=edges(target.lock.servers),
-            ttl=target.lock.ttl,
-            timeout=CALL_TIMEOUT,
-            client=client,
-            token=target.lock.token,
-        ),
+        lock=_lock(target, edges(target.lock.servers), client, CALL_TIMEOUT),
         storage=_storage(target, edges(target.storage.servers), folder, CALL_TIMEOUT),
+        command=command,
+    )
+
+
+def _lock(target: Target, endpoints: Iterable[str], client: int, timeout: float) -> LockSettings:
+    return LockSettings(
+        kind=target.lock.kind,
+        endpoints=tuple(endpoints),
+        ttl=target.lock.ttl,
+        timeout=timeout,
+        client=client,
+        token=target.lock.token,
     )
 
 

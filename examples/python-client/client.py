@@ -1,0 +1,199 @@
+"""A client of one's own in Python: a lock in Redis, and a register in PostgreSQL.
+
+It speaks the line protocol of docs/adapters.md: one JSON object a line on standard input,
+one on standard output for each. Whatever else it has to say goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+GRANT = """
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return false end
+return redis.call('INCR', KEYS[2])
+"""
+RELEASE = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+"""
+WRITE = """
+WITH written AS (
+    UPDATE register SET value = %(value)s, token = %(token)s, mark = %(token)s
+    WHERE resource = %(resource)s AND (mark < %(token)s OR %(unfenced)s)
+    RETURNING resource, token, value
+)
+INSERT INTO audit (resource, token, value) SELECT resource, token, value FROM written RETURNING seq
+"""
+
+
+class FailedError(Exception):
+    """It was certainly not done, and never will be."""
+
+
+class StaleError(Exception):
+    """The fence refused it."""
+
+
+class Lock:
+    """A key with an expiry, and a counter that rises with every grant: both set in one script."""
+
+    def __init__(self, endpoint: str, ttl_ms: int, timeout: float) -> None:
+        host, port = endpoint.split(":")
+        self._ttl_ms = ttl_ms
+        self._redis = redis.Redis(
+            host=host,
+            port=int(port),
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout,
+            retry=Retry(NoBackoff(), 0),  # redis-py would repeat a script whose answer it missed
+        )
+
+    def acquire(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Ask again and again; the lease counts from when the granted request was sent."""
+        keys = (f"lock:{request['resource']}", f"token:{request['resource']}")
+        deadline = time.monotonic() + request["wait_ms"] / 1000
+        while time.monotonic() < deadline:
+            attempt = time.monotonic_ns()
+            token = self._redis.eval(GRANT, 2, *keys, request["owner"], self._ttl_ms)
+            if token:
+                return {"token": token, "ttl_ms": self._ttl_ms, "attempt_ns": attempt}
+            time.sleep(0.02)
+        raise FailedError("not free in time")
+
+    def release(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Free it if it is still ours."""
+        if not self._redis.eval(RELEASE, 1, f"lock:{request['resource']}", request["owner"]):
+            raise FailedError("not the holder")
+        return {}
+
+    def reconnect(self) -> None:
+        """Begin anew with the next request."""
+        self._redis.connection_pool.disconnect()
+
+
+class Register:
+    """A row for each resource; one statement compares the token, writes, and logs what it wrote."""
+
+    def __init__(self, endpoint: str, timeout: float, *, unfenced: bool) -> None:
+        host, port = endpoint.split(":")
+        self._conninfo = f"host={host} port={port} user=fencepost password=fencepost dbname=fencepost"
+        self._timeout = timeout
+        self._unfenced = unfenced
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def write(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Write if the token is above the mark; nothing written is stale only if there is a row."""
+        values = {**request, "unfenced": self._unfenced}
+        if not self._execute(WRITE, values):
+            if not self._execute("SELECT 1 FROM register WHERE resource = %(resource)s", request):
+                raise FailedError(f"no row for {request['resource']}")
+            raise StaleError
+        return {}
+
+    def read(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the value and the token of the last accepted write."""
+        found = self._execute("SELECT value, token FROM register WHERE resource = %(resource)s", request)
+        return dict(zip(("value", "token"), found[0] if found else (None, 0), strict=True))
+
+    def reconnect(self) -> None:
+        """Begin anew with the next request."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _execute(self, statement: str, values: dict[str, Any]) -> list[Any]:
+        connection = self._connection or self._connect()
+        try:
+            with ended_after(self._timeout, connection.fileno()):
+                return connection.execute(statement, values).fetchall()
+        except psycopg.Error as error:
+            # PostgreSQL undid the statement that it calls an ERROR. Whatever else went wrong, nobody knows.
+            if error.diag.severity_nonlocalized == "ERROR" and error.sqlstate != "40003":
+                raise FailedError(str(error)) from error
+            raise
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        try:
+            self._connection = psycopg.connect(self._conninfo, autocommit=True, connect_timeout=2)
+        except psycopg.Error as error:  # no statement has left yet
+            raise FailedError(f"not connected: {error}") from error
+        return self._connection
+
+
+@contextmanager
+def ended_after(seconds: float, descriptor: int) -> Iterator[None]:
+    """Give what goes on over a socket a deadline; psycopg has none that ends while the server is stopped."""
+    with socket.socket(fileno=socket.dup(descriptor)) as ours:
+        timer = threading.Timer(seconds, ours.shutdown, (socket.SHUT_RDWR,))
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+
+
+class Client:
+    """Does what each request asks."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        timeout = told["timeout_ms"] / 1000
+        storage = told["storage"]
+        self._lock = Lock(told["lock"]["endpoints"][0], told["lock"]["ttl_ms"], timeout)
+        self._register = Register(storage["endpoints"][0], timeout, unfenced=storage["fencing"] == "none")
+        self._operations: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            "acquire": self._lock.acquire,
+            "release": self._lock.release,
+            "revoke": self._lock.release,
+            "write": self._register.write,
+            "read": self._register.read,
+            "reconnect": self._reconnect,
+        }
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Say how it went: whatever is not certain is unknown."""
+        operation = self._operations.get(request["op"])
+        if operation is None:
+            return {"outcome": "unsupported"}
+        try:
+            return {"outcome": "ok", **operation(request)}
+        except StaleError:
+            return {"outcome": "stale"}
+        except FailedError as error:
+            return {"outcome": "failed", "reason": str(error)}
+        except Exception as error:  # noqa: BLE001 - a timeout, a connection that broke: it may have been done
+            return {"outcome": "unknown", "reason": str(error)}
+
+    def _reconnect(self, _request: dict[str, Any]) -> dict[str, Any]:
+        self._lock.reconnect()
+        self._register.reconnect()
+        return {}
+
+
+def main() -> None:
+    """Answer until the harness has closed its end."""
+    client: Client | None = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        if client is None:  # the first request tells what is needed
+            client, answer = Client(request), {"outcome": "ok"}
+        else:
+            answer = client.answer(request)
+        sys.stdout.write(json.dumps({"id": request["id"], **answer}) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
