@@ -10,11 +10,12 @@ class LockSettings:
     """Where a client finds its lock service, and what it asks of it."""
 
     kind: str
-    endpoints: tuple[str, ...]  # host:port of each server, through this client's own edges
+    endpoints: tuple[str, ...]  # host:port of each server, through this client's own edges; a path may follow
     ttl: int  # ns
     timeout: float  # seconds; of each call
     client: int
     token: str  # what is taken for the fencing token
+    run: str = ""  # names the run, to a service that outlives it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +23,12 @@ class StorageSettings:
     """Where a client finds its storage, and how that keeps stale writers out."""
 
     kind: str
-    endpoints: tuple[str, ...]  # host:port of each server, through this client's own edges; or a file
+    endpoints: tuple[str, ...]  # as those of the lock; or a file
     fencing: str
     policy: str
     fence_on_acquire: bool = False
     timeout: float  # seconds; of each call
+    run: str = ""  # names the run, to a service that outlives it
 
 
 def host_and_port(endpoint: str) -> tuple[str, int]:

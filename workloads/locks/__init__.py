@@ -15,6 +15,8 @@ from workloads.settings import LockSettings
 LOCKS = {
     "etcd": "workloads.locks.etcd",
     "etcd-lock": "workloads.locks.etcd_service",
+    "http": "workloads.locks.http",
+    "kahuna": "workloads.locks.kahuna",
     "redis": "workloads.locks.redis",
     "redlock": "workloads.locks.redlock",
     "zookeeper": "workloads.locks.zookeeper",

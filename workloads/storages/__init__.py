@@ -19,6 +19,7 @@ from workloads.settings import StorageSettings
 STORAGES = {
     "dynamodb": "workloads.storages.dynamodb",
     "etcd": "workloads.storages.etcd",
+    "http": "workloads.storages.http",
     "postgres": "workloads.storages.postgres",
     "redis": "workloads.storages.redis",
     "sqlite": "workloads.storages.sqlite",

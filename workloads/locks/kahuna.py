@@ -1,0 +1,106 @@
+"""Kahuna's locks over its REST API: try-lock, try-extend and try-unlock, of persistent locks.
+
+The token is the answer's `fencingToken`, which counts the grants of the resource from 0 on.
+Only a lock that Kahuna calls persistent keeps its counter when the process ends. An owner
+that asks again for what it holds is given the same token, and no new lease.
+
+The names of fields are those of Kahuna 1.1, the first to call the owner `owner`.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+
+from msgspec import Struct
+
+from checkers.reading.lines import Token
+from workloads.client import NotApplied, Session, Unknown
+from workloads.http_connection import HttpConnection
+from workloads.locks.polled import Held, PolledLock
+from workloads.settings import LockSettings
+
+MILLISECOND = 1_000_000  # ns
+PERSISTENT = 1
+
+
+class Type(enum.IntEnum):
+    """What an answer says; after any other, such as "must retry", what was asked may be under way."""
+
+    LOCKED = 0
+    BUSY = 1
+    EXTENDED = 2
+    UNLOCKED = 3
+    INVALID_INPUT = 100
+    LOCK_DOES_NOT_EXIST = 102
+    INVALID_OWNER = 103
+
+
+REFUSALS = {
+    Type.BUSY: "busy",
+    Type.INVALID_INPUT: "invalid input",
+    Type.LOCK_DOES_NOT_EXIST: "the lock does not exist",
+    Type.INVALID_OWNER: "another owner has the lock",
+}
+
+
+class LockAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The answer to each request; the token counts only where the type is LOCKED."""
+
+    type: int
+    fencing_token: Token | None = None
+
+
+class KahunaService:
+    """What a server is asked, over one connection."""
+
+    def __init__(self, connection: HttpConnection, ttl: int) -> None:
+        self._connection = connection
+        self._ttl = ttl  # ns
+
+    def try_lock(self, resource: str, owner: str) -> Held | None:
+        """Take the lock if it is free; None if somebody has it."""
+        answer = self._ask("try-lock", resource, owner)
+        if answer.type == Type.BUSY:
+            return None
+        _expect(answer, Type.LOCKED)
+        if answer.fencing_token is None:
+            raise Unknown("locked, without a fencingToken")
+        return Held(token=answer.fencing_token, ttl=self._ttl, credential=owner)
+
+    def renew(self, resource: str, owner: str, credential: str) -> int:  # noqa: ARG002 - the owner is it
+        """Begin the lease again and return its length in ns; NotApplied if it is lost."""
+        _expect(self._ask("try-extend", resource, owner), Type.EXTENDED)
+        return self._ttl
+
+    def release(self, resource: str, owner: str, credential: str | None) -> None:  # noqa: ARG002 - the owner is it
+        """Give the lock back; NotApplied if it is not the owner's."""
+        _expect(self._ask("try-unlock", resource, owner), Type.UNLOCKED)
+
+    def close(self) -> None:
+        """Drop the connection: the next call opens a new one."""
+        self._connection.close()
+
+    def _ask(self, request: str, resource: str, owner: str) -> LockAnswer:
+        fields = {
+            "resource": f"fencepost/{resource}",
+            "owner": base64.b64encode(owner.encode()).decode(),
+            "expiresMs": self._ttl // MILLISECOND,
+            "durability": PERSISTENT,
+        }
+        return self._connection.call(f"/v1/locks/{request}", fields).read_as(LockAnswer)
+
+
+def _expect(answer: LockAnswer, done: Type) -> None:
+    if answer.type in REFUSALS:
+        raise NotApplied(REFUSALS[Type(answer.type)])
+    if answer.type != done:
+        raise Unknown(f"type {answer.type}")
+
+
+def connect(settings: LockSettings, renewals: Session) -> PolledLock:
+    """Make a client with two connections: one for the hold, one for what renews it."""
+    held, renewing = (
+        KahunaService(HttpConnection(settings.endpoints[0], settings.timeout), settings.ttl) for _ in range(2)
+    )
+    return PolledLock(held, renewing, renewals, settings.ttl)
