@@ -1,9 +1,16 @@
-"""Locks and storages of each kind on the servers of the local engine, for tests that hold for all of them."""
+"""Locks and storages of each kind on servers that run, for tests that hold for all of them."""
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
 from harness.engines import Cluster
+from workloads.client import Grant, Lock, Storage
 from workloads.settings import LockSettings, StorageSettings
+from workloads.storages import of_kind
 
 SECOND = 1_000_000_000
 TTL = 2 * SECOND
@@ -23,10 +30,10 @@ class Memory:
 
 
 def lock_settings(
-    kind: str, endpoints, *, client: int = 0, timeout: float = 1.0, token: str = ""
+    kind: str, endpoints, *, client: int = 0, timeout: float = 1.0, token: str = "", ttl: int = TTL
 ) -> LockSettings:
     return LockSettings(
-        kind=kind, endpoints=tuple(endpoints), ttl=TTL, timeout=timeout, client=client, token=token
+        kind=kind, endpoints=tuple(endpoints), ttl=ttl, timeout=timeout, client=client, token=token
     )
 
 
@@ -36,6 +43,46 @@ def storage_settings(
     return StorageSettings(
         kind=kind, endpoints=tuple(endpoints), fencing=fencing, policy=policy, timeout=timeout
     )
+
+
+def hand_over(first: Lock, second: Lock, resource: str) -> tuple[Grant, int, Grant]:
+    """Have a holder release a lock that another waits for: its grant, when it released (ns), the other's."""
+    held = first.acquire(resource, "0-1")
+    granted: list[Grant] = []
+    waiting = threading.Thread(target=lambda: granted.append(second.acquire(resource, "1-1")))
+    waiting.start()
+    waiting.join(timeout=0.3)
+    assert waiting.is_alive(), "granted to both"
+
+    released = time.monotonic_ns()
+    first.release(resource, "0-1")
+    waiting.join(timeout=5)
+    return held, released, granted[0]
+
+
+@contextmanager
+def storage_clients(
+    kind: str, endpoints: Sequence[str], *, fencing: str, timeout: float = 1.0
+) -> Iterator[Callable[..., Storage]]:
+    """Give what opens clients, of this fencing unless it is told another; close them all at the end."""
+    opened = []
+
+    def open_one(fencing=fencing, policy="strict", timeout=timeout):
+        settings = storage_settings(kind, endpoints, fencing=fencing, policy=policy, timeout=timeout)
+        opened.append(of_kind(kind).connect(settings))
+        return opened[-1]
+
+    yield open_one
+    for storage in opened:
+        storage.reconnect()
+
+
+def commits_of(kind: str, endpoints: Sequence[str], resource: str) -> list[tuple[int | None, str]]:
+    """Read token and value of each accepted write of a resource, in the storage's own order."""
+    commits = of_kind(kind).committed(storage_settings(kind, endpoints, timeout=10))
+    places = [each.seq for each in commits]
+    assert places == sorted(set(places))
+    return [(each.token, each.value) for each in commits if each.resource == resource]
 
 
 def endpoints(cluster: Cluster, system: str) -> list[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import time
+from functools import partial
 
 import pytest
-from stopped import frozen
-from systems import endpoints, storage_settings
+import systems
+from systems import endpoints, storage_clients, storage_settings
 
 from harness.engines import ServerSpec, Topology
 from harness.network.probe import reply
-from workloads.client import NotApplied, Stale, Unknown
+from workloads.client import NotApplied, Stale
 from workloads.storages import dynamodb as storages
 
 names = (f"r{number}" for number in itertools.count())
@@ -38,16 +38,8 @@ def endpoint(dynamodb):
 
 @pytest.fixture
 def open_storage(endpoint):
-    opened = []
-
-    def open_one(fencing="conditional-expression", policy="strict", timeout=2.0):
-        settings = storage_settings("dynamodb", [endpoint], fencing=fencing, policy=policy, timeout=timeout)
-        opened.append(storages.connect(settings))
-        return opened[-1]
-
-    yield open_one
-    for storage in opened:
-        storage.reconnect()
+    with storage_clients("dynamodb", [endpoint], fencing="conditional-expression", timeout=2.0) as open_one:
+        yield open_one
 
 
 @pytest.fixture
@@ -57,12 +49,7 @@ def resource():
 
 @pytest.fixture
 def commits_of(endpoint):
-    def read(resource):
-        commits = storages.committed(storage_settings("dynamodb", [endpoint], timeout=10))
-        assert [each.seq for each in commits] == list(range(1, len(commits) + 1))
-        return [(each.token, each.value) for each in commits if each.resource == resource]
-
-    return read
+    return partial(systems.commits_of, "dynamodb", [endpoint])
 
 
 def test_the_server_answers_over_its_edge(dynamodb):
@@ -105,39 +92,6 @@ def test_a_fence_makes_an_item_without_a_value_and_is_no_write(open_storage, res
     assert fenced == (None, 0)
     assert storage.read(resource) == ("own", 5)
     assert commits_of(resource) == [(5, "own")]
-
-
-def test_a_write_to_a_stopped_server_ends_in_doubt_and_lands_once(
-    open_storage, resource, dynamodb, commits_of
-):
-    storage = open_storage(timeout=0.5)
-    storage.read(resource)
-    sent = []
-
-    with frozen(dynamodb, "dynamodb"):
-        called = time.monotonic()
-        with pytest.raises(Unknown, match="Read timeout"):
-            storage.write(resource, 1, "late", lambda: sent.append(time.monotonic()))
-        took = time.monotonic() - called
-
-    deadline = time.monotonic() + 5
-    while not commits_of(resource) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert 0.5 <= took < 1.5
-    assert called <= sent[0] < called + 0.4
-    assert len(sent) == 1
-    assert commits_of(resource) == [(1, "late")]
-
-
-def test_a_read_from_a_stopped_server_ends_at_its_deadline(open_storage, resource, dynamodb):
-    storage = open_storage(timeout=0.5)
-
-    with frozen(dynamodb, "dynamodb"):
-        called = time.monotonic()
-        with pytest.raises(Unknown, match="Read timeout"):
-            storage.read(resource)
-
-    assert time.monotonic() - called < 1.5
 
 
 def test_a_table_that_is_not_there_applies_nothing(open_storage, resource, monkeypatch):

@@ -13,7 +13,7 @@ from systems import endpoints as endpoints_of
 
 from checkers.history import Outcome
 from harness.recorder import RecordedSession
-from workloads.client import NotApplied, Unknown
+from workloads.client import NotApplied
 from workloads.locks import etcd
 
 resources = (f"lock-{number}" for number in itertools.count())
@@ -101,23 +101,6 @@ def test_revoking_frees_a_lock_at_once(open_lock, resource):
     second.acquire(resource, "1-1")
 
     assert time.monotonic() - called < 1.9
-
-
-def test_a_call_to_a_stopped_server_ends_in_doubt_at_its_deadline_and_is_made_once(
-    open_lock, resource, servers
-):
-    lock, _ = open_lock(timeout=0.5)
-    grant = lock.acquire(resource, "0-1")
-    lock._lease.stop()
-
-    with frozen(servers, "etcd"):
-        called = time.monotonic()
-        with pytest.raises(Unknown, match="DEADLINE_EXCEEDED"):
-            lock.release(resource, "0-1")
-        took = time.monotonic() - called
-
-    assert 0.5 <= took < 3
-    assert grant.token > 0
 
 
 def test_a_keep_alive_to_a_stopped_server_is_recorded_as_info_under_a_number_that_is_not_used_again(

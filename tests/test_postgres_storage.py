@@ -182,19 +182,6 @@ def test_a_write_to_a_stopped_server_ends_in_doubt_at_its_deadline_and_lands_lat
     assert landed == [(3, f"late {fencing}")]
 
 
-def test_a_transaction_whose_commit_never_left_is_certainly_not_applied(
-    open_storage, resource, servers, settings
-):
-    storage = open_storage("select-for-update", timeout=0.5)
-    storage.read(resource)
-
-    with frozen(servers, "postgres"), pytest.raises(NotApplied, match="no answer in time"):
-        storage.write(resource, 3, "never", nothing)
-
-    assert open_storage("none").read(resource) == (None, 0)
-    assert commits_of(settings, resource) == []
-
-
 def test_connecting_to_a_stopped_server_ends_at_the_deadline_and_applies_nothing(
     open_storage, resource, servers
 ):

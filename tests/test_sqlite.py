@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
-import sqlite3
+import subprocess
+import sys
 import threading
 import time
 
+import psutil
 import pytest
-from systems import storage_settings
+import systems
+from systems import storage_clients, storage_settings
 
+from harness.nemesis.pause import pause
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import sqlite as storages
 
@@ -29,35 +33,27 @@ def file(tmp_path):
 
 @pytest.fixture
 def open_storage(file):
-    opened = []
-
-    def open_one(fencing="conditional-update", policy="strict", timeout=1.0):
-        settings = storage_settings("sqlite", [file], fencing=fencing, policy=policy, timeout=timeout)
-        opened.append(storages.connect(settings))
-        return opened[-1]
-
-    yield open_one
-    for storage in opened:
-        storage.reconnect()
+    with storage_clients("sqlite", [file], fencing="conditional-update") as open_one:
+        yield open_one
 
 
 @pytest.fixture
 def commits_of(file):
-    def read(resource="r0"):
-        commits = storages.committed(storage_settings("sqlite", [file]))
-        assert [each.seq for each in commits] == list(range(1, len(commits) + 1))
-        return [(each.token, each.value) for each in commits if each.resource == resource]
-
-    return read
+    return lambda resource="r0": systems.commits_of("sqlite", [file], resource)
 
 
 @pytest.fixture
 def blocker(file):
-    """Another program that holds the file's write lock."""
-    connection = sqlite3.connect(file, isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    yield connection
-    connection.close()
+    """Another program that is stopped while it holds the file's write lock."""
+    begin = (
+        "import sqlite3, sys; connection = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "connection.execute('BEGIN IMMEDIATE'); print(flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", begin, file]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        with pause(psutil.Process(process.pid), "blocker"):
+            yield process
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -142,12 +138,15 @@ def test_writers_that_race_commit_in_token_order(file, commits_of, policy):
 
 
 @pytest.mark.usefixtures("blocker")
-def test_a_write_to_a_locked_file_ends_at_its_deadline_and_has_not_been_applied(open_storage, commits_of):
-    storage = open_storage(timeout=0.3)
+@pytest.mark.parametrize("call", ["write", "fence"])
+def test_a_call_while_a_writer_is_stopped_ends_at_its_deadline_and_has_not_been_applied(
+    open_storage, commits_of, call
+):
+    storage = open_storage(policy="inclusive", timeout=0.3)
     called = time.monotonic()
 
     with pytest.raises(NotApplied, match="locked"):
-        storage.write("r0", 1, "never", nothing)
+        storage.write("r0", 1, "never", nothing) if call == "write" else storage.fence("r0", 1)
 
     assert 0.3 <= time.monotonic() - called < 1.3
     assert storage.read("r0") == (None, 0)

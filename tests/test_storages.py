@@ -6,10 +6,12 @@ import itertools
 import random
 import threading
 import time
+from functools import partial
 
 import pytest
+import systems
 from stopped import frozen
-from systems import endpoints, storage_settings
+from systems import endpoints, storage_clients, storage_settings
 
 from harness.engines import ServerSpec, Topology
 from harness.target.storages import STORAGES
@@ -24,8 +26,6 @@ FENCINGS = {
 }
 MAKES_ITS_ITEMS = {"dynamodb"}
 """Where the first write makes what it writes to."""
-LOOKS_FIRST = {"zookeeper"}
-"""Where a guarded write to a stopped server does not get beyond the look at the mark."""
 IN_CONTAINERS = {"zookeeper", "dynamodb"}
 POLICIES = ["strict", "inclusive"]
 names = (f"r{number}" for number in itertools.count())
@@ -54,18 +54,8 @@ def servers(kind, request, tmp_path_factory):
 
 @pytest.fixture
 def open_storage(kind, servers):
-    opened = []
-
-    def open_one(fencing=FENCINGS[kind], policy="strict", timeout=1.0):
-        settings = storage_settings(
-            kind, endpoints(servers, kind), fencing=fencing, policy=policy, timeout=timeout
-        )
-        opened.append(of_kind(kind).connect(settings))
-        return opened[-1]
-
-    yield open_one
-    for storage in opened:
-        storage.reconnect()
+    with storage_clients(kind, endpoints(servers, kind), fencing=FENCINGS[kind]) as open_one:
+        yield open_one
 
 
 @pytest.fixture(scope="module")
@@ -83,13 +73,7 @@ def resource(resources):
 
 @pytest.fixture
 def commits_of(kind, servers):
-    def read(resource):
-        commits = of_kind(kind).committed(storage_settings(kind, endpoints(servers, kind), timeout=10))
-        places = [each.seq for each in commits]
-        assert places == sorted(set(places))
-        return [(each.token, each.value) for each in commits if each.resource == resource]
-
-    return read
+    return partial(systems.commits_of, kind, endpoints(servers, kind))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -165,25 +149,6 @@ def test_writers_that_race_commit_in_token_order(open_storage, resource, commits
     committed = [token for token, _ in commits_of(resource)]
     assert committed == sorted(committed)
     assert committed[-1] == 200
-
-
-def test_a_write_to_a_stopped_server_ends_in_doubt_and_lands_at_most_once(
-    open_storage, resource, servers, kind, commits_of
-):
-    storage = open_storage("none" if kind in LOOKS_FIRST else FENCINGS[kind], timeout=0.5)
-    storage.read(resource)
-    sent = []
-
-    with frozen(servers, kind):
-        called = time.monotonic()
-        with pytest.raises(Unknown, match=r"(?i)timeout|deadline"):
-            storage.write(resource, 1, "late", lambda: sent.append(time.monotonic()))
-        took = time.monotonic() - called
-
-    open_storage().write(resource, 2, "next", nothing)
-    assert 0.5 <= took < 1.5
-    assert len(sent) == 1
-    assert commits_of(resource) in ([(1, "late"), (2, "next")], [(2, "next")])
 
 
 def test_a_connection_to_a_stopped_server_ends_at_its_deadline_with_nothing_sent(

@@ -6,10 +6,12 @@ import itertools
 import socket
 import threading
 import time
+from functools import partial
 
 import pytest
+import systems
 from stopped import frozen
-from systems import TTL, Memory, lock_settings, storage_settings
+from systems import TTL, Memory, hand_over, lock_settings, storage_clients, storage_settings
 
 from harness.engines import ServerSpec, Topology
 from harness.network.probe import reply
@@ -65,16 +67,8 @@ def open_lock(addresses):
 
 @pytest.fixture
 def open_storage(endpoint):
-    opened = []
-
-    def open_one(fencing="version-check", policy="strict", timeout=1.0):
-        settings = storage_settings("zookeeper", [endpoint], fencing=fencing, policy=policy, timeout=timeout)
-        opened.append(storages.connect(settings))
-        return opened[-1]
-
-    yield open_one
-    for storage in opened:
-        storage.reconnect()
+    with storage_clients("zookeeper", [endpoint], fencing="version-check") as open_one:
+        yield open_one
 
 
 @pytest.fixture
@@ -86,12 +80,7 @@ def resource(endpoint):
 
 @pytest.fixture
 def commits_of(endpoint):
-    def read(resource):
-        commits = storages.committed(storage_settings("zookeeper", [endpoint], timeout=5))
-        assert [each.seq for each in commits] == list(range(1, len(commits) + 1))
-        return [(each.token, each.value) for each in commits if each.resource == resource]
-
-    return read
+    return partial(systems.commits_of, "zookeeper", [endpoint])
 
 
 @pytest.fixture
@@ -140,19 +129,11 @@ def test_the_number_in_the_name_is_the_token_where_that_is_asked_for(open_lock, 
 
 def test_a_waiter_at_another_member_is_granted_after_the_release_and_not_before(open_lock, resource):
     (first, _), (second, _) = open_lock(0, servers=ENSEMBLE), open_lock(1, servers=ENSEMBLE)
-    held = first.acquire(resource, "0-1")
-    granted = []
-    waiting = threading.Thread(target=lambda: granted.append(second.acquire(resource, "1-1")))
-    waiting.start()
-    waiting.join(timeout=0.3)
-    assert waiting.is_alive()
 
-    released = time.monotonic_ns()
-    first.release(resource, "0-1")
-    waiting.join(timeout=5)
+    held, released, granted = hand_over(first, second, resource)
 
-    assert granted[0].token > held.token
-    assert granted[0].attempt > released
+    assert granted.token > held.token
+    assert granted.attempt > released
 
 
 def test_a_server_that_is_alone_promises_the_session_and_an_ensemble_does_not(open_lock, resource):
@@ -257,23 +238,6 @@ def test_to_reconnect_does_not_end_the_hold_before_its_end_is_recorded(open_lock
     assert second.acquire(resource, "1-2").token
 
 
-def test_a_lock_call_to_a_stopped_server_ends_in_doubt_at_its_deadline(open_lock, resource, zookeeper):
-    lock, _ = open_lock(timeout=0.5)
-    lock.acquire(resource, "0-1")
-
-    with frozen(zookeeper, "zookeeper-storage"):
-        called = time.monotonic()
-        with pytest.raises(Unknown, match="Timeout"):
-            lock.release(resource, "0-1")
-        took = time.monotonic() - called
-        with pytest.raises(Unknown, match="not seen closed"):
-            lock.revoke(resource, "0-1")
-        revoked = time.monotonic() - called
-
-    assert 0.5 <= took < 1.2
-    assert revoked < 2.5
-
-
 def test_an_acquire_from_a_stopped_server_asks_for_nothing(open_lock, resource, zookeeper):
     lock, _ = open_lock(timeout=0.5)
 
@@ -318,20 +282,6 @@ def test_a_mark_that_moves_between_the_look_and_the_write_is_looked_at_again(
         slow.write(resource, 6, "late", nothing)
 
     assert commits_of(resource) == [(5, "quick"), (6, "slow"), (7, "newest")]
-
-
-def test_a_connection_to_a_stopped_server_ends_at_its_deadline_with_nothing_sent(
-    open_storage, resource, zookeeper, commits_of
-):
-    storage = open_storage(timeout=0.5)
-
-    with frozen(zookeeper, "zookeeper-storage"):
-        called = time.monotonic()
-        with pytest.raises(NotApplied, match="no session"):
-            storage.write(resource, 1, "never", nothing)
-
-    assert time.monotonic() - called < 1.5
-    assert commits_of(resource) == []
 
 
 def test_no_session_applies_nothing():

@@ -1,0 +1,287 @@
+"""What a client of each kind does when its servers stop in the middle of a call: of every call, at every request.
+
+It waits no longer than its deadline, sends nothing twice, and calls the outcome certain only
+where it is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from contextlib import ExitStack
+from functools import partial
+
+import pytest
+from stopped import frozen
+from systems import SECOND, Memory, commits_of, endpoints, lock_settings, storage_clients, storage_settings
+from tap import Tap
+
+from harness.engines import ServerSpec, Topology
+from harness.recorder import RecordedSession
+from workloads.client import Stale
+from workloads.locks import connect, etcd_service, redlock
+from workloads.storages import of_kind
+
+TIMEOUT = 1.0  # seconds
+DEADLINE = 4.0  # seconds; of what makes several requests, or many to several servers, on a slow machine
+TTL = 6 * SECOND  # so that nothing is renewed within a test, but where that is what it is about
+
+SERVERS = {"dynamodb": 1, "etcd": 1, "postgres": 1, "redis": 5, "zookeeper": 1}
+IN_CONTAINERS = {"dynamodb", "zookeeper"}
+
+LOCKS = {
+    "etcd": ("etcd", 1, "create-revision"),
+    "etcd-lock": ("etcd", 1, "create-revision"),
+    "redis": ("redis", 1, "counter"),
+    "redlock": ("redis", 5, "wall-clock"),
+    "zookeeper": ("zookeeper", 1, "czxid"),
+}
+"""The system, how many servers of it, and the token."""
+
+LOCK_CALLS = {
+    ("etcd", "acquire"): "fail info",  # the lease, the key
+    ("etcd", "release"): "info",
+    ("etcd", "revoke"): "info",
+    ("etcd-lock", "acquire"): "fail info info ok",  # the lease, the lock, its key, a first keep-alive
+    ("etcd-lock", "release"): "info",
+    ("etcd-lock", "revoke"): "info",
+    ("redis", "acquire"): "info",
+    ("redis", "release"): "info",
+    ("redis", "revoke"): "info",
+    ("redlock", "acquire"): "info info info ok ok",  # three servers are enough
+    ("redlock", "release"): "info info info ok ok",
+    ("redlock", "revoke"): "info info info ok ok",
+    ("zookeeper", "acquire"): "fail info info",  # is the session good, the znode, the queue
+    ("zookeeper", "release"): "info",
+    ("zookeeper", "revoke"): "info",
+}
+"""How a call ends whose servers stop before its first request, before its second, …"""
+
+STORAGE_CALLS = {
+    ("dynamodb", "none", "write"): "info",
+    ("dynamodb", "conditional-expression", "write"): "info",
+    ("dynamodb", "conditional-expression", "fence"): "info",
+    ("dynamodb", "conditional-expression", "read"): "info",
+    ("etcd", "none", "write"): "info",
+    ("etcd", "transaction", "write"): "info",
+    ("etcd", "transaction", "fence"): "info info",  # a look, and the raise
+    ("etcd", "transaction", "read"): "info",
+    ("postgres", "none", "write"): "info",
+    ("postgres", "conditional-update", "write"): "info",
+    ("postgres", "select-for-update", "write"): "fail fail fail info",  # BEGIN, SELECT, UPDATE, COMMIT
+    ("postgres", "upsert", "write"): "info",
+    ("postgres", "upsert", "fence"): "info",
+    ("postgres", "upsert", "read"): "info",
+    ("redis", "none", "write"): "info",
+    ("redis", "script", "write"): "info",
+    ("redis", "script", "fence"): "info",
+    ("redis", "script", "read"): "info",
+    ("zookeeper", "none", "write"): "info",
+    ("zookeeper", "version-check", "write"): "fail info",  # a look at the mark, and the multi
+    ("zookeeper", "version-check", "fence"): "fail info",
+    ("zookeeper", "version-check", "read"): "info",
+}
+names = (f"r{number}" for number in itertools.count())
+
+
+def cases(calls, system_of):
+    """Make a case of each request of each call, and one of each call that nothing disturbs."""
+    return [
+        pytest.param(system_of(call), call, nth, id=f"{'-'.join(call)}-{nth or 'undisturbed'}")
+        for call, outcomes in calls.items()
+        for nth in range(len(outcomes.split()) + 1)
+    ]
+
+
+def each_request(calls, system_of):
+    return pytest.mark.parametrize(("system", "call", "nth"), cases(calls, system_of), indirect=["system"])
+
+
+@pytest.fixture(scope="module")
+def system(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def servers(system, request, tmp_path_factory):
+    engine = request.getfixturevalue("docker_engine" if system in IN_CONTAINERS else "local_engine")
+    specs = [ServerSpec(name=f"{system}-{number + 1}", system=system) for number in range(SERVERS[system])]
+    if len(specs) == 1 and system in {"dynamodb", "postgres"}:
+        specs = [ServerSpec(name=system, system=system)]
+    topology = Topology(servers=tuple(specs), clients=1, partitions=False)
+    if refused := engine.refusal(topology):
+        pytest.skip(refused)
+    with engine.start(topology, f"test-stop-{system}", tmp_path_factory.mktemp("run"), print) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def direct(system, servers):
+    """Where the servers are, without a tap."""
+    return endpoints(servers, system)
+
+
+@pytest.fixture
+def open_tap(system, direct):
+    with ExitStack() as stack:
+
+        def open_one(count=1):
+            tap = Tap(system, direct[:count])
+            stack.callback(tap.close)
+            return tap
+
+        yield open_one
+
+
+@pytest.fixture
+def stopping(system, servers):
+    """What stops the servers, and what lets them go on; they go on at the end in any case."""
+    with ExitStack() as stack:
+        yield partial(_stop, stack, servers, system), stack.close
+
+
+def _stop(stack, servers, system):
+    stack.enter_context(frozen(servers, system))
+
+
+@pytest.fixture
+def open_lock(monkeypatch):
+    monkeypatch.setattr(etcd_service, "PATIENCE", 0.25)  # TTLs
+    monkeypatch.setattr(redlock, "SERVER_TIMEOUT", 0.25)  # seconds; a busy machine's disk may need them
+    opened = []
+
+    def open_one(kind, endpoints, client=0, ttl=TTL):
+        memory = Memory()
+        settings = lock_settings(
+            kind, endpoints, client=client, timeout=TIMEOUT, token=LOCKS[kind][2], ttl=ttl
+        )
+        opened.append(connect(settings, RecordedSession(memory, process=10, stride=100)))
+        return opened[-1], memory
+
+    yield open_one
+    for lock in opened:
+        lock.close()
+
+
+@pytest.fixture(scope="module")
+def resources(system, direct):
+    """As many as the tests of one storage can need."""
+    made = [next(names) for _ in range(40)]
+    of_kind(system).set_up(storage_settings(system, direct[:1], timeout=10), made)
+    return iter(made)
+
+
+def outcome_of(f, resource, action):
+    """Run a call as clients do; return how it ended, and how many seconds it took."""
+
+    def act():
+        action()
+        return {}
+
+    called = time.monotonic()
+    answer = RecordedSession(Memory(), process=0, stride=1).call(f, resource, act)
+    return answer.outcome, time.monotonic() - called
+
+
+@each_request(LOCK_CALLS, lambda call: LOCKS[call[0]][0])
+def test_a_call_to_a_lock_that_stops_ends_in_time_and_sends_nothing_twice(
+    open_tap, open_lock, stopping, direct, call, nth
+):
+    kind, f = call
+    stop, go_on = stopping
+    _, count, _ = LOCKS[kind]
+    tap, resource = open_tap(count), next(names)
+    lock, _ = open_lock(kind, tap.endpoints)
+    tokens = [lock.acquire(resource, "0-1").token]
+    if f == "acquire":
+        lock.release(resource, "0-1")
+    owner = "0-2" if f == "acquire" else "0-1"
+
+    tap.stop_before(nth, stop)
+    outcome, took = outcome_of(f, resource, lambda: getattr(lock, f)(resource, owner))
+    sent = list(tap.requests)
+    go_on()
+    lock.reconnect()
+    if outcome == "info" or f == "acquire":
+        lock.revoke(resource, owner)
+    lock.close()
+
+    outcomes = LOCK_CALLS[call].split()
+    assert outcome == (outcomes[nth - 1] if nth else "ok")
+    assert took < DEADLINE
+    assert nth or len(sent) == len(outcomes)
+    assert len(set(sent)) == len(sent)
+    successor, _ = open_lock(kind, direct[:count], client=1)
+    assert successor.acquire(resource, "1-1").token > max(tokens)
+    successor.release(resource, "1-1")
+
+
+@pytest.mark.parametrize(
+    ("system", "kind"), [(LOCKS[kind][0], kind) for kind in LOCKS], indirect=["system"], ids=LOCKS
+)
+def test_a_renewal_at_a_lock_that_stops_is_in_doubt_and_sent_once(open_tap, open_lock, stopping, kind):
+    stop, go_on = stopping
+    _, count, _ = LOCKS[kind]
+    tap, resource = open_tap(count), next(names)
+    lock, memory = open_lock(kind, tap.endpoints, ttl=2 * SECOND)
+    lock.acquire(resource, "0-1")
+
+    tap.stop_before(1, stop)
+    already = len(memory.events)
+    deadline = time.monotonic() + 10
+    while not memory.of("info") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    sent = list(tap.requests)
+    go_on()
+    lock.revoke(resource, "0-1")
+
+    invoked, doubtful = memory.events[already : already + 2]
+    assert (invoked["type"], doubtful["type"], doubtful["f"]) == ("invoke", "info", "renew")
+    assert doubtful["time"] - invoked["time"] < DEADLINE * SECOND
+    assert len(set(sent)) == len(sent) == count
+
+
+@each_request(STORAGE_CALLS, lambda call: call[0])
+def test_a_call_to_a_storage_that_stops_ends_in_time_and_takes_effect_at_most_once(
+    open_tap, stopping, direct, resources, call, nth
+):
+    kind, fencing, f = call
+    stop, go_on = stopping
+    tap, resource = open_tap(), next(resources)
+    left = []
+    calls = {
+        "write": lambda storage: storage.write(resource, 2, "late", lambda: left.append(time.monotonic())),
+        "fence": lambda storage: storage.fence(resource, 2),
+        "read": lambda storage: storage.read(resource),
+    }
+    with storage_clients(kind, tap.endpoints, fencing=fencing, timeout=TIMEOUT) as open_storage:
+        storage = open_storage(policy="inclusive")  # which would let a repeated write through
+        storage.write(resource, 1, "first", lambda: None)
+
+        tap.stop_before(nth, stop)
+        outcome, took = outcome_of(f, resource, lambda: calls[f](storage))
+        sent = list(tap.requests)
+        go_on()
+    tap.drain(10)
+
+    outcomes = STORAGE_CALLS[call].split()
+    assert outcome == (outcomes[nth - 1] if nth else "ok")
+    assert took < DEADLINE
+    assert nth or len(sent) == len(outcomes)
+    assert len(set(sent)) == len(sent)
+    applied = commits_of(kind, direct, resource)[1:]
+    if f == "write":
+        assert applied in {"ok": [[(2, "late")]], "info": [[(2, "late")], []], "fail": [[]]}[outcome]
+        assert len(left) == 1 or (outcome == "fail" and not left)
+    if f == "fence" and outcome != "info":
+        with storage_clients(kind, direct, fencing=fencing, timeout=10) as open_storage:
+            assert is_fenced(open_storage(policy="inclusive"), resource) == (outcome == "ok")
+
+
+def is_fenced(storage, resource):
+    """Is the mark above the token that was written under?"""
+    try:
+        storage.write(resource, 1, "again", lambda: None)
+    except Stale:
+        return True
+    return False
