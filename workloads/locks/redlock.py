@@ -66,20 +66,36 @@ class Redlock:
         return self._ttl - drift(self._ttl)
 
     def acquire(self, resource: str, owner: str) -> Grant:
-        """Try until most servers granted within the lease; NotApplied when they did not in three TTLs."""
+        """Try until most servers granted within the lease.
+
+        NotApplied when they did not in three TTLs, Unknown once most may have, or may yet.
+        """
         deadline = time.monotonic_ns() + PATIENCE * self._ttl
+        doubtful: set[int] = set()
         while True:
             attempt = time.monotonic_ns()
-            counters = self._ask(self._servers, *_grant(resource, owner, self._ttl))
+            answers = self._ask(self._servers, *_grant(resource, owner, self._ttl))
+            counters = [answer for answer in answers if answer]
             if len(counters) >= self._most and time.monotonic_ns() < attempt + self._promised:
                 break
-            self._ask(self._servers, *_release(resource, owner))
+            doubtful |= self._left_over(answers, resource, owner)
+            if len(doubtful) >= self._most:
+                raise Unknown("too few answers")
             if time.monotonic_ns() > deadline:
                 raise NotApplied("not free in time")
             time.sleep(self._rng.uniform(*RETRY))
         self._renewals.begin(resource, owner)
         self._renewals.keep(lambda: self._renew(resource, owner))
         return Grant(token=self._token(counters, self._rng), ttl=self._promised, attempt=attempt)
+
+    def _left_over(self, granted: Sequence[int | None], resource: str, owner: str) -> set[int]:
+        """Delete the key everywhere; tell at which servers it may be all the same, or may come yet."""
+        deleted = self._ask(self._servers, *_release(resource, owner), unreached=None)
+        return {
+            server
+            for server, (grant, release) in enumerate(zip(granted, deleted, strict=True))
+            if grant is None or (grant and release is None)
+        }
 
     def _renew(self, resource: str, owner: str) -> dict[str, Any]:
         self._insist(self._renewing, *_renew(resource, owner, self._ttl))
@@ -93,27 +109,30 @@ class Redlock:
     def revoke(self, resource: str, owner: str) -> None:
         """Delete the key wherever an acquire that nobody knows the end of has set it."""
         self._renewals.stop()
-        self._ask(self._servers, *_release(resource, owner))
+        if self._ask(self._servers, *_release(resource, owner), unreached=None).count(None) >= self._most:
+            raise Unknown("too few answers")
 
     def _insist(self, servers: Sequence[RedisConnection], *command: str | int) -> None:
         """Have most servers do it; NotApplied if most cannot have, Unknown if nobody knows."""
-        answers = self._ask(servers, *command, silent=-1)
-        done = sum(answer > 0 for answer in answers)
+        answers = self._ask(servers, *command)
+        done = sum(bool(answer) for answer in answers)
         if done < self._most:
-            silent = answers.count(-1)
-            raise Unknown("too few answers") if done + silent >= self._most else NotApplied("lease lost")
+            in_doubt = done + answers.count(None) >= self._most
+            raise Unknown("too few answers") if in_doubt else NotApplied("lease lost")
 
-    def _ask(self, servers: Sequence[RedisConnection], *command: str | int, silent: int = 0) -> list[int]:
-        """Ask each server; what those answered that did it, and `silent` for each without an answer."""
-        answers: list[int] = []
+    def _ask(
+        self, servers: Sequence[RedisConnection], *command: str | int, unreached: int | None = 0
+    ) -> list[int | None]:
+        """Ask each server: 0 if it did not do it, None without an answer, `unreached` if it never heard."""
+        answers: list[int | None] = []
         for server in servers:
             try:
                 answers.append(server.execute(*command) or 0)
             except NotApplied:
-                continue
+                answers.append(unreached)
             except Unknown:
-                answers.append(silent)
-        return [answer for answer in answers if answer]
+                answers.append(None)
+        return answers
 
     def reconnect(self) -> None:
         """Drop the connections: the next call opens new ones."""
