@@ -59,7 +59,7 @@ class RedisLock:
         return Grant(token=token, ttl=self._ttl, attempt=attempt)
 
     def _grant(self, resource: str, owner: str) -> int | None:
-        keys = (lock_key(resource), f"fencepost/{resource}/token")
+        keys = (lock_key(resource), token_key(resource))
         token: int | None = self._connection.execute("EVAL", GRANT, 2, *keys, owner, self._milliseconds)
         return token
 
@@ -99,6 +99,11 @@ class RedisLock:
 def lock_key(resource: str) -> str:
     """The key that is the lock."""
     return f"fencepost/{resource}/lock"
+
+
+def token_key(resource: str) -> str:
+    """The key of the counter that the tokens come from."""
+    return f"fencepost/{resource}/token"
 
 
 def connect(settings: LockSettings, renewals: Session) -> RedisLock:
