@@ -18,6 +18,7 @@ from harness.target.fields import (
     Image,
     kind_of,
 )
+from harness.target.url import Url
 
 SHORTEST_ETCD_TTL = 2 * NS["s"]
 SHORTEST_TTL = 100 * NS["ms"]
@@ -33,11 +34,11 @@ def _etcd_grants_it(ttl: int) -> int:
     return _is_lived_to_see(ttl)
 
 
-def _redis_grants_it(ttl: int) -> int:
+def _is_in_milliseconds(ttl: int) -> int:
     if ttl < SHORTEST_TTL:
         raise ValueError("must be at least 100ms")
     if ttl % NS["ms"]:
-        raise ValueError("Redis counts in whole milliseconds")
+        raise ValueError("is counted in whole milliseconds")
     return _is_lived_to_see(ttl)
 
 
@@ -46,14 +47,6 @@ def _zookeeper_grants_it(ttl: int) -> int:
         raise ValueError("must be at least 1s: a shorter session does not outlive its heartbeats")
     if ttl % NS["ms"]:
         raise ValueError("ZooKeeper counts in whole milliseconds")
-    return _is_lived_to_see(ttl)
-
-
-def _is_told_to_programs(ttl: int) -> int:
-    if ttl < SHORTEST_TTL:
-        raise ValueError("must be at least 100ms")
-    if ttl % NS["ms"]:
-        raise ValueError("programs are told whole milliseconds")
     return _is_lived_to_see(ttl)
 
 
@@ -121,7 +114,7 @@ class RedisLock(BaseModel):
     system: ClassVar[str] = "redis"
 
     kind: Literal["redis"]
-    ttl: Annotated[Duration, AfterValidator(_redis_grants_it)] = Field(
+    ttl: Annotated[Duration, AfterValidator(_is_in_milliseconds)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
@@ -168,7 +161,7 @@ class Redlock(BaseModel):
     system: ClassVar[str] = "redis"
 
     kind: Literal["redlock"]
-    ttl: Annotated[Duration, AfterValidator(_redis_grants_it)] = Field(
+    ttl: Annotated[Duration, AfterValidator(_is_in_milliseconds)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
@@ -181,6 +174,47 @@ class Redlock(BaseModel):
     def servers(self) -> tuple[str, ...]:
         """The names of its servers."""
         return tuple(f"redis-{number + 1}" for number in range(REDLOCK_SERVERS))
+
+
+class KahunaLock(BaseModel):
+    """Kahuna, one server, over its REST API: persistent locks."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "kahuna"
+
+    kind: Literal["kahuna"]
+    ttl: Annotated[Duration, AfterValidator(_is_in_milliseconds)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a renewal."""
+    token: Literal["fencing-token"] = "fencing-token"  # noqa: S105 - no password
+    """What is taken for the fencing token."""
+    image: Image = "kahunakv/kahuna:latest"
+    """The image to run: Fencepost builds none of its own."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The name of its server."""
+        return ("kahuna-1",)
+
+
+class HttpLock(BaseModel):
+    """A lock service of your own, which runs already and keeps the contract of docs/http.md."""
+
+    model_config = STRICT
+    system: ClassVar[str] = ""
+    servers: ClassVar[tuple[str, ...]] = ()
+    image: ClassVar[None] = None
+
+    kind: Literal["http"]
+    url: Url
+    """Where it listens, such as http://127.0.0.1:8420."""
+    ttl: Annotated[Duration, AfterValidator(_is_in_milliseconds)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a lease the clients ask for."""
+    token: Literal["fencing-token"] = "fencing-token"  # noqa: S105 - no password
+    """What is taken for the fencing token."""
 
 
 class OwnLock(BaseModel):
@@ -230,7 +264,7 @@ class ProgramLock(BaseModel):
     servers: ClassVar[tuple[str, ...]] = ()
 
     kind: Literal["client"]
-    ttl: Annotated[Duration, AfterValidator(_is_told_to_programs)] = Field(
+    ttl: Annotated[Duration, AfterValidator(_is_in_milliseconds)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
@@ -238,10 +272,22 @@ class ProgramLock(BaseModel):
     """What is taken for the fencing token: handed to the program."""
 
 
-AnyLock = EtcdLock | EtcdService | RedisLock | Redlock | ZookeeperLock | ProgramLock | OwnLock
+AnyLock = (
+    EtcdLock
+    | EtcdService
+    | HttpLock
+    | KahunaLock
+    | RedisLock
+    | Redlock
+    | ZookeeperLock
+    | ProgramLock
+    | OwnLock
+)
 LOCKS: dict[str, type[AnyLock]] = {
     "etcd": EtcdLock,
     "etcd-lock": EtcdService,
+    "http": HttpLock,
+    "kahuna": KahunaLock,
     "redis": RedisLock,
     "redlock": Redlock,
     "zookeeper": ZookeeperLock,
@@ -251,6 +297,8 @@ LOCKS: dict[str, type[AnyLock]] = {
 LockSpec = Annotated[
     Annotated[EtcdLock, Tag("etcd")]
     | Annotated[EtcdService, Tag("etcd-lock")]
+    | Annotated[HttpLock, Tag("http")]
+    | Annotated[KahunaLock, Tag("kahuna")]
     | Annotated[RedisLock, Tag("redis")]
     | Annotated[Redlock, Tag("redlock")]
     | Annotated[ZookeeperLock, Tag("zookeeper")]

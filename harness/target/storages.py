@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BaseModel, Discriminator, Field, Tag
 
 from harness.target.fields import CLASS_PATTERN, OWN, PROGRAM, STRICT, Image, kind_of
+from harness.target.url import Url
 
 Policy = Literal["strict", "inclusive"]
 
@@ -188,6 +189,26 @@ class OwnStorage(BaseModel):
         return (SERVERS_OF_STORAGES[self.server],) if self.server else ()
 
 
+class HttpStorage(BaseModel):
+    """A storage of your own, which runs already and keeps the contract of docs/http.md."""
+
+    model_config = STRICT
+    system: ClassVar[str] = ""
+    servers: ClassVar[tuple[str, ...]] = ()
+    image: ClassVar[None] = None
+    writes_in_one_message: ClassVar[bool] = True
+
+    kind: Literal["http"]
+    url: Url
+    """Where it listens, such as http://127.0.0.1:8420."""
+    fencing: Literal["none", "service"]
+    """service: it refuses a write with a stale token; none: it does not."""
+    policy: Policy = "strict"
+    """What it accepts: strict, token > mark (one write a token); inclusive, token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+
+
 class ProgramStorage(BaseModel):
     """Whatever the program of [client] uses as a storage; no server is started for it."""
 
@@ -209,6 +230,7 @@ class ProgramStorage(BaseModel):
 AnyStorage = (
     DynamodbStorage
     | EtcdStorage
+    | HttpStorage
     | PostgresStorage
     | RedisStorage
     | SqliteStorage
@@ -219,6 +241,7 @@ AnyStorage = (
 STORAGES: dict[str, type[AnyStorage]] = {
     "dynamodb": DynamodbStorage,
     "etcd": EtcdStorage,
+    "http": HttpStorage,
     "postgres": PostgresStorage,
     "redis": RedisStorage,
     "sqlite": SqliteStorage,
@@ -229,6 +252,7 @@ STORAGES: dict[str, type[AnyStorage]] = {
 StorageSpec = Annotated[
     Annotated[DynamodbStorage, Tag("dynamodb")]
     | Annotated[EtcdStorage, Tag("etcd")]
+    | Annotated[HttpStorage, Tag("http")]
     | Annotated[PostgresStorage, Tag("postgres")]
     | Annotated[RedisStorage, Tag("redis")]
     | Annotated[SqliteStorage, Tag("sqlite")]
