@@ -6,12 +6,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness import services
 from harness.asking import Asking
 from harness.client_process import ClientTask
 from harness.engines import Cluster, ServerSpec, Topology
 from harness.errors import ConfigurationError
 from harness.program import Command, missing
-from harness.target import FaultSpec, PartitionSpec, Target
+from harness.target import FaultSpec, KillSpec, PartitionSpec, Target
+from harness.target.aims import servers_hit, sides_of
+from harness.target.faults import ServerFault
 from harness.target.storages import SqliteStorage
 from workloads import own
 from workloads.line_protocol.conversation import introduction
@@ -35,7 +38,14 @@ def topology(target: Target, faults: Sequence[FaultSpec]) -> Topology:
         ),
         clients=target.workload.clients,
         partitions=any(isinstance(fault, PartitionSpec) for fault in faults),
+        killed=_hit_by(KillSpec, target, faults),
     )
+
+
+def _hit_by(kind: type[ServerFault], target: Target, faults: Sequence[FaultSpec]) -> tuple[str, ...]:
+    """Name the servers that faults of a kind hit."""
+    hits = (servers_hit(fault, sides_of(target)) for fault in faults if isinstance(fault, kind))
+    return tuple(dict.fromkeys(name for names in hits for name in names))
 
 
 def listing(topology: Topology) -> str:
@@ -81,7 +91,7 @@ def modules(target: Target) -> tuple[str, ...]:
 
 
 def check(target: Target) -> None:
-    """Raise ConfigurationError if a program or a class that the target names cannot be used."""
+    """Raise ConfigurationError or ServerNotReadyError if something that the target names cannot be used."""
     if target.client and (wrong := missing(target.client.command)):
         raise ConfigurationError(f"{target.name}: client.command: {wrong}")
     for kind, needed in ((target.lock.kind, own.LOCK), (target.storage.kind, own.STORAGE)):
@@ -90,6 +100,7 @@ def check(target: Target) -> None:
                 own.load(kind, needed)
             except own.UnfitError as error:
                 raise ConfigurationError(f"{target.name}: {error}") from error
+    services.check(target)
 
 
 def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSettings:
@@ -101,7 +112,7 @@ def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSetting
 def asking(target: Target, cluster: Cluster, folder: Path, command: Command) -> Asking:
     """How the harness itself asks the program: it reaches the servers past every proxy."""
     addresses = {server.name: str(server.address) for server in cluster.servers}
-    lock = _lock(target, [addresses[name] for name in target.lock.servers], 0, SETTING_UP)
+    lock = _lock(target, [addresses[name] for name in target.lock.servers], folder, 0, SETTING_UP)
     return Asking(
         command=command,
         introduction=introduction(None, lock, storage_of(target, cluster, folder)),
@@ -124,16 +135,19 @@ def task(
         workload=target.workload.kind,
         most_writes=target.most_writes,
         think=(think / 10, think),
-        lock=_lock(target, edges(target.lock.servers), client, CALL_TIMEOUT),
+        lock=_lock(target, edges(target.lock.servers), folder, client, CALL_TIMEOUT),
         storage=_storage(target, edges(target.storage.servers), folder, CALL_TIMEOUT),
         command=command,
     )
 
 
-def _lock(target: Target, endpoints: Iterable[str], client: int, timeout: float) -> LockSettings:
+def _lock(
+    target: Target, endpoints: Iterable[str], folder: Path, client: int, timeout: float
+) -> LockSettings:
     return LockSettings(
         kind=target.lock.kind,
-        endpoints=tuple(endpoints),
+        endpoints=services.endpoints(target.lock, endpoints),
+        run=folder.name,
         ttl=target.lock.ttl,
         timeout=timeout,
         client=client,
@@ -143,9 +157,11 @@ def _lock(target: Target, endpoints: Iterable[str], client: int, timeout: float)
 
 def _storage(target: Target, endpoints: Iterable[str], folder: Path, timeout: float) -> StorageSettings:
     file = str(folder.resolve() / STORAGE_FILE)
+    is_file = isinstance(target.storage, SqliteStorage)
     return StorageSettings(
         kind=target.storage.kind,
-        endpoints=(file,) if isinstance(target.storage, SqliteStorage) else tuple(endpoints),
+        endpoints=(file,) if is_file else services.endpoints(target.storage, endpoints),
+        run=folder.name,
         fencing=target.storage.fencing,
         policy=target.storage.policy,
         fence_on_acquire=target.storage.fence_on_acquire,
