@@ -36,11 +36,11 @@ _MESSAGES = {
     "DeleteRangeRequest": "bytes key=1; bytes range_end=2",
     "DeleteRangeResponse": "ResponseHeader header=1; int64 deleted=2",
     "RequestOp": "RangeRequest request_range=1; PutRequest request_put=2;"
-    "DeleteRangeRequest request_delete_range=3",
+    "DeleteRangeRequest request_delete_range=3; TxnRequest request_txn=4",
     "ResponseOp": "RangeResponse response_range=1; PutResponse response_put=2;"
-    "DeleteRangeResponse response_delete_range=3",
+    "DeleteRangeResponse response_delete_range=3; TxnResponse response_txn=4",
     "Compare": "int32 result=1; int32 target=2; bytes key=3; int64 version=4; int64 create_revision=5;"
-    "int64 mod_revision=6; bytes value=7",
+    "int64 mod_revision=6; bytes value=7; bytes range_end=64",
     "TxnRequest": "repeated Compare compare=1; repeated RequestOp success=2;repeated RequestOp failure=3",
     "TxnResponse": "ResponseHeader header=1; bool succeeded=2; repeated ResponseOp responses=3",
     "WatchCreateRequest": "bytes key=1; bytes range_end=2; int64 start_revision=3",
@@ -72,7 +72,7 @@ _DEFINITE = {  # etcd answered, and did nothing
     grpc.StatusCode.RESOURCE_EXHAUSTED,  # "too many requests", said before anything is proposed
 }
 
-EQUAL, GREATER, LESS = 0, 1, 2  # Compare.result
+EQUAL, GREATER, LESS, NOT_EQUAL = range(4)  # Compare.result
 VERSION, CREATE_REVISION, MOD_REVISION, VALUE = range(4)  # Compare.target
 DELETE = 1  # Event.type
 

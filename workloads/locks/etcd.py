@@ -98,6 +98,14 @@ def lock_key(resource: str) -> bytes:
     return f"fencepost/{resource}".encode()
 
 
+def lock_keys(resource: str) -> tuple[bytes, bytes]:
+    """The keys that a lock of this etcd may be, from the first to before the second.
+
+    They are the key above, and those in etcd's own lock service, which queues keys under it.
+    """
+    return lock_key(resource), lock_key(resource) + b"0"  # "0" is what comes after "/"
+
+
 def created_at(key: bytes, revision: int) -> Any:
     """Compare a key's create_revision; 0 is that of a key which is not there."""
     return message["Compare"](result=EQUAL, target=CREATE_REVISION, key=key, create_revision=revision)

@@ -13,6 +13,7 @@ from typing import Any
 
 from workloads.client import Grant, Session, Unknown
 from workloads.etcd_api import Connection
+from workloads.locks.etcd import lock_key
 from workloads.locks.etcd_lease import KeptLease, connections
 from workloads.locks.renewals import SECOND
 from workloads.settings import LockSettings
@@ -34,7 +35,7 @@ class EtcdService:
         """Wait until it is this client's turn; Unknown when it is not in three TTLs."""
         lease = self._lease.start(resource, owner)
         answer = self._connection.call(
-            "Lock/Lock", within=self._patience, name=f"fencepost/{resource}".encode(), lease=lease
+            "Lock/Lock", within=self._patience, name=lock_key(resource), lease=lease
         )
         self._key = answer.key
         token = self._token_of(answer)

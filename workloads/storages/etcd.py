@@ -2,11 +2,18 @@
 
 none         a transaction that puts, if the key is there
 transaction  it compares the mark first
+lock-key     lock and storage are in the same etcd, and it looks whether the lock's key is there
 
 The key's content is the mark as 8 bytes, the highest first, and then the token of the
 last write in the same form, and its value. etcd compares contents byte by byte, so that
 `content < token` holds iff the mark is lower: with an equal mark the content is longer.
 Decimal text would compare wrongly.
+
+With lock-key no mark is compared. A token is the create_revision of its lock's key, so the
+transaction puts only while one of the lock's keys was created at that revision. Which of
+them it is need not be known: etcd compares all keys of a range, and where not all differ
+from the token, one is the writer's. A write whose lock is gone is stale if somebody wrote
+under a newer token since; if nobody has, it was refused all the same.
 
 A fence has to keep the value, which no transaction of etcd can: it reads, and puts if
 nobody has put meanwhile, and so it may lose a race and end as not applied.
@@ -22,7 +29,19 @@ from typing import Any
 
 from checkers.history import Commit
 from workloads.client import NotApplied, Stale
-from workloads.etcd_api import EQUAL, GREATER, LESS, MOD_REVISION, VALUE, VERSION, Connection, message
+from workloads.etcd_api import (
+    CREATE_REVISION,
+    EQUAL,
+    GREATER,
+    LESS,
+    MOD_REVISION,
+    NOT_EQUAL,
+    VALUE,
+    VERSION,
+    Connection,
+    message,
+)
+from workloads.locks.etcd import lock_keys
 from workloads.settings import StorageSettings
 
 _WIDTH = 8  # bytes of a token
@@ -41,23 +60,43 @@ class EtcdStorage:
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write under a token, guarded as the fencing says."""
         key = _key(resource)
-        answer = self._connection.call(
-            "KV/Txn",
-            sent=sent,
-            compare=[
+        write: dict[str, Any] = {
+            "compare": [
                 message["Compare"](result=GREATER, target=VERSION, key=key),
                 *self._guard(resource, token),
             ],
-            success=[{"request_put": {"key": key, "value": _content(token, token, value)}}],
-            failure=[{"request_range": {"key": key}}],
-        )
+            "success": [{"request_put": {"key": key, "value": _content(token, token, value)}}],
+            "failure": [{"request_range": {"key": key}}],
+        }
+        if self._fencing == "lock-key":
+            answer = self._while_locked(resource, token, write, sent)
+        else:
+            answer = self._connection.call("KV/Txn", sent=sent, **write)
         if not answer.succeeded:
             if answer.responses[0].response_range.kvs:
                 raise Stale
             raise NotApplied(f"no key for {resource}")
 
+    def _while_locked(
+        self, resource: str, token: int, write: dict[str, Any], sent: Callable[[], None]
+    ) -> Any:
+        """Write if a key of the lock was created at the token; return how that went."""
+        first, after = lock_keys(resource)
+        no_key = message["Compare"](
+            result=NOT_EQUAL, target=CREATE_REVISION, key=first, range_end=after, create_revision=token
+        )
+        answer = self._connection.call(
+            "KV/Txn", sent=sent, compare=[no_key], success=write["failure"], failure=[{"request_txn": write}]
+        )
+        if not answer.succeeded:
+            return answer.responses[0].response_txn
+        found = answer.responses[0].response_range.kvs
+        if found and _mark(found[0].value) > token:
+            raise Stale
+        raise NotApplied("lock lost")
+
     def _guard(self, resource: str, token: int) -> list[Any]:
-        if self._fencing == "none":
+        if self._fencing != "transaction":
             return []
         least_stale = token + 1 if self._inclusive else token
         below = _bytes(least_stale)
