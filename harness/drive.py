@@ -6,19 +6,19 @@ import queue
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from harness.clients import Clients
 from harness.engines import Cluster
 from harness.events import Event, FaultObserved, Progress
-from harness.nemesis.fault import Fault
+from harness.nemesis.aiming import Aim
 from harness.nemesis.nemesis import Nemesis
-from harness.nemesis.partition import partition
+from harness.nemesis.observing import Observer
 from harness.nemesis.plan import PlanLog, plan
 from harness.recorder import Recorder
 from harness.store import EVENTS, PLAN, RunFolder
-from harness.target import FaultSpec, PartitionSpec, Target
+from harness.target import FaultSpec, Target
+from harness.target.aims import sides_of
 from harness.wiring import resources
 
 SECOND = 1_000_000_000  # ns
@@ -79,21 +79,13 @@ class Drive:
     ) -> Nemesis:
         return Nemesis(
             faults=self.faults,
-            log=log,
             ttl=self.target.lock.ttl,
             state=self.clients.state,
             resources=resources(self.target),
             processes=self.clients.handles(),
-            cut=self._cut,
-            record=recorder.record,
-            tell=observed.put,
+            aim=Aim(cluster=self.cluster, sides=sides_of(self.target), clients=self.target.workload.clients),
+            observer=Observer(log=log, record=recorder.record, tell=observed.put),
         )
-
-    def _cut(self, client: int, fault: PartitionSpec) -> AbstractContextManager[Fault]:
-        sides = {"lock": self.target.lock.servers, "storage": self.target.storage.servers}
-        cut_off = sides.values() if fault.side == "both" else (sides[fault.side],)
-        servers = list(dict.fromkeys(name for side in cut_off for name in side))
-        return partition(self.cluster, client, servers, fault.direction)
 
     def _progress(self, nemesis: Nemesis, elapsed: int) -> Progress:
         state = self.clients.state

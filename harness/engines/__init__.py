@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +51,7 @@ class Topology:
     servers: tuple[ServerSpec, ...]
     clients: int  # each gets an edge to each server
     partitions: bool  # are the edges going to be cut?
+    killed: tuple[str, ...] = ()  # the servers that are going to be
 
 
 class Cluster(Protocol):
@@ -69,6 +70,18 @@ class Cluster(Protocol):
 
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last words, if one of the servers has ended."""
+
+    def kill(self, servers: Sequence[str]) -> str:
+        """End servers with SIGKILL, all at once; return how they were seen ended.
+
+        From now on `check` finds nothing wrong with that.
+        """
+
+    def start_again(self, servers: Sequence[str]) -> None:
+        """Start servers that were killed, and wait until each is usable; ServerNotReadyError if not.
+
+        Those that run are left alone. The address of a server may be another one afterwards.
+        """
 
     def environment(self) -> dict[str, Any]:
         """Versions, images with their digests, what else a reader must know; for environment.json."""

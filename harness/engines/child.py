@@ -13,6 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
+from harness import family
 from harness.engines import tether
 from harness.engines.failure import not_ready
 
@@ -28,12 +31,23 @@ class Child:
     process: subprocess.Popen[bytes]
     log: Path
     stop_signal: int
+    command: Sequence[str]
 
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last words, if it has ended."""
         code = self.process.poll()
         if code is not None:
             raise not_ready(self.name, f"ended with {ending(code)}", self.read_log())
+
+    def has_ended(self) -> bool:
+        """Look whether it has, in whatever way."""
+        return self.process.poll() is not None
+
+    def kill(self) -> None:
+        """End it with SIGKILL, and all that it has started."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            family.end(psutil.Process(self.process.pid))
+        self.process.wait()
 
     def has_finished(self) -> bool:
         """Look whether one that ends by itself has; ServerNotReadyError if it failed."""
@@ -115,9 +129,14 @@ class Nest:
                 env={"PATH": os.defpath, "LC_ALL": "C", **self.environment},
                 start_new_session=True,
             )
-        child = Child(name, process, log, stop_signal)
+        child = Child(name, process, log, stop_signal, command)
         self.children.append(child)
         return child
+
+    def start_again(self, child: Child) -> None:
+        """Start one that has ended once more, with the same command, in its place."""
+        self.parent.submit(self._start, child.name, child.command, child.stop_signal).result()
+        self.children.remove(child)
 
     def run_to_its_end(
         self, name: str, command: Sequence[str | Path], *, user: int | None, timeout: float

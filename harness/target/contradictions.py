@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from harness.duration import Span, format_duration
+from harness.target.aims import aim
 from harness.target.faults import FaultSpec, PartitionSpec, PauseSpec
 from harness.target.fields import PROGRAM
 from harness.target.locks import LockSpec
 from harness.target.models import WorkloadSpec
+from harness.target.names import did_you_mean
 from harness.target.storages import StorageSpec
 from harness.target.toml import Key
 
@@ -65,7 +67,7 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
     for index, fault in sections.faults.items():
         yield from _victim(index, fault, sections)
         yield from _stop_point(index, fault, sections)
-        yield from _edges(index, fault, sections)
+        yield from _servers(index, fault, sections)
         yield from _lengths(index, fault, sections)
 
 
@@ -187,16 +189,24 @@ def _stop_point(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Co
         )
 
 
-def _edges(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
-    """A proxy stands before a server: where none is started, nobody can be cut off."""
-    if not isinstance(fault, PartitionSpec):
-        return
-    for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
-        if spec and not spec.servers and fault.side in {side, "both"}:
-            yield Contradiction(
-                ("faults", index, "from"),
-                f'nobody can be cut off from {side}.kind "{spec.kind}": no server is started for it',
-            )
+def _servers(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
+    """Only what is started can be hit, and a proxy stands before that alone."""
+    key = ("faults", index, "from" if isinstance(fault, PartitionSpec) else "target")
+    sides = {"lock": sections.lock, "storage": sections.storage}
+    known = [name for spec in sides.values() if spec for name in spec.servers]
+    for named in aim(fault):
+        if named in sides:
+            spec = sides[named]
+            if spec and not spec.servers:
+                yield Contradiction(key, _unserved(fault, named, spec.kind))
+        elif None not in sides.values() and named not in known:
+            yield Contradiction(key, f"this target has no server {named}{did_you_mean(named, known)}")
+
+
+def _unserved(fault: FaultSpec, side: str, kind: str) -> str:
+    if isinstance(fault, PartitionSpec):
+        return f'nobody can be cut off from {side}.kind "{kind}": no server is started for it'
+    return f'nothing of {side}.kind "{kind}" can be hit: no server is started for it'
 
 
 def _lengths(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from harness.target.fields import STRICT, Length, Victim
+from harness.target.fields import STRICT, Length, Servers, Side, Victim
 
 
 class PauseSpec(BaseModel):
@@ -43,15 +43,15 @@ class PauseSpec(BaseModel):
 
 
 class PartitionSpec(BaseModel):
-    """A client is cut off from the lock service, from the storage, or from both."""
+    """A client is cut off from the lock service, from the storage, from both, or from some servers."""
 
     model_config = STRICT
 
     kind: Literal["partition"]
     target: Victim
     """holder, holder:r0 (the holder of that resource) or client:0."""
-    side: Literal["lock", "storage", "both"] = Field(alias="from")
-    """What the client is cut off from."""
+    side: Side = Field(alias="from")
+    """What the client is cut off from; a list names servers, such as ["redis-4", "redis-5"]."""
     direction: Literal["both", "to-server", "to-client"] = "both"
     """What is held back: to-server loses requests, to-client loses answers to requests that arrive."""
     every: Length
@@ -60,4 +60,20 @@ class PartitionSpec(BaseModel):
     """How long it stays cut off."""
 
 
-FaultSpec = Annotated[PauseSpec | PartitionSpec, Field(discriminator="kind")]
+class KillSpec(BaseModel):
+    """Servers are killed (SIGKILL), and started again with what they had on disk."""
+
+    model_config = STRICT
+
+    kind: Literal["kill"]
+    target: Servers
+    """lock or storage (all its servers), or one server by its name, such as redis-1."""
+    every: Length
+    """The stretch in which they are killed once."""
+    lasts: Length
+    """How long they stay down."""
+
+
+ClientFault = PauseSpec | PartitionSpec
+ServerFault = KillSpec
+FaultSpec = Annotated[ClientFault | ServerFault, Field(discriminator="kind")]

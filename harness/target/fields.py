@@ -54,7 +54,9 @@ def _side(value: object) -> str | tuple[str, ...]:
         return value
     if isinstance(value, tuple) and value and all(isinstance(name, str) for name in value):
         return tuple(map(_server, value))
-    raise ValueError('must be "lock", "storage", "both", or a list of servers, such as ["redis-4", "redis-5"]')
+    raise ValueError(
+        'must be "lock", "storage", "both", or a list of servers, such as ["redis-4", "redis-5"]'
+    )
 
 
 def _expectation(value: object) -> tuple[str, ...]:

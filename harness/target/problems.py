@@ -11,15 +11,19 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from harness.target.faults import PartitionSpec, PauseSpec
+from harness.target.faults import KillSpec, PartitionSpec, PauseSpec
 from harness.target.fields import CLASS_PATTERN, IMAGE_PATTERN, NAME_PATTERN, kind_of
 from harness.target.locks import LOCKS
-from harness.target.models import Target, WorkloadSpec
+from harness.target.models import ClientSpec, Target, WorkloadSpec
 from harness.target.names import did_you_mean
 from harness.target.storages import STORAGES
 from harness.target.toml import Key
 
-FAULTS: Mapping[Any, type[BaseModel]] = {"pause": PauseSpec, "partition": PartitionSpec}
+FAULTS: Mapping[Any, type[BaseModel]] = {
+    "pause": PauseSpec,
+    "partition": PartitionSpec,
+    "kill": KillSpec,
+}
 KINDS: Mapping[Any, Mapping[Any, type[BaseModel]]] = {"lock": LOCKS, "storage": STORAGES, "faults": FAULTS}
 """The sections that come in kinds, each with keys of its own."""
 
@@ -29,6 +33,8 @@ WORDS = {
     "union_tag_not_found": "must be a table",
     "model_attributes_type": "must be a table",
     "tuple_type": "must be a list",
+    "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
 }
 
 WORDS_OF_FAULTS = {
@@ -127,7 +133,7 @@ def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
     elif section[0] in KINDS:
         model = KINDS[section[0]][kind_of(_at(data, section))]
     else:
-        model = WorkloadSpec
+        model = ClientSpec if section == ("client",) else WorkloadSpec
     return [known.alias or name for name, known in model.model_fields.items()]
 
 

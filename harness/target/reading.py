@@ -28,6 +28,7 @@ PACKAGE = Path(__file__).parents[1]
 NEUTRAL: Mapping[object, dict[str, str]] = {
     "pause": {"target": "holder"},
     "partition": {"target": "holder", "from": "both", "direction": "both"},
+    "kill": {"target": "storage"},
 }
 """Settings of a fault that contradict nothing, in place of wrong ones."""
 
@@ -197,6 +198,7 @@ def _right_sections(data: Mapping[str, Any]) -> Sections:
     return Sections(
         lock=_section(LockSpec, data.get("lock")),
         storage=_section(StorageSpec, data.get("storage")),
+        has_client="client" in data,
         workload=_section(WorkloadSpec, data.get("workload", {})),
         expected=_strings(data.get("expect")),
         may=_strings(data.get("may")),

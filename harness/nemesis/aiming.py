@@ -1,0 +1,43 @@
+"""From a fault of a target file to the servers and edges of a run that it is to hit."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from harness.engines import Cluster
+from harness.nemesis.fault import Fault
+from harness.nemesis.kill import kill
+from harness.nemesis.partition import partition
+from harness.network.topology import Edge
+from harness.target import FaultSpec, PartitionSpec
+from harness.target.aims import ServersOfSides, recorded_target, servers_hit
+from harness.target.faults import ServerFault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """What the faults of one run can reach."""
+
+    cluster: Cluster
+    sides: ServersOfSides
+    clients: int  # how many there are
+
+    def name(self, fault: ServerFault) -> str:
+        """What the history calls its target."""
+        return recorded_target(fault, self.sides)
+
+    def edges(self, fault: FaultSpec, client: int | None = None) -> AbstractSet[Edge]:
+        """The edges that a fault needs for itself: one client's, or everybody's."""
+        clients = range(self.clients) if client is None else (client,)
+        servers = servers_hit(fault, self.sides)
+        return {Edge(each, server) for each in clients for server in servers}
+
+    def cut(self, fault: PartitionSpec, client: int) -> AbstractContextManager[Fault]:
+        """Cut a client off."""
+        return partition(self.cluster, client, servers_hit(fault, self.sides), fault.direction)
+
+    def hit(self, fault: ServerFault) -> AbstractContextManager[Fault]:
+        """Do to servers what is to be done to them."""
+        return kill(self.cluster, self.name(fault), servers_hit(fault, self.sides), self.edges(fault))
