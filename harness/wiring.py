@@ -106,7 +106,7 @@ def check(target: Target) -> None:
 def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSettings:
     """Where the harness itself reaches the storage: past every proxy, or in the run's folder."""
     addresses = {server.name: str(server.address) for server in cluster.servers}
-    return _storage(target, [addresses[name] for name in target.storage.servers], folder, SETTING_UP)
+    return _storage(target, [addresses[name] for name in target.storage_servers], folder, SETTING_UP)
 
 
 def asking(target: Target, cluster: Cluster, folder: Path, command: Command) -> Asking:
@@ -136,7 +136,7 @@ def task(
         most_writes=target.most_writes,
         think=(think / 10, think),
         lock=_lock(target, edges(target.lock.servers), folder, client, CALL_TIMEOUT),
-        storage=_storage(target, edges(target.storage.servers), folder, CALL_TIMEOUT),
+        storage=_storage(target, edges(target.storage_servers), folder, CALL_TIMEOUT),
         command=command,
     )
 

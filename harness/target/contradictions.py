@@ -13,10 +13,10 @@ from harness.duration import Span, format_duration
 from harness.target.aims import aim
 from harness.target.faults import FaultSpec, PartitionSpec, PauseSpec
 from harness.target.fields import PROGRAM
-from harness.target.locks import LockSpec
+from harness.target.locks import EtcdLock, EtcdService, LockSpec
 from harness.target.models import WorkloadSpec
 from harness.target.names import did_you_mean
-from harness.target.storages import StorageSpec
+from harness.target.storages import EtcdStorage, StorageSpec
 from harness.target.toml import Key
 
 TTLS_OF_A_RUN = 3  # the nemesis sets no snare in the last 1.5 TTL
@@ -61,6 +61,7 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
     yield from _duration(sections)
     yield from _writes(sections)
     yield from _fence_on_acquire(sections)
+    yield from _lock_key(sections)
     yield from _think(sections)
     yield from _names(sections)
     yield from _minima(sections)
@@ -113,6 +114,39 @@ def _fence_on_acquire(sections: Sections) -> Iterator[Contradiction]:
     if storage.fencing == "none":
         yield Contradiction(
             ("storage", "fence_on_acquire"), 'raises a mark that storage.fencing "none" never looks at'
+        )
+
+
+def _lock_key(sections: Sections) -> Iterator[Contradiction]:
+    """What goes with a storage in the lock's own etcd, which looks at the lock's key alone."""
+    lock, storage = sections.lock, sections.storage
+    if not (isinstance(storage, EtcdStorage) and storage.is_in_the_lock):
+        return
+    if lock and not isinstance(lock, EtcdLock | EtcdService):
+        yield Contradiction(
+            ("storage", "fencing"),
+            f'looks at a key in the etcd of the lock, and lock.kind is "{lock.kind}": '
+            'it must be "etcd" or "etcd-lock"',
+        )
+    elif lock and lock.token != "create-revision":  # noqa: S105 - no password
+        yield Contradiction(
+            ("storage", "fencing"), 'compares create_revisions: lock.token must be "create-revision"'
+        )
+    if storage.policy == "strict":
+        yield Contradiction(
+            ("storage", "policy") if "policy" in storage.model_fields_set else ("storage", "fencing"),
+            'needs storage.policy "inclusive": while its lock is there, a holder may write more than once',
+        )
+    if storage.fence_on_acquire:
+        yield Contradiction(
+            ("storage", "fence_on_acquire"),
+            'raises a mark that storage.fencing "lock-key" never looks at, and needs not: '
+            "it refuses the older holder's write from the moment that its lock is gone",
+        )
+    if storage.image:
+        yield Contradiction(
+            ("storage", "image"),
+            'is of a server of its own, and with storage.fencing "lock-key" there is none: set lock.image',
         )
 
 

@@ -11,7 +11,7 @@ from harness.duration import NS
 from harness.target.faults import FaultSpec
 from harness.target.fields import NAME_PATTERN, STRICT, Anomalies, Duration, Expectation, Minima
 from harness.target.locks import LockSpec
-from harness.target.storages import StorageSpec
+from harness.target.storages import EtcdStorage, StorageSpec
 
 LONGEST_RUN = 24 * NS["h"]
 
@@ -82,6 +82,12 @@ class Target(BaseModel):
     def fenced(self) -> bool:
         """Is the storage said to keep stale writers out?"""
         return self.storage.fencing != "none"
+
+    @property
+    def storage_servers(self) -> tuple[str, ...]:
+        """The names of the servers that the storage is on, also where they are the lock's."""
+        shared = isinstance(self.storage, EtcdStorage) and self.storage.is_in_the_lock
+        return self.lock.servers if shared else self.storage.servers
 
     @property
     def most_writes(self) -> int:

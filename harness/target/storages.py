@@ -47,8 +47,9 @@ class EtcdStorage(BaseModel):
     writes_in_one_message: ClassVar[bool] = True
 
     kind: Literal["etcd"]
-    fencing: Literal["none", "transaction"]
-    """How a write with a stale token is kept out: a transaction compares and puts; none: it is not."""
+    fencing: Literal["none", "transaction", "lock-key"]
+    """How a write with a stale token is kept out: a transaction compares and puts; lock-key: it is in the
+    lock's own etcd, and accepts a write while the key of its lock is there; none: it is not."""
     policy: Policy = "strict"
     """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
@@ -58,8 +59,13 @@ class EtcdStorage(BaseModel):
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """The name of its server."""
-        return ("etcd-storage",)
+        """The name of its server; with lock-key it has none of its own."""
+        return () if self.is_in_the_lock else ("etcd-storage",)
+
+    @property
+    def is_in_the_lock(self) -> bool:
+        """Are its servers those of the lock?"""
+        return self.fencing == "lock-key"
 
 
 class RedisStorage(BaseModel):
