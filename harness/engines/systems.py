@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from harness.engines import Address
+from harness.errors import ServerNotReadyError
 
 TIMEOUT = 2.0  # s; of one question
-KAHUNA_NO_SUCH_LOCK = 102  # LockDoesNotExist
+KAHUNA_INVALID_INPUT, KAHUNA_NO_SUCH_LOCK = 100, 102  # `type` of an answer
 POSTGRES_LOGIN = "user=fencepost password=fencepost dbname=fencepost sslmode=disable"
 
 
@@ -100,12 +101,18 @@ def dynamodb_version(address: Address) -> str:
 
 
 def kahuna_is_usable(address: Address) -> bool:
-    """Ask who has a lock that nobody has: it knows once its partition has a leader."""
-    asked = {"resource": "fencepost", "durability": 1}
+    """Ask it to free a lock that nobody has: it can tell once its partition has a leader.
+
+    Raises ServerNotReadyError if it is too old to know who asks.
+    """
+    asked = {"resource": "fencepost", "owner": "ZmVuY2Vwb3N0", "durability": 1}
     try:
-        return _json(address, "/v1/locks/get-info", asked).get("type") == KAHUNA_NO_SUCH_LOCK
+        said = _json(address, "/v1/locks/try-unlock", asked).get("type")
     except (OSError, http.client.HTTPException, ValueError):
         return False
+    if said == KAHUNA_INVALID_INPUT:
+        raise ServerNotReadyError("this Kahuna knows no `owner` of a lock: it has to be 1.1 or newer")
+    return said == KAHUNA_NO_SUCH_LOCK
 
 
 def kahuna_version(address: Address) -> str:
