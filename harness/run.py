@@ -98,6 +98,9 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             yield StageReached(stage="running", detail=wiring.work(target))
             yield from drive.run(interrupted)
             yield StageReached(stage="judging", detail="what was recorded")
+            # Asked for anew: a server that was killed meanwhile may listen elsewhere by now.
+            storage = wiring.storage_of(target, cluster, folder.path)
+            asking = wiring.asking(target, cluster, folder.path, command) if command else None
             _keep_commits(folder, _committed(storage, folder, asking), target.workload.kind)
             _keep_logs(folder, cluster)
             stack.callback(_beside(servers.pop_all().close).join)
