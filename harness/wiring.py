@@ -17,6 +17,7 @@ from harness.target.aims import servers_hit, sides_of
 from harness.target.faults import ServerFault
 from harness.target.storages import SqliteStorage
 from workloads import own
+from workloads.client import UNWRITTEN
 from workloads.line_protocol.conversation import introduction
 from workloads.locks import LOCKS
 from workloads.settings import LockSettings, StorageSettings
@@ -73,7 +74,7 @@ def header(target: Target, seed: int) -> dict[str, Any]:
         "fenced": target.fenced,
         "policy": target.storage.policy,
         "ttl": target.lock.ttl,
-        "initial": {"value": [] if target.workload.kind == "append" else None, "token": 0},
+        "initial": {"value": [] if target.workload.kind == "append" else None, "token": UNWRITTEN},
         "fence_on_acquire": target.storage.fence_on_acquire,
         "expect": list(target.expected),
         "may": list(target.may),

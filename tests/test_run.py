@@ -165,7 +165,7 @@ def test_the_run_folder_holds_what_others_read(tmp_path):
     } <= names  # fmt: skip
     header = json.loads((folder / "history.jsonl").read_text().splitlines()[0])
     assert header["seed"] == 7
-    assert header["initial"] == {"value": None, "token": 0}
+    assert header["initial"] == {"value": None, "token": -1}
     assert all((folder / "logs" / f"{name}.log").exists() for name in ("etcd-1", "postgres", "client-0"))
 
 

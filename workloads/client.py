@@ -19,6 +19,9 @@ from typing import Any, Protocol
 
 from checkers.history import Outcome
 
+UNWRITTEN = -1
+"""The mark of what was never written: below every token, also the first of a service that counts from 0."""
+
 
 class NotApplied(Exception):  # noqa: N818 - an outcome of the protocol, not a fault of the program
     """The operation did not take effect and never will; the message says why."""
@@ -110,7 +113,7 @@ class Storage(Protocol):
         """Write under a token; `sent` is called once the request has left, before its answer."""
 
     def read(self, resource: str) -> tuple[str | None, int]:
-        """Return the value and the token of the last accepted write."""
+        """Return the value and the token of the last accepted write; None and any number before the first."""
 
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and leave the value; Stale where it is above that already."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workloads.client import Answer, Lock, Progress, Session, Storage
+from workloads.client import UNWRITTEN, Answer, Lock, Progress, Session, Storage
 
 BACKOFF = 0.05  # seconds; after anything but an ok, so that a broken edge is not spun on
 
@@ -74,7 +74,7 @@ class Client:
 
         def read() -> dict[str, Any]:
             value, token = self.storage.read(resource)
-            return {"value": decoded(value), "token": token}
+            return {"value": decoded(value), "token": UNWRITTEN if value is None else token}
 
         self._settled(self.session.call("read", resource, read))
 

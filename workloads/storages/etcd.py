@@ -136,10 +136,10 @@ def connect(settings: StorageSettings) -> EtcdStorage:
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-    """Put a key with the mark 0 and no value for each resource."""
+    """Put a key without content for each resource: that is below every token."""
     with closing(_connection(settings)) as connection:
         for resource in resources:
-            connection.call("KV/Put", key=_key(resource), value=_content(0, 0, ""))
+            connection.call("KV/Put", key=_key(resource), value=b"")
 
 
 def committed(settings: StorageSettings) -> list[Commit]:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from checkers.history import Commit
-from workloads.client import NotApplied, Stale, Unknown
+from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown
 from workloads.settings import StorageSettings, host_and_port
 from workloads.storages.postgres_wire import Wire
 
@@ -141,22 +141,22 @@ class PostgresStorage:
 
 def connect(settings: StorageSettings) -> PostgresStorage:
     """Make a client."""
-    return PostgresStorage(_wire(settings), settings.fencing, settings.policy)
+    return PostgresStorage(wire_to(settings), settings.fencing, settings.policy)
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Make the tables, and a row for each resource where the fencing needs one beforehand."""
-    with closing(_wire(settings)) as wire:
+    with closing(wire_to(settings)) as wire:
         for statement in _TABLES.split(";"):
             wire.execute(statement)
         if settings.fencing != "upsert":
             for resource in resources:
-                wire.execute("INSERT INTO register VALUES ($1, NULL, 0, 0)", (resource,))
+                wire.execute("INSERT INTO register VALUES ($1, NULL, $2, $2)", (resource, UNWRITTEN))
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
     """Read the accepted writes in the order the storage accepted them."""
-    with closing(_wire(settings)) as wire:
+    with closing(wire_to(settings)) as wire:
         rows = wire.execute("SELECT seq, resource, token, value FROM audit ORDER BY seq")
     return [
         Commit(
@@ -169,5 +169,6 @@ def committed(settings: StorageSettings) -> list[Commit]:
     ]
 
 
-def _wire(settings: StorageSettings) -> Wire:
+def wire_to(settings: StorageSettings) -> Wire:
+    """Make a connection to its server, which the first statement opens."""
     return Wire(conninfo(*host_and_port(settings.endpoints[0])), settings.timeout)

@@ -12,16 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from typing import Any, Protocol
 
 from checkers.history import Commit
-from workloads.client import NotApplied, Stale
+from workloads.client import UNWRITTEN, NotApplied, Stale
 from workloads.redis_connection import RedisConnection
 from workloads.settings import StorageSettings
 
-_LOG = "fencepost/log"
+LOG = "fencepost/log"
 _PAGE = 10_000  # entries read at a time
 _COMPARE = """
 local function below(a, b)
+    if b == '-1' then return false end -- the mark of what was never written
+    if a == '-1' then return true end
     if #a ~= #b then return #a < #b end
     return a < b
 end
@@ -42,30 +45,42 @@ redis.call('HSET', KEYS[1], 'mark', token, 'token', token, 'value', ARGV[2])
 redis.call('XADD', KEYS[2], '*', 'resource', ARGV[3], 'token', token, 'value', ARGV[2])
 return 'accepted'
 """
-_STALE = {"strict": "not below(mark, token)", "inclusive": "below(token, mark)"}
+NEVER = "false"
+STALE = {"strict": "not below(mark, token)", "inclusive": "below(token, mark)"}
+"""What makes a token stale under each policy, in Lua."""
+
+
+class Commands(Protocol):
+    """What takes commands to the server, as `RedisConnection` does."""
+
+    def execute(self, *command: str | int, sent: Callable[[], None] | None = None) -> Any:
+        """Send one command, call `sent`, and return its answer."""
+
+    def close(self) -> None:
+        """Drop the connection; the next command opens a new one."""
 
 
 class RedisStorage:
-    """One client of the register."""
+    """One client of the register; `stale` is what its script asks of `token` and `mark`, two texts."""
 
-    def __init__(self, connection: RedisConnection, fencing: str, policy: str) -> None:
+    def __init__(self, connection: Commands, stale: str) -> None:
         self._connection = connection
-        self._write = _COMPARE.format(stale="false" if fencing == "none" else _STALE[policy]) + _WRITE
+        self._write = _COMPARE.format(stale=stale) + _WRITE
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write under a token, guarded as the fencing says."""
-        keys = (_key(resource), _LOG)
+        keys = (key(resource), LOG)
         answer = self._connection.execute("EVAL", self._write, 2, *keys, token, value, resource, sent=sent)
         _expect_accepted(answer, resource)
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write."""
-        value, token = self._connection.execute("HMGET", _key(resource), "value", "token")
+        value, token = self._connection.execute("HMGET", key(resource), "value", "token")
         return value, int(token or 0)
 
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and leave the value."""
-        _expect_accepted(self._connection.execute("EVAL", _FENCE, 1, _key(resource), token), resource)
+        _expect_accepted(self._connection.execute("EVAL", _FENCE, 1, key(resource), token), resource)
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""
@@ -74,22 +89,23 @@ class RedisStorage:
 
 def connect(settings: StorageSettings) -> RedisStorage:
     """Make a client."""
-    return RedisStorage(_connection(settings), settings.fencing, settings.policy)
+    stale = NEVER if settings.fencing == "none" else STALE[settings.policy]
+    return RedisStorage(connection(settings), stale)
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-    """Make a hash with the mark 0 for each resource."""
-    with closing(_connection(settings)) as connection:
+    """Make a hash with a mark below every token for each resource."""
+    with closing(connection(settings)) as opened:
         for resource in resources:
-            connection.execute("HSET", _key(resource), "mark", 0, "token", 0)
+            opened.execute("HSET", key(resource), "mark", UNWRITTEN, "token", UNWRITTEN)
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
     """Read the accepted writes in the order the storage accepted them."""
     commits: list[Commit] = []
     after = "-"
-    with closing(_connection(settings)) as connection:
-        while page := connection.execute("XRANGE", _LOG, after, "+", "COUNT", _PAGE):
+    with closing(connection(settings)) as opened:
+        while page := opened.execute("XRANGE", LOG, after, "+", "COUNT", _PAGE):
             commits += [_commit(len(commits) + place, fields) for place, (_, fields) in enumerate(page, 1)]
             after = f"({page[-1][0]}"
     return commits
@@ -104,12 +120,15 @@ def _expect_accepted(answer: str, resource: str) -> None:
 
 def _commit(seq: int, fields: list[str]) -> Commit:
     entry = dict(zip(fields[::2], fields[1::2], strict=True))
-    return Commit(seq=seq, resource=entry["resource"], token=int(entry["token"]), value=entry["value"])
+    token = int(entry["token"]) if "token" in entry else None
+    return Commit(seq=seq, resource=entry["resource"], token=token, value=entry["value"])
 
 
-def _key(resource: str) -> str:
+def key(resource: str) -> str:
+    """Name the hash of a resource."""
     return f"fencepost/{resource}"
 
 
-def _connection(settings: StorageSettings) -> RedisConnection:
+def connection(settings: StorageSettings) -> RedisConnection:
+    """Make a connection to its server, which the first command opens."""
     return RedisConnection(settings.endpoints[0], settings.timeout)

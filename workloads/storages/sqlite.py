@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager
 from urllib.parse import quote
 
 from checkers.history import Commit
-from workloads.client import NotApplied, Stale, Unknown
+from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown
 from workloads.settings import StorageSettings
 
 _TABLES = """
@@ -116,7 +116,8 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Make the file, with its tables and a row for each resource."""
     with _complaints(), closing(_open(settings, "rwc")) as connection:
         connection.executescript(_TABLES)
-        connection.executemany("INSERT INTO register VALUES (?, NULL, 0, 0)", [(each,) for each in resources])
+        rows = [(each, UNWRITTEN, UNWRITTEN) for each in resources]
+        connection.executemany("INSERT INTO register VALUES (?, NULL, ?, ?)", rows)
 
 
 def committed(settings: StorageSettings) -> list[Commit]:

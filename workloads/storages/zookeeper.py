@@ -19,7 +19,7 @@ from typing import Any
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError, RolledBackError
 
 from checkers.history import Commit
-from workloads.client import NotApplied, Stale, Unknown
+from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown
 from workloads.settings import StorageSettings
 from workloads.zookeeper_session import ZookeeperSession
 
@@ -128,8 +128,8 @@ def connect(settings: StorageSettings) -> ZookeeperStorage:
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-    """Make the log, and a znode with the mark 0 for each resource."""
-    empty = _encoded({"mark": 0, "token": 0, "value": None})
+    """Make the log, and a znode with a mark below every token for each resource."""
+    empty = _encoded({"mark": UNWRITTEN, "token": UNWRITTEN, "value": None})
     with closing(_session(settings)) as session:
         for path, data in [(_ROOT, b""), (_LOG, b""), *((_path(each), empty) for each in resources)]:
             try:
