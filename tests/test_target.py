@@ -302,6 +302,35 @@ def test_nobody_can_be_cut_off_from_a_file(side):
     assert len(errors) == 3  # its other partitions ask for more than the lock, too
 
 
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (["lock.kind=redis"], 'lock.kind is "redis": it must be "etcd" or "etcd-lock"'),
+        (["lock.kind=etcd-lock", "lock.token=header-revision"], 'lock.token must be "create-revision"'),
+        (["storage.policy=strict"], 'storage.policy = "strict": needs storage.policy "inclusive"'),
+        (["storage.fence_on_acquire=true"], "from the moment that its lock is gone"),
+        (["storage.image=etcd:3.6"], "there is none: set lock.image"),
+        (
+            ['faults=[{kind="partition",target="holder",from="storage",every="8s",lasts="2s"}]'],
+            'has no servers of its own with storage.fencing "lock-key": "lock" hits both',
+        ),
+    ],
+)
+def test_a_storage_in_the_locks_own_etcd_takes_its_servers_and_looks_at_its_key(settings, problem):
+    if settings == ["lock.kind=redis"]:
+        settings = [*settings, "lock.nodes=1"]
+    *_, error = errors_of("etcd-same-etcd", *settings)
+
+    assert problem in error
+
+
+def test_with_lock_key_no_server_is_started_for_the_storage():
+    target = load("etcd-same-etcd")
+
+    assert target.storage.servers == ()
+    assert target.storage_servers == target.lock.servers == ("etcd-1", "etcd-2", "etcd-3")
+
+
 def test_a_writer_of_sqlite_is_not_stopped_before_its_commit_until_others_have_written():
     (error,) = errors_of("etcd-sqlite", "faults.0.at=write-sent")
 

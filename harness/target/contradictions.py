@@ -232,15 +232,17 @@ def _servers(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contr
         if named in sides:
             spec = sides[named]
             if spec and not spec.servers:
-                yield Contradiction(key, _unserved(fault, named, spec.kind))
+                yield Contradiction(key, _unserved(fault, named, spec))
         elif None not in sides.values() and named not in known:
             yield Contradiction(key, f"this target has no server {named}{did_you_mean(named, known)}")
 
 
-def _unserved(fault: FaultSpec, side: str, kind: str) -> str:
+def _unserved(fault: FaultSpec, side: str, spec: LockSpec | StorageSpec) -> str:
+    if isinstance(spec, EtcdStorage):
+        return 'has no servers of its own with storage.fencing "lock-key": "lock" hits both'
     if isinstance(fault, PartitionSpec):
-        return f'nobody can be cut off from {side}.kind "{kind}": no server is started for it'
-    return f'nothing of {side}.kind "{kind}" can be hit: no server is started for it'
+        return f'nobody can be cut off from {side}.kind "{spec.kind}": no server is started for it'
+    return f'nothing of {side}.kind "{spec.kind}" can be hit: no server is started for it'
 
 
 def _lengths(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
