@@ -17,6 +17,19 @@ from harness.errors import ServerNotReadyError
 TIMEOUT = 2.0  # s; of one question
 KAHUNA_INVALID_INPUT, KAHUNA_NO_SUCH_LOCK = 100, 102  # `type` of an answer
 POSTGRES_LOGIN = "user=fencepost password=fencepost dbname=fencepost sslmode=disable"
+POSTGRES_REFUSALS = (
+    "authentication failed",
+    "authentication method",
+    "does not exist",
+    "no pg_hba.conf entry",
+    "not permitted to log in",
+    "pg_hba.conf rejects",
+)
+"""What it says to whom it never will let in: libpq hands on the words, without their code."""
+
+
+class Unfit(Exception):  # noqa: N818 - what a server is, not a fault of the program
+    """It runs, and never will be usable; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +40,9 @@ class System:
     is_usable: Callable[[Address], bool]
     version: Callable[[Address], str]
     probe: bytes  # sent over a new connection, this is answered at once ...
-    answers: tuple[bytes, ...]  # ... by something that begins like one of these
+    answers: tuple[bytes, ...]  # ... by something that begins like one of these ...
+    speaks: bytes = b""  # ... and has this in it
+    oldest: tuple[int, ...] = ()  # release that clients can use; (): it tells none
 
 
 def etcd_is_usable(address: Address) -> bool:
@@ -44,12 +59,21 @@ def etcd_version(address: Address) -> str:
 
 
 def postgres_is_usable(address: Address) -> bool:
-    """Try to log in as user `fencepost` to the database of that name, and to ask something."""
+    """Try to log in as user `fencepost` to the database of that name, and to ask something.
+
+    Raises Unfit where it is refused for good.
+    """
     import psycopg
 
     try:
         return _postgres_row(address, "SELECT 1") == (1,)
-    except psycopg.OperationalError:
+    except psycopg.OperationalError as error:
+        said = str(error).strip().rpartition("\n")[2].rpartition("failed: ")[2]
+        if any(words in said for words in POSTGRES_REFUSALS):
+            raise Unfit(
+                f"refuses user fencepost: {said}; its image must let that user in to the database "
+                "fencepost, without a password or with the password fencepost"
+            ) from None
         return False
 
 
@@ -127,6 +151,8 @@ SYSTEMS: dict[str, System] = {
         version=etcd_version,
         probe=b"GET /version HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
+        speaks=b"etcdserver",
+        oldest=(3, 4),
     ),
     "postgres": System(
         port=5432,
@@ -134,6 +160,7 @@ SYSTEMS: dict[str, System] = {
         version=postgres_version,
         probe=struct.pack("!ii", 8, 80877103),  # SSLRequest, which needs no login: yes or no
         answers=(b"S", b"N"),
+        oldest=(10,),  # identity columns
     ),
     "redis": System(
         port=6379,
@@ -141,6 +168,7 @@ SYSTEMS: dict[str, System] = {
         version=redis_version,
         probe=b"PING\r\n",
         answers=(b"+PONG", b"-LOADING"),
+        oldest=(6, 2),  # pages of a stream
     ),
     "zookeeper": System(
         port=2181,
@@ -148,6 +176,7 @@ SYSTEMS: dict[str, System] = {
         version=zookeeper_version,
         probe=b"srvr",
         answers=(b"Zookeeper version", b"This ZooKeeper instance"),
+        oldest=(3, 5),  # the stat of a znode in the answer to its creation
     ),
     "dynamodb": System(
         port=8000,
@@ -155,6 +184,7 @@ SYSTEMS: dict[str, System] = {
         version=dynamodb_version,
         probe=b"GET / HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
+        speaks=b"dynamodb",
     ),
     "kahuna": System(
         port=8081,

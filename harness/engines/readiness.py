@@ -1,0 +1,58 @@
+"""Is a server that was started usable? Where it never will be, it says so at once.
+
+Three things do not mend themselves by waiting: what answers is something else, it wants a
+login that clients have not, it is older than what clients need.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+
+from harness.engines import Address
+from harness.engines.systems import SYSTEMS, TIMEOUT, System, Unfit
+
+LONGEST_ANSWER = 80  # characters that are shown
+
+
+def is_ready(name: str, address: Address) -> bool:
+    """Ask a server of that system once; Unfit where asking again would not help."""
+    system = SYSTEMS[name]
+    answer = _answer(system, address)
+    if not answer:
+        return False
+    if not (answer.startswith(system.answers) and system.speaks in answer):
+        shown = answer.decode(errors="replace").strip().replace("\r\n", " ")[:LONGEST_ANSWER]
+        raise Unfit(f'cannot be used as {name}: it answers "{shown}"; its image must be one of {name}')
+    if not system.is_usable(address):
+        return False
+    _expect_new_enough(name, system, address)
+    return True
+
+
+def _answer(system: System, address: Address) -> bytes:
+    """Send the probe; return what comes first, or all of it where the beginning says too little."""
+    try:
+        with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
+            connection.sendall(system.probe)
+            if not system.speaks:
+                return connection.recv(LONGEST_ANSWER)
+            with connection.makefile("rb") as answer:
+                return answer.read()
+    except OSError:
+        return b""
+
+
+def _expect_new_enough(name: str, system: System, address: Address) -> None:
+    if not system.oldest:
+        return
+    version = system.version(address)
+    if _numbers(version) < system.oldest:
+        oldest = ".".join(map(str, system.oldest))
+        raise Unfit(f"is {name} {version}, and Fencepost needs {oldest} or newer")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The numbers that a version begins with: (17, 5) of "17.5 (Debian 17.5-1)"."""
+    found = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
