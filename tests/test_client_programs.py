@@ -1,0 +1,226 @@
+"""Programs of the user's own as the clients of whole runs; no server is started."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from systems import lock_settings, storage_settings
+
+from harness import clients
+from harness.client_process import ClientTask
+from harness.family import is_stopped
+from harness.guard import guarded
+from harness.program import Command
+
+PROGRAM = Path(__file__).with_name("line_program.py")
+TARGET = """
+name = "mine"
+expect = "valid"
+[client]
+command = {command}
+[lock]
+kind = "client"
+ttl = "1s"
+[storage]
+kind = "client"
+fencing = "compare and write in one transaction"
+[[faults]]
+kind = "pause"
+target = "holder"
+at = "before-write"
+until = "superseded"
+"""
+LEAVES_ONE = """
+import json, subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True, stdout=subprocess.DEVNULL)
+for line in sys.stdin:
+    print(json.dumps({"id": json.loads(line)["id"], "outcome": "ok"}), flush=True)
+time.sleep(60)
+"""
+
+
+def wait_for(condition, seconds=15.0):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return condition()
+
+
+def gone(processes):
+    return all(not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in processes)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a target whose clients are that command, with a pause at each write."""
+
+    def run_it(command, *settings):
+        (tmp_path / "mine.toml").write_text(
+            TARGET.format(command=json.dumps([str(word) for word in command]))
+        )
+        options = [word for setting in ("workload.duration=6s", *settings) for word in ("--set", setting)]
+        return subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "harness.cli",
+                "run",
+                "--engine",
+                "local",
+                "--format",
+                "json",
+                *options,
+                "mine.toml",
+            ],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    return run_it
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "verdict", "evidence"),
+    [
+        ((), (), "valid", {"committed", "observed"}),
+        ((), ("storage.fencing=none", 'expect=["stale-write"]'), "invalid", {"committed", "observed"}),
+        (("forgetful",), (), "valid", {"observed"}),
+        (
+            (),
+            ("workload.kind=append", "storage.policy=inclusive", "storage.fence_on_acquire=true"),
+            "valid",
+            {"committed", "observed"},
+        ),
+    ],
+)
+def test_a_program_is_run_paused_and_judged(run, tmp_path, arguments, settings, verdict, evidence):
+    done = run([sys.executable, PROGRAM, tmp_path / "file.db", *arguments], *settings)
+
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["verdict"] == verdict
+    assert document["coverage"]["stale_writes_attempted"] >= 1
+    assert {each["evidence"] for each in document["checkers"]} == evidence
+    assert "processes" in (tmp_path / "runs/mine/latest/plan.json").read_text(), "it was stopped too"
+
+
+def test_a_write_is_stopped_where_the_program_says_that_it_has_left(run, tmp_path):
+    done = run(
+        [sys.executable, PROGRAM, tmp_path / "file.db"],
+        "faults.0.at=write-sent",
+        'faults.0={kind="pause", target="holder", at="write-sent", lasts="1.5 ttl"}',
+        "require.stale_writes_attempted=0",
+        "require.pauses=1",
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        (["no-such-program"], 4, "mine: client.command: there is no program no-such-program on PATH"),
+        (["./not-here"], 4, "mine: client.command: there is no program ./not-here from here"),
+        ([sys.executable, "nothing.py"], 3, "ended with status 2; it said, in "),
+        (["echo", "hello"], 3, "did not get ready: the program said hello: "),
+        ([sys.executable, "-c", "raise RuntimeError('my words')"], 3, "RuntimeError: my words"),
+    ],
+)
+def test_a_command_that_is_no_client_is_told_in_one_sentence(run, command, code, said):
+    done = run(command)
+
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "harness/" not in done.stderr, "no traceback of ours"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "events").mkdir()
+    return tmp_path
+
+
+def task(run_id):
+    return ClientTask(
+        seed=1,
+        resources=("r0",),
+        workload="register",
+        most_writes=1,
+        think=(0.001, 0.002),
+        lock=lock_settings("client", []),
+        storage=storage_settings("client", []),
+        command=Command.of_run(("sh", "-c", f"{sys.executable} -c '{LEAVES_ONE}'; true"), run_id),
+    )
+
+
+def offspring(processes):
+    """The shell, the program and the process that it has left, of each client."""
+    found = [each for process in processes for each in psutil.Process(process.pid).children(recursive=True)]
+    return found if len(found) == 3 * len(processes) else []
+
+
+def test_at_the_end_of_the_block_neither_a_program_is_left_nor_what_it_started(folder, run_id):
+    with guarded(run_id), clients.started(2, 1, 0, folder) as started:
+        started.get_ready(lambda _client: task(run_id))
+        assert wait_for(lambda: offspring(started.processes))
+        everybody = offspring(started.processes)
+        everybody[0].suspend()
+
+    assert gone(everybody)
+
+
+def test_what_a_program_started_is_gone_at_the_end_though_its_client_was_killed(folder, run_id):
+    with guarded(run_id), clients.started(1, 1, 0, folder) as started:
+        started.get_ready(lambda _client: task(run_id))
+        assert wait_for(lambda: offspring(started.processes))
+        everybody = offspring(started.processes)
+        os.kill(started.processes[0].pid, signal.SIGKILL)
+        assert wait_for(lambda: started.processes[0].exitcode is not None)
+
+    assert gone(everybody)
+
+
+UNTIL_KILLED = """
+import sys, time
+sys.path[:0] = {path!r}
+from pathlib import Path
+from harness.clients import started
+from harness.guard import guarded
+from test_client_programs import offspring, task
+
+if __name__ == "__main__":
+    with guarded({run_id!r}), started(2, 1, 0, Path({folder!r})) as clients:
+        clients.get_ready(lambda _client: task({run_id!r}))
+        while not offspring(clients.processes):
+            time.sleep(0.01)
+        print(*[each.pid for each in offspring(clients.processes)], flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
+def test_no_program_outlives_a_harness_that_is_killed_nor_what_it_started(folder, run_id, deadly):
+    script = folder / "harness_that_is_killed.py"
+    script.write_text(textwrap.dedent(UNTIL_KILLED).format(path=sys.path, run_id=run_id, folder=str(folder)))
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as harness:
+        everybody = [psutil.Process(int(pid)) for pid in harness.stdout.readline().split()]
+        everybody[1].suspend()
+        assert wait_for(lambda: is_stopped(everybody[1]))
+
+        harness.send_signal(deadly)
+
+        assert len(everybody) == 6
+        assert wait_for(lambda: gone(everybody))

@@ -1,0 +1,494 @@
+"""The line protocol: programs that keep to it, and programs that do everything else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from contextlib import closing
+
+import psutil
+import pytest
+from systems import SECOND, TTL, Memory, lock_settings, storage_settings
+
+from harness.family import is_stopped
+from harness.nemesis.pause import pause
+from harness.program import Command
+from harness.recorder import RecordedSession
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.line_protocol.clients import LineLock, LineStorage, committed, set_up
+from workloads.line_protocol.conversation import Conversation, ProgramError, introduction
+from workloads.line_protocol.pipe import LONGEST
+
+TIMEOUT = 0.3  # seconds
+TOLD = introduction(
+    3, lock_settings("client", [], timeout=TIMEOUT), storage_settings("client", ["a:1"], timeout=TIMEOUT)
+)
+
+PROGRAM = """
+import json, os, sys, time
+def say(**fields):
+    print(json.dumps(fields), flush=True)
+for line in sys.stdin:
+    request = json.loads(line)
+    number, op = request["id"], request["op"]
+    if op in ("start", "reconnect"):
+        say(id=number, outcome="ok")
+        continue
+{body}
+"""
+
+
+def command_of(source):
+    return Command(words=(sys.executable, "-c", source), marks={})
+
+
+def program(body):
+    """One that gets ready, reconnects, and does for every other request what `body` says."""
+    return command_of(PROGRAM.format(body=textwrap.indent(textwrap.dedent(body), "    ")))
+
+
+@pytest.fixture
+def speak():
+    """Begin a conversation with a program; it is ended with the test."""
+    begun = []
+
+    def begin(body, timeout=TIMEOUT):
+        command = body if isinstance(body, Command) else program(body)
+        begun.append(Conversation(command.start, TOLD, timeout))
+        return begun[-1]
+
+    yield begin
+    for conversation in begun:
+        conversation.close()
+
+
+def lock_of(conversation):
+    memory = Memory()
+    return LineLock(conversation, RecordedSession(memory, process=10, stride=100), TTL), memory
+
+
+def storage_of(conversation):
+    return LineStorage(conversation, lambda: None)
+
+
+def wait_for(condition, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.002)
+    return condition()
+
+
+def test_a_program_is_told_at_first_what_it_needs(speak):
+    conversation = speak(
+        command_of(
+            """
+import json, sys
+first = json.loads(sys.stdin.readline())
+print(json.dumps({"id": first["id"], "outcome": "ok"}), flush=True)
+second = json.loads(sys.stdin.readline())
+print(json.dumps({"id": second["id"], "outcome": "ok", "first": first, "second": second}), flush=True)
+sys.stdin.read()
+"""
+        )
+    )
+
+    answer = conversation.ask("write", resource="r0", token=5, value="0-1.0")
+
+    assert answer["first"] == {
+        "id": 1,
+        "op": "start",
+        "protocol": 1,
+        "client": 3,
+        "timeout_ms": 300,
+        "lock": {"kind": "client", "endpoints": [], "ttl_ms": 2000, "token": ""},
+        "storage": {
+            "kind": "client",
+            "endpoints": ["a:1"],
+            "fencing": "none",
+            "policy": "strict",
+            "fence_on_acquire": False,
+        },
+    }
+    assert answer["second"] == {"id": 2, "op": "write", "resource": "r0", "token": 5, "value": "0-1.0"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "raised", "said"),
+    [
+        ('outcome="stale"', Stale, "stale"),
+        ('outcome="failed", reason="no row"', NotApplied, "failed: no row"),
+        ('outcome="failed", reason="stale"', NotApplied, "failed: stale"),
+        ('outcome="unsupported"', NotApplied, "does not support it"),
+        ('outcome="unknown", reason="timeout"', Unknown, "timeout"),
+        ('outcome="OK"', Unknown, "outcome 'OK'"),
+        ("outcome=1", Unknown, "Expected `str | null`"),
+        ("", Unknown, "outcome None"),
+    ],
+)
+def test_what_a_write_came_to_is_what_the_program_says(speak, answer, raised, said):
+    storage = storage_of(speak(f"say(id=number, {answer})"))
+
+    with pytest.raises(raised, match=said) as caught:
+        storage.write("r0", 5, "0-1.0", lambda: None)
+
+    assert isinstance(caught.value, Stale) == (raised is Stale)
+    assert str(caught.value) != "stale" or raised is Stale
+
+
+def test_only_a_fence_refuses_as_stale(speak):
+    lock, _ = lock_of(speak('say(id=number, outcome="stale")'))
+
+    with pytest.raises(Unknown, match="answered acquire with outcome 'stale'"):
+        lock.acquire("r0", "0-1")
+
+
+@pytest.mark.parametrize(
+    "line", ["ready", "[]", "{", '{"outcome": "ok"}', '{"id": 99, "outcome": "ok"}', '{"id": "2"}', "\\xff"]
+)
+def test_a_line_that_is_none_of_the_protocol_is_never_an_answer(speak, line):
+    storage = storage_of(speak(f"print({line!r}, flush=True)"))
+
+    with pytest.raises(Unknown, match=r"the program (said|answered)"):
+        storage.write("r0", 5, "0-1.0", lambda: None)
+
+
+def test_a_line_without_an_end_is_none(speak):
+    storage = storage_of(
+        speak(f'sys.stdout.write("x" * {LONGEST + 100_000}); sys.stdout.flush(); time.sleep(60)', 60)
+    )
+
+    with pytest.raises(Unknown, match="a line of more than"):
+        storage.read("r0")
+
+
+def test_silence_ends_with_the_deadline_and_is_unknown(speak):
+    storage = storage_of(speak("time.sleep(60)"))
+    called = time.monotonic()
+
+    with pytest.raises(Unknown, match="no answer in time"):
+        storage.write("r0", 5, "0-1.0", lambda: None)
+
+    assert time.monotonic() - called < 5
+
+
+def test_a_program_that_does_not_take_what_it_is_sent_is_unknown_too(speak):
+    storage = storage_of(speak("time.sleep(60)"))
+    with pytest.raises(Unknown):
+        storage.read("r0")
+
+    with pytest.raises(Unknown, match="no answer in time"):
+        storage.write("r0", 5, "x" * 1_000_000, lambda: None)
+
+
+def test_an_answer_that_comes_late_is_nobody_elses(speak):
+    """The write's ok arrives while the read is waited for, whose own answer says that it failed."""
+    storage = storage_of(
+        speak(
+            """
+            if op == "write":
+                time.sleep(2)
+                say(id=number, event="sent")
+                say(id=number, outcome="ok")
+            else:
+                say(id=number, outcome="failed", reason="of the read")
+            """
+        )
+    )
+    sent = []
+
+    with pytest.raises(Unknown):
+        storage.write("r0", 5, "0-1.0", lambda: sent.append(1))
+    with pytest.raises(NotApplied, match="of the read"):
+        storage.read("r0")
+
+    assert sent == []
+
+
+def test_the_end_of_a_program_is_unknown_and_after_it_a_new_one_answers(speak):
+    storage = storage_of(
+        speak('os._exit(3) if op == "write" else say(id=number, outcome="ok", value=None, token=0)')
+    )
+
+    with pytest.raises(Unknown, match="closed its standard"):
+        storage.write("r0", 5, "0-1.0", lambda: None)
+    storage.reconnect()
+
+    assert storage.read("r0") == (None, 0)
+
+
+def test_a_program_that_does_not_even_reconnect_is_killed_and_another_takes_its_place(speak):
+    conversation = speak(
+        """
+        if op == "write":
+            time.sleep(600)
+        say(id=number, outcome="ok", value=str(os.getpid()), token=0)
+        """
+    )
+    storage = storage_of(conversation)
+    first = int(storage.read("r0")[0])
+    with pytest.raises(Unknown):
+        storage.write("r0", 5, "0-1.0", lambda: None)
+
+    assert conversation.reconnect("storage")
+
+    assert int(storage.read("r0")[0]) != first
+    assert not psutil.pid_exists(first)
+
+
+def test_a_program_that_reconnects_is_left_as_it_is(speak):
+    conversation = speak('say(id=number, outcome="ok", value=str(os.getpid()), token=0)')
+    first = conversation.ask("read")["value"]
+
+    assert not conversation.reconnect("lock")
+
+    assert conversation.ask("read")["value"] == first
+
+
+def test_a_hold_of_a_program_that_was_killed_is_recorded_as_given_up(speak):
+    conversation = speak(
+        """
+        if op == "acquire":
+            say(id=number, outcome="ok", token=5, ttl_ms=2000)
+        """
+    )
+    lock, memory = lock_of(conversation)
+    storage = LineStorage(conversation, lock.restarted)
+    lock.acquire("r0", "0-1")
+    with pytest.raises(Unknown):
+        storage.write("r0", 5, "0-1.0", lambda: None)
+
+    os.kill(conversation._program.process.pid, signal.SIGKILL)
+    storage.reconnect()
+
+    assert [(event["type"], event["f"], event["owner"]) for event in memory.events] == [
+        ("invoke", "release", "0-1"),
+        ("info", "release", "0-1"),
+    ]
+
+
+def test_a_grant_carries_the_token_the_lease_and_the_attempt(speak):
+    lock, _ = lock_of(
+        speak('say(id=number, outcome="ok", token=2**53 + 1, ttl_ms=1500, attempt_ns=time.monotonic_ns())')
+    )
+    called = time.monotonic_ns()
+
+    grant = lock.acquire("r0", "0-1")
+
+    assert (grant.token, grant.ttl) == (2**53 + 1, 1_500_000_000)
+    assert called <= grant.attempt <= time.monotonic_ns()
+
+
+def test_a_grant_may_promise_no_length(speak):
+    lock, _ = lock_of(speak('say(id=number, outcome="ok", token=0, ttl_ms=None)'))
+
+    grant = lock.acquire("r0", "0-1")
+
+    assert (grant.token, grant.ttl, grant.attempt) == (0, None, None)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "ttl_ms=2000",
+        "token=5",
+        'token="5", ttl_ms=2000',
+        "token=5.0, ttl_ms=2000",
+        "token=True, ttl_ms=2000",
+        "token=-1, ttl_ms=2000",
+        "token=2**63, ttl_ms=2000",
+        "token=None, ttl_ms=2000",
+        "token=5, ttl_ms=0",
+        'token=5, ttl_ms="2s"',
+        "token=5, ttl_ms=2000, attempt_ns=time.time_ns()",
+        "token=5, ttl_ms=2000, attempt_ns=1",
+    ],
+)
+def test_an_ok_that_carries_nonsense_is_no_grant(speak, fields):
+    lock, _ = lock_of(speak(f'say(id=number, outcome="ok", {fields})'))
+
+    with pytest.raises(Unknown, match=r"the program said|no time of CLOCK_MONOTONIC"):
+        lock.acquire("r0", "0-1")
+
+
+@pytest.mark.parametrize("fields", ["", "value=None", "value=3, token=1", 'value="x", token="1"'])
+def test_an_ok_that_carries_nonsense_is_no_read(speak, fields):
+    storage = storage_of(speak(f'say(id=number, outcome="ok", {fields})'))
+
+    with pytest.raises(Unknown, match="the program said"):
+        storage.read("r0")
+
+
+def test_a_program_may_tell_that_a_write_has_left(speak):
+    storage = storage_of(speak('say(id=number, event="sent"); say(id=number, outcome="stale")'))
+    sent = []
+
+    with pytest.raises(Stale):
+        storage.write("r0", 5, "0-1.0", lambda: sent.append(1))
+
+    assert sent == [1]
+
+
+RENEWS = """
+if op == "acquire":
+    say(id=number, outcome="ok", token=5, ttl_ms=2000)
+    began = time.monotonic_ns()
+else:
+    say(event="renewed", resource="r0", owner={owner!r}, ttl_ms=2000, called_ns={called})
+    say(id=number, outcome="ok", value=None, token=0)
+"""
+
+
+def renewals(speak, owner="0-1", called="time.monotonic_ns() - 500_000_000"):
+    conversation = speak(RENEWS.format(owner=owner, called=called))
+    lock, memory = lock_of(conversation)
+    lock.acquire("r0", "0-1")
+    conversation.ask("read", resource="r0")
+    return memory.events
+
+
+def test_a_renewal_that_a_program_tells_of_is_recorded_with_what_is_left_of_its_lease(speak):
+    invoke, ok = renewals(speak)
+
+    assert (invoke["type"], invoke["f"], invoke["owner"]) == ("invoke", "renew", "0-1")
+    assert ok["type"] == "ok"
+    assert ok["ttl"] < 1.5 * SECOND
+    assert invoke["time"] + ok["ttl"] <= ok["time"] + 1.5 * SECOND
+
+
+@pytest.mark.parametrize("called", ["time.monotonic_ns() - 2_100_000_000", "time.monotonic_ns() + 10**12"])
+def test_a_renewal_of_another_time_promises_nothing(speak, called):
+    _, ended = renewals(speak, called=called)
+
+    assert ended["type"] == "info"
+
+
+def test_a_renewal_of_another_hold_is_none(speak):
+    assert renewals(speak, owner="0-0") == []
+
+
+def test_what_a_program_does_not_support_in_setting_up_is_not_needed(speak):
+    set_up(speak('say(id=number, outcome="unsupported")'), ["r0"])
+
+
+def test_a_program_that_fails_to_set_up_is_told(speak):
+    with pytest.raises(NotApplied, match="failed: no rights"):
+        set_up(speak('say(id=number, outcome="failed", reason="no rights")'), ["r0"])
+
+
+def test_the_order_of_accepted_writes_is_told_line_by_line(speak):
+    conversation = speak(
+        """
+        for token in (3, 2):
+            say(id=number, event="commit", resource="r0", token=token, value=f"0-{token}")
+        say(id=number, outcome="ok")
+        """
+    )
+
+    told = committed(conversation)
+
+    assert [(each.seq, each.resource, each.token, each.value) for each in told] == [
+        (1, "r0", 3, "0-3"),
+        (2, "r0", 2, "0-2"),
+    ]
+
+
+def test_an_order_that_is_not_known_is_none(speak):
+    assert committed(speak('say(id=number, outcome="unsupported")')) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'say(id=number, event="commit", resource="r0", token=3); say(id=number, outcome="ok")',
+        'say(id=number, event="commit", resource="r0", token=3, value="x"); os._exit(0)',
+    ],
+)
+def test_an_order_that_is_told_in_part_is_none_at_all(speak, body):
+    with pytest.raises(Unknown):
+        committed(speak(body))
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import sys; sys.exit(7)", "closed its standard.*ended with status 7"),
+        ("print('hello', flush=True); input(); input()", "the program said hello: .*; it still runs"),
+        (
+            "import json, sys; print(json.dumps({'id': 1, 'outcome': 'failed', 'reason': 'no 2'}), flush=True); sys.stdin.read()",
+            "failed: no 2; it still runs",
+        ),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGABRT)", "ended with SIGABRT"),
+    ],
+)
+def test_a_program_that_does_not_get_ready_is_told_in_one_sentence(speak, source, said):
+    with pytest.raises(ProgramError, match=f"did not get ready: .*{said}") as caught:
+        speak(command_of(source))
+
+    assert "\n" not in str(caught.value)
+
+
+def test_a_client_that_was_stopped_with_its_program_still_hears_the_answer():
+    """Both are stopped for longer than any deadline while a write is under way."""
+    script = textwrap.dedent(
+        f"""
+        import sys
+        sys.path[:0] = {sys.path!r}
+        from test_line_protocol import TOLD, program
+        from workloads.line_protocol.clients import LineStorage
+        from workloads.line_protocol.conversation import Conversation
+
+        conversation = Conversation(
+            program('say(id=number, event="sent"); time.sleep(0.4); say(id=number, outcome="ok")').start, TOLD, 0.3
+        )
+        LineStorage(conversation, None).write("r0", 5, "0-1.0", lambda: print("sent", flush=True))
+        print("ok", flush=True)
+        conversation.close()
+        """
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as client:
+        head = psutil.Process(client.pid)
+        assert client.stdout.readline() == "sent\n"
+
+        with pause(head, "client:0"):
+            stopped = [head, *head.children(recursive=True)]
+            until = time.monotonic() + 3
+            assert wait_for(lambda: time.monotonic() > until)
+            assert len(stopped) == 2
+            assert all(is_stopped(each) for each in stopped)
+
+        assert client.stdout.readline() == "ok\n"
+
+
+def test_a_program_dies_with_whoever_started_it():
+    script = textwrap.dedent(
+        f"""
+        import sys, time
+        sys.path[:0] = {sys.path!r}
+        from test_line_protocol import program
+        print(program("pass").start().process.pid, flush=True)
+        time.sleep(60)
+        """
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as client:
+        started = psutil.Process(int(client.stdout.readline()))
+        assert started.is_running()
+        client.kill()
+
+    assert wait_for(lambda: not started.is_running() or started.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_ending_a_program_ends_what_it_has_started():
+    command = Command(words=("sh", "-c", "setsid sleep 60 & exec sleep 60"), marks={})
+    running = command.start()
+    head = psutil.Process(running.process.pid)
+    assert wait_for(lambda: len(head.children()) == 1)
+    everybody = [head, *head.children()]
+
+    with closing(running.process.stdout):
+        running.end()
+
+    assert wait_for(lambda: all(not each.is_running() or each.status() == "zombie" for each in everybody))
