@@ -57,7 +57,7 @@ def open_storage(conninfo):
 @pytest.fixture
 def resource(conninfo):
     name = next(resources)
-    Wire(conninfo, 5).execute("INSERT INTO register VALUES ($1, NULL, 0, 0)", (name,))
+    Wire(conninfo, 5).execute("INSERT INTO register VALUES ($1, NULL, -1, -1)", (name,))
     return name
 
 
@@ -114,6 +114,16 @@ def test_a_missing_row_is_no_success_and_not_stale(open_storage, settings, fenci
 
     assert not isinstance(raised.value, Stale)
     assert commits_of(settings, "nowhere") == []
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("fencing", FENCED)
+def test_the_first_token_of_a_row_may_be_0(open_storage, resource, fencing, policy):
+    storage = open_storage(fencing, policy)
+
+    storage.write(resource, 0, "first", nothing)
+
+    assert storage.read(resource) == ("first", 0)
 
 
 def test_an_upsert_needs_no_row(open_storage):

@@ -94,13 +94,13 @@ def test_tokens_are_numbers_of_64_bits(open_storage):
     assert storage.read("r0") == ("highest", 2**63 - 1)
 
 
-def test_the_first_write_of_a_resource_is_fenced_by_the_mark_0(open_storage):
-    storage = open_storage()
+@pytest.mark.parametrize("policy", ["strict", "inclusive"])
+def test_the_first_token_of_a_resource_may_be_0(open_storage, policy):
+    storage = open_storage(policy=policy)
 
-    assert storage.read("r1") == (None, 0)
-    with pytest.raises(Stale):
-        storage.write("r1", 0, "too low", nothing)
-    storage.write("r1", 1, "first", nothing)
+    storage.write("r1", 0, "first", nothing)
+
+    assert storage.read("r1") == ("first", 0)
 
 
 @pytest.mark.parametrize("fencing", ["none", "conditional-update"])
@@ -149,7 +149,7 @@ def test_a_call_while_a_writer_is_stopped_ends_at_its_deadline_and_has_not_been_
         storage.write("r0", 1, "never", nothing) if call == "write" else storage.fence("r0", 1)
 
     assert 0.3 <= time.monotonic() - called < 1.3
-    assert storage.read("r0") == (None, 0)
+    assert storage.read("r0") == (None, -1)
     assert commits_of() == []
 
 
@@ -164,7 +164,7 @@ def test_a_writer_that_stops_before_its_commit_locks_the_others_out(open_storage
 
     slow.write("r0", 1, "first", meanwhile)
 
-    assert refused == [(None, 0)]
+    assert refused == [(None, -1)]
     assert commits_of() == [(1, "first")]
 
 
@@ -196,7 +196,7 @@ def test_a_write_that_is_dropped_before_its_commit_leaves_nothing(open_storage, 
         storage.write("r0", 1, "never", drop)
     storage.reconnect()
 
-    assert storage.read("r0") == (None, 0)
+    assert storage.read("r0") == (None, -1)
     assert commits_of() == []
     open_storage().write("r0", 1, "free again", nothing)
 

@@ -105,6 +105,38 @@ def test_an_equal_token_is_stale_under_the_policy_strict_only(open_storage, reso
     open_storage(policy="inclusive").write(resource, 7, "third", nothing)
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_first_token_of_a_resource_may_be_0(open_storage, resource, commits_of, policy):
+    storage = open_storage(policy=policy)
+
+    storage.write(resource, 0, "first", nothing)
+
+    assert storage.read(resource) == ("first", 0)
+    assert commits_of(resource) == [(0, "first")]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_token_of_0_is_stale_once_a_higher_one_was_accepted(open_storage, resource, policy):
+    storage = open_storage(policy=policy)
+    storage.write(resource, 1, "new", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 0, "old", nothing)
+
+
+@pytest.mark.parametrize("mark", [0, 5])
+def test_a_fence_may_come_before_the_first_write(open_storage, resource, mark):
+    storage = open_storage(policy="inclusive")
+
+    storage.fence(resource, mark)
+
+    assert storage.read(resource)[0] is None
+    if mark:
+        with pytest.raises(Stale):
+            storage.write(resource, mark - 1, "late", nothing)
+    storage.write(resource, mark, "first", nothing)
+
+
 @pytest.mark.parametrize(("mark", "token"), [(9, 10), (2**53, 2**53 + 1), (999, 1000), (2**62, 2**63 - 1)])
 def test_tokens_are_compared_as_numbers_of_any_size(open_storage, resource, mark, token):
     storage = open_storage()
