@@ -24,8 +24,9 @@ from harness.engines.docker_containers import Container, containers_of
 from harness.engines.docker_images import provide
 from harness.engines.docker_removal import remove_all
 from harness.engines.failure import not_ready
+from harness.engines.readiness import is_ready
 from harness.engines.shield import shielded
-from harness.engines.systems import SYSTEMS
+from harness.engines.systems import SYSTEMS, Unfit
 from harness.errors import EngineUnavailableError
 from harness.leftovers import DOCKER, leave_note
 from harness.network.topology import Edge
@@ -99,9 +100,9 @@ class DockerCluster:
         deadline = time.monotonic() + READY_TIMEOUT
         containers = self._containers()  # their ports are published anew
         for name in servers:
-            system = SYSTEMS[self.known[name].system]
-            address = containers[name].published(system.port)
-            _wait(containers[name], partial(system.is_usable, address), deadline)
+            system = self.known[name].system
+            address = containers[name].published(SYSTEMS[system].port)
+            _wait(containers[name], partial(is_ready, system, address), deadline)
             self.known[name] = replace(self.known[name], address=address)
         with self.changing:
             self.down.difference_update(servers)
@@ -191,8 +192,7 @@ def _usable(client: docker.DockerClient, project: Project, run_id: str) -> Docke
         }
     )
     for server in servers:
-        usable = partial(SYSTEMS[server.system].is_usable, server.address)
-        _wait(containers[server.name], usable, deadline)
+        _wait(containers[server.name], partial(is_ready, server.system, server.address), deadline)
     proxies = {edge: containers[TOXIPROXY].published(port) for edge, port in project.edge_ports().items()}
     return DockerCluster(toxiproxy, proxies, client, run_id, {server.name: server for server in servers})
 
@@ -206,8 +206,11 @@ def _all_at_once(work: Callable[[Container], None], containers: Sequence[Contain
 
 
 def _wait(container: Container, is_usable: Callable[[], bool], deadline: float) -> None:
-    while not is_usable():
-        container.check()
-        if time.monotonic() > deadline:
-            raise not_ready(container.name, f"is not usable after {READY_TIMEOUT:g} s", container.log())
-        time.sleep(POLL)
+    try:
+        while not is_usable():
+            container.check()
+            if time.monotonic() > deadline:
+                raise not_ready(container.name, f"is not usable after {READY_TIMEOUT:g} s", container.log())
+            time.sleep(POLL)
+    except Unfit as error:
+        raise not_ready(container.name, str(error), container.log()) from None

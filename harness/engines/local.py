@@ -18,8 +18,9 @@ from harness import owner
 from harness.engines import Address, Server, Topology, local_etcd, local_postgres, local_redis, ports
 from harness.engines.child import Child, Nest
 from harness.engines.failure import not_ready
+from harness.engines.readiness import is_ready
 from harness.engines.shield import shielded
-from harness.engines.systems import SYSTEMS
+from harness.engines.systems import SYSTEMS, Unfit
 from harness.engines.wheel import DISTRIBUTIONS, installed
 from harness.errors import EngineUnavailableError, ServerNotReadyError
 from harness.leftovers import leave_note
@@ -237,16 +238,22 @@ def _proxies(toxiproxy: Toxiproxy, topology: Topology, servers: tuple[Server, ..
 
 
 def _wait_for(server: Server, children: Sequence[Child], deadline: float) -> None:
-    is_usable = partial(SYSTEMS[server.system].is_usable, server.address)
+    is_usable = partial(is_ready, server.system, server.address)
     _wait(server.name, is_usable, children, deadline)
 
 
 def _wait(name: str, is_usable: Callable[[], bool], children: Sequence[Child], deadline: float) -> None:
     """Wait for one of these children, as long as all of them live."""
-    while not is_usable():
-        for child in children:
-            child.check()
-        if time.monotonic() > deadline:
-            log = next(child.read_log() for child in children if child.name == name)
-            raise not_ready(name, f"is not usable after {READY_TIMEOUT:g} s", log)
-        time.sleep(POLL)
+    try:
+        while not is_usable():
+            for child in children:
+                child.check()
+            if time.monotonic() > deadline:
+                raise not_ready(name, f"is not usable after {READY_TIMEOUT:g} s", _log(name, children))
+            time.sleep(POLL)
+    except Unfit as error:
+        raise not_ready(name, str(error), _log(name, children)) from None
+
+
+def _log(name: str, children: Sequence[Child]) -> str:
+    return next(child.read_log() for child in children if child.name == name)
