@@ -12,9 +12,10 @@ from harness.client_process import ClientTask
 from harness.engines import Cluster, ServerSpec, Topology
 from harness.errors import ConfigurationError
 from harness.program import Command, missing
-from harness.target import FaultSpec, KillSpec, PartitionSpec, Target
+from harness.target import FaultSpec, KillSpec, LockSpec, PartitionSpec, StorageSpec, Target
 from harness.target.aims import servers_hit, sides_of
 from harness.target.faults import ServerFault
+from harness.target.locks import REPLICA, RedisLock
 from harness.target.storages import SqliteStorage
 from workloads import own
 from workloads.client import UNWRITTEN
@@ -33,13 +34,24 @@ def topology(target: Target, faults: Sequence[FaultSpec]) -> Topology:
     """Give the servers and edges that a target needs."""
     return Topology(
         servers=tuple(
-            ServerSpec(name=name, system=side.system, image=side.image, cluster=cluster)
+            _server(name, cluster, side)
             for cluster, side in (("lock", target.lock), ("storage", target.storage))
             for name in side.servers
         ),
         clients=target.workload.clients,
         partitions=any(isinstance(fault, PartitionSpec) for fault in faults),
         killed=_hit_by(KillSpec, target, faults),
+    )
+
+
+def _server(name: str, cluster: str, side: LockSpec | StorageSpec) -> ServerSpec:
+    return ServerSpec(
+        name=name,
+        system=side.system,
+        image=side.image,
+        cluster=cluster,
+        durable=side.durable if isinstance(side, RedisLock) else True,
+        follows=side.servers[0] if name == REPLICA else "",
     )
 
 
@@ -153,6 +165,7 @@ def _lock(
         timeout=timeout,
         client=client,
         token=target.lock.token,
+        wait_for_replica=isinstance(target.lock, RedisLock) and target.lock.wait_for_replica,
     )
 
 

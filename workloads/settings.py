@@ -15,6 +15,7 @@ class LockSettings:
     timeout: float  # seconds; of each call
     client: int
     token: str  # what is taken for the fencing token
+    wait_for_replica: bool = False  # does a grant count only once a replica has it? (Redis only)
     run: str = ""  # names the run, to a service that outlives it
 
 

@@ -31,6 +31,8 @@ class ServerSpec:
     system: str  # "etcd", "postgres": the compose file, and the image's folder
     image: str | None = None  # an official image instead of ours
     cluster: str = ""  # servers of one system and one cluster know each other
+    durable: bool = True  # has what it acknowledged on disk (Redis only)
+    follows: str = ""  # the server whose replica it is (Redis only)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,8 @@ class Server:
     address: Address  # as the harness reaches it, past every proxy
     upstream: Address  # as the proxies reach it
     cluster: str = ""
+    durable: bool = True
+    follows: Address | None = None  # where it finds the server whose replica it is: through a proxy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

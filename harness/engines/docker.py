@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib.resources
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from harness.engines.shield import shielded
 from harness.engines.systems import SYSTEMS, Unfit
 from harness.errors import EngineUnavailableError
 from harness.leftovers import DOCKER, leave_note
-from harness.network.topology import Edge
+from harness.network.topology import Edge, Way
 from harness.network.toxiproxy import Toxiproxy
 
 READY_TIMEOUT = 60.0  # s; they take one to three
@@ -179,18 +180,16 @@ def _usable(client: docker.DockerClient, project: Project, run_id: str) -> Docke
             cluster=spec.cluster,
             address=containers[spec.name].published(SYSTEMS[spec.system].port),
             upstream=Address(spec.name, SYSTEMS[spec.system].port),
+            durable=spec.durable,
+            follows=project.link_address(spec) if spec.follows else None,
         )
         for spec in project.topology.servers
     )
     toxiproxy = Toxiproxy(containers[TOXIPROXY].published(TOXIPROXY_API), run_id)
     _wait(containers[TOXIPROXY], toxiproxy.answers, deadline)
     upstream = {server.name: server.upstream for server in servers}
-    toxiproxy.create(
-        {
-            edge: (Address(EVERYWHERE, port), upstream[edge.server])
-            for edge, port in project.edge_ports().items()
-        }
-    )
+    ways: Iterable[tuple[Way, int]] = chain(project.edge_ports().items(), project.link_ports().items())
+    toxiproxy.create({way: (Address(EVERYWHERE, port), upstream[way.server]) for way, port in ways})
     for server in servers:
         _wait(containers[server.name], partial(is_ready, server.system, server.address), deadline)
     proxies = {edge: containers[TOXIPROXY].published(port) for edge, port in project.edge_ports().items()}

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.engines import ServerSpec, Topology
+from harness.engines import Address, ServerSpec, Topology
 from harness.engines.child import LET_IT_FINISH, Nest
 from harness.engines.docker_images import our_image
-from harness.network.topology import Edge, edges
+from harness.network.topology import Edge, Link, edges, links
 
 TOXIPROXY = "toxiproxy"
 FIRST_EDGE_PORT = 20000  # in Toxiproxy's container
+FIRST_LINK_PORT = 19000  # as above; not published
 TIMEOUT = 60.0  # s; it takes one to two
 
 
@@ -38,6 +39,14 @@ class Project:
         """Return where in its container Toxiproxy listens for each edge."""
         return {edge: FIRST_EDGE_PORT + index for index, edge in enumerate(edges(self.topology))}
 
+    def link_ports(self) -> dict[Link, int]:
+        """The same for each link of a replica."""
+        return {link: FIRST_LINK_PORT + index for index, link in enumerate(links(self.topology))}
+
+    def link_address(self, follower: ServerSpec) -> Address:
+        """Return where a replica finds the server that it follows."""
+        return Address(TOXIPROXY, self.link_ports()[Link(follower.name, follower.follows)])
+
     def up(self, nest: Nest) -> None:
         """Create and start everything; ServerNotReadyError with what compose said if it cannot."""
         self.override.write_text(json.dumps(self._override(), indent=1), encoding="utf-8")
@@ -53,8 +62,24 @@ class Project:
         """Return what the docker command gets: the user's own, but for what would steer compose."""
         members = ",".join(f"{spec.name}=http://{spec.name}:2380" for spec in _etcd(self.topology))
         users = {key: value for key, value in os.environ.items() if not key.startswith("COMPOSE_")}
-        ensemble = _zookeeper_ensemble(self.topology)
-        return {**users, "FENCEPOST_ETCD_CLUSTER": members, "FENCEPOST_ZOOKEEPER_ENSEMBLE": ensemble}
+        return {
+            **users,
+            "FENCEPOST_ETCD_CLUSTER": members,
+            "FENCEPOST_ZOOKEEPER_ENSEMBLE": _zookeeper_ensemble(self.topology),
+            **self._redis(),
+        }
+
+    def _redis(self) -> dict[str, str]:
+        """What Redis as a lock service is told beside the compose file."""
+        settings = {}
+        for spec in self.topology.servers:
+            if not spec.durable:
+                settings["FENCEPOST_REDIS_APPENDONLY"] = "no"
+            if spec.follows:
+                address = self.link_address(spec)
+                settings["FENCEPOST_REDIS_PRIMARY"] = address.host
+                settings["FENCEPOST_REDIS_PRIMARY_PORT"] = str(address.port)
+        return settings
 
     def _compose(self) -> list[str | Path]:
         ours = Path(str(importlib.resources.files("compose")))

@@ -24,7 +24,7 @@ from harness.engines.systems import SYSTEMS, Unfit
 from harness.engines.wheel import DISTRIBUTIONS, installed
 from harness.errors import EngineUnavailableError, ServerNotReadyError
 from harness.leftovers import leave_note
-from harness.network.topology import Edge, edges
+from harness.network.topology import Edge, edges, links
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
@@ -49,7 +49,7 @@ KILLS_NEED_DOCKER = (
 )
 TOXIPROXY = "toxiproxy-server"
 GET_TOXIPROXY = (
-    f"cutting an edge needs Toxiproxy, and no {TOXIPROXY} is on PATH: "
+    f"cutting an edge, and a replica's link, need Toxiproxy, and no {TOXIPROXY} is on PATH: "
     "GOBIN=/tmp go install github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0 && "
     f"sudo install /tmp/server /usr/local/bin/{TOXIPROXY}, or use Docker"
 )
@@ -150,7 +150,8 @@ class LocalEngine:
             return str(error)
         if FORGETFUL & {spec.system for spec in topology.servers if spec.name in topology.killed}:
             return KILLS_NEED_DOCKER
-        return GET_TOXIPROXY if topology.partitions and shutil.which(TOXIPROXY) is None else None
+        needed = topology.partitions or links(topology)
+        return GET_TOXIPROXY if needed and shutil.which(TOXIPROXY) is None else None
 
     @contextmanager
     def start(
@@ -197,11 +198,8 @@ def _start(topology: Topology, run_id: str, nest: Nest) -> LocalCluster:
 
 def _start_once(topology: Topology, run_id: str, nest: Nest) -> LocalCluster:
     nest.make()
-    api, *addresses = ports.free_addresses(1 + len(topology.servers))
-    servers = tuple(
-        Server(name=spec.name, system=spec.system, cluster=spec.cluster, address=address, upstream=address)
-        for spec, address in zip(topology.servers, addresses, strict=True)
-    )
+    api, *addresses = ports.free_addresses(1 + len(topology.servers) + len(links(topology)))
+    servers = _servers(topology, iter(addresses))
     has_proxies = _start_toxiproxy(api, nest)
     for system, start in STARTERS.items():
         members = [server for server in servers if server.system == system]
@@ -213,6 +211,23 @@ def _start_once(topology: Topology, run_id: str, nest: Nest) -> LocalCluster:
     for server in servers:
         _wait_for(server, nest.children, deadline)
     return LocalCluster(servers, toxiproxy, nest, proxies)
+
+
+def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:
+    """Give each server an address, and one more to each that follows another: its link's."""
+    return tuple(
+        Server(
+            name=spec.name,
+            system=spec.system,
+            cluster=spec.cluster,
+            address=address,
+            upstream=address,
+            durable=spec.durable,
+            follows=next(free) if spec.follows else None,
+        )
+        for spec in topology.servers
+        for address in [next(free)]
+    )
 
 
 def _start_toxiproxy(api: Address, nest: Nest) -> bool:
@@ -231,9 +246,16 @@ def _connect(api: Address, run_id: str, nest: Nest, deadline: float) -> Toxiprox
 
 
 def _proxies(toxiproxy: Toxiproxy, topology: Topology, servers: tuple[Server, ...]) -> dict[Edge, Address]:
-    upstream = {server.name: server.upstream for server in servers}
-    listen = Address(ports.HOST, 0)  # it chooses a free port
-    states = toxiproxy.create({edge: (listen, upstream[edge.server]) for edge in edges(topology)})
+    known = {server.name: server for server in servers}
+    toxiproxy.create(
+        {
+            link: (listen, known[link.server].upstream)
+            for link in links(topology)
+            if (listen := known[link.follower].follows)
+        }
+    )
+    anywhere = Address(ports.HOST, 0)  # it chooses a free port
+    states = toxiproxy.create({edge: (anywhere, known[edge.server].upstream) for edge in edges(topology)})
     return {edge: state.listen for edge, state in states.items()}
 
 

@@ -6,12 +6,11 @@ import http.client
 import json
 import socket
 import struct
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
-from harness.engines import Address
+from harness.engines import Address, redis_server
 from harness.errors import ServerNotReadyError
 
 TIMEOUT = 2.0  # s; of one question
@@ -82,21 +81,6 @@ def postgres_version(address: Address) -> str:
     return str(_postgres_row(address, "SHOW server_version")[0])
 
 
-def redis_is_usable(address: Address) -> bool:
-    """Ask whether it has loaded its data."""
-    try:
-        return _redis_line(address, b"PING") == b"+PONG"
-    except OSError:
-        return False
-
-
-def redis_version(address: Address) -> str:
-    """Return such as "8.0.2"."""
-    with _redis(address, b"INFO server") as answer:
-        info = answer.read(int(answer.readline()[1:])).decode()
-    return dict(line.split(":", 1) for line in info.splitlines() if ":" in line)["redis_version"]
-
-
 def zookeeper_is_usable(address: Address) -> bool:
     """Ask a server whether it serves requests: it does once it is alone or there is a leader."""
     try:
@@ -164,8 +148,8 @@ SYSTEMS: dict[str, System] = {
     ),
     "redis": System(
         port=6379,
-        is_usable=redis_is_usable,
-        version=redis_version,
+        is_usable=redis_server.is_usable,
+        version=redis_server.version,
         probe=b"PING\r\n",
         answers=(b"+PONG", b"-LOADING"),
         oldest=(6, 2),  # pages of a stream
@@ -220,20 +204,6 @@ def _postgres_row(address: Address, query: str) -> tuple[Any, ...]:
         row = connection.execute(query.encode()).fetchone()
     assert row is not None, query  # noqa: S101
     return row
-
-
-@contextmanager
-def _redis(address: Address, command: bytes) -> Iterator[BinaryIO]:
-    """Send an inline command, and hand over its answer."""
-    with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
-        connection.sendall(command + b"\r\n")
-        with connection.makefile("rb") as answer:
-            yield answer
-
-
-def _redis_line(address: Address, command: bytes) -> bytes:
-    with _redis(address, command) as answer:
-        return answer.readline().rstrip()
 
 
 def _zookeeper_status(address: Address) -> bytes:

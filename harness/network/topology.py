@@ -30,6 +30,29 @@ class Edge:
         return f"{run_id}.client-{self.client}.{self.server}"
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The way from a replica to the server that it follows, through a proxy of its own."""
+
+    follower: str
+    server: str
+
+    def __str__(self) -> str:
+        return f"{self.follower} → {self.server}"
+
+    def proxy_name(self, run_id: str) -> str:
+        """Name its proxy, as that of an edge."""
+        return f"{run_id}.{self.follower}.{self.server}"
+
+
+Way = Edge | Link
+
+
+def links(topology: Topology) -> tuple[Link, ...]:
+    """List the links of a topology: one for each replica."""
+    return tuple(Link(server.name, server.follows) for server in topology.servers if server.follows)
+
+
 def edges(topology: Topology) -> tuple[Edge, ...]:
     """List the edges of a topology: from each client to each server."""
     return tuple(

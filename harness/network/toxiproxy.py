@@ -1,4 +1,4 @@
-"""One Toxiproxy server, through toxiproxy-python: a proxy for each edge, cut and healed.
+"""One Toxiproxy server, through toxiproxy-python: a proxy for each way, cut, held, healed, redirected.
 
 What that library leaves to its callers is done here, and only here:
 
@@ -7,11 +7,13 @@ What that library leaves to its callers is done here, and only here:
 - Its `Proxy` and `Toxiproxy` objects set no timeout and take an answer of 500 for success:
   so the calls go through its `APIConsumer`, which takes `timeout` and returns the response.
 - HTTP_PROXY in the environment would catch the calls: an empty proxy for http wins over it.
+- It knows no PATCH, by which a proxy is changed: that goes out by itself.
 - A change is believed once it was read back. Names hold the run's id, so that a change that
   reaches another run's server ends in "not found".
 
 A cut edge is a `timeout` toxic of 0: it lets connections open and loses what is sent on them.
 Taking it away closes those connections, as after a real partition that outlived TCP's patience.
+A held way has a `bandwidth` toxic of 0: nothing gets through, and all of it does later.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import requests
 from toxiproxy.api import APIConsumer
@@ -27,11 +29,13 @@ from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
 from harness.engines import Address
 from harness.errors import FaultNotInstalledError, InfrastructureError
-from harness.network.topology import Direction, Edge
+from harness.network.topology import Direction, Edge, Link, Way
 
 TIMEOUT = 2.0  # s; a change takes some 5 ms
 NO_PROXY = {"http": ""}
 
+Method = Literal["get", "post", "patch", "delete"]
+ToxicKind = Literal["timeout", "bandwidth"]
 Stream = Literal["upstream", "downstream"]
 STREAMS: dict[Direction, frozenset[Stream]] = {
     "both": frozenset({"upstream", "downstream"}),
@@ -39,23 +43,27 @@ STREAMS: dict[Direction, frozenset[Stream]] = {
     "to-client": frozenset({"downstream"}),
 }
 
+AnyWay = TypeVar("AnyWay", Edge, Link, Way)
+
 _consumer = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeState:
-    """One edge's proxy, as its server shows it."""
+class WayState:
+    """One edge's or link's proxy, as its server shows it."""
 
-    edge: Edge
+    way: Way
     listen: Address  # as the Toxiproxy server sees it: inside its container
     upstream: Address
     enabled: bool
     cut: frozenset[Stream]  # where packets are lost; empty: none are
+    held: frozenset[Stream]  # where they wait
 
     def __str__(self) -> str:
         if not self.enabled:
             return "proxy disabled"
-        return f"timeout toxic {'+'.join(sorted(self.cut, reverse=True))}" if self.cut else "no toxic"
+        toxics = {"timeout": self.cut, "bandwidth 0": self.held}
+        return " and ".join(map(_shown, (item for item in toxics.items() if item[1]))) or "no toxic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,84 +89,134 @@ class Toxiproxy:
         answer = self._call("get", "/version")
         return str(answer.json()["version"])
 
-    def create(self, proxies: Mapping[Edge, tuple[Address, Address]]) -> dict[Edge, EdgeState]:
-        """Create a proxy for each edge, from (listen, upstream), and read them back.
+    def create(self, proxies: Mapping[AnyWay, tuple[Address, Address]]) -> dict[AnyWay, WayState]:
+        """Create a proxy for each way, from (listen, upstream), and read them back.
 
         A listen port of 0 lets the server choose one.
         """
         wanted = [
             {
-                "name": edge.proxy_name(self.run_id),
+                "name": way.proxy_name(self.run_id),
                 "listen": str(listen),
                 "upstream": str(upstream),
                 "enabled": True,
             }
-            for edge, (listen, upstream) in proxies.items()
+            for way, (listen, upstream) in proxies.items()
         ]
         self._call("post", "/populate", json=wanted)  # one request, where `populate()` makes two a proxy
         known = self._call("get", "/proxies").json()
-        missing = [edge for edge in proxies if edge.proxy_name(self.run_id) not in known]
+        missing = [way for way in proxies if way.proxy_name(self.run_id) not in known]
         if missing:
             raise InfrastructureError(
                 f"Toxiproxy at {self.api} has no proxy for {missing[0]} after creating it"
             )
-        return {edge: _edge_state(edge, known[edge.proxy_name(self.run_id)]) for edge in proxies}
+        return {way: _state(way, known[way.proxy_name(self.run_id)]) for way in proxies}
 
-    def state(self, edge: Edge) -> EdgeState:
-        """Read one edge."""
-        return _edge_state(edge, self._call("get", f"/proxies/{edge.proxy_name(self.run_id)}").json())
+    def state(self, way: Way) -> WayState:
+        """Read one way."""
+        return _state(way, self._call("get", self._url(way)).json())
 
-    def cut(self, edge: Edge, direction: Direction) -> EdgeState:
-        """Lose what is sent on this edge, in this direction; FaultNotInstalledError if it does not show."""
-        toxics = f"/proxies/{edge.proxy_name(self.run_id)}/toxics"
-        for stream in STREAMS[direction]:
-            toxic = {
-                "name": _toxic(stream),
-                "type": "timeout",
-                "stream": stream,
-                "attributes": {"timeout": 0},
-            }
-            self._call("post", toxics, json=toxic)
-        return self._expect(edge, STREAMS[direction])
+    def cut(self, way: Way, direction: Direction) -> WayState:
+        """Lose what is sent on this way, in this direction; FaultNotInstalledError if it does not show."""
+        self._add(way, "timeout", {"timeout": 0}, STREAMS[direction])
+        return self._expect("partition", way, cut=STREAMS[direction])
 
-    def heal(self, edge: Edge) -> EdgeState:
-        """Let everything through again; what was sent meanwhile is lost. A whole edge stays as it is."""
-        for stream in self.state(edge).cut:
-            self._call("delete", f"/proxies/{edge.proxy_name(self.run_id)}/toxics/{_toxic(stream)}")
-        return self._expect(edge, frozenset())
+    def hold(self, way: Way) -> WayState:
+        """Keep what is sent on this way until `heal` delivers it; FaultNotInstalledError if it does not show.
 
-    def _expect(self, edge: Edge, cut: frozenset[Stream]) -> EdgeState:
-        state = self.state(edge)
-        if state.cut != cut or not state.enabled:
-            raise FaultNotInstalledError("partition", str(edge), f"Toxiproxy shows: {state}")
+        Connections stay: a bandwidth of 0 only delays.
+        """
+        self._add(way, "bandwidth", {"rate": 0}, STREAMS["both"])
+        return self._expect("hold", way, held=STREAMS["both"])
+
+    def heal(self, way: Way) -> WayState:
+        """Let everything through again; what was cut meanwhile is lost. A whole way stays as it is."""
+        state = self.state(way)
+        for kind, streams in (("timeout", state.cut), ("bandwidth", state.held)):
+            for stream in streams:
+                self._call("delete", f"{self._url(way)}/toxics/{kind}-{stream}")
+        return self._expect("partition", way)
+
+    def close(self, way: Way) -> WayState:
+        """End every connection on this way, and take no more; FaultNotInstalledError if it does not show."""
+        self._call("patch", self._url(way), json={"enabled": False})
+        state = self.state(way)
+        if state.enabled:
+            raise FaultNotInstalledError("closing", str(way), f"Toxiproxy shows: {state}")
         return state
 
-    def _call(self, method: Literal["get", "post", "delete"], url: str, **body: Any) -> requests.Response:
-        with _consumer:
-            APIConsumer.host, APIConsumer.port = self.api.host, self.api.port
-            try:
-                answer: requests.Response = getattr(APIConsumer, method)(
-                    url, timeout=TIMEOUT, proxies=NO_PROXY, **body
-                )
-            except (requests.RequestException, InvalidToxic, NotFound, ProxyExists) as error:
-                raise InfrastructureError(f"Toxiproxy at {self.api}: {method} {url}: {error}") from error
+    def redirect(self, way: Way, upstream: Address) -> WayState:
+        """Lead a way elsewhere, also one that was closed; FaultNotInstalledError if it does not show."""
+        self._call("patch", self._url(way), json={"upstream": str(upstream), "enabled": True})
+        state = self.state(way)
+        if state.upstream != upstream or not state.enabled:
+            raise FaultNotInstalledError("redirection", str(way), f"it leads to {state.upstream}: {state}")
+        return state
+
+    def _url(self, way: Way) -> str:
+        return f"/proxies/{way.proxy_name(self.run_id)}"
+
+    def _add(
+        self, way: Way, kind: ToxicKind, attributes: Mapping[str, int], streams: frozenset[Stream]
+    ) -> None:
+        for stream in streams:
+            toxic = {
+                "name": f"{kind}-{stream}",
+                "type": kind,
+                "stream": stream,
+                "attributes": attributes,
+            }
+            self._call("post", f"{self._url(way)}/toxics", json=toxic)
+
+    def _expect(
+        self,
+        fault: str,
+        way: Way,
+        cut: frozenset[Stream] = frozenset(),
+        held: frozenset[Stream] = frozenset(),
+    ) -> WayState:
+        state = self.state(way)
+        if (state.cut, state.held, state.enabled) != (cut, held, True):
+            raise FaultNotInstalledError(fault, str(way), f"Toxiproxy shows: {state}")
+        return state
+
+    def _call(self, method: Method, url: str, **body: Any) -> requests.Response:
+        try:
+            answer = self._sent(method, url, **body)
+        except (requests.RequestException, InvalidToxic, NotFound, ProxyExists) as error:
+            raise InfrastructureError(f"Toxiproxy at {self.api}: {method} {url}: {error}") from error
         if not answer.ok:
             said = f"{answer.status_code} {answer.text.strip()}"
             raise InfrastructureError(f"Toxiproxy at {self.api}: {method} {url}: it answered {said}")
         return answer
 
+    def _sent(self, method: Method, url: str, **body: Any) -> requests.Response:
+        if method == "patch":
+            return requests.patch(f"http://{self.api}{url}", timeout=TIMEOUT, proxies=NO_PROXY, **body)
+        with _consumer:
+            APIConsumer.host, APIConsumer.port = self.api.host, self.api.port
+            answer: requests.Response = getattr(APIConsumer, method)(
+                url, timeout=TIMEOUT, proxies=NO_PROXY, **body
+            )
+        return answer
 
-def _toxic(stream: Stream) -> str:
-    return f"cut-{stream}"
+
+def _shown(toxic: tuple[str, frozenset[Stream]]) -> str:
+    kind, streams = toxic
+    return f"{kind} toxic {'+'.join(sorted(streams, reverse=True))}"
 
 
-def _edge_state(edge: Edge, proxy: dict[str, Any]) -> EdgeState:
-    return EdgeState(
-        edge=edge,
+def _state(way: Way, proxy: dict[str, Any]) -> WayState:
+    def streams(kind: ToxicKind) -> frozenset[Stream]:
+        return frozenset(toxic["stream"] for toxic in proxy["toxics"] if toxic["type"] == kind)
+
+    return WayState(
+        way=way,
         listen=_address(proxy["listen"]),
         upstream=_address(proxy["upstream"]),
         enabled=proxy["enabled"],
-        cut=frozenset(toxic["stream"] for toxic in proxy["toxics"] if toxic["type"] == "timeout"),
+        cut=streams("timeout"),
+        held=streams("bandwidth"),
     )
 
 

@@ -24,6 +24,7 @@ SHORTEST_ETCD_TTL = 2 * NS["s"]
 SHORTEST_TTL = 100 * NS["ms"]
 SHORTEST_SESSION = NS["s"]
 REDLOCK_SERVERS = 5
+REPLICA = "redis-replica"
 
 
 def _etcd_grants_it(ttl: int) -> int:
@@ -120,13 +121,25 @@ class RedisLock(BaseModel):
     """How long a grant lasts without a renewal."""
     token: Literal["counter"] = "counter"  # noqa: S105 - no password
     """What is taken for the fencing token: a counter, raised in the script that grants."""
+    durable: bool = True
+    """Every write is on disk before it is acknowledged; false: nothing ever is."""
+    replica: bool = False
+    """A second server, redis-replica, follows redis-1, and can take its place (fault "failover")."""
+    wait_for_replica: bool = False
+    """A grant and a renewal count only once the replica has them (WAIT 1); needs replica."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
 
+    @model_validator(mode="after")
+    def _has_a_replica_to_wait_for(self) -> Self:
+        if self.wait_for_replica and not self.replica:
+            raise ValueError("wait_for_replica needs a replica to wait for: give replica = true too")
+        return self
+
     @property
     def servers(self) -> tuple[str, ...]:
-        """The name of its server."""
-        return ("redis-1",)
+        """The names of its servers; clients speak to the first."""
+        return ("redis-1", REPLICA) if self.replica else ("redis-1",)
 
 
 class ZookeeperLock(BaseModel):

@@ -4,6 +4,10 @@ The counter has no expiry and rises with every grant, so that the token does; it
 never reset but with the server's data. The lease is the key's expiry, promised from
 when the granted request was sent. Only the owner's own key is renewed or deleted, by
 scripts that compare and act in one step.
+
+A replica that is promoted knows only what had reached it. With `wait_for_replica`, a grant
+and a renewal count once WAIT says that it has them; until then nobody knows whether they
+will last, and the answer is that.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from workloads.client import Grant, NotApplied, Session
+from workloads.client import Grant, NotApplied, Session, Unknown
 from workloads.locks.renewals import Renewals
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings
@@ -36,12 +40,18 @@ class RedisLock:
     """One client of the lock: a hold at a time."""
 
     def __init__(
-        self, connection: RedisConnection, renewing: RedisConnection, renewals: Renewals, ttl: int
+        self,
+        connection: RedisConnection,
+        renewing: RedisConnection,
+        renewals: Renewals,
+        ttl: int,
+        wait: int = 0,
     ) -> None:
         self._connection = connection
         self._renewing = renewing
         self._renewals = renewals
         self._ttl = ttl  # ns
+        self._wait = wait  # ms in which a replica must have what was written; 0: it is not asked
 
     def acquire(self, resource: str, owner: str) -> Grant:
         """Poll until my key could be set; NotApplied when it could not in three TTLs."""
@@ -61,12 +71,20 @@ class RedisLock:
     def _grant(self, resource: str, owner: str) -> int | None:
         keys = (lock_key(resource), token_key(resource))
         token: int | None = self._connection.execute("EVAL", GRANT, 2, *keys, owner, self._milliseconds)
+        if token is not None:
+            self._reach_replica(self._connection)
         return token
 
     def _renew(self, resource: str, owner: str) -> dict[str, Any]:
         if not self._renewing.execute("EVAL", RENEW, 1, lock_key(resource), owner, self._milliseconds):
             raise NotApplied("lease lost")
+        self._reach_replica(self._renewing)
         return {"ttl": self._ttl}
+
+    def _reach_replica(self, connection: RedisConnection) -> None:
+        """Wait until the replica has what this connection wrote; Unknown if it has not in time."""
+        if self._wait and not connection.execute("WAIT", 1, self._wait):
+            raise Unknown(f"the replica did not have it within {self._wait} ms")
 
     @property
     def _milliseconds(self) -> int:
@@ -109,4 +127,6 @@ def token_key(resource: str) -> str:
 def connect(settings: LockSettings, renewals: Session) -> RedisLock:
     """Make a client with two connections: one for the hold, one for what renews it."""
     connection, renewing = (RedisConnection(settings.endpoints[0], settings.timeout) for _ in range(2))
-    return RedisLock(connection, renewing, Renewals(renewals, settings.ttl, renewing.close), settings.ttl)
+    renewed = Renewals(renewals, settings.ttl, renewing.close)
+    wait = round(settings.timeout * 1000 / 2) if settings.wait_for_replica else 0
+    return RedisLock(connection, renewing, renewed, settings.ttl, wait)

@@ -1,0 +1,75 @@
+"""What a Redis server says of itself, and whom it is told to follow; asked over a connection a question."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from harness.engines import Address
+from harness.errors import InfrastructureError
+
+TIMEOUT = 2.0  # s; of one question
+
+
+def is_usable(address: Address) -> bool:
+    """Ask whether it has loaded its data; a replica, whether it has those of the server that it follows."""
+    try:
+        return _line(address, b"PING") == b"+PONG" and role(address).link != "down"
+    except OSError:
+        return False
+
+
+def version(address: Address) -> str:
+    """Return such as "8.0.2"."""
+    return _info(address, "server")["redis_version"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """What a Redis server is to others."""
+
+    role: str  # "master" or "slave", as it calls itself
+    link: str  # to the server that it follows: "up" or "down"; "" where it follows none
+
+
+def role(address: Address) -> Role:
+    """Ask a server for its role; OSError where it does not answer."""
+    info = _info(address, "replication")
+    return Role(role=info["role"], link=info.get("master_link_status", ""))
+
+
+def run_id(address: Address) -> str:
+    """Ask a server which process it is; OSError where it does not answer."""
+    return _info(address, "server")["run_id"]
+
+
+def follow(address: Address, primary: Address | None) -> None:
+    """Tell a server to follow another, or (None) to follow none and take writes."""
+    whom = "NO ONE" if primary is None else f"{primary.host} {primary.port}"
+    answer = _line(address, f"REPLICAOF {whom}".encode())
+    if not answer.startswith(b"+OK"):
+        raise InfrastructureError(f"Redis at {address}: REPLICAOF {whom}: {answer.decode()}")
+
+
+@contextmanager
+def _asked(address: Address, command: bytes) -> Iterator[BinaryIO]:
+    """Send an inline command, and hand over its answer."""
+    with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
+        connection.sendall(command + b"\r\n")
+        with connection.makefile("rb") as answer:
+            yield answer
+
+
+def _info(address: Address, section: str) -> dict[str, str]:
+    with _asked(address, f"INFO {section}".encode()) as answer:
+        size = answer.readline()[1:]
+        info = answer.read(int(size or 0)).decode()
+    return dict(line.split(":", 1) for line in info.splitlines() if ":" in line)
+
+
+def _line(address: Address, command: bytes) -> bytes:
+    with _asked(address, command) as answer:
+        return answer.readline().rstrip()
