@@ -13,8 +13,8 @@ request which the network holds back can still land later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 
 from checkers.history import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown
@@ -100,18 +100,10 @@ class PostgresStorage:
         raise NotApplied(f"no row for {resource}")
 
     def _write_under_row_lock(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        try:
-            self._wire.execute("BEGIN")
+        with transaction(self._wire):
             self._compare(resource, token)
             unguarded = _UPDATE.format(guard="") + _ACCEPTED
             self._expect_row(self._wire.execute(unguarded, (resource, token, value), sent), resource)
-        except Unknown as error:  # the commit never left, and never will
-            raise NotApplied(str(error)) from error
-        except NotApplied:
-            self._wire.close()
-            raise
-        if self._wire.execute("COMMIT"):
-            raise NotApplied("the server rolled the transaction back")
 
     def _compare(self, resource: str, token: int) -> None:
         rows = self._wire.execute("SELECT mark FROM register WHERE resource = $1 FOR UPDATE", (resource,))
@@ -137,6 +129,21 @@ class PostgresStorage:
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""
         self._wire.close()
+
+
+@contextmanager
+def transaction(wire: Wire) -> Iterator[None]:
+    """Run the block as one transaction; whatever fails before its COMMIT has not been applied."""
+    try:
+        wire.execute("BEGIN")
+        yield
+    except Unknown as error:  # the commit never left, and never will
+        raise NotApplied(str(error)) from error
+    except NotApplied:
+        wire.close()
+        raise
+    if wire.execute("COMMIT"):
+        raise NotApplied("the server rolled the transaction back")
 
 
 def connect(settings: StorageSettings) -> PostgresStorage:
