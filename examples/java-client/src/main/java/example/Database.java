@@ -1,0 +1,48 @@
+package example;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.Properties;
+
+/** One connection to PostgreSQL, opened by the first request that needs it. */
+final class Database {
+    private final String url;
+    private final Properties properties = new Properties();
+    private Connection connection;
+
+    Database(String endpoint, int timeoutMillis) {
+        url = "jdbc:postgresql://" + endpoint + "/fencepost";
+        String seconds = Integer.toString(Math.max(1, timeoutMillis / 1000));
+        properties.setProperty("user", "fencepost");
+        properties.setProperty("password", "fencepost");
+        // These two end a call also while the server is stopped; a query timeout does not.
+        properties.setProperty("connectTimeout", seconds);
+        properties.setProperty("socketTimeout", seconds);
+    }
+
+    /** Returns the connection; nothing has been asked of the server if there is none to be had. */
+    Connection connection() {
+        try {
+            if (connection == null || connection.isClosed()) {
+                connection = DriverManager.getConnection(url, properties);
+            }
+            return connection;
+        } catch (SQLException error) {
+            throw new FailedException("not connected: " + error.getMessage());
+        }
+    }
+
+    /** Drops the connection: the server undoes what it has not committed. */
+    void disconnect() {
+        try {
+            if (connection != null) {
+                connection.close();
+            }
+        } catch (SQLException error) {
+            System.err.println(error.getMessage());
+        } finally {
+            connection = null;
+        }
+    }
+}

@@ -1,0 +1,4 @@
+package example;
+
+/** The fence refused a write. */
+final class StaleException extends RuntimeException {}
