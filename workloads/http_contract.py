@@ -45,6 +45,10 @@ class Refusal(Struct, frozen=True, kw_only=True):
     error: str
 
 
+class RefusedError(NotApplied):
+    """The service said that it did not do it; the message has its reason."""
+
+
 class HttpService:
     """One connection to a service that keeps the contract.
 
@@ -66,7 +70,8 @@ class HttpService:
     ) -> Said:
         """Ask once about a resource, and return the answer.
 
-        Raises Stale or NotApplied where it is a refusal, Unknown where nobody knows.
+        Raises Stale or RefusedError where it is a refusal, NotApplied where the service was not
+        reached, Unknown where nobody knows.
         """
         resource_id = self.prefix + resource
         reply = self._connection.call(path, {"resource_id": resource_id, **fields}, sent)
@@ -89,4 +94,4 @@ class HttpService:
 
 def _refused(reply: Reply) -> NotApplied:
     error = reply.content_as(Refusal).error
-    return Stale() if error == STALE else NotApplied(f"refused: {error}")
+    return Stale() if error == STALE else RefusedError(f"refused: {error}")

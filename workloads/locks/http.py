@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from checkers.reading.lines import Token
 from workloads.client import Session, Unknown
 from workloads.http_connection import HttpConnection
-from workloads.http_contract import MILLISECOND, Done, HttpService, Milliseconds
+from workloads.http_contract import MILLISECOND, Done, HttpService, Milliseconds, RefusedError
 from workloads.locks.polled import Held, PolledLock
 from workloads.settings import LockSettings
 
@@ -54,9 +54,13 @@ class HttpLockService:
         )
         return _held(answer).ttl
 
-    def release(self, resource: str, owner: str, credential: str | None) -> None:
-        """Give the lock back; without a credential, what an unanswered acquire of the owner may have got."""
-        self._service.ask("/release", resource, Done, owner=owner, lock_token=credential)
+    def release(self, resource: str, owner: str, credential: str | None) -> bool:
+        """Give the lock back; was it the owner's?"""
+        try:
+            self._service.ask("/release", resource, Done, owner=owner, lock_token=credential)
+        except RefusedError:
+            return False
+        return True
 
     def close(self) -> None:
         """Drop the connection: the next call opens a new one."""

@@ -42,6 +42,7 @@ REFUSALS = {
     Type.LOCK_DOES_NOT_EXIST: "the lock does not exist",
     Type.INVALID_OWNER: "another owner has the lock",
 }
+NOT_MINE = (Type.LOCK_DOES_NOT_EXIST, Type.INVALID_OWNER)
 
 
 class LockAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -73,9 +74,13 @@ class KahunaService:
         _expect(self._ask("try-extend", resource, owner), Type.EXTENDED)
         return self._ttl
 
-    def release(self, resource: str, owner: str, credential: str | None) -> None:  # noqa: ARG002 - the owner is it
-        """Give the lock back; NotApplied if it is not the owner's."""
-        _expect(self._ask("try-unlock", resource, owner), Type.UNLOCKED)
+    def release(self, resource: str, owner: str, credential: str | None) -> bool:  # noqa: ARG002 - the owner is it
+        """Give the lock back; was it the owner's?"""
+        answer = self._ask("try-unlock", resource, owner)
+        if answer.type in NOT_MINE:
+            return False
+        _expect(answer, Type.UNLOCKED)
+        return True
 
     def close(self) -> None:
         """Drop the connection: the next call opens a new one."""

@@ -39,8 +39,11 @@ class LockService(Protocol):
     def renew(self, resource: str, owner: str, credential: str) -> int:
         """Begin the lease again and return its length in ns; NotApplied if it is lost."""
 
-    def release(self, resource: str, owner: str, credential: str | None) -> None:
-        """Give the lock back; without a credential, what an unanswered request of the owner may have got."""
+    def release(self, resource: str, owner: str, credential: str | None) -> bool:
+        """Give the lock back; was it the owner's?
+
+        Without a credential, what an unanswered request of the owner may have got.
+        """
 
     def close(self) -> None:
         """Drop the connection: the next call opens a new one."""
@@ -79,12 +82,16 @@ class PolledLock:
 
     def release(self, resource: str, owner: str) -> None:
         """Give it back if it is still mine; NotApplied if it is not."""
-        self._renewals.stop()
-        self._service.release(resource, owner, self._credential)
+        if not self._release(resource, owner):
+            raise NotApplied(f"{owner} is not the holder")
 
     def revoke(self, resource: str, owner: str) -> None:
         """Give back what an acquire that nobody knows the end of may have got."""
-        self.release(resource, owner)
+        self._release(resource, owner)
+
+    def _release(self, resource: str, owner: str) -> bool:
+        self._renewals.stop()
+        return self._service.release(resource, owner, self._credential)
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""
