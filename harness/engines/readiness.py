@@ -1,4 +1,4 @@
-"""Is a server that was started usable? Where it never will be, it says so at once.
+"""Is a server that was started usable? Where it never will be, it is told at once.
 
 Three things do not mend themselves by waiting: what answers is something else, it wants a
 login that clients have not, it is older than what clients need.
@@ -20,27 +20,45 @@ def is_ready(name: str, address: Address) -> bool:
     system = SYSTEMS[name]
     answer = _answer(system, address)
     if not answer:
+        _expect_silence(name, address)
         return False
     if not (answer.startswith(system.answers) and system.speaks in answer):
-        shown = answer.decode(errors="replace").strip().replace("\r\n", " ")[:LONGEST_ANSWER]
-        raise Unfit(f'cannot be used as {name}: it answers "{shown}"; its image must be one of {name}')
+        raise Unfit(_is_another(name, answer))
     if not system.is_usable(address):
         return False
     _expect_new_enough(name, system, address)
     return True
 
 
+def _expect_silence(name: str, address: Address) -> None:
+    """Raise Unfit if it is silent when its own clients ask, and not when others do.
+
+    One that has just come up answers its own as well by then.
+    """
+    for other in SYSTEMS.values():
+        answer = _answer(other, address)
+        if answer and not _answer(SYSTEMS[name], address):
+            raise Unfit(_is_another(name, answer))
+
+
+def _is_another(name: str, answer: bytes) -> str:
+    shown = answer.decode(errors="replace").strip().replace("\r\n", " ")[:LONGEST_ANSWER]
+    return f'cannot be used as {name}: it answers "{shown}"; its image must be one of {name}'
+
+
 def _answer(system: System, address: Address) -> bytes:
-    """Send the probe; return what comes first, or all of it where the beginning says too little."""
+    """Send the probe; return what comes until it has said enough, or falls silent."""
+    answer = b""
     try:
         with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
             connection.sendall(system.probe)
-            if not system.speaks:
-                return connection.recv(LONGEST_ANSWER)
-            with connection.makefile("rb") as answer:
-                return answer.read()
+            while chunk := connection.recv(65536):
+                answer += chunk
+                if system.speaks in answer:
+                    break
     except OSError:
-        return b""
+        pass
+    return answer
 
 
 def _expect_new_enough(name: str, system: System, address: Address) -> None:
