@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workloads.client import Grant, NotApplied, Session, Unknown
-from workloads.locks.redis import GRANT, MILLISECOND, PATIENCE, RELEASE, RENEW, lock_key
+from workloads.locks.redis import GRANT, MILLISECOND, PATIENCE, RELEASE, RENEW, lock_key, token_key
 from workloads.locks.renewals import Renewals
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings
@@ -145,7 +145,7 @@ class Redlock:
 
 
 def _grant(resource: str, owner: str, ttl: int) -> tuple[str | int, ...]:
-    keys = (lock_key(resource), f"fencepost/{resource}/token")
+    keys = (lock_key(resource), token_key(resource))
     return ("EVAL", GRANT, 2, *keys, owner, ttl // MILLISECOND)
 
 
