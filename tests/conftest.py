@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from differential import compared, disagreed
 from hypothesis import HealthCheck, Phase, settings
+from scripts import ScriptEngine
 
 from harness.engines import Cluster, Engine, ServerSpec, Topology
 from harness.engines.docker import DockerEngine, unavailability
@@ -58,6 +59,11 @@ def local_engine() -> Engine:
     if why_not is not None:
         _miss(why_not)
     return LocalEngine()
+
+
+@pytest.fixture(scope="session")
+def script_engine() -> ScriptEngine:
+    return ScriptEngine()
 
 
 @pytest.fixture(scope="module")

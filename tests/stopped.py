@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 
 import docker
 import psutil
+from scripts import ScriptCluster
 
 from harness.engines import Cluster
 from harness.engines.docker import DockerCluster
@@ -22,7 +23,7 @@ def frozen(cluster: Cluster, name: str) -> Iterator[None]:
     with ExitStack() as stack:
         if isinstance(cluster, DockerCluster):
             _freeze_containers(stack, cluster, name)
-        if isinstance(cluster, LocalCluster):
+        if isinstance(cluster, LocalCluster | ScriptCluster):
             _stop_children(stack, cluster, name)
         yield
 
@@ -35,7 +36,7 @@ def _freeze_containers(stack: ExitStack, cluster: DockerCluster, name: str) -> N
             stack.callback(each.thaw)
 
 
-def _stop_children(stack: ExitStack, cluster: LocalCluster, name: str) -> None:
+def _stop_children(stack: ExitStack, cluster: LocalCluster | ScriptCluster, name: str) -> None:
     for child in cluster.children:
         if child.name.startswith(name):
             main = psutil.Process(child.process.pid)

@@ -71,7 +71,7 @@ def of_zookeeper(stream: bytes) -> Iterator[bytes]:
             yield stream[begin + 4 : at]
 
 
-def of_dynamodb(stream: bytes) -> Iterator[bytes]:
+def of_http(stream: bytes) -> Iterator[bytes]:
     """Yield each request's body: its headers say when it was made."""
     at = 0
     while (end := stream.find(b"\r\n\r\n", at)) >= 0:
@@ -82,8 +82,10 @@ def of_dynamodb(stream: bytes) -> Iterator[bytes]:
 
 
 REQUESTS: dict[str, Split] = {
-    "dynamodb": of_dynamodb,
+    "dynamodb": of_http,
     "etcd": of_etcd,
+    "http": of_http,
+    "kahuna": of_http,
     "postgres": of_postgres,
     "redis": of_redis,
     "zookeeper": of_zookeeper,

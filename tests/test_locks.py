@@ -16,12 +16,15 @@ from workloads.locks import connect
 KINDS = {
     "etcd": ("etcd", 1, "create-revision"),
     "etcd-lock": ("etcd", 1, "create-revision"),
+    "http": ("http", 1, "fencing-token"),
+    "kahuna": ("kahuna", 1, "fencing-token"),
     "redis": ("redis", 1, "counter"),
     "redlock": ("redis", 5, "wall-clock"),
     "zookeeper": ("zookeeper", 1, "czxid"),
 }
-IN_CONTAINERS = {"zookeeper"}
 """The system, how many servers of it, and a token that rises as long as nothing goes wrong."""
+ENGINES = {"http": "script_engine", "kahuna": "script_engine", "zookeeper": "docker_engine"}
+"""Of the systems that the local engine has not."""
 
 names = (f"r{number}" for number in itertools.count())
 
@@ -33,7 +36,7 @@ def kind(request):
 
 @pytest.fixture(scope="module")
 def servers(kind, request, tmp_path_factory):
-    engine = request.getfixturevalue("docker_engine" if kind in IN_CONTAINERS else "local_engine")
+    engine = request.getfixturevalue(ENGINES.get(kind, "local_engine"))
     system, count, _ = KINDS[kind]
     specs = tuple(ServerSpec(name=f"{system}-{number + 1}", system=system) for number in range(count))
     topology = Topology(servers=specs, clients=1, partitions=False)

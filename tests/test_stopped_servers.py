@@ -26,12 +26,19 @@ TIMEOUT = 1.0  # seconds
 DEADLINE = 4.0  # seconds; of what makes several requests, or many to several servers, on a slow machine
 TTL = 6 * SECOND  # so that nothing is renewed within a test, but where that is what it is about
 
-SERVERS = {"dynamodb": 1, "etcd": 1, "postgres": 1, "redis": 5, "zookeeper": 1}
-IN_CONTAINERS = {"dynamodb", "zookeeper"}
+SERVERS = {"dynamodb": 1, "etcd": 1, "http": 1, "kahuna": 1, "postgres": 1, "redis": 5, "zookeeper": 1}
+ENGINES = {
+    "dynamodb": "docker_engine",
+    "http": "script_engine",
+    "kahuna": "script_engine",
+    "zookeeper": "docker_engine",
+}
 
 LOCKS = {
     "etcd": ("etcd", 1, "create-revision"),
     "etcd-lock": ("etcd", 1, "create-revision"),
+    "http": ("http", 1, "fencing-token"),
+    "kahuna": ("kahuna", 1, "fencing-token"),
     "redis": ("redis", 1, "counter"),
     "redlock": ("redis", 5, "wall-clock"),
     "zookeeper": ("zookeeper", 1, "czxid"),
@@ -45,6 +52,12 @@ LOCK_CALLS = {
     ("etcd-lock", "acquire"): "fail info info ok",  # the lease, the lock, its key, a first keep-alive
     ("etcd-lock", "release"): "info",
     ("etcd-lock", "revoke"): "info",
+    ("http", "acquire"): "info",
+    ("http", "release"): "info",
+    ("http", "revoke"): "info",
+    ("kahuna", "acquire"): "info",
+    ("kahuna", "release"): "info",
+    ("kahuna", "revoke"): "info",
     ("redis", "acquire"): "info",
     ("redis", "release"): "info",
     ("redis", "revoke"): "info",
@@ -66,6 +79,9 @@ STORAGE_CALLS = {
     ("etcd", "transaction", "write"): "info",
     ("etcd", "transaction", "fence"): "info info",  # a look, and the raise
     ("etcd", "transaction", "read"): "info",
+    ("http", "service", "write"): "info",
+    ("http", "service", "fence"): "info",
+    ("http", "service", "read"): "info",
     ("postgres", "none", "write"): "info",
     ("postgres", "conditional-update", "write"): "info",
     ("postgres", "select-for-update", "write"): "fail fail fail info",  # BEGIN, SELECT, UPDATE, COMMIT
@@ -104,7 +120,7 @@ def system(request):
 
 @pytest.fixture(scope="module")
 def servers(system, request, tmp_path_factory):
-    engine = request.getfixturevalue("docker_engine" if system in IN_CONTAINERS else "local_engine")
+    engine = request.getfixturevalue(ENGINES.get(system, "local_engine"))
     specs = [ServerSpec(name=f"{system}-{number + 1}", system=system) for number in range(SERVERS[system])]
     if len(specs) == 1 and system in {"dynamodb", "postgres"}:
         specs = [ServerSpec(name=system, system=system)]

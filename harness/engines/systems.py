@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.engines import Address, redis_server
-from harness.errors import ServerNotReadyError
 
 TIMEOUT = 2.0  # s; of one question
 KAHUNA_INVALID_INPUT, KAHUNA_NO_SUCH_LOCK = 100, 102  # `type` of an answer
@@ -111,7 +110,7 @@ def dynamodb_version(address: Address) -> str:
 def kahuna_is_usable(address: Address) -> bool:
     """Ask it to free a lock that nobody has: it can tell once its partition has a leader.
 
-    Raises ServerNotReadyError if it is too old to know who asks.
+    Raises Unfit where it is too old to know who asks.
     """
     asked = {"resource": "fencepost", "owner": "ZmVuY2Vwb3N0", "durability": 1}
     try:
@@ -119,7 +118,7 @@ def kahuna_is_usable(address: Address) -> bool:
     except (OSError, http.client.HTTPException, ValueError):
         return False
     if said == KAHUNA_INVALID_INPUT:
-        raise ServerNotReadyError("this Kahuna knows no `owner` of a lock: it has to be 1.1 or newer")
+        raise Unfit("knows no `owner` of a lock, and Fencepost needs Kahuna 1.1 or newer")
     return said == KAHUNA_NO_SUCH_LOCK
 
 
@@ -176,6 +175,7 @@ SYSTEMS: dict[str, System] = {
         version=kahuna_version,
         probe=b"GET / HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
+        speaks=b"Kahuna",
     ),
 }
 
