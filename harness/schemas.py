@@ -1,6 +1,6 @@
 """The JSON Schemas of target files and of what a run writes; `python -m harness.schemas` writes them.
 
-They are made from the types that the files are read with, so they cannot say anything else.
+It writes the table of the targets in the documentation too. They are made from the types that the files are read with, so they cannot say anything else.
 """
 
 from __future__ import annotations
@@ -96,8 +96,13 @@ def _says_null(key: str, value: object) -> bool:
 
 
 if __name__ == "__main__":
+    from harness import target_table
+
     for name, schema in schemas().items():
         file = ROOT / FILES[name]
         file.parent.mkdir(exist_ok=True)
         file.write_text(written(schema), encoding="utf-8")
         print(f"wrote {FILES[name]}")  # noqa: T201
+    page = ROOT / target_table.FILE
+    page.write_text(target_table.with_table(page.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"wrote the table of {target_table.FILE}")  # noqa: T201

@@ -130,6 +130,18 @@ class LocalCluster:
         return {child.name: child.read_log() for child in self.children}
 
 
+def never(topology: Topology) -> str | None:
+    """Say why the local engine can run that on no machine at all, or None if it can on some."""
+    for spec in topology.servers:
+        if spec.system not in STARTERS:
+            return f"the local engine has no {spec.system}, only {', '.join(STARTERS)}: use Docker"
+        if spec.image is not None:
+            return f"the local engine runs no images, and {spec.name} is {spec.image}: use Docker"
+    if FORGETFUL & {spec.system for spec in topology.servers if spec.name in topology.killed}:
+        return KILLS_NEED_DOCKER
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class LocalEngine:
     """Starts etcd and PostgreSQL without Docker."""
@@ -138,18 +150,13 @@ class LocalEngine:
 
     def refusal(self, topology: Topology) -> str | None:
         """Say why this engine cannot run that (and how to mend it), or None if it can."""
-        for spec in topology.servers:
-            if spec.system not in STARTERS:
-                return f"the local engine has no {spec.system}, only {', '.join(STARTERS)}: use Docker"
-            if spec.image is not None:
-                return f"the local engine runs no images, and {spec.name} is {spec.image}: use Docker"
+        if why := never(topology):
+            return why
         try:
             for spec in topology.servers:
                 installed(PACKAGES[spec.system])
         except EngineUnavailableError as error:
             return str(error)
-        if FORGETFUL & {spec.system for spec in topology.servers if spec.name in topology.killed}:
-            return KILLS_NEED_DOCKER
         needed = topology.partitions or links(topology)
         return GET_TOXIPROXY if needed and shutil.which(TOXIPROXY) is None else None
 
