@@ -1,0 +1,117 @@
+"""The worked examples of clients of one's own: each is started, paused and judged, as its page says."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import REQUIRED
+
+from checkers.anomalies import VIOLATIONS
+from harness.engines import ServerSpec, Topology
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+BUILD = ["mvn", "-q", "-B", "package"]
+
+
+def topology(*systems):
+    servers = tuple(ServerSpec(name=system, system=system) for system in systems)
+    return Topology(servers=servers, clients=1, partitions=False)
+
+
+def run(folder, target, *settings):
+    """Run a target of an example as its page says, with this Python as python3."""
+    (folder / "bin").mkdir(exist_ok=True)
+    python = folder / "bin" / "python3"
+    if not python.exists():
+        python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        python.chmod(0o755)
+    options = [word for setting in ("workload.duration=12s", *settings) for word in ("--set", setting)]
+    return subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "harness.cli",
+            "run",
+            "--engine",
+            "local",
+            "--format",
+            "json",
+            *options,
+            target,
+        ],
+        cwd=folder,
+        env=os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+
+
+def verdict(done):
+    """The document of a run that ended as its target expects, and in which a stale write was attempted."""
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["coverage"]["stale_writes_attempted"] >= 1
+    assert "committed" in {each["evidence"] for each in document["checkers"]}
+    return document
+
+
+def stopped_processes(folder, name):
+    """How many processes each pause of the last run has stopped."""
+    plan = json.loads((folder / "runs" / name / "latest" / "plan.json").read_text())
+    return [fault["evidence"].count(", ") + 1 for fault in plan["faults"]]
+
+
+@pytest.fixture
+def python_client(tmp_path, local_engine):
+    if refused := local_engine.refusal(topology("redis", "postgres")):
+        pytest.skip(refused)
+    return shutil.copytree(EXAMPLES / "python-client", tmp_path / "python-client")
+
+
+def test_the_python_client_keeps_stale_writers_out(python_client):
+    document = verdict(run(python_client, "fenced.toml"))
+
+    assert document["verdict"] == "valid"
+    assert set(stopped_processes(python_client, "python-client")) == {2}
+
+
+def test_the_python_client_without_the_comparison_lets_them_in(python_client):
+    document = verdict(run(python_client, "unfenced.toml"))
+
+    assert document["anomalies"]["stale-write"] >= 1
+
+
+@pytest.fixture(scope="module")
+def java_client(tmp_path_factory, local_engine):
+    """Built once: Maven takes its time."""
+    if local_engine.refusal(topology("postgres")) or not (shutil.which("mvn") and shutil.which("javac")):
+        why_not = "the Java example needs PostgreSQL, Maven and a JDK"
+        pytest.fail(why_not) if os.environ.get(REQUIRED) else pytest.skip(why_not)
+    folder = shutil.copytree(EXAMPLES / "java-client", tmp_path_factory.mktemp("java") / "java-client")
+    built = subprocess.run(BUILD, cwd=folder, capture_output=True, text=True, timeout=500, check=False)
+    assert built.returncode == 0, built.stdout
+    return folder
+
+
+@pytest.mark.timeout(700)
+def test_the_java_client_keeps_stale_writers_out(java_client):
+    document = verdict(run(java_client, "fenced.toml"))
+
+    assert document["verdict"] == "valid"
+    assert set(stopped_processes(java_client, "java-client")) == {2}
+
+
+@pytest.mark.timeout(700)
+def test_the_java_client_says_ok_to_writes_of_a_row_that_is_not_there(java_client):
+    document = verdict(run(java_client, "missing-row.toml"))
+
+    found = {name for name, count in document["anomalies"].items() if count and name in VIOLATIONS}
+    assert found == {"phantom-accept"}
