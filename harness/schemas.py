@@ -1,6 +1,7 @@
 """The JSON Schemas of target files and of what a run writes; `python -m harness.schemas` writes them.
 
-It writes the table of the targets in the documentation too. They are made from the types that the files are read with, so they cannot say anything else.
+They are made from the types that the files are read with, so they cannot say anything else.
+It writes the table of the targets in the documentation as well.
 """
 
 from __future__ import annotations
