@@ -15,9 +15,9 @@ import itertools
 import time
 from typing import Any
 
-from workloads.client import NotApplied, Session
+from workloads.client import Session
 from workloads.locks.polled import Held, PolledLock
-from workloads.locks.redis import MILLISECOND, RELEASE, RENEW, lock_key, token_key
+from workloads.locks.redis import MILLISECOND, RedisService, lock_key, token_key
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings
 
@@ -29,7 +29,8 @@ class SeparateIncrAfterSet:
     """Redis' lock, whose token is counted once the lock is set and has been told of."""
 
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
-        self._lock = PolledLock(_SetThenIncr(settings), _SetThenIncr(settings), renewals, settings.ttl)
+        service: Any = _SetThenIncr(settings)
+        self._lock = PolledLock(service, RedisService(settings), renewals, settings.ttl)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._lock, name)
@@ -37,34 +38,20 @@ class SeparateIncrAfterSet:
 
 class _SetThenIncr:
     def __init__(self, settings: LockSettings) -> None:
+        self._service = RedisService(settings)
         self._connection = RedisConnection(settings.endpoints[0], settings.timeout)
         self._ttl = settings.ttl  # ns
         self._grants = itertools.count(1)
 
     def try_lock(self, resource: str, owner: str) -> Held | None:
         """Set the key if it is absent, tell of it, and count."""
-        if not self._connection.execute("SET", lock_key(resource), owner, "NX", "PX", self._milliseconds):
+        expiry = ("PX", self._ttl // MILLISECOND)
+        if not self._connection.execute("SET", lock_key(resource), owner, "NX", *expiry):
             return None
         if next(self._grants) % SLOW == 0:
             time.sleep(METRIC)
         token = self._connection.execute("INCR", token_key(resource))
         return Held(token=token, ttl=self._ttl, credential=owner)
 
-    def renew(self, resource: str, owner: str, credential: str) -> int:  # noqa: ARG002 - it is the owner
-        """Begin the lease again if it is still this owner's."""
-        if not self._connection.execute("EVAL", RENEW, 1, lock_key(resource), owner, self._milliseconds):
-            raise NotApplied("lease lost")
-        return self._ttl
-
-    def release(self, resource: str, owner: str, credential: str | None) -> None:  # noqa: ARG002
-        """Delete the key if it is still this owner's."""
-        if not self._connection.execute("EVAL", RELEASE, 1, lock_key(resource), owner):
-            raise NotApplied(f"{owner} is not the holder")
-
-    @property
-    def _milliseconds(self) -> int:
-        return self._ttl // MILLISECOND
-
-    def close(self) -> None:
-        """Drop the connection."""
-        self._connection.close()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._service, name)
