@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workloads.client import Grant, NotApplied, Session, Unknown
-from workloads.locks.redis import GRANT, MILLISECOND, PATIENCE, RELEASE, RENEW, lock_key, token_key
+from workloads.locks.polled import PATIENCE
+from workloads.locks.redis import GRANT, MILLISECOND, RELEASE, RENEW, lock_key, token_key
 from workloads.locks.renewals import Renewals
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings

@@ -13,9 +13,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from workloads.client import NotApplied, Session
-from workloads.locks.redis import RedisLock, lock_key
-from workloads.locks.renewals import Renewals
+from workloads.client import Session
+from workloads.locks.polled import PolledLock
+from workloads.locks.redis import RedisService, lock_key
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings
 
@@ -26,19 +26,24 @@ class GetThenDelUnlock:
     """Redis' lock, given back with two commands."""
 
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
-        self._connection, renewing = (
-            RedisConnection(settings.endpoints[0], settings.timeout) for _ in range(2)
-        )
-        self._renewals = Renewals(renewals, settings.ttl, renewing.close)
-        self._lock = RedisLock(self._connection, renewing, self._renewals, settings.ttl)
-
-    def release(self, resource: str, owner: str) -> None:
-        """Delete the key if it was still mine a moment ago."""
-        self._renewals.stop()
-        if self._connection.execute("GET", lock_key(resource)) != owner:
-            raise NotApplied(f"{owner} is not the holder")
-        time.sleep(METRIC)
-        self._connection.execute("DEL", lock_key(resource))
+        service: Any = _GetThenDel(settings)
+        self._lock = PolledLock(service, RedisService(settings), renewals, settings.ttl)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._lock, name)
+
+
+class _GetThenDel:
+    def __init__(self, settings: LockSettings) -> None:
+        self._service = RedisService(settings)
+        self._connection = RedisConnection(settings.endpoints[0], settings.timeout)
+
+    def release(self, resource: str, owner: str, credential: str | None) -> bool:  # noqa: ARG002
+        """Delete the key if it was the owner's a moment ago."""
+        if self._connection.execute("GET", lock_key(resource)) != owner:
+            return False
+        time.sleep(METRIC)
+        return bool(self._connection.execute("DEL", lock_key(resource)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._service, name)
