@@ -217,7 +217,7 @@ def test_values_of_the_wrong_type_are_refused_not_converted(write):
         "t.toml:4: storage = []: must be a table",
         "t.toml:5: faults.0.target = 3: must be a valid string",
         "t.toml:5: faults.1 = 5: must be a table, such as [[faults]]",
-        "t.toml:5: faults.2: has no kind; there are: pause, partition",
+        "t.toml:5: faults.2: has no kind; there are: pause, partition, kill, failover",
         "t.toml:7: workload.clients = true: must be a valid integer",
         "t.toml:8: workload.writes = 2.5: must be a valid integer",
     ]
@@ -282,6 +282,47 @@ def test_a_pause_starts_and_ends_in_one_way(write, fault, problem):
 )
 def test_settings_that_do_not_go_together_are_refused(write, text, error):
     assert errors_of(write(SMALL + text)) == [error]
+
+
+@pytest.mark.parametrize(
+    ("text", "errors"),
+    [
+        ("[client]\ncommand = []", ["t.toml:11: client.command = []: must not be empty"]),
+        ("[client]\ncommand = ['']", ["""t.toml:11: client.command.0 = "": must not be empty"""]),
+        ("[client]\ncommand = 'app'", ["""t.toml:11: client.command = "app": must be a list"""]),
+        (
+            "[client]\ncomand = ['app']",
+            [
+                "t.toml:10: client.command: is missing",
+                """t.toml:11: client.comand = ["app"]: is no key of [client]; did you mean command?""",
+            ],
+        ),
+    ],
+)
+def test_a_client_of_ones_own_needs_a_command(write, text, errors):
+    assert errors_of(write(SMALL + text)) == errors
+
+
+@pytest.mark.parametrize("side", ["lock", "storage"])
+def test_what_a_program_uses_by_itself_needs_the_program(side):
+    fencing = ', fencing="x"' if side == "storage" else ""
+
+    errors = errors_of("etcd-postgres", "faults=[]", f'{side}={{kind="client"{fencing}}}')
+
+    assert len(errors) == 1
+    assert errors[0].endswith(f'{side}.kind = "client": needs the program: write [client] with its command')
+
+
+def test_a_program_goes_with_servers_and_not_with_classes():
+    client = 'client={command=["app", "x"]}'
+
+    target = load("etcd-postgres", [client, 'lock={kind="client"}'])
+    errors = errors_of("etcd-postgres", "faults=[]", client, 'lock={kind="mine:Lock"}')
+
+    assert target.client.command == ("app", "x")
+    assert (target.lock.servers, target.storage.servers) == ((), ("postgres",))
+    assert len(errors) == 1
+    assert 'lock.kind = "mine:Lock": is a class, and the program of [client] calls none' in errors[0]
 
 
 def test_a_run_without_faults_may_be_too_short_for_them(write):
@@ -661,7 +702,7 @@ DOCUMENTATION = (schemas.ROOT / "docs/targets.md").read_text()
 )
 def test_every_key_is_documented(model):
     keys = {known.alias or name for name, known in model.model_fields.items()} - {"kind"}
-    sections = {"lock", "storage", "workload", "faults", "require"}
+    sections = {"lock", "storage", "client", "workload", "faults", "require"}
 
     missing = [key for key in keys if f"`{key}`" not in DOCUMENTATION and key not in sections]
     assert not missing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, PrivateAttr, field_validator
+from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, field_validator
 
 from checkers.records import DEFAULT_REQUIRE
 from harness.duration import NS
@@ -43,12 +43,21 @@ class WorkloadSpec(BaseModel):
         return duration
 
 
+def _names_a_program(command: tuple[str, ...]) -> tuple[str, ...]:
+    if not command:
+        raise ValueError("must not be empty")
+    return command
+
+
+Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], AfterValidator(_names_a_program)]
+
+
 class ClientSpec(BaseModel):
     """A program of your own that is each client: it speaks the line protocol of docs/adapters.md."""
 
     model_config = STRICT
 
-    command: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+    command: Words = Field(json_schema_extra={"minItems": 1})
     """The program and its arguments, started in the folder that the command was called in."""
 
 

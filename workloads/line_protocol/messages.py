@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from checkers.reading.lines import Nanoseconds, Token
+from checkers.reading.lines import Mark, Nanoseconds, Token
 from workloads.client import Unknown
 
 PROTOCOL = 1
@@ -43,7 +43,7 @@ class Read(Struct, frozen=True, kw_only=True):
     """The ok of a read."""
 
     value: str | None
-    token: Token
+    token: Mark  # of no matter where nothing was written
 
 
 class Renewed(Struct, frozen=True, kw_only=True):
