@@ -5,7 +5,8 @@ log stands for the run, so one of which nothing fits is that of another run and 
 refused. Single commits that do not fit contradict what the clients say they sent:
 
 - nobody sent the value there: the log has it, and the history has no such write;
-- the value was sent with another token: the write took effect, but not as it was sent.
+- the value was sent with another token: the write took effect, but not as it was sent. One
+  that was sent with a token and is logged without one got past the fence.
 
 Such a commit is a *stray*. It is told by itself, and nothing else follows from it:
 it may have raised the mark, and whoever read its value read what the log has.
@@ -31,6 +32,13 @@ class Stray:
     commit: Commit
     write: Op | None  # that of the same value, sent to another resource or with another token
     near: Op | None  # a write that fits the log, if possible the one before it on the same resource
+
+    @property
+    def lost_its_token(self) -> bool:
+        """Was it sent there with a token, and stored without one?"""
+        if self.write is None or self.write.resource != self.commit.resource:
+            return False
+        return self.commit.token is None
 
     @property
     def accused(self) -> Op:

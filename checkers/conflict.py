@@ -32,6 +32,7 @@ class Rule(enum.Enum):
     MARK_WENT_BACK = enum.auto()  # because: the read of the higher mark, then what was lost and what shows it
     # unfenced-write
     PASSED_THE_FENCE_BY = enum.auto()  # because: the read that saw it, if its own answer does not say so
+    STORED_WITHOUT_A_TOKEN = enum.auto()  # because: a write that fits the log
     # false-rejection
     NO_CAUSE = enum.auto()
     # phantom-accept, ghost-write, duplicate-write

@@ -93,7 +93,10 @@ def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
 
 def strays(evidence: Evidence) -> Iterator[Conflict]:
     """Commits of what nobody sent, or not so: the log and the history contradict each other."""
+    fenced = evidence.history.header.fenced
     for stray in () if evidence.log is None else evidence.log.strays:
+        if fenced and stray.lost_its_token:
+            continue  # an unfenced-write
         sent = stray.write is not None
         yield Conflict(
             anomaly="non-linearizable",

@@ -1,7 +1,9 @@
 """Did a storage that is said to be fenced accept a write without a token?
 
 Such a write takes no part in the order of tokens: it does not raise the mark, and no
-mark can refuse it. Its value was there for whoever read it, that is all.
+mark can refuse it. Its value was there for whoever read it, that is all. A write that was
+sent with a token, and that the commit log has without one, passed the fence by as well: but
+it is a write of that token, and stale where it stands after a newer one.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from checkers.columnar.columns import Operations
+from checkers.commit_log import CommitLog
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.records import Outcome
@@ -17,10 +20,14 @@ from checkers.zones import registers
 
 def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
     """Writes without a token that took effect: by their ok, by a read, or by the commit log."""
+    if evidence.history.header.fenced:
+        yield from _sent_without_a_token(evidence)
+        yield from _stored_without_a_token(evidence.log)
+
+
+def _sent_without_a_token(evidence: Evidence) -> Iterator[Conflict]:
     operations = evidence.history.operations
     if isinstance(operations, Operations) and not operations.columns.has_bare_writes:
-        return
-    if not evidence.history.header.fenced:
         return
     for register in registers(evidence):
         for zone in register.bare:
@@ -32,3 +39,15 @@ def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
                     accused=zone.write,
                     because=() if answered else zone.reads[:1],
                 )
+
+
+def _stored_without_a_token(log: CommitLog | None) -> Iterator[Conflict]:
+    """Their clients had a token, and some way to the storage leaves it out."""
+    for stray in () if log is None else log.strays:
+        if stray.lost_its_token:
+            yield Conflict(
+                anomaly="unfenced-write",
+                rule=Rule.STORED_WITHOUT_A_TOKEN,
+                accused=stray.accused,
+                because=(stray.near,) if stray.near is not None else (),
+            )

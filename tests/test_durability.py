@@ -13,13 +13,14 @@ from checkers.errors import HistoryError
 from checkers.evidence import Evidence, gather
 from checkers.lateness import late_writes
 from checkers.records import Commit, Op, Outcome
+from checkers.unfenced import unfenced_writes
 
 
-def evidence(operations: list[Op], *commits: tuple[str, int]) -> Evidence:
+def evidence(operations: list[Op], *commits: tuple[str, int | None], fenced: bool = True) -> Evidence:
     log = [
         Commit(seq=seq, resource="r0", token=token, value=value) for seq, (value, token) in enumerate(commits)
     ]
-    return gather(history_of(renumbered(operations)), log)
+    return gather(history_of(renumbered(operations), fenced=fenced), log)
 
 
 def test_a_write_that_was_read_and_is_not_in_the_log_was_lost_and_the_first_read_proves_it():
@@ -55,6 +56,30 @@ def test_a_commit_with_another_token_than_was_sent_accuses_the_write():
 
     assert (stray.rule, stray.accused.index) == (Rule.LOGGED_OTHERWISE, 1)
     assert [op.index for op in stray.because] == [0]
+
+
+def test_a_commit_without_the_token_that_was_sent_passed_the_fence_by():
+    known = evidence([write(0, 1, 0, 1), write(1, 2, 2, 3)], ("v0", 1), ("v1", None))
+
+    (bare,) = unfenced_writes(known)
+
+    assert (bare.rule, bare.accused.index) == (Rule.STORED_WITHOUT_A_TOKEN, 1)
+    assert list(strays(known)) == []
+
+
+def test_a_commit_without_the_token_contradicts_the_clients_where_no_fence_is_promised():
+    known = evidence([write(0, 1, 0, 1), write(1, 2, 2, 3)], ("v0", 1), ("v1", None), fenced=False)
+
+    (stray,) = strays(known)
+
+    assert (stray.rule, stray.accused.index) == (Rule.LOGGED_OTHERWISE, 1)
+    assert list(unfenced_writes(known)) == []
+
+
+def test_a_commit_without_a_token_on_another_resource_is_no_write_of_its_client():
+    (stray,) = strays(evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", None)))
+
+    assert stray.rule is Rule.NEVER_SENT
 
 
 def test_a_commit_that_nobody_sent_is_shown_beside_one_that_was_sent():

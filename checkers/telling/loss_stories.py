@@ -12,6 +12,8 @@ from checkers.telling.contents import content
 from checkers.telling.fault_words import restarted
 from checkers.telling.narrator import Narrator, Story
 
+_NEEDS_NONE = "A fence compares tokens: whoever needs none gets past it, also when the lock is long lost."
+
 
 def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
     lost = conflict.accused
@@ -136,9 +138,25 @@ def _passed_the_fence_by(n: Narrator, conflict: Conflict) -> Story:
             *([f"{n.ending(write)}."] if not reads else []),
             *([f"It is {place} in the storage's own order: it took effect."] if place else []),
             *(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect." for read in reads),
-            "A fence compares tokens: whoever needs none gets past it, also when the lock is long lost.",
+            _NEEDS_NONE,
         ),
         proof=(write, *reads),
+    )
+
+
+def _stored_without_a_token(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}, and"
+            " the storage, which is said to be fenced, accepted it without the token"
+        ),
+        steps=(
+            f"{n.who(write)} sent {content(write.value)} with token {write.token} {n.sent(write)}.",
+            f"In the storage's own order, it is number {_stray(n, write).seq}, and has no token.",
+            _NEEDS_NONE,
+        ),
+        proof=(write, *conflict.because),
     )
 
 
@@ -186,6 +204,7 @@ LOSS_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = {
     Rule.GONE_FROM_LOG: _gone_from_log,
     Rule.MARK_WENT_BACK: _mark_went_back,
     Rule.PASSED_THE_FENCE_BY: _passed_the_fence_by,
+    Rule.STORED_WITHOUT_A_TOKEN: _stored_without_a_token,
     Rule.NEVER_SENT: _never_sent,
     Rule.LOGGED_OTHERWISE: _logged_otherwise,
 }
