@@ -33,12 +33,17 @@ class Role:
 
     role: str  # "master" or "slave", as it calls itself
     link: str  # to the server that it follows: "up" or "down"; "" where it follows none
+    offset: int  # bytes of replication that it has written, or taken in
 
 
 def role(address: Address) -> Role:
     """Ask a server for its role; OSError where it does not answer."""
     info = _info(address, "replication")
-    return Role(role=info["role"], link=info.get("master_link_status", ""))
+    return Role(
+        role=info["role"],
+        link=info.get("master_link_status", ""),
+        offset=int(info.get("slave_repl_offset", info["master_repl_offset"])),
+    )
 
 
 def run_id(address: Address) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 
+from harness.duration import Span
 from harness.engines import Cluster
+from harness.nemesis.failover import failover
 from harness.nemesis.fault import Fault
 from harness.nemesis.kill import kill
 from harness.nemesis.partition import partition
-from harness.network.topology import Edge
-from harness.target import FaultSpec, PartitionSpec
+from harness.network.topology import Edge, Link
+from harness.target import FailoverSpec, FaultSpec, PartitionSpec
 from harness.target.aims import ServersOfSides, recorded_target, servers_hit
 from harness.target.faults import ServerFault
 
@@ -38,6 +42,11 @@ class Aim:
         """Cut a client off."""
         return partition(self.cluster, client, servers_hit(fault, self.sides), fault.direction)
 
-    def hit(self, fault: ServerFault) -> AbstractContextManager[Fault]:
-        """Do to servers what is to be done to them."""
-        return kill(self.cluster, self.name(fault), servers_hit(fault, self.sides), self.edges(fault))
+    def hit(self, fault: ServerFault, wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+        """Do to servers what is to be done to them; `wait` lasts so long, or until the run is over."""
+        servers = servers_hit(fault, self.sides)
+        if isinstance(fault, FailoverSpec):
+            primary, replica = servers
+            hold = partial(wait, fault.held) if fault.held else None
+            return failover(self.cluster, self.name(fault), Link(replica, primary), range(self.clients), hold)
+        return kill(self.cluster, self.name(fault), servers, self.edges(fault))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness.target import FaultSpec, PauseSpec
+from harness.target import FailoverSpec, FaultSpec, PauseSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,13 @@ def plan(faults: Sequence[FaultSpec], seed: int, ttl: int, duration: int) -> tup
 
 
 def _moments(fault: FaultSpec, rng: random.Random, ttl: int, duration: int) -> tuple[int, ...]:
-    """Draw one moment in each stretch, so that the fault is over before the next stretch and the end."""
+    """Draw one moment in each stretch, so that the fault is over before the next stretch and the end.
+
+    A failover begins once, in the second fifth of the run: there is something to lose by then,
+    and time to see what was lost.
+    """
+    if isinstance(fault, FailoverSpec):
+        return (duration // 5 + rng.randrange(duration // 5),)
     if fault.every is None or fault.lasts is None:
         return ()
     every, lasts = fault.every.resolve(ttl), fault.lasts.resolve(ttl)

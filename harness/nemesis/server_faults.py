@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.duration import Span
 from harness.nemesis.aiming import Aim
 from harness.nemesis.claims import Claims
 from harness.nemesis.observing import Observer
@@ -39,6 +40,11 @@ class ServerFaults:
     def _hit(self, fault: ServerFault, moment: int) -> None:
         if self.over.is_set():
             return
-        with self.observer.observed(fault, self.aim.name(fault), moment, self.aim.hit(fault)):
-            end = time.monotonic_ns() + fault.lasts.resolve(self.ttl)
-            wait_until(lambda: False, end, self.over.is_set)
+        in_force = self.aim.hit(fault, self._wait)
+        with self.observer.observed(fault, self.aim.name(fault), moment, in_force):
+            if fault.lasts is not None:
+                self._wait(fault.lasts)
+
+    def _wait(self, length: Span) -> None:
+        end = time.monotonic_ns() + length.resolve(self.ttl)
+        wait_until(lambda: False, end, self.over.is_set)

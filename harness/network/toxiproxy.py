@@ -153,6 +153,16 @@ class Toxiproxy:
             raise FaultNotInstalledError("redirection", str(way), f"it leads to {state.upstream}: {state}")
         return state
 
+    def replace(self, way: Way, upstream: Address) -> WayState:
+        """Make a way anew, to another server; what was held on it is lost.
+
+        It is not healed for that: taking a bandwidth of 0 off a connection that one end has
+        left never returns.
+        """
+        listen = self.state(way).listen
+        self._call("delete", self._url(way))
+        return self.create({way: (listen, upstream)})[way]
+
     def _url(self, way: Way) -> str:
         return f"/proxies/{way.proxy_name(self.run_id)}"
 

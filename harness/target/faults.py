@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -74,6 +74,19 @@ class KillSpec(BaseModel):
     """How long they stay down."""
 
 
+class FailoverSpec(BaseModel):
+    """The replica of the lock service takes the place of its primary, once a run."""
+
+    model_config = STRICT
+    every: ClassVar[None] = None
+    lasts: ClassVar[None] = None
+
+    kind: Literal["failover"]
+    target: Literal["lock"]
+    held: Length | None = None
+    """For how long the replication is held before: what is acknowledged meanwhile is lost."""
+
+
 ClientFault = PauseSpec | PartitionSpec
-ServerFault = KillSpec
+ServerFault = KillSpec | FailoverSpec
 FaultSpec = Annotated[ClientFault | ServerFault, Field(discriminator="kind")]

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from harness.target.faults import KillSpec, PartitionSpec, PauseSpec
+from harness.target.faults import FailoverSpec, KillSpec, PartitionSpec, PauseSpec
 from harness.target.fields import CLASS_PATTERN, IMAGE_PATTERN, NAME_PATTERN, kind_of
 from harness.target.locks import LOCKS
 from harness.target.models import ClientSpec, Target, WorkloadSpec
@@ -23,6 +23,7 @@ FAULTS: Mapping[Any, type[BaseModel]] = {
     "pause": PauseSpec,
     "partition": PartitionSpec,
     "kill": KillSpec,
+    "failover": FailoverSpec,
 }
 KINDS: Mapping[Any, Mapping[Any, type[BaseModel]]] = {"lock": LOCKS, "storage": STORAGES, "faults": FAULTS}
 """The sections that come in kinds, each with keys of its own."""
@@ -33,7 +34,6 @@ WORDS = {
     "union_tag_not_found": "must be a table",
     "model_attributes_type": "must be a table",
     "tuple_type": "must be a list",
-    "too_short": "must not be empty",
     "string_too_short": "must not be empty",
 }
 

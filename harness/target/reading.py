@@ -14,12 +14,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.errors import ConfigurationError
 from harness.paths import as_seen_from_here
-from harness.target.contradictions import Sections, contradictions
+from harness.target.contradictions import contradictions
 from harness.target.faults import FaultSpec
 from harness.target.locks import LockSpec
 from harness.target.models import Target, WorkloadSpec
 from harness.target.names import did_you_mean
 from harness.target.problems import FAULTS, Problem, problems_of, report
+from harness.target.sections import Sections
 from harness.target.storages import StorageSpec
 from harness.target.toml import Key, dumps, lines_of_keys
 
@@ -29,6 +30,7 @@ NEUTRAL: Mapping[object, dict[str, str]] = {
     "pause": {"target": "holder"},
     "partition": {"target": "holder", "from": "both", "direction": "both"},
     "kill": {"target": "storage"},
+    "failover": {"target": "lock"},
 }
 """Settings of a fault that contradict nothing, in place of wrong ones."""
 

@@ -1,0 +1,137 @@
+"""Failover: a Redis replica takes the place of the server that it follows, as when an address moves.
+
+Replication is asynchronous: what the primary had acknowledged and the replica had not got yet is
+lost with it. Holding the link before makes that certain: the primary goes on acknowledging, its
+connection to the replica stays, and nothing arrives.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from harness.engines import Cluster, Server, redis_server
+from harness.errors import FaultNotInstalledError
+from harness.nemesis.fault import Fault
+from harness.nemesis.proof import Probes, ms
+from harness.network.topology import Edge, Link
+from harness.network.toxiproxy import Toxiproxy
+
+SETTLING = 20.0  # s in which a server must be what it was told to be; it takes one at the most
+POLL = 0.02  # s
+
+
+@contextmanager
+def failover(
+    cluster: Cluster, target: str, link: Link, clients: Iterable[int], hold: Callable[[], None] | None
+) -> Iterator[Fault]:
+    """Promote the follower of a link, and lead the clients' edges to it, for good.
+
+    With `hold`, the link is held until that returns. In force means: the replica calls itself
+    master, and over each edge that led to the old primary it is the one that answers. Healed
+    means: the old primary follows the new one, without what it alone had.
+    Raises FaultNotInstalledError where that is not seen.
+    """
+    change = _change(cluster, target, link, clients)
+    change.prove_following(change.replica)
+    promoted = False
+    try:
+        held = "its link was whole" if hold is None else change.hold_link(hold)
+        behind = change.cut_primary_off()
+        promoted = True
+        change.promote()
+        evidence = (
+            f"{held}, it lacked {behind} bytes of what {link.server} had, and {change.prove_promoted()}"
+        )
+        fault = Fault("failover", target, evidence=evidence)
+        yield fault
+    finally:
+        if promoted:
+            change.turn_link()
+        else:
+            change.take_back()
+    fault.healed = change.prove_joined()
+
+
+def _change(cluster: Cluster, target: str, link: Link, clients: Iterable[int]) -> _Change:
+    if cluster.toxiproxy is None:
+        raise FaultNotInstalledError("failover", target, "no proxy stands before the servers")
+    servers = {server.name: server for server in cluster.servers}
+    return _Change(
+        toxiproxy=cluster.toxiproxy,
+        target=target,
+        link=link,
+        primary=servers[link.server],
+        replica=servers[link.follower],
+        probes=Probes.of(cluster, "failover", target, (Edge(client, link.server) for client in clients)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """A replica, the primary whose place it is to take, and the edges that led to that."""
+
+    toxiproxy: Toxiproxy
+    target: str
+    link: Link
+    primary: Server
+    replica: Server
+    probes: Probes
+
+    def hold_link(self, hold: Callable[[], None]) -> str:
+        """Let nothing through to the replica until `hold` returns, and tell it."""
+        since = time.monotonic()
+        shown = self.toxiproxy.hold(self.link)
+        hold()
+        return f"its link was held for {ms(time.monotonic() - since)} (Toxiproxy shows {shown})"
+
+    def cut_primary_off(self) -> int:
+        """Close every edge; return how many bytes of the primary's replication the replica lacks for good."""
+        for edge in self.probes.edges:
+            self.toxiproxy.close(edge)
+        return redis_server.role(self.primary.address).offset - redis_server.role(self.replica.address).offset
+
+    def promote(self) -> None:
+        """Have the replica follow nobody, and lead the edges to it."""
+        redis_server.follow(self.replica.address, None)
+        self._settle("failover", self.replica, lambda role: role.role == "master")
+        for edge in self.probes.edges:
+            self.toxiproxy.redirect(edge, self.replica.upstream)
+
+    def prove_promoted(self) -> str:
+        """See who answers over each edge."""
+        self.probes.prove_whole_again()
+        expected = redis_server.run_id(self.replica.address)
+        for edge, (address, _) in self.probes.edges.items():
+            if (found := redis_server.run_id(address)) != expected:
+                raise FaultNotInstalledError("failover", self.target, f"{edge} leads to process {found}")
+        return f"{self.replica.name} calls itself master and answers over every edge (run_id {expected})"
+
+    def turn_link(self) -> None:
+        """Have the old primary follow the new one, over the same link."""
+        self.toxiproxy.replace(self.link, self.replica.upstream)
+        redis_server.follow(self.primary.address, self.replica.follows)
+
+    def take_back(self) -> None:
+        """Have everything as it was, where nothing was promoted."""
+        self.toxiproxy.heal(self.link)
+        for edge in self.probes.edges:
+            self.toxiproxy.redirect(edge, self.primary.upstream)
+
+    def prove_following(self, server: Server, what: str = "failover") -> str:
+        """Wait until a server is a replica that has caught up."""
+        self._settle(what, server, lambda role: (role.role, role.link) == ("slave", "up"))
+        return f"{server.name} calls itself slave, and its link is up"
+
+    def prove_joined(self) -> str:
+        """Wait until the old primary has what the new one has."""
+        return self.prove_following(self.primary, "end of the failover")
+
+    def _settle(self, what: str, server: Server, is_done: Callable[[redis_server.Role], bool]) -> None:
+        deadline = time.monotonic() + SETTLING
+        while not is_done(role := redis_server.role(server.address)):
+            if time.monotonic() > deadline:
+                raise FaultNotInstalledError(what, self.target, f"{server.name} is {role}")
+            time.sleep(POLL)
