@@ -29,6 +29,8 @@ def members(head: psutil.Process) -> list[psutil.Process]:
 
 def is_stopped(process: psutil.Process) -> bool:
     """Is every thread of it stopped? One that has ended is not."""
+    if not _state(Path(f"/proc/{process.pid}")) <= _STOPPED | _ENDED:  # seldom is there more to look at
+        return False
     states = _states(process)
     return bool(states & _STOPPED) and states <= _STOPPED | _ENDED
 
@@ -90,12 +92,19 @@ def _settles(condition: Callable[[], bool]) -> bool:
 
 def _states(process: psutil.Process) -> set[str]:
     """The states of its threads, as letters (proc(5)); empty if it is gone."""
-    states = set()
+    states: set[str] = set()
     with suppress(OSError):  # it may end at any moment
         for thread in Path(f"/proc/{process.pid}/task").iterdir():
-            with suppress(OSError):
-                states.add((thread / "stat").read_text(errors="replace").rpartition(") ")[2][:1])
+            states |= _state(thread)
     return states if process.is_running() else set()  # else its number may be another's by now
+
+
+def _state(folder: Path) -> set[str]:
+    """The state of one thread; empty if it is gone."""
+    try:
+        return {(folder / "stat").read_text(errors="replace").rpartition(") ")[2][:1]}
+    except OSError:
+        return set()
 
 
 def _has_ended(process: psutil.Process) -> bool:
