@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from harness.nemesis.plan import plan
 from harness.target import PartitionSpec, PauseSpec
+from harness.target.faults import KillSpec
 
 SECOND = 1_000_000_000
 TTL = 2 * SECOND
@@ -40,6 +41,14 @@ def test_each_stretch_has_one_fault_that_is_over_before_the_next_and_before_the_
     for stretch, moment in enumerate(planned.moments):
         assert 4 * stretch * SECOND <= moment
         assert moment + SECOND <= min(4 * (stretch + 1) * SECOND, duration)
+
+
+@given(st.integers(0, 2**32))
+def test_a_kill_without_a_stretch_comes_once_in_the_second_fifth(seed):
+    (planned,) = plan((KillSpec(kind="kill", target="storage", lasts="1s"),), seed, TTL, 10 * SECOND)
+
+    (moment,) = planned.moments
+    assert 2 * SECOND <= moment < 4 * SECOND
 
 
 def test_a_fault_at_a_stop_point_waits_for_no_moment():

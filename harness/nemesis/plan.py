@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness.target import FailoverSpec, FaultSpec, PauseSpec
+from harness.target import FaultSpec, PauseSpec
+from harness.target.faults import ServerFault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +54,10 @@ def plan(faults: Sequence[FaultSpec], seed: int, ttl: int, duration: int) -> tup
 def _moments(fault: FaultSpec, rng: random.Random, ttl: int, duration: int) -> tuple[int, ...]:
     """Draw one moment in each stretch, so that the fault is over before the next stretch and the end.
 
-    A failover begins once, in the second fifth of the run: there is something to lose by then,
-    and time to see what was lost.
+    What strikes servers once a run does so in its second fifth: there is something to lose by
+    then, and time to see what was lost.
     """
-    if isinstance(fault, FailoverSpec):
+    if isinstance(fault, ServerFault) and fault.every is None:
         return (duration // 5 + rng.randrange(duration // 5),)
     if fault.every is None or fault.lasts is None:
         return ()

@@ -68,8 +68,8 @@ class KillSpec(BaseModel):
     kind: Literal["kill"]
     target: Servers
     """lock or storage (all its servers), or one server by its name, such as redis-1."""
-    every: Length
-    """The stretch in which they are killed once."""
+    every: Length | None = None
+    """The stretch in which they are killed once; without, it is once a run."""
     lasts: Length
     """How long they stay down."""
 
