@@ -7,6 +7,7 @@ somebody is left to do that; see `guard` for the rest.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -59,7 +60,7 @@ class Command:
         return RunningProgram(process)
 
     def __str__(self) -> str:
-        return " ".join(self.words)
+        return shlex.join(self.words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def modules(target: Target) -> tuple[str, ...]:
 def check(target: Target) -> None:
     """Raise ConfigurationError or ServerNotReadyError if something that the target names cannot be used."""
     if target.client and (wrong := missing(target.client.command)):
-        raise ConfigurationError(f"{target.name}: client.command: {wrong}")
+        raise ConfigurationError(f"client.command: {wrong}")
     for kind, needed in ((target.lock.kind, own.LOCK), (target.storage.kind, own.STORAGE)):
         if ":" in kind:
             try:

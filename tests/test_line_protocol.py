@@ -126,7 +126,7 @@ sys.stdin.read()
         ('outcome="unknown", reason="timeout"', Unknown, "timeout"),
         ('outcome="OK"', Unknown, "outcome 'OK'"),
         ("outcome=1", Unknown, "Expected `str | null`"),
-        ("", Unknown, "outcome None"),
+        ("", Unknown, "without an outcome"),
     ],
 )
 def test_what_a_write_came_to_is_what_the_program_says(speak, answer, raised, said):

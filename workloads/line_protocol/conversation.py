@@ -163,4 +163,6 @@ def _settled(op: str, answer: Line, carried: Fields) -> Fields:
             raise Unsupported
         case "unknown":
             raise Unknown(answer.reason or "the program does not know")
+        case None:
+            raise Unknown(f"the program answered {op} without an outcome")
     raise Unknown(f"the program answered {op} with outcome {answer.outcome!r}")
