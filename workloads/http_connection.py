@@ -18,7 +18,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -28,7 +28,14 @@ import msgspec
 
 from workloads.client import NotApplied, Unknown
 
-_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
+_HEAD = """\
+POST {path} HTTP/1.1\r
+Host: {host}\r
+Accept: application/json\r
+Content-Type: application/json\r
+Content-Length: {length}\r
+\r
+"""
 _SHOWN = 200  # characters of an answer that is told
 Said = TypeVar("Said")
 
@@ -64,11 +71,11 @@ class HttpConnection:
     def __init__(self, endpoint: str, timeout: float) -> None:
         """`endpoint` is host:port, and the path before those of the calls if there is one."""
         parts = urlsplit(f"//{endpoint}")
-        self._host, self._port = parts.hostname or "", parts.port or http.client.HTTP_PORT
+        self._host = parts.netloc
         self._path = parts.path.rstrip("/")
         self._timeout = timeout  # seconds; of each call, connecting included
-        self._addresses = _addresses(self._host, self._port)
-        self._connection: http.client.HTTPConnection | None = None
+        self._addresses = _addresses(parts.hostname or "", parts.port or http.client.HTTP_PORT)
+        self._socket: socket.socket | None = None
 
     def call(self, path: str, fields: Mapping[str, Any], sent: Callable[[], None] | None = None) -> Reply:
         """Send one request, call `sent`, and return what was answered, whatever that is.
@@ -76,14 +83,13 @@ class HttpConnection:
         Raises NotApplied if the server was never reached, Unknown for anything else.
         """
         deadline = time.monotonic() + self._timeout
-        connection = self._opened(deadline)
+        opened = self._opened(deadline)
         try:
-            with _shut_at(deadline, connection.sock):
-                connection.request("POST", self._path + path, json.dumps(fields).encode(), _HEADERS)
+            with _shut_at(deadline, opened):
+                opened.sendall(self._request(path, fields))
                 if sent is not None:
                     sent()
-                answer = connection.getresponse()
-                return Reply(answer.status, answer.read())
+                return self._reply(opened)
         except (OSError, http.client.HTTPException) as error:
             self.close()
             late = time.monotonic() >= deadline
@@ -97,17 +103,32 @@ class HttpConnection:
 
     def close(self) -> None:
         """Drop the connection; the next call opens a new one."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
 
-    def _opened(self, deadline: float) -> http.client.HTTPConnection:
-        if self._connection is None or _is_dropped(self._connection):
+    def _request(self, path: str, fields: Mapping[str, Any]) -> bytes:
+        """Head and body together: they travel as one message, as whole as they can."""
+        body = json.dumps(fields).encode()
+        head = _HEAD.format(path=self._path + path, host=self._host, length=len(body))
+        return head.encode() + body
+
+    def _reply(self, opened: socket.socket) -> Reply:
+        with closing(http.client.HTTPResponse(opened, method="POST")) as answer:
+            answer.begin()
+            reply = Reply(answer.status, answer.read())
+            if answer.will_close:
+                self.close()
+        return reply
+
+    def _opened(self, deadline: float) -> socket.socket:
+        if self._socket is not None and _is_dropped(self._socket):
             self.close()
-            self._connection = self._open(deadline)
-        return self._connection
+        if self._socket is None:
+            self._socket = self._open(deadline)
+        return self._socket
 
-    def _open(self, deadline: float) -> http.client.HTTPConnection:
+    def _open(self, deadline: float) -> socket.socket:
         refusal: OSError | str = f"{self._host} has no address"
         for address in self._addresses:
             try:
@@ -117,9 +138,7 @@ class HttpConnection:
                 continue
             opened.settimeout(None)  # from here on the watchdog counts
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = http.client.HTTPConnection(self._host, self._port)
-            connection.sock = opened
-            return connection
+            return opened
         raise NotApplied(f"not connected: {refusal}")
 
 
@@ -132,12 +151,10 @@ def _addresses(host: str, port: int) -> list[tuple[str, int]]:
     return [(str(address[0]), port) for *_, address in found]
 
 
-def _is_dropped(connection: http.client.HTTPConnection) -> bool:
+def _is_dropped(opened: socket.socket) -> bool:
     """Has the server closed it, as it may any that is idle? Nothing else is to be read between calls."""
-    if connection.sock is None:
-        return True
     poll = select.poll()
-    poll.register(connection.sock, select.POLLIN)
+    poll.register(opened, select.POLLIN)
     return bool(poll.poll(0))
 
 

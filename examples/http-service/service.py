@@ -189,7 +189,7 @@ class Storage:
 
     def _path(self, name: str) -> Path:
         path = self._files / Path(name).name
-        if Path(name).name != name or name == "..":
+        if Path(name).name != name or name in {"", ".."}:
             raise RefusedError(f"{name} is not the name of a file")
         return path
 

@@ -19,7 +19,14 @@ def _leads_to_a_service(text: str) -> str:
     except ValueError:
         has_port = False
     known = f"http://{parts.netloc}{parts.path}"
-    if not (has_port and parts.hostname and "@" not in parts.netloc and text == known and " " not in text):
+    if not (
+        has_port
+        and parts.hostname
+        and "@" not in parts.netloc
+        and text == known
+        and text.isascii()
+        and " " not in text
+    ):
         raise ValueError(f'must be such as "{EXAMPLE}", with a path if the service has one')
     return text
 
