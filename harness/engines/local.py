@@ -1,4 +1,4 @@
-"""The local engine: real servers from PyPI wheels, as child processes on loopback."""
+"""The local engine: real servers from PyPI wheels, and ZooKeeper, as child processes on loopback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import owner
-from harness.engines import Address, Server, Topology, local_etcd, local_postgres, local_redis, ports
+from harness.engines import (
+    Address,
+    Server,
+    Topology,
+    local_etcd,
+    local_postgres,
+    local_redis,
+    local_zookeeper,
+    ports,
+)
 from harness.engines.child import Child, Nest
 from harness.engines.failure import not_ready
 from harness.engines.readiness import is_ready
@@ -36,6 +45,7 @@ STARTERS: dict[str, Callable[[Sequence[Server], Nest], None]] = {
     "etcd": local_etcd.start,  # first, for electing a leader takes longest
     "postgres": local_postgres.start,
     "redis": local_redis.start,
+    "zookeeper": local_zookeeper.start,
 }
 PACKAGES = {
     "etcd": local_etcd.PACKAGE,
@@ -111,7 +121,8 @@ class LocalCluster:
 
     def environment(self) -> dict[str, Any]:
         """Versions of what runs, and of the wheels that it came in."""
-        wheels = {DISTRIBUTIONS[PACKAGES[server.system]] for server in self.servers}
+        packages = [PACKAGES[server.system] for server in self.servers if server.system in PACKAGES]
+        wheels = {DISTRIBUTIONS[package] for package in packages}
         return {
             "engine": "local",
             "servers": {
@@ -154,9 +165,12 @@ class LocalEngine:
             return why
         try:
             for spec in topology.servers:
-                installed(PACKAGES[spec.system])
+                if spec.system in PACKAGES:
+                    installed(PACKAGES[spec.system])
         except EngineUnavailableError as error:
             return str(error)
+        if any(spec.system == "zookeeper" for spec in topology.servers) and (why := local_zookeeper.missing()):
+            return why
         needed = topology.partitions or links(topology)
         return GET_TOXIPROXY if needed and shutil.which(TOXIPROXY) is None else None
 

@@ -1,0 +1,75 @@
+"""ZooKeeper from the machine's own packages, on loopback: no wheel has one.
+
+Debian's libzookeeper-java has the server, without a service that would start by itself;
+ZOOKEEPER_HOME names an unpacked release of Apache's in its place.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from harness.engines import Server
+from harness.engines.child import Nest
+from harness.engines.ports import free_addresses
+
+DEBIAN = tuple(Path("/usr/share/java", jar) for jar in ("zookeeper.jar", "slf4j-simple.jar"))
+"""Debian's jars: the server's names all that it needs but what writes its log."""
+GET_ZOOKEEPER = (
+    "apt-get install libzookeeper-java default-jre-headless, or set ZOOKEEPER_HOME to the folder of an "
+    "unpacked release, or use Docker"
+)
+MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+JVM = ("-Xms32m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+TICK = 200  # ms; a session's timeout is rounded up to whole ticks
+
+
+def missing() -> str | None:
+    """Say what this machine lacks, and how to get it, or None."""
+    if shutil.which("java") is None:
+        return f"the local engine needs Java for ZooKeeper, and no java is on PATH: {GET_ZOOKEEPER}"
+    if not any(_jars()):
+        return f"the local engine needs ZooKeeper, and there is none: {GET_ZOOKEEPER}"
+    return None
+
+
+def start(servers: Sequence[Server], nest: Nest) -> None:
+    """Start a fresh ensemble of these servers; one that is alone has nobody to agree with."""
+    free = iter(free_addresses(2 * len(servers)))
+    ensemble = [
+        f"server.{number}={next(free)}:{next(free).port};{server.address}"
+        for number, server in enumerate(servers, 1)
+    ]
+    java = [str(shutil.which("java")), *JVM, "-cp", os.pathsep.join(map(str, _jars()))]
+    for number, server in enumerate(servers, 1):
+        configuration = _configure(nest.home / server.name, number, ensemble)
+        nest.spawn(server.name, [*java, MAIN, configuration])
+
+
+def _configure(folder: Path, number: int, ensemble: Sequence[str]) -> Path:
+    folder.mkdir()
+    (folder / "myid").write_text(f"{number}\n", encoding="utf-8")
+    settings = (
+        f"dataDir={folder}",
+        f"tickTime={TICK}",
+        "maxSessionTimeout=3600000",
+        "initLimit=50",
+        "syncLimit=20",
+        "maxClientCnxns=0",
+        "admin.enableServer=false",
+        "4lw.commands.whitelist=srvr",
+        *ensemble,
+    )
+    configuration = folder / "zoo.cfg"
+    configuration.write_text("\n".join(settings) + "\n", encoding="utf-8")
+    return configuration
+
+
+def _jars() -> Iterator[Path]:
+    home = os.environ.get("ZOOKEEPER_HOME")
+    if home:
+        yield from sorted(Path(home, "lib").glob("*.jar"))
+    elif all(jar.exists() for jar in DEBIAN):
+        yield from DEBIAN
