@@ -487,6 +487,12 @@ def test_an_image_is_asked_for_in_words(write):
     assert error.endswith('must be the name of an image, without spaces, such as "postgres:18"')
 
 
+def test_one_of_fenceposts_own_images_that_there_is_not_is_refused(write):
+    (error,) = errors_of(write(SMALL + 'image = "fencepost/etcd-3.3"\n'))
+
+    assert error.endswith("Fencepost builds no image fencepost/etcd-3.3; did you mean fencepost/etcd-3.4?")
+
+
 def test_a_base_stands_before_its_variants():
     names = list(shipped())
 

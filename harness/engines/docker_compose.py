@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.engines import Address, ServerSpec, Topology
 from harness.engines.child import LET_IT_FINISH, Nest
-from harness.engines.docker_images import our_image
+from harness.engines.our_images import image_of, our_image
 from harness.network.topology import Edge, Link, edges, links
 
 TOXIPROXY = "toxiproxy"
@@ -32,7 +32,7 @@ class Project:
 
     def images(self) -> dict[str, str]:
         """Return each service's image."""
-        chosen = {spec.name: spec.image or our_image(spec.system) for spec in self.topology.servers}
+        chosen = {spec.name: image_of(spec.system, spec.image) for spec in self.topology.servers}
         return {**chosen, TOXIPROXY: our_image(TOXIPROXY)}
 
     def edge_ports(self) -> dict[Edge, int]:

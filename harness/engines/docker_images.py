@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.resources
 import re
 import signal
 import textwrap
@@ -18,24 +16,14 @@ from docker.errors import ImageNotFound
 from harness.engines.child import Child, Nest
 from harness.engines.docker_api import told_plainly
 from harness.engines.failure import not_ready
+from harness.engines.our_images import folder_of, is_ours
 from harness.errors import ServerNotReadyError
 
-OURS = "fencepost/"
 TIMEOUT = 1800.0  # s; Toxiproxy builds in a minute, on a slow line in more
 TELL = 10.0  # s between two lines on what goes on
 POLL = 0.1  # s
 MOST_OF_REASON = 200  # characters
 DAEMON = re.compile(r"^(docker: )?(Error response from daemon|error): ", re.IGNORECASE)
-
-
-def our_image(system: str) -> str:
-    """Return the name of our image; it holds a hash of its folder, so a change makes another image."""
-    digest = hashlib.sha256()
-    folder = _folder(system)
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        content = file.read_bytes()
-        digest.update(f"{file.relative_to(folder)}\0{len(content)}\0".encode() + content)
-    return f"{OURS}{system}:{digest.hexdigest()[:12]}"
 
 
 def provide(
@@ -44,7 +32,7 @@ def provide(
     """Build or pull those that are not there, all at the same time; ServerNotReadyError if one fails."""
     absent = [image for image in sorted(set(images)) if not _is_there(client, image)]
     at_work = [
-        _Work(image, _build(image, nest) if _is_ours(image) else _pull(image, nest)) for image in absent
+        _Work(image, _build(image, nest) if is_ours(image) else _pull(image, nest)) for image in absent
     ]
     for work in at_work:
         notify(f"{work.doing}, which is not on this machine yet")
@@ -60,14 +48,14 @@ class _Work:
 
     @property
     def doing(self) -> str:
-        return f"{'building' if _is_ours(self.image) else 'pulling'} {self.image}"
+        return f"{'building' if is_ours(self.image) else 'pulling'} {self.image}"
 
     def is_done(self) -> bool:
         """Look whether it is there; ServerNotReadyError if it will not be."""
         try:
             return self.child.has_finished()
         except ServerNotReadyError:
-            if _is_ours(self.image):
+            if is_ours(self.image):
                 raise
             raise ServerNotReadyError(
                 f"the image {self.image} is not on this machine, and could not be pulled: {self._reason()}"
@@ -77,10 +65,6 @@ class _Work:
         """What docker said last, without what it says before each error."""
         said = _last_line(self.child.read_log())
         return textwrap.shorten(DAEMON.sub("", said), MOST_OF_REASON, placeholder=" …")
-
-
-def _is_ours(image: str) -> bool:
-    return image.startswith(OURS)
 
 
 def _is_there(client: docker.DockerClient, image: str) -> bool:
@@ -93,9 +77,9 @@ def _is_there(client: docker.DockerClient, image: str) -> bool:
 
 
 def _build(image: str, nest: Nest) -> Child:
-    system = image.removeprefix(OURS).partition(":")[0]
-    command: list[str | Path] = ["docker", "build", "--force-rm", "--tag", image, _folder(system)]
-    return nest.spawn(f"build-{system}", command, stop_signal=signal.SIGTERM)
+    folder = folder_of(image)
+    command: list[str | Path] = ["docker", "build", "--force-rm", "--tag", image, folder]
+    return nest.spawn(f"build-{folder.name}", command, stop_signal=signal.SIGTERM)
 
 
 def _pull(image: str, nest: Nest) -> Child:
@@ -120,7 +104,3 @@ def _wait(at_work: Iterable[_Work], notify: Callable[[str], None]) -> None:
 
 def _last_line(log: str) -> str:
     return next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")
-
-
-def _folder(system: str) -> Path:
-    return Path(str(importlib.resources.files("compose"))) / "images" / system

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJso
 from checkers.anomalies import COVERAGE
 from checkers.records import DEFAULT_REQUIRE
 from harness.duration import DURATION_PATTERN, NS, SPAN_PATTERN, Span, parse_duration, parse_span
-from harness.target.names import EXPECTABLE, known_anomalies, known_coverage
+from harness.target.names import EXPECTABLE, known_anomalies, known_coverage, known_image
 
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
@@ -131,4 +131,4 @@ Minima = Annotated[
         }
     ),
 ]
-Image = Annotated[str, Field(pattern=IMAGE_PATTERN)]
+Image = Annotated[str, Field(pattern=IMAGE_PATTERN), AfterValidator(known_image)]

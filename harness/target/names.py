@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 from checkers.anomalies import ANOMALIES, COVERAGE, VIOLATIONS
+from harness.engines.our_images import is_ours, our_images
 
 EXPECTABLE = tuple(name for name in ANOMALIES if name in VIOLATIONS)
 """What may be expected; the other anomalies are counted, and never make a run invalid."""
@@ -16,6 +17,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     known = list(known)
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(known)}"
+
+
+def known_image(name: str) -> str:
+    """Return the name of an image; raise ValueError where it is one of ours that there is not."""
+    if is_ours(name) and ":" not in name and name not in our_images():
+        raise ValueError(f"Fencepost builds no image {name}{did_you_mean(name, our_images())}")
+    return name
 
 
 def known_anomalies(names: tuple[str, ...]) -> tuple[str, ...]:

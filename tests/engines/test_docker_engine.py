@@ -11,7 +11,7 @@ import pytest
 from held import running_harness, wait_for_line, wait_until
 
 from harness import leftovers, owner
-from harness.engines import ServerSpec, Topology, docker_images
+from harness.engines import ServerSpec, Topology, docker_images, our_images
 from harness.engines.docker_containers import containers_of
 from harness.engines.systems import POSTGRES_LOGIN
 from harness.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
@@ -175,7 +175,8 @@ def test_an_image_that_does_not_build_is_told_with_the_last_lines(
     dockerfile = tmp_path / "image" / "Dockerfile"
     dockerfile.parent.mkdir()
     dockerfile.write_text("FROM debian:trixie-slim\nRUN echo no such package >&2; exit 7\n")
-    monkeypatch.setattr(docker_images, "_folder", lambda _system: dockerfile.parent)
+    for module in (docker_images, our_images):
+        monkeypatch.setattr(module, "folder_of", lambda _image: dockerfile.parent)
     told = []
 
     with (
@@ -192,19 +193,26 @@ def test_an_image_that_does_not_build_is_told_with_the_last_lines(
 
 def test_a_changed_image_folder_is_another_image(tmp_path, monkeypatch):
     dockerfile = tmp_path / "Dockerfile"
-    monkeypatch.setattr(docker_images, "_folder", lambda _system: tmp_path)
+    monkeypatch.setattr(our_images, "folder_of", lambda _image: tmp_path)
     dockerfile.write_text("FROM debian:trixie-slim\n")
-    before = docker_images.our_image("etcd")
+    before = our_images.our_image("etcd")
 
     dockerfile.write_text("FROM debian:trixie-slim\nUSER etcd\n")
 
-    assert docker_images.our_image("etcd") != before
+    assert our_images.our_image("etcd") != before
+
+
+def test_one_of_ours_without_a_tag_is_the_image_of_its_folder():
+    assert our_images.image_of("etcd", "fencepost/etcd-3.4") == our_images.our_image("etcd-3.4")
+    assert our_images.image_of("etcd", None) == our_images.our_image("etcd")
+    for chosen in ("fencepost/etcd:3.5", "quay.io/coreos/etcd"):
+        assert our_images.image_of("etcd", chosen) == chosen
 
 
 @pytest.mark.parametrize(
     ("image", "told"),
     [
-        (docker_images.our_image("etcd"), "compose ended with status"),  # it has no such program
+        (our_images.our_image("etcd"), "compose ended with status"),  # it has no such program
         (
             "127.0.0.1:1/none:1",
             "^the image 127.0.0.1:1/none:1 is not on this machine, and could not be pulled: (?!Error).*refused$",

@@ -16,7 +16,8 @@ import pytest
 
 from harness.engines import Address, ServerSpec, Topology
 from harness.engines.child import Nest
-from harness.engines.docker_images import our_image, provide
+from harness.engines.docker_images import provide
+from harness.engines.our_images import our_image
 from harness.engines.readiness import is_ready
 from harness.engines.systems import SYSTEMS, Unfit
 from harness.errors import ServerNotReadyError
