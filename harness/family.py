@@ -112,5 +112,5 @@ def _has_ended(process: psutil.Process) -> bool:
 
 
 def _signal(send: Callable[[], None]) -> None:
-    with suppress(psutil.NoSuchProcess):
+    with suppress(psutil.Error):  # it has ended, or is another user's: whoever looks will see
         send()

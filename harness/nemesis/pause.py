@@ -28,7 +28,7 @@ def pause(process: psutil.Process, target: str, *, stops_itself: bool = False) -
     try:
         stopped = family.stop_offspring(process) if family.wait_until_stopped(process) else None
         if stopped is None:
-            raise FaultNotInstalledError("pause", target, f"the process is {process.status()}")
+            raise FaultNotInstalledError("pause", target, _why_not(process))
         fault = Fault("pause", target, evidence=f"{_named(stopped)} stopped (state T)")
         yield fault
     finally:
@@ -36,6 +36,12 @@ def pause(process: psutil.Process, target: str, *, stops_itself: bool = False) -
     if not family.wait_until_continued(stopped):
         raise FaultNotInstalledError("end of the pause", target, "the process is still stopped")
     fault.healed = f"{_named(stopped)} running again"
+
+
+def _why_not(process: psutil.Process) -> str:
+    if family.is_stopped(process):
+        return "something that the process has started runs on"
+    return f"the process is {process.status()}"
 
 
 def _named(processes: list[psutil.Process]) -> str:
