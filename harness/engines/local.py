@@ -167,10 +167,10 @@ class LocalEngine:
             for spec in topology.servers:
                 if spec.system in PACKAGES:
                     installed(PACKAGES[spec.system])
+                else:
+                    local_zookeeper.check()
         except EngineUnavailableError as error:
             return str(error)
-        if any(spec.system == "zookeeper" for spec in topology.servers) and (why := local_zookeeper.missing()):
-            return why
         needed = topology.partitions or links(topology)
         return GET_TOXIPROXY if needed and shutil.which(TOXIPROXY) is None else None
 

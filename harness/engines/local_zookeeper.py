@@ -14,6 +14,7 @@ from pathlib import Path
 from harness.engines import Server
 from harness.engines.child import Nest
 from harness.engines.ports import free_addresses
+from harness.errors import EngineUnavailableError
 
 DEBIAN = tuple(Path("/usr/share/java", jar) for jar in ("zookeeper.jar", "slf4j-simple.jar"))
 """Debian's jars: the server's names all that it needs but what writes its log."""
@@ -26,13 +27,14 @@ JVM = ("-Xms32m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 TICK = 200  # ms; a session's timeout is rounded up to whole ticks
 
 
-def missing() -> str | None:
-    """Say what this machine lacks, and how to get it, or None."""
+def check() -> None:
+    """Raise EngineUnavailableError, with how to get it, if this machine lacks it."""
     if shutil.which("java") is None:
-        return f"the local engine needs Java for ZooKeeper, and no java is on PATH: {GET_ZOOKEEPER}"
+        raise EngineUnavailableError(
+            f"the local engine needs Java for ZooKeeper, and no java is on PATH: {GET_ZOOKEEPER}"
+        )
     if not any(_jars()):
-        return f"the local engine needs ZooKeeper, and there is none: {GET_ZOOKEEPER}"
-    return None
+        raise EngineUnavailableError(f"the local engine finds no ZooKeeper on this machine: {GET_ZOOKEEPER}")
 
 
 def start(servers: Sequence[Server], nest: Nest) -> None:
