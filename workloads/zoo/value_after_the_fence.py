@@ -1,0 +1,43 @@
+"""The fence in one request, the value in the next.
+
+A script compares the token and raises the mark; then the program puts the value where it belongs:
+into another key, a file, a bucket. Whoever is stopped between the two has passed the fence
+already, and puts its value over whatever came meanwhile. The storage now has the old value under
+the new token. What a fence guards must be written in the same step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workloads.settings import StorageSettings
+from workloads.storages import redis
+
+
+class ValueAfterTheFence:
+    """Redis' script for the token alone, and a SET for the value."""
+
+    set_up = staticmethod(redis.set_up)
+    committed = staticmethod(redis.committed)
+
+    def __init__(self, settings: StorageSettings) -> None:
+        self._connection = redis.connection(settings)
+        self._register = redis.connect(settings)
+
+    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+        """Pass the fence, and set the value; between the two, `sent` is called."""
+        self._register.write(resource, token, value, sent)
+        self._connection.execute("SET", _value_key(resource), value)
+
+    def read(self, resource: str) -> tuple[str | None, int]:
+        """Return the value that was set last, and the token that passed the fence last."""
+        _, token = self._register.read(resource)
+        return self._connection.execute("GET", _value_key(resource)), token
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._register, name)
+
+
+def _value_key(resource: str) -> str:
+    return f"{redis.key(resource)}/value"
