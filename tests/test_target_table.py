@@ -28,7 +28,7 @@ def test_a_row_tells_what_is_expected_and_where_it_runs():
         "| [`etcd-same-etcd`](../targets/etcd-same-etcd.toml) |"
     ) in rows
     assert (
-        "| redis | zookeeper | none |  | stale-write | Docker "
+        "| redis | zookeeper | none |  | stale-write | Docker, local "
         "| [`redis-zookeeper-unfenced`](../targets/redis-zookeeper-unfenced.toml) |"
     ) in rows
 
