@@ -46,18 +46,18 @@ def storage_settings(
 
 
 def hand_over(first: Lock, second: Lock, resource: str) -> tuple[Grant, int, Grant]:
-    """Have a holder release a lock that another waits for: its grant, when it released (ns), the other's."""
+    """Have a holder release a lock that another waits for: its grant, when the other asked (ns), its grant."""
     held = first.acquire(resource, "0-1")
     granted: list[Grant] = []
     waiting = threading.Thread(target=lambda: granted.append(second.acquire(resource, "1-1")))
+    asked = time.monotonic_ns()
     waiting.start()
     waiting.join(timeout=0.3)
     assert waiting.is_alive(), "granted to both"
 
-    released = time.monotonic_ns()
     first.release(resource, "0-1")
     waiting.join(timeout=5)
-    return held, released, granted[0]
+    return held, asked, granted[0]
 
 
 @contextmanager
