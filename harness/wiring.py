@@ -12,7 +12,7 @@ from harness.client_process import ClientTask
 from harness.engines import Cluster, ServerSpec, Topology
 from harness.errors import ConfigurationError
 from harness.program import Command, missing
-from harness.target import FaultSpec, KillSpec, LockSpec, PartitionSpec, StorageSpec, Target
+from harness.target import ClockSpec, FaultSpec, KillSpec, LockSpec, PartitionSpec, StorageSpec, Target
 from harness.target.aims import servers_hit, sides_of
 from harness.target.faults import ServerFault
 from harness.target.locks import REPLICA, RedisLock
@@ -41,6 +41,7 @@ def topology(target: Target, faults: Sequence[FaultSpec]) -> Topology:
         clients=target.workload.clients,
         partitions=any(isinstance(fault, PartitionSpec) for fault in faults),
         killed=_hit_by(KillSpec, target, faults),
+        clocks=_hit_by(ClockSpec, target, faults),
     )
 
 

@@ -56,6 +56,7 @@ class Topology:
     clients: int  # each gets an edge to each server
     partitions: bool  # are the edges going to be cut?
     killed: tuple[str, ...] = ()  # the servers that are going to be
+    clocks: tuple[str, ...] = ()  # the servers whose clocks are going to be moved
 
 
 class Cluster(Protocol):
@@ -86,6 +87,9 @@ class Cluster(Protocol):
 
         Those that run are left alone. The address of a server may be another one afterwards.
         """
+
+    def move_clock(self, server: str, ahead: int) -> None:
+        """Set a server's wall clock that many ns ahead of this machine's; 0 sets it right."""
 
     def environment(self) -> dict[str, Any]:
         """Versions, images with their digests, what else a reader must know; for environment.json."""

@@ -36,6 +36,7 @@ from harness.network.toxiproxy import Toxiproxy
 READY_TIMEOUT = 60.0  # s; they take one to three
 POLL = 0.03  # s
 TOXIPROXY_API = 8474
+SET_CLOCK = 'echo "$0" > /clock/new && mv /clock/new /clock/offset'  # at once: it is read at any moment
 EVERYWHERE = "0.0.0.0"  # noqa: S104 (in the container; published on 127.0.0.1 only)
 
 
@@ -107,6 +108,10 @@ class DockerCluster:
             self.known[name] = replace(self.known[name], address=address)
         with self.changing:
             self.down.difference_update(servers)
+
+    def move_clock(self, server: str, ahead: int) -> None:
+        """Set the wall clock that clock.so shows to a server that many ns ahead of this machine's."""
+        self._containers()[server].run(["sh", "-c", SET_CLOCK, str(ahead)])
 
     def _containers(self) -> dict[str, Container]:
         return containers_of(self.client, self.run_id)

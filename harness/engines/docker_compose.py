@@ -19,6 +19,7 @@ from harness.network.topology import Edge, Link, edges, links
 TOXIPROXY = "toxiproxy"
 FIRST_EDGE_PORT = 20000  # in Toxiproxy's container
 FIRST_LINK_PORT = 19000  # as above; not published
+MOVABLE_CLOCK = "/clock/clock.so"  # of our image of Redis
 TIMEOUT = 60.0  # s; it takes one to two
 
 
@@ -98,6 +99,8 @@ class Project:
         services: dict[str, Any] = {
             service: {"image": image, "labels": labels} for service, image in self.images().items()
         }
+        for name in self.topology.clocks:
+            services[name]["environment"] = {"LD_PRELOAD": MOVABLE_CLOCK}
         services[TOXIPROXY]["ports"] = [f"127.0.0.1::{port}" for port in self.edge_ports().values()]
         return {"services": services, "networks": {"default": {"labels": labels}}}
 

@@ -68,6 +68,16 @@ class Container:
             self.client.api.start(self.id)
         self._expect("running")
 
+    def run(self, command: list[str]) -> None:
+        """Run a command in it; InfrastructureError if that fails."""
+        with told_plainly():
+            execution: str = self.client.api.exec_create(self.id, command)["Id"]
+            said: bytes = self.client.api.exec_start(execution)
+            code = self.client.api.exec_inspect(execution)["ExitCode"]
+        if code:
+            told = said.decode("utf-8", errors="replace").strip()
+            raise InfrastructureError(f"{self.name}: {command[0]} ended with status {code}: {told}")
+
     def image(self) -> dict[str, Any]:
         """Return its image's name, id, and digests in the registries that it came from, if any."""
         with told_plainly():

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from harness.duration import NS
 from harness.engines import Address
 from harness.errors import InfrastructureError
 
@@ -44,6 +45,13 @@ def role(address: Address) -> Role:
         link=info.get("master_link_status", ""),
         offset=int(info.get("slave_repl_offset", info["master_repl_offset"])),
     )
+
+
+def clock(address: Address) -> int:
+    """Ask a server for its wall clock (ns since 1970); OSError where it does not answer."""
+    with _asked(address, b"TIME") as answer:
+        _, _, seconds, _, microseconds = (answer.readline() for _ in range(5))
+    return int(seconds) * NS["s"] + int(microseconds) * NS["us"]
 
 
 def run_id(address: Address) -> str:

@@ -15,31 +15,32 @@ from dataclasses import dataclass, field
 from harness.network.topology import Edge
 from harness.shared_state import SharedState
 
-NO_EDGES: AbstractSet[Edge] = frozenset()
+Need = Edge | str  # an edge, or a server by its name
+NOTHING: AbstractSet[Need] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The clients and edges that faults have claimed."""
+    """What faults have claimed."""
 
     state: SharedState
     lock: threading.RLock = field(default_factory=threading.RLock)  # held while several things must fit
     clients: set[int] = field(default_factory=set)
-    edges: set[Edge] = field(default_factory=set)
+    taken: set[Need] = field(default_factory=set)
 
-    def take(self, client: int | None, edges: AbstractSet[Edge] = NO_EDGES) -> bool:
-        """Take a client (None: none) and edges, all or nothing; False if another fault has one of them."""
+    def take(self, client: int | None, needs: AbstractSet[Need] = NOTHING) -> bool:
+        """Take a client (None: none) and what else is needed, all or nothing; was it free?"""
         with self.lock:
-            if client in self.clients or edges & self.edges:
+            if client in self.clients or needs & self.taken:
                 return False
             if client is not None:
                 self.clients.add(client)
                 self.state.clients[client].taken = 1
-            self.edges.update(edges)
+            self.taken.update(needs)
             return True
 
     @contextmanager
-    def released_in_the_end(self, client: int | None, edges: AbstractSet[Edge] = NO_EDGES) -> Iterator[None]:
+    def released_in_the_end(self, client: int | None, needs: AbstractSet[Need] = NOTHING) -> Iterator[None]:
         """Let others have what was taken once the block is left."""
         try:
             yield
@@ -48,4 +49,4 @@ class Claims:
                 if client is not None:
                     self.clients.discard(client)
                     self.state.clients[client].taken = 0
-                self.edges.difference_update(edges)
+                self.taken.difference_update(needs)

@@ -101,7 +101,7 @@ class ClientFaults:
     def _hit(self, fault: ClientFault, client: int, moment: int) -> None:
         in_force = self.aim.cut(fault, client) if isinstance(fault, PartitionSpec) else self._paused(client)
         with (
-            self.claims.released_in_the_end(client, self.aim.edges(fault, client)),
+            self.claims.released_in_the_end(client, self.aim.needs(fault, client)),
             self._observed(fault, client, moment, in_force),
         ):
             self._wait_for_end(fault, client)
@@ -116,7 +116,7 @@ class ClientFaults:
             with self.claims.lock:
                 if client is None or client in self._caught():
                     return False
-                if not self.claims.take(client, self.aim.edges(fault, client)):
+                if not self.claims.take(client, self.aim.needs(fault, client)):
                     return False
             found.append(client)
             return True

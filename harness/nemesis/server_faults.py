@@ -26,15 +26,15 @@ class ServerFaults:
     over: threading.Event
 
     def strike(self, fault: ServerFault, moments: Sequence[int], last: int) -> None:
-        """Hit at each moment (ns), or as soon after it as no other fault has the servers' edges.
+        """Hit at each moment (ns), or as soon after it as no other fault has what it needs.
 
         A fault begins at `last` at the latest.
         """
-        edges = self.aim.edges(fault)
+        needs = self.aim.needs(fault)
         for moment in moments:
             wait_until(lambda: False, moment, self.over.is_set)
-            if wait_until(lambda: self.claims.take(None, edges), last, self.over.is_set):
-                with self.claims.released_in_the_end(None, edges):
+            if wait_until(lambda: self.claims.take(None, needs), last, self.over.is_set):
+                with self.claims.released_in_the_end(None, needs):
                     self._hit(fault, moment)
 
     def _hit(self, fault: ServerFault, moment: int) -> None:

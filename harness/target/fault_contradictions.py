@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.duration import NS, Span, format_duration
 from harness.target.aims import aim
-from harness.target.faults import FailoverSpec, FaultSpec, KillSpec, PartitionSpec, PauseSpec
+from harness.target.faults import ClockSpec, FailoverSpec, FaultSpec, KillSpec, PartitionSpec, PauseSpec
 from harness.target.locks import LockSpec, RedisLock
 from harness.target.names import did_you_mean
 from harness.target.sections import Contradiction, Sections
@@ -21,6 +21,7 @@ def of_fault(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contr
     yield from _stop_point(index, fault, sections)
     yield from _servers(index, fault, sections)
     yield from _failover(index, fault, sections)
+    yield from _clock(index, fault, sections)
     yield from _lengths(index, fault, sections)
 
 
@@ -94,10 +95,24 @@ def _failover(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Cont
         yield Contradiction(("faults", index, "kind"), "stands twice: a failover happens once a run")
     locks = {"lock", *(sections.lock.servers if sections.lock else ())}
     if any(isinstance(other, KillSpec) and other.target in locks for other in others):
-        yield Contradiction(
-            ("faults", index, "kind"), "does not go with a kill of the lock's servers"
-        )
+        yield Contradiction(("faults", index, "kind"), "does not go with a kill of the lock's servers")
     yield from _held(index, fault, sections)
+
+
+def _clock(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
+    """Only our own image of Redis has a clock that can be moved."""
+    if not isinstance(fault, ClockSpec):
+        return
+    for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
+        if spec is None or not {side, *spec.servers} & {fault.target} or not spec.servers:
+            continue
+        key = ("faults", index, "target")
+        if spec.system != "redis":
+            yield Contradiction(
+                key, f"only the clock of a Redis server can be moved, and this is {spec.system}"
+            )
+        elif spec.image:
+            yield Contradiction(key, f"has no clock that can be moved: {side}.image is {spec.image}")
 
 
 def _held(index: int, fault: FailoverSpec, sections: Sections) -> Iterator[Contradiction]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
-from harness.target.fields import STRICT, Length, Servers, Side, Victim
+from harness.duration import NS
+from harness.target.fields import STRICT, Duration, Length, Servers, Side, Victim
+
+SHORTEST_JUMP = 2 * NS["s"]
 
 
 class PauseSpec(BaseModel):
@@ -87,6 +90,29 @@ class FailoverSpec(BaseModel):
     """For how long the replication is held before: what is acknowledged meanwhile is lost."""
 
 
+class ClockSpec(BaseModel):
+    """The wall clock of Redis servers jumps ahead while they run, and back again."""
+
+    model_config = STRICT
+
+    kind: Literal["clock"]
+    target: Servers
+    """One server by its name, such as redis-3; or lock or storage (all its servers)."""
+    jump: Duration
+    """How far ahead."""
+    every: Length | None = None
+    """The stretch in which it jumps once; without, it is once a run."""
+    lasts: Length
+    """After what time it jumps back."""
+
+    @field_validator("jump")
+    @classmethod
+    def _is_seen(cls, jump: int) -> int:
+        if jump < SHORTEST_JUMP:
+            raise ValueError("must be at least 2s: less is not told from the time that asking takes")
+        return jump
+
+
 ClientFault = PauseSpec | PartitionSpec
-ServerFault = KillSpec | FailoverSpec
+ServerFault = KillSpec | FailoverSpec | ClockSpec
 FaultSpec = Annotated[ClientFault | ServerFault, Field(discriminator="kind")]

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from harness.target.faults import FailoverSpec, KillSpec, PartitionSpec, PauseSpec
+from harness.target.faults import ClockSpec, FailoverSpec, KillSpec, PartitionSpec, PauseSpec
 from harness.target.fields import CLASS_PATTERN, IMAGE_PATTERN, NAME_PATTERN, kind_of
 from harness.target.locks import LOCKS
 from harness.target.models import ClientSpec, Target, WorkloadSpec
@@ -24,6 +24,7 @@ FAULTS: Mapping[Any, type[BaseModel]] = {
     "partition": PartitionSpec,
     "kill": KillSpec,
     "failover": FailoverSpec,
+    "clock": ClockSpec,
 }
 KINDS: Mapping[Any, Mapping[Any, type[BaseModel]]] = {"lock": LOCKS, "storage": STORAGES, "faults": FAULTS}
 """The sections that come in kinds, each with keys of its own."""

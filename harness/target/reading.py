@@ -31,6 +31,7 @@ NEUTRAL: Mapping[object, dict[str, str]] = {
     "partition": {"target": "holder", "from": "both", "direction": "both"},
     "kill": {"target": "storage"},
     "failover": {"target": "lock"},
+    "clock": {"target": "lock"},
 }
 """Settings of a fault that contradict nothing, in place of wrong ones."""
 

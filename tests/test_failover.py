@@ -1,0 +1,162 @@
+"""A replica of Redis that takes its primary's place: seen from the clients' edges, on servers of both engines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from systems import Memory, lock_settings
+
+from harness.engines import ServerSpec, Topology, redis_server
+from harness.errors import FaultNotInstalledError
+from harness.nemesis.failover import failover
+from harness.network.topology import Edge, Link
+from harness.recorder import RecordedSession
+from workloads.client import Unknown
+from workloads.locks import connect
+from workloads.redis_connection import RedisConnection
+
+LINK = Link("redis-replica", "redis-1")
+TOPOLOGY = Topology(
+    servers=(
+        ServerSpec(name="redis-1", system="redis"),
+        ServerSpec(name="redis-replica", system="redis", follows="redis-1"),
+    ),
+    clients=2,
+    partitions=True,
+)
+
+
+@pytest.fixture(params=["local", "docker"])
+def cluster(request, tmp_path):
+    engine = request.getfixturevalue(f"{request.param}_engine")
+    with engine.start(TOPOLOGY, request.getfixturevalue("run_id"), tmp_path, print) as cluster:
+        yield cluster
+
+
+def promoted(cluster, hold=None):
+    return failover(cluster, "lock", LINK, range(2), hold)
+
+
+def over_edge(cluster, *command, client=0):
+    return edge(cluster, client).execute(*command)
+
+
+def edge(cluster, client=0):
+    return RedisConnection(str(cluster.edge(client, "redis-1")), 1.0)
+
+
+def at(cluster, name):
+    return next(server.address for server in cluster.servers if server.name == name)
+
+
+def answering(cluster):
+    """Which process answers over each client's edge to redis-1."""
+    return [redis_server.run_id(cluster.edge(client, "redis-1")) for client in (0, 1)]
+
+
+def count_to_one(cluster):
+    """Count, and see that the replica has it."""
+    client = edge(cluster)
+    assert client.execute("INCR", "token") == 1
+    assert reached_replica(client, 1000)
+
+
+def reached_replica(connection, milliseconds):
+    """Does the replica have what was written over this connection?"""
+    return connection.execute("WAIT", 1, milliseconds) == 1
+
+
+def test_every_edge_leads_to_the_replica_and_the_old_primary_follows_it(cluster):
+    before, replica = answering(cluster), redis_server.run_id(at(cluster, "redis-replica"))
+    count_to_one(cluster)
+
+    with promoted(cluster) as fault:
+        during = answering(cluster)
+        counted = over_edge(cluster, "INCR", "token", client=1)
+
+    assert replica not in before
+    assert during == [replica, replica]
+    assert counted == 2
+    assert "redis-replica calls itself master" in fault.evidence
+    assert "redis-1 calls itself slave" in fault.healed
+    assert redis_server.role(at(cluster, "redis-1")).role == "slave"
+    assert over_edge(cluster, "WAIT", 1, 2000) == 1  # it has a replica again
+
+
+def test_what_was_acknowledged_while_the_link_was_held_is_lost(cluster):
+    count_to_one(cluster)
+
+    def acknowledge():
+        client = edge(cluster)
+        assert [client.execute("INCR", "token") for _ in range(3)] == [2, 3, 4]
+        assert not reached_replica(client, 100)
+
+    with promoted(cluster, acknowledge) as fault:
+        again = over_edge(cluster, "INCR", "token")
+
+    assert again == 2
+    assert "bandwidth 0 toxic upstream+downstream" in fault.evidence
+    assert RedisConnection(str(at(cluster, "redis-1")), 1.0).execute("GET", "token") == "2"
+
+
+def test_a_grant_that_waits_for_the_replica_is_unknown_while_the_link_is_held(cluster):
+    settings = lock_settings("redis", [str(cluster.edge(0, "redis-1"))])
+    lock = connect(replace(settings, wait_for_replica=True), RecordedSession(Memory(), 1, 2))
+    first = lock.acquire("r0", "a").token
+    lock.release("r0", "a")
+
+    def refuse():
+        with pytest.raises(Unknown, match="the replica did not have it"):
+            lock.acquire("r0", "b")
+        lock.revoke("r0", "b")
+
+    with promoted(cluster, refuse):
+        pass
+    lock.reconnect()
+    second = lock.acquire("r0", "c").token
+
+    assert second > first
+    lock.close()
+
+
+def test_everything_is_as_it_was_when_the_hold_is_cut_short(cluster):
+    before = answering(cluster)
+
+    def interrupt():
+        over_edge(cluster, "INCR", "token")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), promoted(cluster, interrupt):
+        pass
+
+    assert answering(cluster) == before
+    assert over_edge(cluster, "WAIT", 1, 2000) == 1
+    assert RedisConnection(str(at(cluster, "redis-replica")), 1.0).execute("GET", "token") == "1"
+
+
+def test_the_old_primary_follows_also_when_the_block_is_cut_short(cluster):
+    with pytest.raises(ZeroDivisionError), promoted(cluster):
+        raise ZeroDivisionError
+
+    assert redis_server.role(at(cluster, "redis-replica")).role == "master"
+    assert redis_server.role(at(cluster, "redis-1")).role == "slave"
+
+
+def test_without_proxies_there_is_no_failover():
+    class Bare:
+        servers = ()
+        toxiproxy = None
+
+    with pytest.raises(FaultNotInstalledError, match="no proxy stands before"), promoted(Bare()):
+        pass
+
+
+def test_a_server_that_is_no_replica_cannot_be_promoted(cluster, monkeypatch):
+    monkeypatch.setattr("harness.nemesis.failover.SETTLING", 0.1)
+    redis_server.follow(at(cluster, "redis-replica"), None)
+
+    with pytest.raises(FaultNotInstalledError, match="redis-replica is Role"), promoted(cluster):
+        pass
+
+    assert cluster.toxiproxy.state(Edge(0, "redis-1")).enabled
