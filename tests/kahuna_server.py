@@ -94,8 +94,6 @@ class Server(ThreadingHTTPServer):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server_version = "Kestrel"
-    sys_version = ""
     disable_nagle_algorithm = True
     kahuna: Kahuna
 
@@ -114,6 +112,9 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def version_string(self):
+        return "Kestrel"
 
     def log_message(self, *_arguments):
         """Say nothing."""
