@@ -6,7 +6,7 @@ import itertools
 import time
 
 import pytest
-from systems import TTL, Memory, endpoints, hand_over, lock_settings
+from systems import SECOND, TTL, Memory, endpoints, hand_over, lock_settings
 
 from harness.engines import ServerSpec, Topology
 from harness.recorder import RecordedSession

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 import systems
 from stopped import frozen
-from systems import TTL, Memory, hand_over, lock_settings, storage_clients, storage_settings
+from systems import SECOND, TTL, Memory, hand_over, lock_settings, storage_clients, storage_settings
 
 from harness.engines import ServerSpec, Topology
 from harness.network.probe import reply
