@@ -96,14 +96,22 @@ def _says_null(key: str, value: object) -> bool:
     return (key == "default" and value is None) or (key == "title" and isinstance(value, str))
 
 
-if __name__ == "__main__":
-    from harness import target_table
+def main() -> None:
+    """Write all that is committed."""
+    from harness.documentation import TABLES, with_table
 
     for name, schema in schemas().items():
-        file = ROOT / FILES[name]
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(written(schema), encoding="utf-8")
-        print(f"wrote {FILES[name]}")  # noqa: T201
-    page = ROOT / target_table.FILE
-    page.write_text(target_table.with_table(page.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"wrote the table of {target_table.FILE}")  # noqa: T201
+        _write(FILES[name], written(schema))
+    for page, table in TABLES.items():
+        _write(page, with_table((ROOT / page).read_text(encoding="utf-8"), table()))
+
+
+def _write(name: str, text: str) -> None:
+    file = ROOT / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    print(f"wrote {name}")  # noqa: T201 (what a command says)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,4 @@
-"""The table of the targets that ship, in docs/targets.md; `python -m harness.schemas` writes it.
-
-It is made from the files themselves, so it cannot say anything else.
-"""
+"""The table of the targets that ship, in docs/targets.md: made from their files."""
 
 from __future__ import annotations
 
@@ -13,20 +10,10 @@ from harness.target import Target, load, shipped
 from harness.target.locks import LOCKS
 from harness.target.storages import STORAGES
 
-FILE = "docs/targets.md"  # from the root of the repository
-BEGIN = "<!-- the targets that ship: `make schemas` writes this table -->\n"
-END = "<!-- end of the table -->\n"
 HEAD = """\
 | lock | storage | fencing | what is special | expects | engine | target |
 |---|---|---|---|---|---|---|
 """
-
-
-def with_table(page: str) -> str:
-    """Return the page with the table as it should be between its markers."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return before + BEGIN + table() + END + after
 
 
 def table() -> str:

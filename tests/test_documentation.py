@@ -1,16 +1,20 @@
-"""The table of the shipped targets in the documentation."""
+"""The tables of the documentation that are made from files."""
 
 from __future__ import annotations
 
+import pytest
+
+from harness.documentation import BEGIN, END, TABLES, with_table
 from harness.schemas import ROOT
 from harness.target import shipped
-from harness.target_table import BEGIN, END, FILE, table, with_table
+from harness.target_table import table
 
 
-def test_the_committed_table_is_current():
-    page = (ROOT / FILE).read_text(encoding="utf-8")
+@pytest.mark.parametrize(("page", "made"), TABLES.items())
+def test_the_committed_tables_are_current(page, made):
+    committed = (ROOT / page).read_text(encoding="utf-8")
 
-    assert with_table(page) == page, "run `make schemas` and commit the result"
+    assert with_table(committed, made()) == committed, "run `make schemas` and commit the result"
 
 
 def test_each_target_that_ships_has_a_row():
@@ -34,4 +38,4 @@ def test_a_row_tells_what_is_expected_and_where_it_runs():
 
 
 def test_what_stands_around_the_table_is_kept():
-    assert with_table(f"above\n{BEGIN}old\n{END}below\n") == f"above\n{BEGIN}{table()}{END}below\n"
+    assert with_table(f"above\n{BEGIN}old\n{END}below\n", "new\n") == f"above\n{BEGIN}new\n{END}below\n"
