@@ -129,6 +129,8 @@ COVERAGE = {
     "pauses": "pauses seen in force and seen healed",
     "partitions": "partitions seen in force and seen healed",
     "kills": "kills seen in force and seen healed",
+    "failovers": "failovers seen in force and seen healed",
+    "clock_jumps": "jumps of a server's clock seen in force and seen healed",
     "pauses_past_lease": "pauses that outlived the lease of the holder they hit",
     "grants_to_others": "grants to somebody else while a holder was paused",
     "late_writes_attempted": "writes sent after a newer token had been granted",

@@ -20,6 +20,15 @@ from checkers.leases import ENDS, promised_until
 from checkers.records import WRITES, Header, Op
 from checkers.zones import Register, Zone, registers, was_rejected
 
+_KINDS = {
+    "pauses": "pause",
+    "partitions": "partition",
+    "kills": "kill",
+    "failovers": "failover",
+    "clock_jumps": "clock",
+}
+"""The kind of fault that each count is of."""
+
 
 def coverage(evidence: Evidence) -> dict[str, int]:
     """Count what the run challenged; the names are those of `COVERAGE`.
@@ -79,9 +88,8 @@ def _is_below(write: Op, marks: HighWater[Zone], time: float) -> bool:
 
 def _count_faults(counts: dict[str, int], evidence: Evidence, holds: Sequence[Op]) -> None:
     healed = [fault for fault in faults_of(evidence.history.faults) if fault.healed < math.inf]
-    counts["pauses"] = sum(fault.kind == "pause" for fault in healed)
-    counts["partitions"] = sum(fault.kind == "partition" for fault in healed)
-    counts["kills"] = sum(fault.kind == "kill" for fault in healed)
+    for name, kind in _KINDS.items():
+        counts[name] = sum(fault.kind == kind for fault in healed)
     pauses = [fault for fault in healed if fault.kind == "pause"]
     if not pauses:
         return

@@ -127,11 +127,13 @@ def test_an_unfenced_stale_write_that_only_a_read_shows_is_an_attempt():
 def test_a_fault_counts_once_it_was_seen_in_force_and_healed():
     run = Run()
     run.fault("pause", "client:0", 1, 2).fault("pause", "client:0", 3, None)
-    run.fault("partition", "client:0-lock", 1, 2).fault("kill", "lock", 4, 5)
+    run.fault("partition", "client:0-lock", 1, 2).fault("kill", "lock", 4, 5).fault("kill", "lock", 6, 7)
+    run.fault("failover", "lock", 1, 2).fault("failover", "lock", 8, None).fault("clock", "lock:redis-3", 1, 2)
 
     counts = run.counts()
 
-    assert (counts["pauses"], counts["partitions"], counts["kills"]) == (1, 1, 1)
+    assert (counts["pauses"], counts["partitions"], counts["kills"]) == (1, 1, 2)
+    assert (counts["failovers"], counts["clock_jumps"]) == (1, 1)
 
 
 def test_a_pause_past_the_lease_is_measured_against_what_was_promised_when_it_began():

@@ -406,6 +406,7 @@ PARTITION = '[[faults]]\nkind = "partition"\ntarget = "holder"\nfrom = "lock"\ne
             "no [[faults]] of this target is a partition",
         ),
         (PARTITION, "upsert", "kills", "no fault kills"),
+        (PARTITION, "upsert", "failovers", "no [[faults]] of this target is a failover"),
         (PARTITION, "none", "stale_writes_rejected", 'storage.fencing "none" rejects nothing'),
         (
             PARTITION,

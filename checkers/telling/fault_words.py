@@ -5,7 +5,14 @@ from __future__ import annotations
 from checkers.faults import Fault
 
 _PARTS = {"lock": "the lock service", "storage": "the storage"}
-_LASTING = {"pause": "was stopped", "partition": "was cut off", "kill": "was down", "restart": "was down"}
+_LASTING = {
+    "pause": "was stopped",
+    "partition": "was cut off",
+    "kill": "was down",
+    "restart": "was down",
+    "clock": "had its clock set ahead",
+    "failover": "failed over",
+}
 _AT_ONCE = {"kill": "was killed", "restart": "was restarted", "failover": "failed over"}
 
 

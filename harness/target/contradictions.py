@@ -23,6 +23,8 @@ NEEDS = {
     "grants_to_others": "pause",
     "partitions": "partition",
     "kills": "kill",
+    "failovers": "failover",
+    "clock_jumps": "clock",
 }
 """The kind of fault without which a count stays at 0."""
 
