@@ -2,6 +2,7 @@ import io
 import os
 import pty
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -246,6 +247,26 @@ def test_a_finding_that_no_fault_explains_names_none():
 
 def test_a_fault_that_came_afterwards_opened_no_window():
     assert opened_by(STALE | {"operations": [2, 3]}, paused_history()) is None
+
+
+def test_what_a_service_did_wrong_is_laid_to_the_last_fault_on_its_servers():
+    def kill(time, state, target):
+        return FaultEvent(time=time * SECOND, kind="kill", target=target, state=state, evidence="exited")
+
+    history = paused_history()
+    faults = [
+        kill(2, "in force", "lock:redis-1"),
+        kill(3, "in force", "storage"),
+        kill(4, "healed", "lock:redis-1"),
+    ]
+    history = replace(history, faults=(*history.faults, *faults))
+    regression = STALE | {"anomaly": "token-regression", "operations": [2, 3, 4, 5]}
+
+    assert opened_by(regression, history) == (
+        "kill of lock:redis-1, in force at 1.000 s (exited), healed at 3.000 s"
+    )
+    assert opened_by(STALE | {"operations": [2, 3, 4, 5]}, history).startswith("kill of storage")
+    assert opened_by(regression | {"operations": [2, 3]}, history) is None
 
 
 class TestPlain:

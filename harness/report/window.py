@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from checkers.anomalies import ANOMALIES
 from checkers.columnar.columns import on_lines
 from checkers.history import FaultEvent, History, Op, Outcome
 
@@ -13,22 +14,38 @@ NS = 1_000_000_000
 
 
 def opened_by(finding: Mapping[str, Any], history: History) -> str | None:
-    """Name the last fault that hit the hold with the finding's lowest token before it went wrong, in words.
+    """Name the last fault before it went wrong that can be its cause, in words.
 
-    None where no fault hit it by then, or the finding rests on no token.
+    A fault on the servers that are accused; where there is none, one that hit the hold with the
+    finding's lowest token. None where there is none of those either.
     """
     if not history.faults:
         return None
-    proof = [op for op in on_lines(history.operations, finding["operations"]) if op.token is not None]
-    lowest = min(proof, key=_token, default=None)
+    proof = on_lines(history.operations, finding["operations"])
     over = max((math.inf if op.returned is None else op.returned for op in proof), default=0)
+    for hits in (_on_servers(finding, history), _on_hold(proof, history)):
+        begun = [fault for fault in hits if fault.state == "in force" and fault.time <= over]
+        if begun:
+            return _told(begun[-1], _end_of(begun[-1], hits), history.started)
+    return None
+
+
+def _on_servers(finding: Mapping[str, Any], history: History) -> list[FaultEvent]:
+    """The faults on the side of the target that the anomaly is of: the lock service, or the storage."""
+    side = ANOMALIES[finding["anomaly"]].area
+    return [fault for fault in history.faults if fault.target.partition(":")[0] == side]
+
+
+def _on_hold(proof: Sequence[Op], history: History) -> list[FaultEvent]:
+    """The faults that hit the hold with the lowest token."""
+    lowest = min((op for op in proof if op.token is not None), key=_token, default=None)
     owner = lowest and _owner(lowest, history)
-    hits = [fault for fault in history.faults if owner and fault.owner == owner]
-    begun = [fault for fault in hits if fault.state == "in force" and fault.time <= over]
-    if not begun:
-        return None
-    healed = next((fault for fault in hits if fault.state == "healed" and fault.time > begun[-1].time), None)
-    return _told(begun[-1], healed, history.started)
+    return [fault for fault in history.faults if owner and fault.owner == owner]
+
+
+def _end_of(begun: FaultEvent, faults: Sequence[FaultEvent]) -> FaultEvent | None:
+    same = (fault for fault in faults if (fault.kind, fault.target) == (begun.kind, begun.target))
+    return next((fault for fault in same if fault.state == "healed" and fault.time > begun.time), None)
 
 
 def _token(op: Op) -> int:
