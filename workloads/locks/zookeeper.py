@@ -110,21 +110,25 @@ class ZookeeperLock:
         return {"ttl": self._promise}
 
     def _make_parents(self, resource: str) -> None:
-        for path in (_ROOT, f"{_ROOT}/{resource}"):
+        for path in (_ROOT, queue_of(resource)):
             if path not in self._parents:
                 with suppress(NodeExistsError):
                     self._call("create", path)
                 self._parents.add(path)
 
     def _queue_up(self, resource: str, owner: str) -> int:
-        self._path, stat = self._call(
-            "create",
-            f"{_ROOT}/{resource}/{owner}-",
-            owner.encode(),
-            ephemeral=True,
-            sequence=True,
-            include_data=True,
-        )
+        try:
+            self._path, stat = self._call(
+                "create",
+                f"{queue_of(resource)}/{owner}-",
+                owner.encode(),
+                ephemeral=True,
+                sequence=True,
+                include_data=True,
+            )
+        except NoNodeError as error:
+            self._parents.clear()  # the next acquire makes it anew
+            raise NotApplied("somebody has deleted the queue") from error
         return self._token_of(self._path, stat)
 
     def _znode_before_mine(self) -> str | None:
@@ -189,6 +193,11 @@ class ZookeeperLock:
         if self._session is None:
             raise NotApplied("no session")
         return self._session.call(request, *arguments, **more)
+
+
+def queue_of(resource: str) -> str:
+    """The znode under which those queue up who want the lock."""
+    return f"{_ROOT}/{resource}"
 
 
 def connect(settings: LockSettings, renewals: Session) -> ZookeeperLock:
