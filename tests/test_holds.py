@@ -1,0 +1,45 @@
+"""What clients record of their storage, whatever it is."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from systems import Memory
+
+from harness.recorder import RecordedSession
+from workloads.holds import Client
+
+
+class Register:
+    """A storage that answers a read with this."""
+
+    def __init__(self, value, token):
+        self._answer = (value, token)
+
+    def read(self, _resource):
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "recorded"),
+    [((None, 0), (None, -1)), ((None, -1), (None, -1)), (("v", 0), ("v", 0)), (("", 5), ("", 5))],
+)
+def test_a_read_of_what_was_never_written_has_a_token_below_every_other(answer, recorded):
+    memory = Memory()
+    client = Client(
+        number=0,
+        resources=["r0"],
+        think=(0, 0),
+        rng=random.Random(0),
+        session=RecordedSession(memory, process=0, stride=1),
+        lock=None,
+        storage=Register(*answer),
+        fence_on_acquire=False,
+        progress=None,
+    )
+
+    client.read("r0")
+
+    (read,) = memory.of("ok")
+    assert (read["value"], read["token"]) == recorded
