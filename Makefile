@@ -9,7 +9,7 @@ STAMP := $(VENV)/installed
 MUTANTS := .venv-mutants
 MODULES ?=
 
-.PHONY: install run test check bench mutants lock schemas clean
+.PHONY: install run zoo test check bench mutants lock schemas clean
 
 install: $(STAMP)
 
@@ -23,6 +23,9 @@ $(STAMP): requirements.lock pyproject.toml
 
 run: install  ## find a stale write, then show that fencing stops it
 	$(BIN)/fencepost run --engine $(ENGINE) --set workload.duration=12s etcd-postgres-unfenced etcd-postgres
+
+zoo: install  ## the planted bugs and their twins
+	$(BIN)/fencepost zoo --engine $(ENGINE)
 
 test: check  ## everything; ends in pytest's summary
 	$(BIN)/pytest
