@@ -1,0 +1,236 @@
+"""Each planted bug of a lock, shown directly on real servers."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from contextlib import closing
+
+import pytest
+from systems import SECOND, Memory, endpoints, lock_settings
+
+from harness.engines import ServerSpec, Topology
+from harness.recorder import RecordedSession
+from workloads.client import NotApplied
+from workloads.etcd_api import Connection
+from workloads.locks import connect, polled
+from workloads.locks.redis import lock_key
+from workloads.redis_connection import RedisConnection
+from workloads.zoo import get_then_del_unlock, separate_incr_after_set
+
+SHORT = SECOND // 5  # a lease that nobody renews is soon over
+LONG = 60 * SECOND  # nothing is renewed while a test runs
+DEADLINE = 20.0  # seconds
+
+names = (f"r{number}" for number in itertools.count())
+
+
+def started(engine, folder, *specs):
+    topology = Topology(servers=specs, clients=1, partitions=False)
+    if refused := engine.refusal(topology):
+        pytest.skip(refused)
+    return engine.start(topology, f"test-zoo-{specs[0].system}", folder, print)
+
+
+@pytest.fixture(scope="module")
+def redis(local_engine, tmp_path_factory):
+    specs = (ServerSpec(name=f"redis-{number}", system="redis") for number in range(1, 6))
+    with started(local_engine, tmp_path_factory.mktemp("run"), *specs) as cluster:
+        yield endpoints(cluster, "redis")
+
+
+@pytest.fixture(scope="module")
+def etcd(local_engine, tmp_path_factory):
+    specs = (ServerSpec(name=f"etcd-{number}", system="etcd") for number in range(1, 4))
+    with started(local_engine, tmp_path_factory.mktemp("run"), *specs) as cluster:
+        yield endpoints(cluster, "etcd")
+
+
+@pytest.fixture(scope="module")
+def old_etcd(docker_engine, tmp_path_factory):
+    spec = ServerSpec(name="etcd-1", system="etcd", image="fencepost/etcd-3.4")
+    with started(docker_engine, tmp_path_factory.mktemp("run"), spec) as cluster:
+        yield endpoints(cluster, "etcd")
+
+
+@pytest.fixture(scope="module")
+def zookeeper(docker_engine, tmp_path_factory):
+    spec = ServerSpec(name="zookeeper-1", system="zookeeper")
+    with started(docker_engine, tmp_path_factory.mktemp("run"), spec) as cluster:
+        yield endpoints(cluster, "zookeeper")
+
+
+@pytest.fixture
+def resource():
+    return next(names)
+
+
+@pytest.fixture
+def open_lock():
+    opened = []
+
+    def open_one(kind, servers, client=0, **settings):
+        session = RecordedSession(Memory(), process=10 + client, stride=100)
+        opened.append(connect(lock_settings(kind, servers, client=client, **settings), session))
+        return opened[-1]
+
+    yield open_one
+    for lock in opened:
+        lock.close()
+
+
+@pytest.fixture
+def ask(redis):
+    """Ask Redis itself."""
+    connection = RedisConnection(redis[0], 1.0)
+    yield connection.execute
+    connection.close()
+
+
+def until(condition):
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def beside(action, *arguments):
+    """Begin something; return what waits for its end and gives what came of it."""
+    came = []
+    thread = threading.Thread(target=lambda: came.append(action(*arguments)))
+    thread.start()
+
+    def end():
+        thread.join(DEADLINE)
+        return came[0]
+
+    return end
+
+
+def test_who_is_held_up_between_set_and_incr_gets_the_newer_token_for_the_older_lock(
+    open_lock, redis, resource, ask, monkeypatch
+):
+    monkeypatch.setattr(separate_incr_after_set, "SLOW", 1)
+    monkeypatch.setattr(separate_incr_after_set, "METRIC", 3.0)
+    first = open_lock("workloads.zoo.separate_incr_after_set:SeparateIncrAfterSet", redis, ttl=SHORT)
+    second = open_lock("redis", redis)
+
+    older = beside(first.acquire, resource, "0-1")
+    until(lambda: ask("GET", lock_key(resource)) == "0-1")
+    newer = second.acquire(resource, "1-1")
+    late = older()
+
+    assert late.attempt < newer.attempt
+    assert late.token > newer.token
+    assert ask("GET", lock_key(resource)) == "1-1"
+
+
+def test_get_then_del_frees_somebody_elses_lock(open_lock, redis, resource, monkeypatch):
+    monkeypatch.setattr(get_then_del_unlock, "METRIC", 3.0)
+    first = open_lock("workloads.zoo.get_then_del_unlock:GetThenDelUnlock", redis, ttl=SHORT)
+    second, third = (open_lock("redis", redis, client=client, ttl=LONG) for client in (1, 2))
+    first.acquire(resource, "0-1")
+
+    released = beside(first.release, resource, "0-1")
+    held = second.acquire(resource, "1-1")
+    released()
+    granted = third.acquire(resource, "2-1")
+
+    assert granted.attempt < held.attempt + LONG
+    with pytest.raises(NotApplied, match="not the holder"):
+        second.release(resource, "1-1")
+
+
+def test_who_waited_longer_has_the_older_reading_of_a_clock(open_lock, redis, resource, ask, monkeypatch):
+    kind = "workloads.zoo.wall_clock_token:WallClockToken"
+    holder, patient, quick = (open_lock(kind, redis, client=client, ttl=LONG) for client in range(3))
+    holder.acquire(resource, "0-1")
+    monkeypatch.setattr(polled, "POLL", 1.0)
+
+    asked = scripts_run(ask)
+    later = beside(patient.acquire, resource, "1-1")
+    until(lambda: scripts_run(ask) > asked)  # it was refused, and asks again in a second
+    holder.release(resource, "0-1")
+    granted = quick.acquire(resource, "2-1")
+    quick.release(resource, "2-1")
+
+    assert later().token < granted.token
+
+
+def scripts_run(ask):
+    return int(ask("INFO", "commandstats").partition("cmdstat_eval:calls=")[2].partition(",")[0])
+
+
+def test_the_random_values_of_redlock_have_no_order(open_lock, redis, resource):
+    lock = open_lock("redlock", redis, token="random")
+    tokens = []
+    for hold in range(8):
+        tokens.append(lock.acquire(resource, f"0-{hold}").token)
+        lock.release(resource, f"0-{hold}")
+
+    assert tokens != sorted(tokens)
+
+
+def test_lease_ids_of_two_members_have_no_order_in_time(open_lock, etcd, resource):
+    kind = "workloads.zoo.lease_id_token:LeaseIdToken"
+    locks = [open_lock(kind, etcd, client=client) for client in range(3)]
+    tokens = []
+    for hold, lock in enumerate([*locks, *locks]):
+        tokens.append(lock.acquire(resource, f"0-{hold}").token)
+        lock.release(resource, f"0-{hold}")
+
+    assert len(set(tokens)) == len(tokens)
+    assert tokens != sorted(tokens)
+
+
+def test_a_deleted_counter_gives_the_same_token_again(open_lock, redis, resource):
+    lock = open_lock("workloads.zoo.fence_counter_deleted:FenceCounterDeleted", redis)
+    first = lock.acquire(resource, "0-1")
+    lock.release(resource, "0-1")
+
+    assert lock.acquire(resource, "0-2").token == first.token
+
+
+def test_a_second_set_takes_the_locks_expiry_away(open_lock, redis, resource, ask):
+    kind = "workloads.zoo.second_set_drops_expiry:SecondSetDropsExpiry"
+    open_lock("redis", redis, ttl=LONG).acquire("right", "0-1")
+    open_lock(kind, redis, ttl=LONG).acquire(resource, "0-1")
+
+    assert ask("PTTL", lock_key("right")) > 0
+    assert ask("PTTL", lock_key(resource)) == -1  # it has none
+
+
+def test_a_queue_that_is_deleted_counts_from_0_again(open_lock, zookeeper, resource):
+    lock = open_lock("workloads.zoo.sequence_number_token:SequenceNumberToken", zookeeper)
+    tokens = []
+    for hold in range(2):
+        tokens.append(lock.acquire(resource, f"0-{hold}").token)
+        lock.release(resource, f"0-{hold}")
+        with pytest.raises(NotApplied, match="somebody has deleted the queue"):
+            lock.acquire(resource, "0-9")
+
+    assert tokens == [0, 0]
+
+
+def test_etcd_3_4_serves_two_waiters_at_once_where_the_lease_of_one_has_ended(open_lock, old_etcd, resource):
+    holder, dead, waiting = (
+        open_lock("etcd-lock", old_etcd, client=client, token="header-revision", ttl=2 * SECOND)
+        for client in range(3)
+    )
+    holder.acquire(resource, "0-1")
+
+    first = beside(dead.acquire, resource, "1-1")
+    until(lambda: in_the_queue(old_etcd) == 2)
+    dead._lease.stop()
+    until(lambda: in_the_queue(old_etcd) == 1)
+    second = beside(waiting.acquire, resource, "2-1")
+    until(lambda: in_the_queue(old_etcd) == 2)
+    holder.release(resource, "0-1")
+
+    assert first().token == second().token
+
+
+def in_the_queue(servers):
+    with closing(Connection(servers, 1.0)) as connection:
+        return len(connection.call("KV/Range", key=b"fencepost/", range_end=b"fencepost0").kvs)
