@@ -46,8 +46,6 @@ def addresses(local_engine, tmp_path_factory):
     ("system", "other"), [pair for pair in itertools.product(SYSTEMS, LOCAL) if pair[0] != pair[1]]
 )
 def test_a_server_of_another_system_is_told_from_its_answer(addresses, system, other):
-    if system == "kahuna":
-        pytest.skip("any HTTP server may be one")
     with pytest.raises(Unfit, match=f'cannot be used as {system}: it answers ".+"'):
         is_ready(system, addresses[other])
 
