@@ -15,7 +15,7 @@ from workloads.settings import StorageSettings
 from workloads.storages import postgres
 
 _SETTINGS = (
-    "ALTER SYSTEM SET synchronous_commit = off",
+    "ALTER DATABASE fencepost SET synchronous_commit = off",
     "ALTER SYSTEM SET wal_writer_delay = '10s'",
     "SELECT pg_reload_conf()",
 )

@@ -60,5 +60,10 @@ class ClientLibraryThatRetries:
         """Write under a token, once or more often."""
         self._written.write(resource, token, value, sent)
 
+    def reconnect(self) -> None:
+        """Drop every connection: the next call opens a new one."""
+        self._written.reconnect()
+        self._register.reconnect()
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._register, name)

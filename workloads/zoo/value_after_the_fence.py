@@ -23,7 +23,7 @@ class ValueAfterTheFence:
 
     def __init__(self, settings: StorageSettings) -> None:
         self._connection = redis.connection(settings)
-        self._register = redis.connect(settings)
+        self._register = redis.RedisStorage(self._connection, redis.STALE[settings.policy])
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Pass the fence, and set the value; between the two, `sent` is called."""
