@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.nemesis.plan import plan
-from harness.target import PartitionSpec, PauseSpec
-from harness.target.faults import KillSpec
+from harness.target import FailoverSpec, KillSpec, PartitionSpec, PauseSpec
 
 SECOND = 1_000_000_000
 TTL = 2 * SECOND
@@ -17,11 +16,14 @@ CUT = PartitionSpec.model_validate(
     {"kind": "partition", "target": "client:1", "from": "both", "every": "4s", "lasts": "1s"}
 )
 AIMED = PauseSpec(kind="pause", target="holder", at="before-write", until="superseded")
+FAILOVER = FailoverSpec(kind="failover", target="lock", held="2s")
+KILL = KillSpec(kind="kill", target="storage", every="5s", lasts="1s")
+ONCE = KillSpec(kind="kill", target="lock", lasts="1s")
 
 
 @given(st.integers(0, 2**32))
 def test_the_same_seed_gives_the_same_plan(seed):
-    faults = (OUTSIDE, CUT, AIMED)
+    faults = (OUTSIDE, CUT, AIMED, FAILOVER, KILL, ONCE)
 
     assert plan(faults, seed, TTL, 20 * SECOND) == plan(faults, seed, TTL, 20 * SECOND)
 
@@ -43,12 +45,12 @@ def test_each_stretch_has_one_fault_that_is_over_before_the_next_and_before_the_
         assert moment + SECOND <= min(4 * (stretch + 1) * SECOND, duration)
 
 
-@given(st.integers(0, 2**32))
-def test_a_kill_without_a_stretch_comes_once_in_the_second_fifth(seed):
-    (planned,) = plan((KillSpec(kind="kill", target="storage", lasts="1s"),), seed, TTL, 10 * SECOND)
+@given(st.integers(0, 2**32), st.sampled_from([FAILOVER, ONCE]))
+def test_what_strikes_servers_once_does_so_in_the_second_fifth_of_the_run(seed, fault):
+    (planned,) = plan((fault,), seed, TTL, 20 * SECOND)
 
     (moment,) = planned.moments
-    assert 2 * SECOND <= moment < 4 * SECOND
+    assert 4 * SECOND <= moment < 8 * SECOND
 
 
 def test_a_fault_at_a_stop_point_waits_for_no_moment():
