@@ -1,0 +1,68 @@
+"""Whole runs in which servers are killed: beside faults on clients, judged by what the storage has afterwards."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FENCEPOST = Path(sys.executable).with_name("fencepost")
+KILLED = """\
+name = "killed"
+expect = "valid"
+
+[lock]
+kind = "redis"
+
+[storage]
+kind = "postgres"
+fencing = "conditional-update"
+
+[workload]
+duration = "14s"
+
+[[faults]]
+kind = "kill"
+target = "storage"
+every = "6s"
+lasts = "500ms"
+
+[[faults]]
+kind = "kill"
+target = "redis-1"
+every = "6s"
+lasts = "500ms"
+
+[[faults]]
+kind = "pause"
+target = "holder"
+at = "before-write"
+until = "superseded"
+
+[require]
+kills = 2
+stale_writes_attempted = 0
+"""
+
+
+@pytest.mark.parametrize("engine", ["local", "docker"])
+def test_what_was_acknowledged_outlives_kills_of_both_sides(request, tmp_path, engine):
+    request.getfixturevalue(f"{engine}_engine")
+    (tmp_path / "killed.toml").write_text(KILLED)
+
+    command = [FENCEPOST, "run", "killed.toml", "--engine", engine, "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=110, check=False)
+
+    assert done.returncode == 0, done.stderr
+    verdict = json.loads(done.stdout)
+    assert verdict["verdict"] == "valid"
+    assert verdict["coverage"]["kills"] >= 2
+    folder = tmp_path / "runs" / "killed" / "latest"
+    plan = json.loads((folder / "plan.json").read_text())
+    kills = [fault for fault in plan["faults"] if fault["kind"] == "kill"]
+    assert {fault["target"] for fault in kills} == {"storage", "lock:redis-1"}
+    assert all(fault["requested"] <= fault["in_force"] < fault["healed"] for fault in kills)
+    assert (folder / "commits.jsonl").read_text().count("\n") > 10
