@@ -23,7 +23,7 @@ from workloads.locks import connect, etcd_service, redlock
 from workloads.storages import of_kind
 
 TIMEOUT = 1.0  # seconds
-DEADLINE = 4.0  # seconds; of what makes several requests, or many to several servers, on a slow machine
+DEADLINE = 6.0  # seconds; of what makes several requests, or many to several servers, on a slow machine
 TTL = 6 * SECOND  # so that nothing is renewed within a test, but where that is what it is about
 
 SERVERS = {"dynamodb": 1, "etcd": 1, "http": 1, "kahuna": 1, "postgres": 1, "redis": 5, "zookeeper": 1}
@@ -163,7 +163,7 @@ def _stop(stack, servers, system):
 @pytest.fixture
 def open_lock(monkeypatch):
     monkeypatch.setattr(etcd_service, "PATIENCE", 0.25)  # TTLs
-    monkeypatch.setattr(redlock, "SERVER_TIMEOUT", 0.25)  # seconds; a busy machine's disk may need them
+    monkeypatch.setattr(redlock, "SERVER_TIMEOUT", 0.4)  # seconds; a busy machine's disk may need them
     opened = []
 
     def open_one(kind, endpoints, client=0, ttl=TTL):
