@@ -81,11 +81,17 @@ def open_lock():
 
 
 @pytest.fixture
-def ask(redis):
-    """Ask Redis itself."""
-    connection = RedisConnection(redis[0], 1.0)
-    yield connection.execute
-    connection.close()
+def ask_each(redis):
+    """Ask each Redis itself."""
+    connections = [RedisConnection(endpoint, 1.0) for endpoint in redis]
+    yield [connection.execute for connection in connections]
+    for connection in connections:
+        connection.close()
+
+
+@pytest.fixture
+def ask(ask_each):
+    return ask_each[0]
 
 
 def until(condition):
@@ -170,6 +176,22 @@ def test_the_random_values_of_redlock_have_no_order(open_lock, redis, resource):
         lock.release(resource, f"0-{hold}")
 
     assert tokens != sorted(tokens)
+
+
+def test_one_server_that_forgets_a_lock_gives_redlock_away(open_lock, redis, resource, ask_each):
+    kind = "workloads.zoo.redlock_one_clock_jumped:RedlockOneClockJumped"
+    first, second = (
+        open_lock(kind, redis, client=client, token="wall-clock", ttl=LONG) for client in range(2)
+    )
+    held = first.acquire(resource, "0-1")
+    asked = [ask("GET", lock_key(resource)) for ask in ask_each]
+
+    ask_each[2]("DEL", lock_key(resource))  # as the key's expiry does, once the clock has jumped
+    granted = second.acquire(resource, "1-1")
+
+    assert asked == ["0-1", "0-1", "0-1", None, None]
+    assert granted.attempt < held.attempt + held.ttl
+    assert granted.token > held.token
 
 
 def test_lease_ids_of_two_members_have_no_order_in_time(open_lock, etcd, resource):
