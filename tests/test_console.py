@@ -249,6 +249,22 @@ def test_a_fault_that_came_afterwards_opened_no_window():
     assert opened_by(STALE | {"operations": [2, 3]}, paused_history()) is None
 
 
+def test_of_several_faults_during_a_single_operation_the_first_was_enough():
+    def cut(time, state):
+        return FaultEvent(
+            time=time, kind="partition", target="client:1", state=state, evidence="cut off", owner="1-1"
+        )
+
+    history = paused_history()
+    write = replace(history.operations[3], called=6 * SECOND, returned=10 * SECOND)
+    faults = [cut(7 * SECOND, "in force"), cut(8 * SECOND, "healed"), cut(9 * SECOND, "in force")]
+    history = replace(history, operations=(*history.operations[:3], write), faults=(*history.faults, *faults))
+
+    assert opened_by(STALE | {"operations": [8, 9]}, history) == (
+        "partition of client:1, in force at 6.000 s (cut off), healed at 7.000 s"
+    )
+
+
 def test_what_a_service_did_wrong_is_laid_to_the_last_fault_on_its_servers():
     def kill(time, state, target):
         return FaultEvent(time=time * SECOND, kind="kill", target=target, state=state, evidence="exited")

@@ -16,17 +16,20 @@ NS = 1_000_000_000
 def opened_by(finding: Mapping[str, Any], history: History) -> str | None:
     """Name the last fault before it went wrong that can be its cause, in words.
 
+    Of several that came while the last of the operations was under way, the first was enough.
     A fault on the servers that are accused; where there is none, one that hit the hold with the
     finding's lowest token. None where there is none of those either.
     """
     if not history.faults:
         return None
     proof = on_lines(history.operations, finding["operations"])
+    sent = max((op.called for op in proof), default=0)
     over = max((math.inf if op.returned is None else op.returned for op in proof), default=0)
     for hits in (_on_servers(finding, history), _on_hold(proof, history)):
         begun = [fault for fault in hits if fault.state == "in force" and fault.time <= over]
         if begun:
-            return _told(begun[-1], _end_of(begun[-1], hits), history.started)
+            fault = next((fault for fault in begun if fault.time > sent), begun[-1])
+            return _told(fault, _end_of(fault, hits), history.started)
     return None
 
 
