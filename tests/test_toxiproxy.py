@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
 from harness.engines import Address
 from harness.errors import FaultNotInstalledError, InfrastructureError
+from harness.network.probe import reply
 from harness.network.topology import Edge
 from harness.network.toxiproxy import Toxiproxy
 
@@ -44,6 +46,49 @@ def test_a_cut_leaves_every_other_edge_whole(toxiproxy):
 
     assert toxiproxy.state(Edge(1, "etcd-1")).cut == frozenset()
     assert toxiproxy.state(Edge(0, "postgres")).cut == frozenset()
+
+
+def answers(cluster, server, within):
+    return reply(cluster.edge(0, server), server.partition("-")[0], within) is not None
+
+
+def test_what_is_sent_on_an_edge_that_is_held_arrives_when_it_is_healed(toxiproxy, local_cluster):
+    held = toxiproxy.hold(EDGE)
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(answers, local_cluster, "etcd-1", 10.0)
+        silent = answers(local_cluster, "etcd-1", 0.3)
+        healed = toxiproxy.heal(EDGE)
+
+        assert asked.result()
+    assert (held.held, held.cut) == ({"upstream", "downstream"}, frozenset())
+    assert str(held) == "bandwidth 0 toxic upstream+downstream"
+    assert not silent
+    assert healed.held == frozenset()
+
+
+def test_an_edge_that_is_closed_answers_nothing_until_it_leads_somewhere(toxiproxy, local_cluster):
+    own = toxiproxy.state(EDGE).upstream
+    closed = toxiproxy.close(EDGE)
+    during = answers(local_cluster, "etcd-1", 0.3)
+    elsewhere = toxiproxy.redirect(EDGE, local_cluster.servers[-1].upstream)
+    stranger = answers(local_cluster, "etcd-1", 0.3)
+    toxiproxy.redirect(EDGE, own)
+
+    assert str(closed) == "proxy disabled"
+    assert not during
+    assert elsewhere.enabled
+    assert not stranger  # PostgreSQL does not answer etcd's question
+    assert answers(local_cluster, "etcd-1", 2.0)
+
+
+def test_a_held_edge_that_is_made_anew_listens_where_it_did_and_holds_nothing(toxiproxy, local_cluster):
+    before = toxiproxy.state(EDGE)
+    toxiproxy.hold(EDGE)
+
+    after = toxiproxy.replace(EDGE, before.upstream)
+
+    assert after == before
+    assert answers(local_cluster, "etcd-1", 2.0)
 
 
 def test_an_edge_is_not_cut_twice(toxiproxy):
