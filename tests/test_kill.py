@@ -24,7 +24,9 @@ TOPOLOGY = Topology(
 @pytest.fixture(scope="module", params=["local", "docker"])
 def cluster(request, tmp_path_factory):
     engine = request.getfixturevalue(f"{request.param}_engine")
-    with engine.start(TOPOLOGY, f"test-kill-{request.param}", tmp_path_factory.mktemp("run"), print) as cluster:
+    with engine.start(
+        TOPOLOGY, f"test-kill-{request.param}", tmp_path_factory.mktemp("run"), print
+    ) as cluster:
         yield cluster
 
 
@@ -98,7 +100,7 @@ def test_a_server_that_answers_all_the_same_is_not_in_force_and_runs_on(cluster)
         edge = staticmethod(cluster.edge)
         start_again = staticmethod(cluster.start_again)
 
-        def kill(self, servers):
+        def kill(self, _servers):
             return "said so"
 
     with (
