@@ -128,7 +128,9 @@ def test_a_fault_counts_once_it_was_seen_in_force_and_healed():
     run = Run()
     run.fault("pause", "client:0", 1, 2).fault("pause", "client:0", 3, None)
     run.fault("partition", "client:0-lock", 1, 2).fault("kill", "lock", 4, 5).fault("kill", "lock", 6, 7)
-    run.fault("failover", "lock", 1, 2).fault("failover", "lock", 8, None).fault("clock", "lock:redis-3", 1, 2)
+    run.fault("failover", "lock", 1, 2).fault("failover", "lock", 8, None).fault(
+        "clock", "lock:redis-3", 1, 2
+    )
 
     counts = run.counts()
 
