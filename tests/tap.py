@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -103,6 +104,7 @@ class Tap:
         self._listeners: list[socket.socket] = []
         self._stop_before = 0
         self._stop: Callable[[], None] = lambda: None
+        self.cut_after = sys.maxsize  # bytes of the answers on a connection, which ends there
         self.requests: list[tuple[int, bytes]] = []  # to which server, and what
         self.endpoints = tuple(self._listen(number, server) for number, server in enumerate(servers))
 
@@ -140,7 +142,7 @@ class Tap:
 
     def _carry(self, client: socket.socket, number: int, server: str) -> None:
         with client, socket.create_connection(host_and_port(server)) as upstream:
-            answers = threading.Thread(target=_copy, args=(upstream, client), daemon=True)
+            answers = threading.Thread(target=_copy, args=(upstream, client, self.cut_after), daemon=True)
             answers.start()
             sent, seen = b"", 0
             with suppress(OSError):
@@ -162,10 +164,11 @@ class Tap:
                     self._stop()
 
 
-def _copy(source: socket.socket, target: socket.socket) -> None:
-    """Hand on what comes, until there is no more; whoever has gone gets nothing."""
+def _copy(source: socket.socket, target: socket.socket, most: int) -> None:
+    """Hand on so many bytes of what comes, until there is no more; whoever has gone gets nothing."""
     with suppress(OSError):
-        while chunk := source.recv(65536):
+        while most > 0 and (chunk := source.recv(65536)):
             with suppress(OSError):
-                target.sendall(chunk)
+                target.sendall(chunk[:most])
+            most -= len(chunk)
         target.shutdown(socket.SHUT_WR)

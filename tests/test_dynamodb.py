@@ -8,10 +8,11 @@ from functools import partial
 import pytest
 import systems
 from systems import endpoints, storage_clients, storage_settings
+from tap import Tap
 
 from harness.engines import ServerSpec, Topology
 from harness.network.probe import reply
-from workloads.client import NotApplied, Stale
+from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import dynamodb as storages
 
 names = (f"r{number}" for number in itertools.count())
@@ -100,6 +101,20 @@ def test_a_table_that_is_not_there_applies_nothing(open_storage, resource, monke
 
     with pytest.raises(NotApplied, match="ResourceNotFound"):
         storage.write(resource, 1, "lost", nothing)
+
+
+@pytest.mark.parametrize("most", [20, 200, 260, 320, 340], ids=lambda most: f"{most} bytes")
+def test_an_answer_that_is_cut_short_says_nothing(endpoint, open_storage, resource, most):
+    open_storage().write(resource, 3, "value", nothing)
+    tap = Tap("dynamodb", [endpoint])
+    tap.cut_after = most
+    storage = storages.connect(storage_settings("dynamodb", tap.endpoints))
+
+    with pytest.raises(Unknown, match="not a whole answer"):
+        storage.read(resource)
+
+    storage.reconnect()
+    tap.close()
 
 
 def test_neither_proxies_nor_profiles_of_the_user_are_used(open_storage, resource, monkeypatch):

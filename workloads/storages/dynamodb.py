@@ -6,13 +6,18 @@ conditional-expression   the update has a condition: no mark yet, or one below m
 The update counts the accepted writes of its item, and the table's stream keeps the image
 of the item after each: the images by that count are the committed order. (A list in the
 item would end at an item's 400 KB.) A request is one message.
+
+Of an answer that was cut short botocore makes an empty one: as if nothing had ever been
+written. So each is held against the checksum that comes with it.
 """
 
 from __future__ import annotations
 
 import os
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import boto3
@@ -196,7 +201,7 @@ def _client(service: str, settings: StorageSettings) -> Any:
         region_name="us-east-1",
         **_KEYS_OF_NO_ACCOUNT,
     )
-    return session.client(
+    client = session.client(
         service,
         endpoint_url=f"http://{settings.endpoints[0]}",
         config=Config(
@@ -206,6 +211,17 @@ def _client(service: str, settings: StorageSettings) -> Any:
             proxies={},  # and none from the environment
         ),
     )
+    client.meta.events.register("response-received", _see_that_it_is_whole)
+    return client
+
+
+def _see_that_it_is_whole(response_dict: dict[str, Any] | None, **_more: Any) -> None:
+    """Raise Unknown for what was cut short; a refusal has no checksum, and its status says it all."""
+    if response_dict is None or response_dict["status_code"] != HTTPStatus.OK:
+        return
+    body, checksum = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
+    if checksum != str(zlib.crc32(body)):
+        raise Unknown(f"not a whole answer: {len(body)} bytes with checksum {checksum}")
 
 
 def _key(resource: str) -> dict[str, Any]:
