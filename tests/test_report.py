@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from checkers import history
-from checkers.history import Commit, History, Op, Outcome
+from checkers.history import Commit, FaultEvent, History, Op, Outcome
 from harness import report
 from harness.errors import ConfigurationError
 from harness.report import wording
@@ -198,7 +199,7 @@ def test_without_the_storages_order_writes_stand_where_their_clients_saw_them_ac
 def test_the_scene_of_a_finding_reaches_from_the_grant_to_the_stale_write(tmp_path: Path):
     run = laid_out(tmp_path)
 
-    (scene,) = findings([FINDING], run, lanes(recorded(STALE)))
+    (scene,) = findings([FINDING], run, lanes(recorded(STALE)), recorded(STALE).faults)
 
     assert [run.operations[index].value for index in scene.proof] == ["new", "old"]
     assert scene.newer == scene.proof[0]
@@ -208,10 +209,23 @@ def test_the_scene_of_a_finding_reaches_from_the_grant_to_the_stale_write(tmp_pa
     assert scene.lanes == (0, 1)
 
 
+def test_a_scene_begins_with_the_fault_that_opened_its_window(tmp_path: Path):
+    killed = FaultEvent(time=1005, kind="kill", target="storage", state="in force", evidence="it is gone")
+    run = laid_out(tmp_path)
+    band = replace(run.bands[0], kind="kill", target="storage", start=1005, lane=None)
+
+    (scene,) = findings([FINDING], replace(run, bands=(band,)), lanes(recorded(STALE)), [killed])
+
+    assert scene.cause == band
+    assert scene.start <= 1005
+
+
 def test_a_finding_whose_lines_are_unknown_still_has_a_scene(tmp_path: Path):
     run = laid_out(tmp_path)
 
-    (scene,) = findings([FINDING | {"operations": [999]}], run, lanes(recorded(STALE)))
+    (scene,) = findings(
+        [FINDING | {"operations": [999]}], run, lanes(recorded(STALE)), recorded(STALE).faults
+    )
 
     assert scene.proof == ()
     assert (scene.start, scene.end) == (run.start, run.end)
@@ -220,7 +234,7 @@ def test_a_finding_whose_lines_are_unknown_still_has_a_scene(tmp_path: Path):
 def test_a_run_without_findings_shows_the_stale_writes_that_were_turned_away(tmp_path: Path):
     run = laid_out(tmp_path, REFUSED)
 
-    (scene,) = rejections(run, lanes(recorded(REFUSED)))
+    (scene,) = rejections(run, lanes(recorded(REFUSED)), ())
 
     assert scene.anomaly == REJECTED
     assert "token 1" in scene.summary
@@ -230,7 +244,7 @@ def test_a_run_without_findings_shows_the_stale_writes_that_were_turned_away(tmp
 def test_a_rejection_that_nothing_newer_explains_is_not_shown_as_the_fences_work(tmp_path: Path):
     run = laid_out(tmp_path, REFUSED.replace('"token":1,"value":"old"', '"token":3,"value":"old"'))
 
-    assert rejections(run, lanes(recorded(REFUSED))) == ()
+    assert rejections(run, lanes(recorded(REFUSED)), ()) == ()
 
 
 @pytest.mark.parametrize(
@@ -324,7 +338,7 @@ def test_a_long_history_is_thinned_but_not_where_it_matters(tmp_path: Path):
     clients = lanes(run.history)
     whole = timeline(run, clients)
     assert whole is not None
-    (scene,) = findings(run.verdict["findings"][:1], whole, clients)
+    (scene,) = findings(run.verdict["findings"][:1], whole, clients, run.history.faults)
 
     kept = keep(whole, [scene], most=500)
 

@@ -41,11 +41,11 @@ def failover(
         held = "its link was whole" if hold is None else change.hold_link(hold)
         behind = change.cut_primary_off()
         promoted = True
-        change.promote()
+        since = change.promote()
         evidence = (
             f"{held}, it lacked {behind} bytes of what {link.server} had, and {change.prove_promoted()}"
         )
-        fault = Fault("failover", target, evidence=evidence)
+        fault = Fault("failover", target, evidence=evidence, since=since)
         yield fault
     finally:
         if promoted:
@@ -93,12 +93,14 @@ class _Change:
             self.toxiproxy.close(edge)
         return redis_server.role(self.primary.address).offset - redis_server.role(self.replica.address).offset
 
-    def promote(self) -> None:
-        """Have the replica follow nobody, and lead the edges to it."""
+    def promote(self) -> int:
+        """Have the replica follow nobody, and lead the edges to it; return when it was seen (ns)."""
         redis_server.follow(self.replica.address, None)
         self._settle("failover", self.replica, lambda role: role.role == "master")
+        seen = time.monotonic_ns()
         for edge in self.probes.edges:
             self.toxiproxy.redirect(edge, self.replica.upstream)
+        return seen
 
     def prove_promoted(self) -> str:
         """See who answers over each edge."""

@@ -10,4 +10,5 @@ class Fault:
     kind: str
     target: str
     evidence: str
+    since: int | None = None  # ns, CLOCK_MONOTONIC; when it was seen first, if the whole proof took longer
     healed: str = ""

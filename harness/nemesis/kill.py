@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -24,11 +25,13 @@ def kill(cluster: Cluster, target: str, servers: Sequence[str], edges: AbstractS
     before = probes.prove_whole()
     try:
         ended = cluster.kill(servers)
+        since = time.monotonic_ns()
         silence = probes.prove_silent(before)
         fault = Fault(
             "kill",
             target,
             evidence=f"{ended}; answers took {ms(before)} before, none came in {ms(silence)} since",
+            since=since,
         )
         yield fault
     finally:

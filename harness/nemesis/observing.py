@@ -47,7 +47,7 @@ class Observer:
         with in_force as now:
             seen.resource, seen.owner = hold()
             seen.evidence = now.evidence
-            seen.in_force = time.monotonic_ns()
+            seen.in_force = time.monotonic_ns() if now.since is None else now.since
             self._record(seen, "in force", now.evidence, seen.in_force)
             yield
         seen.healed_evidence = now.healed

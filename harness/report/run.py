@@ -130,7 +130,10 @@ def _timed(recorded: Recorded) -> dict[str, Any]:
 
 def _scenes(recorded: Recorded, laid_out: Timeline, clients: Lanes) -> tuple[Scene, ...]:
     documents = recorded.verdict.get("findings", ())[:_MOST_SCENES]
-    return findings(documents, laid_out, clients) if documents else rejections(laid_out, clients)
+    faults = recorded.history.faults if recorded.history else ()
+    if documents:
+        return findings(documents, laid_out, clients, faults)
+    return rejections(laid_out, clients, faults)
 
 
 def _told(number: int, scene: Scene, laid_out: Timeline, clients: Lanes) -> dict[str, Any]:

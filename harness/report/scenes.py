@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checkers.history import Op, Outcome
+from checkers.history import FaultEvent, Op, Outcome
 from harness.report.bands import Band
 from harness.report.holds import Hold, end_of
 from harness.report.lanes import Lanes
 from harness.report.timeline import Timeline
+from harness.report.window import opening
 
 REJECTED = "stale write rejected"  # no anomaly: the fence at work
 _WRITES = {"write", "append", "fence"}
@@ -43,7 +44,12 @@ class Scene:
     lanes: tuple[int, ...]  # who had to do with it, from the top
 
 
-def findings(documents: Sequence[Mapping[str, Any]], timeline: Timeline, lanes: Lanes) -> tuple[Scene, ...]:
+def findings(
+    documents: Sequence[Mapping[str, Any]],
+    timeline: Timeline,
+    lanes: Lanes,
+    faults: Sequence[FaultEvent],
+) -> tuple[Scene, ...]:
     """A scene for each finding of a verdict."""
     by_line = {line: op for op in timeline.operations for line in op.lines}
     order = {
@@ -51,22 +57,21 @@ def findings(documents: Sequence[Mapping[str, Any]], timeline: Timeline, lanes: 
         for position, write in enumerate(timeline.accepted)
         if write.operation is not None
     }
-    return tuple(_finding(document, by_line, order, timeline, lanes) for document in documents)
+    claims = (_finding(document, by_line, order) for document in documents)
+    return tuple(_staged(claim, timeline, lanes, faults) for claim in claims)
 
 
 def _finding(
     document: Mapping[str, Any],
     by_line: Mapping[int, Op],
     order: Mapping[int, int],
-    timeline: Timeline,
-    lanes: Lanes,
-) -> Scene:
+) -> _Claim:
     lines = (line for line in document.get("operations", ()) if line in by_line)
     operations = {by_line[line].index: by_line[line] for line in lines}
     proof = sorted(operations.values(), key=lambda op: (op.called, op.index))
     anomaly = str(document.get("anomaly", ""))
     newer, stale = _collision(proof, order) if anomaly == "stale-write" else (None, None)
-    claim = _Claim(
+    return _Claim(
         anomaly=anomaly,
         resource=str(document.get("resource", "")),
         summary=str(document.get("summary", "")),
@@ -75,7 +80,6 @@ def _finding(
         newer=newer,
         stale=stale,
     )
-    return _staged(claim, timeline, lanes)
 
 
 def _collision(proof: Sequence[Op], order: Mapping[int, int]) -> tuple[Op | None, Op | None]:
@@ -91,18 +95,19 @@ def _collision(proof: Sequence[Op], order: Mapping[int, int]) -> tuple[Op | None
     return max(others, key=_token, default=None), stale
 
 
-def rejections(timeline: Timeline, lanes: Lanes) -> tuple[Scene, ...]:
+def rejections(timeline: Timeline, lanes: Lanes, faults: Sequence[FaultEvent]) -> tuple[Scene, ...]:
     """The first stale writes that were turned away, each with the newer write that came before it."""
-    return tuple(itertools.islice(_rejections(timeline, lanes), _MOST_EXAMPLES))
+    claims = itertools.islice(_rejections(timeline, lanes), _MOST_EXAMPLES)
+    return tuple(_staged(claim, timeline, lanes, faults) for claim in claims)
 
 
-def _rejections(timeline: Timeline, lanes: Lanes) -> Iterator[Scene]:
+def _rejections(timeline: Timeline, lanes: Lanes) -> Iterator[_Claim]:
     levels = _levels(timeline.operations)
     for write in timeline.operations:
         if write.f in _WRITES and write.outcome is Outcome.FAIL and write.error == "stale":
             newer = _newer(levels[write.resource], write)
             if newer is not None:
-                yield _rejection(write, newer, timeline, lanes)
+                yield _rejection(write, newer, lanes)
 
 
 def _levels(operations: Sequence[Op]) -> defaultdict[str, list[Op]]:
@@ -128,9 +133,9 @@ def _token(write: Op) -> int:
     return -1 if write.token is None else write.token
 
 
-def _rejection(write: Op, newer: Op, timeline: Timeline, lanes: Lanes) -> Scene:
+def _rejection(write: Op, newer: Op, lanes: Lanes) -> _Claim:
     late, early = (lanes.names[lanes.lane(op.process)].capitalize() for op in (write, newer))
-    claim = _Claim(
+    return _Claim(
         anomaly=REJECTED,
         resource=write.resource,
         summary=(
@@ -146,7 +151,6 @@ def _rejection(write: Op, newer: Op, timeline: Timeline, lanes: Lanes) -> Scene:
         newer=newer,
         stale=write,
     )
-    return _staged(claim, timeline, lanes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,14 +166,15 @@ class _Claim:
     stale: Op | None
 
 
-def _staged(claim: _Claim, timeline: Timeline, lanes: Lanes) -> Scene:
+def _staged(claim: _Claim, timeline: Timeline, lanes: Lanes, faults: Sequence[FaultEvent]) -> Scene:
     """A claim with the stretch of time and the clients that it takes to see it."""
     proof = claim.proof
     involved = _involved(proof, timeline.holds, lanes)
-    faults = _causes(involved, proof, timeline.bands)
+    hits = _hits(involved, proof, timeline.bands)
+    cause = _cause(claim, involved, timeline.bands, faults)
     moments = [moment for op in proof for moment in (_from(op), end_of(op))]
     moments += [hold.granted for hold in involved]
-    moments += [fault.start for fault in faults]
+    moments += [band.start for band in (*hits, *([cause] if cause else ()))]
     start, end = min(moments, default=timeline.start), max(moments, default=timeline.end)
     edge = max(int((end - start) * _EDGE), 20_000_000)
     return Scene(
@@ -182,7 +187,7 @@ def _staged(claim: _Claim, timeline: Timeline, lanes: Lanes) -> Scene:
         newer=None if claim.newer is None else claim.newer.index,
         start=max(timeline.start, start - edge),
         end=min(timeline.end, end + edge),
-        cause=_opening(involved, faults),
+        cause=cause,
         lanes=_cast(proof, involved, lanes),
     )
 
@@ -204,7 +209,7 @@ def _involved(
     return list(found.values())
 
 
-def _causes(involved: Sequence[Hold], proof: Sequence[Op], bands: Sequence[Band]) -> list[Band]:
+def _hits(involved: Sequence[Hold], proof: Sequence[Op], bands: Sequence[Band]) -> list[Band]:
     """Faults that hit a client of the proof while it believed in its hold."""
     last = max((end_of(op) for op in proof), default=0)
     return [
@@ -217,11 +222,14 @@ def _causes(involved: Sequence[Hold], proof: Sequence[Op], bands: Sequence[Band]
     ]
 
 
-def _opening(involved: Sequence[Hold], faults: Sequence[Band]) -> Band | None:
-    """The last fault that hit the oldest of the holds."""
+def _cause(
+    claim: _Claim, involved: Sequence[Hold], bands: Sequence[Band], faults: Sequence[FaultEvent]
+) -> Band | None:
+    """The fault that opened the window, as the console tells it too."""
     oldest = min(involved, key=lambda hold: (hold.token is None, hold.token), default=None)
-    hits = [fault for fault in faults if oldest is not None and fault.lane == oldest.lane]
-    return max(hits, key=lambda fault: fault.start, default=None)
+    begun = opening(claim.anomaly, claim.proof, oldest.owner if oldest else None, faults)
+    same = (band for band in bands if begun and (band.target, band.start) == (begun.target, begun.time))
+    return next(same, None)
 
 
 def _cast(proof: Sequence[Op], involved: Sequence[Hold], lanes: Lanes) -> tuple[int, ...]:

@@ -14,36 +14,36 @@ NS = 1_000_000_000
 
 
 def opened_by(finding: Mapping[str, Any], history: History) -> str | None:
-    """Name the last fault before it went wrong that can be its cause, in words.
-
-    Of several that came while the last of the operations was under way, the first was enough.
-    A fault on the servers that are accused; where there is none, one that hit the hold with the
-    finding's lowest token. None where there is none of those either.
-    """
+    """Tell in words which fault opened a finding's window; None where there is none."""
     if not history.faults:
         return None
     proof = on_lines(history.operations, finding["operations"])
+    lowest = min((op for op in proof if op.token is not None), key=_token, default=None)
+    owner = None if lowest is None else _owner(lowest, history)
+    begun = opening(finding["anomaly"], proof, owner, history.faults)
+    return None if begun is None else _told(begun, _end_of(begun, history.faults), history.started)
+
+
+def opening(
+    anomaly: str, proof: Sequence[Op], owner: str | None, faults: Sequence[FaultEvent]
+) -> FaultEvent | None:
+    """Find the last fault before it went wrong that can be its cause.
+
+    Of several that came while the last of the operations was under way, the first was enough.
+    A fault on the servers that are accused; where there is none, one that hit the `owner`, whose
+    hold has the proof's lowest token. None where there is none of those either.
+    """
     sent = max((op.called for op in proof), default=0)
     over = max((math.inf if op.returned is None else op.returned for op in proof), default=0)
-    for hits in (_on_servers(finding, history), _on_hold(proof, history)):
-        begun = [fault for fault in hits if fault.state == "in force" and fault.time <= over]
-        if begun:
-            fault = next((fault for fault in begun if fault.time > sent), begun[-1])
-            return _told(fault, _end_of(fault, hits), history.started)
+    in_time = [fault for fault in faults if fault.state == "in force" and fault.time <= over]
+    side = ANOMALIES[anomaly].area if anomaly in ANOMALIES else None
+    for suspects in (
+        [fault for fault in in_time if fault.target.partition(":")[0] == side],
+        [fault for fault in in_time if owner and fault.owner == owner],
+    ):
+        if suspects:
+            return next((fault for fault in suspects if fault.time > sent), suspects[-1])
     return None
-
-
-def _on_servers(finding: Mapping[str, Any], history: History) -> list[FaultEvent]:
-    """The faults on the side of the target that the anomaly is of: the lock service, or the storage."""
-    side = ANOMALIES[finding["anomaly"]].area
-    return [fault for fault in history.faults if fault.target.partition(":")[0] == side]
-
-
-def _on_hold(proof: Sequence[Op], history: History) -> list[FaultEvent]:
-    """The faults that hit the hold with the lowest token."""
-    lowest = min((op for op in proof if op.token is not None), key=_token, default=None)
-    owner = lowest and _owner(lowest, history)
-    return [fault for fault in history.faults if owner and fault.owner == owner]
 
 
 def _end_of(begun: FaultEvent, faults: Sequence[FaultEvent]) -> FaultEvent | None:
