@@ -229,6 +229,19 @@ def test_an_early_grant_says_until_when_the_lease_was_promised():
     )
 
 
+def test_an_early_grant_says_when_the_holder_began_to_give_the_lock_back():
+    finding = only_finding("early-grant-before-the-release")
+
+    assert "the lease of process 0 was promised until 1.500 s" in finding.summary
+    assert finding.steps[1:3] == (
+        (
+            "Its lease was asked for at 0.000 s, and the lock service promised it for 2.000 s from then on"
+            " (line 3): until 2.000 s at the least."
+        ),
+        "Process 0 began to give it back only at 1.500 s (line 6): the promise stood until then.",
+    )
+
+
 def test_tokens_that_do_not_rise_are_told_as_a_circle_of_grants():
     finding = only_finding("token-regression-same-owner")
 

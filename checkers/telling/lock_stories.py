@@ -70,9 +70,9 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             (
                 f"{_lease_asked_for(n, setter)}, and the lock service promised it for"
                 f" {n.lasting(setter.ttl or 0)} from then on (line {setter.lines[-1]}):"
-                f" until {n.at(lease)} at the least."
+                f" until {n.at(setter.sent + (setter.ttl or 0))} at the least."
             ),
-            f"Until then {n.whom(holder)} had not begun to give it back.",
+            _kept_until(n, holder, lease),
             f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.",
             (
                 f"So the lock was given to {n.whom(grant)} {n.answered(grant)}, which is before"
@@ -80,6 +80,16 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         others=n.own(holder),
+    )
+
+
+def _kept_until(n: Narrator, holder: Op, lease: float) -> str:
+    given_back = next((op for op in n.own(holder) if op.f in ENDS and op.called == lease), None)
+    if given_back is None:
+        return f"Until then {n.whom(holder)} had not begun to give it back."
+    return (
+        f"{n.who(holder)} began to give it back only at {n.at(lease)} (line {given_back.lines[0]}):"
+        " the promise stood until then."
     )
 
 
