@@ -49,4 +49,4 @@ class Asking:
 
     def _last_words(self) -> str:
         lines = self.log.read_text(errors="replace").strip().splitlines()[-LAST_LINES:]
-        return "\n".join([f"it said, in {self.log}:", *lines]) if lines else "it said nothing"
+        return "\n".join([f"it said, in {self.log}:", *lines]) if lines else "its standard error is empty"

@@ -33,8 +33,8 @@ class Judged:
 
 
 NO_ORDER = (
-    "the run ended before the storage's own order of writes could be read:"
-    " this is judged by what the clients saw until then"
+    "there is no order of writes from the storage itself: it tells none, or the run ended before"
+    " it could be read; this is judged by what the clients saw"
 )
 
 

@@ -172,6 +172,7 @@ def _set_up(storage: StorageSettings, target: Target, asking: Asking | None) -> 
         try:
             storages.of_kind(storage.kind).set_up(storage, resources)
         except (NotApplied, Unknown) as error:
-            raise ServerNotReadyError(f"{storage.kind}: its tables could not be made: {error}") from error
+            where = " at ".join([storage.kind, *storage.endpoints[:1]])
+            raise ServerNotReadyError(f"{where} could not be set up: {error}") from error
     if asking:
         asking.set_up(resources)

@@ -50,7 +50,7 @@ def _invalid(verdict: Mapping[str, Any], *, expected: bool) -> Headline:
         lead = (
             "Invalid means that a violation was found. This target is meant to fail: it has to show "
             f"{_names(_expectation(verdict)) or found}, and it did. Finding it is this run's success: "
-            "the same fault that a fence must withstand does real harm without one."
+            "a test that finds what is there can be believed where it finds nothing."
         )
         return Headline("good", "INVALID", "as expected", lead)
     wanted = _expectation(verdict)
