@@ -105,6 +105,7 @@ class Tap:
         self._stop_before = 0
         self._stop: Callable[[], None] = lambda: None
         self.cut_after = sys.maxsize  # bytes of the answers on a connection, which ends there
+        self.last_words = b""  # an answer that has them ends its connection, and no other is accepted
         self.requests: list[tuple[int, bytes]] = []  # to which server, and what
         self.endpoints = tuple(self._listen(number, server) for number, server in enumerate(servers))
 
@@ -122,8 +123,10 @@ class Tap:
             assert not wire.is_alive(), "a connection is still open"
 
     def close(self) -> None:
-        """Accept no more."""
+        """Accept no more, whoever comes."""
         for listener in self._listeners:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)  # else one more is accepted
             listener.close()
 
     def _listen(self, number: int, server: str) -> str:
@@ -142,7 +145,7 @@ class Tap:
 
     def _carry(self, client: socket.socket, number: int, server: str) -> None:
         with client, socket.create_connection(host_and_port(server)) as upstream:
-            answers = threading.Thread(target=_copy, args=(upstream, client, self.cut_after), daemon=True)
+            answers = threading.Thread(target=self._hand_on, args=(upstream, client), daemon=True)
             answers.start()
             sent, seen = b"", 0
             with suppress(OSError):
@@ -163,12 +166,15 @@ class Tap:
                 if len(self.requests) == self._stop_before:
                     self._stop()
 
-
-def _copy(source: socket.socket, target: socket.socket, most: int) -> None:
-    """Hand on so many bytes of what comes, until there is no more; whoever has gone gets nothing."""
-    with suppress(OSError):
-        while most > 0 and (chunk := source.recv(65536)):
-            with suppress(OSError):
-                target.sendall(chunk[:most])
-            most -= len(chunk)
-        target.shutdown(socket.SHUT_WR)
+    def _hand_on(self, source: socket.socket, target: socket.socket) -> None:
+        """Hand on what is answered, until there is no more, or it is enough; whoever has gone gets nothing."""
+        left = self.cut_after
+        with suppress(OSError):
+            while left > 0 and (chunk := source.recv(65536)):
+                with suppress(OSError):
+                    target.sendall(chunk[:left])
+                left -= len(chunk)
+                if self.last_words and self.last_words in chunk:
+                    self.close()
+                    break
+            target.shutdown(socket.SHUT_WR)

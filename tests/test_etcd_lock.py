@@ -10,11 +10,12 @@ import pytest
 from stopped import frozen
 from systems import Memory, lock_settings
 from systems import endpoints as endpoints_of
+from tap import Tap
 
 from checkers.history import Outcome
 from harness.recorder import RecordedSession
-from workloads.client import NotApplied
-from workloads.locks import etcd
+from workloads.client import NotApplied, Unknown
+from workloads.locks import etcd, etcd_service
 
 resources = (f"lock-{number}" for number in itertools.count())
 
@@ -143,3 +144,21 @@ def test_an_outcome_is_only_definite_where_the_protocol_guarantees_it():
     assert session.call("write", "r0", refused).outcome is Outcome.FAIL
 
     assert [event["process"] for event in memory.events] == [3, 3, 13, 13]
+
+
+@pytest.mark.parametrize("attempt", range(5))  # sometimes the look at the key is under way before the end
+def test_a_lock_service_that_cannot_be_asked_for_its_key_has_granted_all_the_same(
+    endpoints, resource, attempt
+):
+    tap = Tap("etcd", endpoints)
+    tap.last_words = b"fencepost/"  # the key that is granted
+    session = RecordedSession(Memory(), process=10, stride=100)
+    settings = lock_settings("etcd-lock", tap.endpoints, token="create-revision")
+    lock = etcd_service.connect(settings, session)
+
+    with pytest.raises(Unknown):
+        lock.acquire(resource, f"0-{attempt}")
+
+    lock.close()
+    tap.drain(within=5)
+    tap.close()

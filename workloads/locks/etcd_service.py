@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workloads.client import Grant, Session, Unknown
+from workloads.client import Grant, NotApplied, Session, Unknown
 from workloads.etcd_api import Connection
 from workloads.locks.etcd import lock_key
 from workloads.locks.etcd_lease import KeptLease, connections
@@ -45,7 +45,10 @@ class EtcdService:
     def _token_of(self, answer: Any) -> int:
         if self._token == "header-revision":  # noqa: S105 - no password
             return int(answer.header.revision)
-        found = self._connection.call("KV/Range", key=answer.key).kvs
+        try:
+            found = self._connection.call("KV/Range", key=answer.key).kvs
+        except NotApplied as error:  # only this look: the lock is given
+            raise Unknown(f"granted, but its key was not read: {error}") from error
         if not found:
             raise Unknown("granted, but the key is gone: the lease has ended")
         return int(found[0].create_revision)
