@@ -78,11 +78,11 @@ def test_a_write_that_was_refused_and_took_effect_is_told_with_its_answer():
 
 
 def test_a_failover_is_told_as_one():
-    assert "Meanwhile the storage failed over at 0.400 s (line 6)." in told("lost-write-failover").steps
+    assert "Then the storage failed over at 0.400 s (line 6)." in told("lost-write-failover").steps
 
 
 def test_a_kill_of_the_storage_is_told_as_one():
-    assert "Meanwhile the storage was killed at 0.400 s (line 6)." in told("lost-write-committed").steps
+    assert "Then the storage was killed at 0.400 s (line 6)." in told("lost-write-committed").steps
 
 
 def test_null_is_told_as_nothing():

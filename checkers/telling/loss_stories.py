@@ -69,7 +69,8 @@ def _restart(n: Narrator, first: Op, then: Op | None) -> list[str]:
     start = first.called if first.returned is None else first.returned
     end = math.inf if then is None or then.returned is None else then.returned
     return [
-        f"Meanwhile {restarted(fault)} at {n.at(fault.began)} (line {fault.lines[0]})."
+        f"{'Meanwhile' if fault.began < start else 'Then'} {restarted(fault)}"
+        f" at {n.at(fault.began)} (line {fault.lines[0]})."
         for fault in restarts_of_storage(n.history.faults)
         if fault.overlaps(start, end)
     ][:1]
