@@ -94,7 +94,7 @@ class Drive:
             duration=self.target.workload.duration,
             operations=sum(state.operations),
             writes_accepted=sum(state.writes[0::2]),
-            writes_rejected=sum(state.writes[1::2]),
+            writes_failed=sum(state.writes[1::2]),
             faults=nemesis.in_force(),
         )
 

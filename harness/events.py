@@ -34,7 +34,7 @@ class Progress:
     duration: int  # ns
     operations: int
     writes_accepted: int
-    writes_rejected: int
+    writes_failed: int
     faults: tuple[str, ...]  # in force now, such as "pause client:3"
 
 

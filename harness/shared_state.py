@@ -54,7 +54,7 @@ class SharedState:
     snares: Any  # array of _Snare
     accepted: Any  # highest token accepted, by client and resource
     operations: Any  # operations ended, by client
-    writes: Any  # accepted and rejected writes, by client
+    writes: Any  # accepted and failed writes, by client
     resources: int
 
     @classmethod

@@ -220,7 +220,7 @@ def _clock(progress: Progress) -> str:
 def _counts(progress: Progress) -> str:
     return (
         f"{progress.operations:,} operations, writes {progress.writes_accepted:,} accepted, "
-        f"{progress.writes_rejected:,} rejected"
+        f"{progress.writes_failed:,} failed"
     )
 
 
