@@ -76,10 +76,23 @@ def test_a_commit_without_the_token_contradicts_the_clients_where_no_fence_is_pr
     assert list(unfenced_writes(known)) == []
 
 
-def test_a_commit_without_a_token_on_another_resource_is_no_write_of_its_client():
+def test_a_commit_without_a_token_that_nobody_sent_is_no_write_of_a_client():
     (stray,) = strays(evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", None)))
 
     assert stray.rule is Rule.NEVER_SENT
+
+
+def test_a_commit_without_a_token_on_another_resource_is_told_as_that():
+    known = history_of(renumbered([write(0, 1, 0, 1), write(1, 2, 2, 3)]))
+    log = [
+        Commit(seq=0, resource="r0", token=1, value="v0"),
+        Commit(seq=1, resource="r1", token=None, value="v1"),
+    ]
+
+    (stray,) = strays(gather(known, log))
+
+    assert stray.rule is Rule.LOGGED_OTHERWISE
+    assert list(unfenced_writes(gather(known, log))) == []
 
 
 def test_a_commit_that_nobody_sent_is_shown_beside_one_that_was_sent():
