@@ -92,12 +92,17 @@ def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def strays(evidence: Evidence) -> Iterator[Conflict]:
-    """Commits of what nobody sent, or not so: the log and the history contradict each other."""
-    fenced = evidence.history.header.fenced
+    """Commits of what nobody sent, or not so: the log and the history contradict each other.
+
+    A history that is cut short says nothing of who sent what it does not have.
+    """
+    history = evidence.history
     for stray in () if evidence.log is None else evidence.log.strays:
-        if fenced and stray.lost_its_token:
+        if history.header.fenced and stray.lost_its_token:
             continue  # an unfenced-write
         sent = stray.write is not None
+        if not sent and history.is_cut_short:
+            continue
         yield Conflict(
             anomaly="non-linearizable",
             rule=Rule.LOGGED_OTHERWISE if sent else Rule.NEVER_SENT,

@@ -177,7 +177,7 @@ def _judge(evidence: Evidence) -> Verdict:
     findings, disagreements = _joined(evidence, results)
     violations = tuple(each for each in findings if each.is_violation)
     anomalies = _tally(findings, ran)
-    doubts = (*crashes, *_not_exercised(counts, header.require))
+    doubts = (*crashes, *_cut_short(evidence), *_not_exercised(counts, header.require))
     validity = Validity.INVALID if violations else Validity.UNKNOWN if doubts else Validity.VALID
     unexpected = (*_unexpected(header, anomalies, violations, validity), *disagreements)
     return Verdict(
@@ -279,6 +279,16 @@ def _tally(findings: Iterable[Finding], checkers: Iterable[Checker]) -> dict[str
     for finding in findings:
         tally[finding.anomaly] += 1
     return tally
+
+
+def _cut_short(evidence: Evidence) -> Iterator[str]:
+    strays = () if evidence.log is None else evidence.log.strays
+    missing = sum(stray.write is None for stray in strays)
+    if missing and evidence.history.is_cut_short:
+        yield (
+            "the history ends in the middle of a line, and the storage's own order has"
+            f" {missing} writes of which it knows nothing: what else was done is not known"
+        )
 
 
 def _not_exercised(counts: Mapping[str, int], require: Mapping[str, int]) -> Iterator[str]:

@@ -126,5 +126,10 @@ class History:
     header: Header
     operations: Sequence[Op]
     faults: tuple[FaultEvent, ...] = ()
-    notices: tuple[str, ...] = ()  # such as a half-written last line that was cut off
+    notices: tuple[str, ...] = ()  # a half-written last line that was left out
     started: int = 0  # ns; the time of the first event
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Does the file end in the middle of a line, so that more may have been done than it has?"""
+        return bool(self.notices)

@@ -11,9 +11,11 @@ from checkers.conflict import Rule
 from checkers.durability import lost_writes, phantom_accepts, read_without_commit, strays
 from checkers.errors import HistoryError
 from checkers.evidence import Evidence, gather
+from checkers.judge import judge
 from checkers.lateness import late_writes
 from checkers.records import Commit, Op, Outcome
 from checkers.unfenced import unfenced_writes
+from checkers.verdict import Validity
 
 
 def evidence(operations: list[Op], *commits: tuple[str, int | None], fenced: bool = True) -> Evidence:
@@ -100,6 +102,17 @@ def test_a_commit_that_nobody_sent_is_shown_beside_one_that_was_sent():
 
     assert (stray.rule, stray.accused.value, stray.accused.token) == (Rule.NEVER_SENT, "unheard-of", 9)
     assert [op.index for op in stray.because] == [0]
+
+
+def test_a_history_that_is_cut_short_accuses_nobody_of_what_it_does_not_have():
+    whole = history_of(renumbered([write(0, 1, 0, 1)]))
+    log = [Commit(seq=seq, resource="r0", token=seq, value=f"v{seq - 1}") for seq in (1, 2)]
+
+    verdict = judge(replace(whole, notices=("history:5: the last line is only half written",)), log)
+
+    assert judge(whole, log).validity is Validity.INVALID
+    assert verdict.validity is Validity.UNKNOWN
+    assert verdict.reasons[0].startswith("the history ends in the middle of a line")
 
 
 def test_a_stale_write_hides_no_late_one_that_follows():
