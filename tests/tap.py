@@ -105,6 +105,7 @@ class Tap:
         self._stop_before = 0
         self._stop: Callable[[], None] = lambda: None
         self.cut_after = sys.maxsize  # bytes of the answers on a connection, which ends there
+        self.withheld = b""  # what has it is on its way for longer than anybody waits
         self.last_words = b""  # an answer that has them ends its connection, and no other is accepted
         self.requests: list[tuple[int, bytes]] = []  # to which server, and what
         self.endpoints = tuple(self._listen(number, server) for number, server in enumerate(servers))
@@ -154,7 +155,8 @@ class Tap:
                     requests = list(self._split(sent))
                     self._note(number, requests[seen:])
                     seen = len(requests)
-                    upstream.sendall(chunk)
+                    if not (self.withheld and self.withheld in chunk):
+                        upstream.sendall(chunk)
             with suppress(OSError):
                 upstream.shutdown(socket.SHUT_WR)
             answers.join()

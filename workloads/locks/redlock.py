@@ -76,7 +76,7 @@ class Redlock:
         while True:
             attempt = time.monotonic_ns()
             answers = self._ask(self._servers, *_grant(resource, owner, self._ttl))
-            counters = [answer for answer in answers if answer]
+            counters = [answer for server, answer in enumerate(answers) if answer and server not in doubtful]
             if len(counters) >= self._most and time.monotonic_ns() < attempt + self._promised:
                 break
             doubtful |= self._left_over(answers, resource, owner)
@@ -90,12 +90,15 @@ class Redlock:
         return Grant(token=self._token(counters, self._rng), ttl=self._promised, attempt=attempt)
 
     def _left_over(self, granted: Sequence[int | None], resource: str, owner: str) -> set[int]:
-        """Delete the key everywhere; tell at which servers it may be all the same, or may come yet."""
-        deleted = self._ask(self._servers, *_release(resource, owner), unreached=None)
+        """Delete the key everywhere; tell at which servers it may be all the same, or may come yet.
+
+        Or where it may yet be deleted: an unanswered deletion would take the key of a later attempt.
+        """
+        deleted = self._ask(self._servers, *_release(resource, owner))
         return {
             server
             for server, (grant, release) in enumerate(zip(granted, deleted, strict=True))
-            if grant is None or (grant and release is None)
+            if grant is None or release is None or (grant and not release)
         }
 
     def _renew(self, resource: str, owner: str) -> dict[str, Any]:
