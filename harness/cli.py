@@ -27,6 +27,9 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, err
 
 LONGEST_SEED = 20  # digits
 
+SWEEPING = {"run", "recheck", "zoo"}
+"""The commands that first remove what killed runs left behind; `clean` does, and tells more."""
+
 FORMATS = click.Choice(["text", "json"])
 ENGINES = click.Choice(["auto", "docker", "local"])
 RUNS = click.option(
@@ -164,11 +167,13 @@ def _model_option(*, required: bool, told: str) -> Callable[[Callable[..., Any]]
 
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="fencepost", prog_name="fencepost")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Prove, on real servers and under real faults, whether fencing keeps stale writers out."""
-    from harness.leftovers import sweep
+    if context.invoked_subcommand in SWEEPING:
+        from harness.leftovers import sweep
 
-    _report_sweep(sweep())
+        _report_sweep(sweep())
 
 
 @cli.command(short_help="Run targets.")

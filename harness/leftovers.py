@@ -62,7 +62,7 @@ def leave_note(marks: Mapping[str, str], engine: str, paths: Iterable[Path]) -> 
 
 
 def sweep() -> Sweep:
-    """Remove what runs left whose harness is dead; every command calls this first.
+    """Remove what runs left whose harness is dead; the commands that run and judge call this first.
 
     Never raises for what cannot be removed now, such as containers while no Docker answers:
     the note stays, and the next command tries again.

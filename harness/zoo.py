@@ -206,7 +206,7 @@ def _codes(outcome: Outcome, unknown: ExitCode = ExitCode.UNKNOWN) -> Iterator[E
 
 
 def _told(row: Row, chosen: Sequence[Exhibit]) -> Iterator[Line]:
-    found = times(row.found) or "nothing"
+    found = times(row.found) or ("nothing" if row.bug.document else "not run")
     after = "" if row.bug.seconds is None else f"{row.bug.seconds:.1f} s"
     expected = ", ".join(row.exhibit.bug.expected)
     tone = Tone.GOOD if row.code is ExitCode.AS_EXPECTED else Tone.BAD

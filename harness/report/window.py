@@ -31,19 +31,25 @@ def opening(
 
     Of several that came while the last of the operations was under way, the first was enough.
     A fault on the servers that are accused; where there is none, one that hit the `owner`, whose
-    hold has the proof's lowest token. None where there is none of those either.
+    hold has the proof's lowest token. None where there is none of those either. What is lost was
+    there first: its cause came later.
     """
     sent = max((op.called for op in proof), default=0)
     over = max((math.inf if op.returned is None else op.returned for op in proof), default=0)
-    in_time = [fault for fault in faults if fault.state == "in force" and fault.time <= over]
+    begun = [fault for fault in faults if fault.state == "in force"]
+    in_time = [fault for fault in begun if fault.time <= over]
     side = ANOMALIES[anomaly].area if anomaly in ANOMALIES else None
     for suspects in (
-        [fault for fault in in_time if fault.target.partition(":")[0] == side],
+        _on_servers(begun if anomaly == "lost-write" else in_time, side),
         [fault for fault in in_time if owner and fault.owner == owner],
     ):
         if suspects:
             return next((fault for fault in suspects if fault.time > sent), suspects[-1])
     return None
+
+
+def _on_servers(faults: Sequence[FaultEvent], side: str | None) -> list[FaultEvent]:
+    return [fault for fault in faults if fault.target.partition(":")[0] == side]
 
 
 def _end_of(begun: FaultEvent, faults: Sequence[FaultEvent]) -> FaultEvent | None:
