@@ -114,7 +114,7 @@ def test_a_write_of_which_nobody_heard_is_proved_by_the_first_read_of_it():
         ),
         (
             "So the write of 'b' would have to come both before and after the read at line 8, which is"
-            " impossible: the read returned token 2 although token 3 had been accepted before."
+            " impossible: the read returned 'a' with token 2 although token 3 had been accepted before."
         ),
     )
 

@@ -14,6 +14,11 @@ def content(value: Value) -> str:
     return f"the list that ends with {value[-1]!r}" if value else "the empty list"
 
 
+def what_was_read(value: Value, token: int | None) -> str:
+    """A value and its token; a resource that nobody has written may have one below all tokens."""
+    return content(value) if token is None or token < 0 else f"{content(value)} with token {token}"
+
+
 def lock_on(resource: str) -> str:
     """The lock of a resource; the only one of a history that names none is `lock` itself."""
     return "the lock" if resource == "lock" else f"the lock on {resource}"

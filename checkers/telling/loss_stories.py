@@ -8,7 +8,7 @@ from collections.abc import Callable
 from checkers.conflict import Conflict, Rule
 from checkers.records import Commit, Op, Outcome
 from checkers.restarts import restarts_of_storage
-from checkers.telling.contents import content
+from checkers.telling.contents import content, what_was_read
 from checkers.telling.fault_words import restarted
 from checkers.telling.narrator import Narrator, Story
 
@@ -84,7 +84,7 @@ def _stray(n: Narrator, write: Op) -> Commit:
 
 
 def _shown(read: Op) -> str:
-    return f"{content(read.value)} with token {read.token}"
+    return what_was_read(read.value, read.token)
 
 
 def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
@@ -109,8 +109,8 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
     read, higher = conflict.accused, conflict.because[0]
     return Story(
         summary=(
-            f"the storage of {read.resource} forgot token {higher.token}: {n.whom(read)} read token"
-            f" {read.token} after that"
+            f"the storage of {read.resource} forgot token {higher.token}: {n.whom(read)} read {_shown(read)}"
+            " after that"
         ),
         steps=(
             f"A read by {n.whom(higher)} returned {_shown(higher)} {n.answered(higher)}.",

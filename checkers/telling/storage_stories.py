@@ -8,7 +8,7 @@ from dataclasses import replace
 from checkers.conflict import Conflict, Rule
 from checkers.records import WRITES, Op
 from checkers.telling.circles import Question, circle
-from checkers.telling.contents import content
+from checkers.telling.contents import content, what_was_read
 from checkers.telling.narrator import Narrator, Story
 
 
@@ -98,13 +98,14 @@ def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
     read, newer = conflict.accused, conflict.because
     return Story(
         summary=(
-            f"{n.whom(read)} read {content(read.value)} with token {read.token} from {read.resource}"
+            f"{n.whom(read)} read {what_was_read(read.value, read.token)} from {read.resource}"
             f" although a write with the newer token {newer[0].token} had been accepted before"
         ),
         steps=circle(
             n,
             Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
-            f"the read returned token {read.token} although token {newer[0].token} had been accepted before",
+            f"the read returned {what_was_read(read.value, read.token)} although token {newer[0].token} had"
+            " been accepted before",
         ),
     )
 
