@@ -5,10 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from checkers.evidence import Evidence
+from checkers.records import Outcome
 
 
 def notices(evidence: Evidence) -> Iterator[str]:
-    """Say where the rules are sound and not complete: they accuse nobody wrongly, and may miss something."""
+    """Say what no verdict says: that nobody ever got the lock, and where the rules may miss something."""
+    yield from _nobody_got_the_lock(evidence)
+    yield from _not_complete(evidence)
+
+
+def _nobody_got_the_lock(evidence: Evidence) -> Iterator[str]:
+    """Tell what the clients heard instead: most often it is one mistake, in every answer."""
+    unknown = refused = 0
+    said: str | None = None
+    for op in evidence.named("acquire"):
+        if op.outcome is Outcome.OK:
+            return
+        unknown += op.outcome is Outcome.INFO
+        refused += op.outcome is Outcome.FAIL
+        said = said or op.error
+    if said is not None:
+        yield (
+            f"nobody ever got the lock: {unknown} acquires ended without a usable answer and {refused} were"
+            f" refused; the first that said why: {said}"
+        )
+
+
+def _not_complete(evidence: Evidence) -> Iterator[str]:
+    """The rules are sound there and not complete: they accuse nobody wrongly, and may miss something."""
     fenced = evidence.by_resource("fence")
     if not fenced or not evidence.history.header.fenced:
         return

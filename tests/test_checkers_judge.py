@@ -15,7 +15,7 @@ from checkers import Commit, Finding, History, Validity, judge
 from checkers.anomalies import ANOMALIES, COVERAGE
 from checkers.document import VerdictDocument
 from checkers.judge import AS_SEEN, COMMITTED, OTHERS, Checker
-from checkers.records import Header
+from checkers.records import Header, Op, Outcome
 
 REJECTED = renumbered([write(0, 2, 0, 1), write(1, 1, 2, 3, "stale")])
 ACCEPTED = renumbered([write(0, 2, 0, 1), write(1, 1, 2, 3)])
@@ -160,6 +160,19 @@ def test_the_document_has_every_field_and_every_name_that_was_looked_for():
     assert {each["evidence"] for each in document["checkers"]} == {"committed", "observed"}
     assert any("storage's own order" in step for step in document["findings"][0]["steps"])
     assert msgspec.convert(document, VerdictDocument)
+
+
+def test_where_nobody_got_the_lock_the_verdict_says_what_clients_heard():
+    heard = "Expected `int`, got `str`"
+    asked = Op(index=0, process=0, f="acquire", resource="r0", called=0, owner="a", error=heard)
+
+    verdict = judge(run([asked]))
+    with_a_grant = judge(run([asked, replace(asked, index=1, outcome=Outcome.OK, returned=1, token=1)]))
+
+    (notice,) = verdict.notices
+    assert notice.startswith("nobody ever got the lock: 1 acquires ended without a usable answer")
+    assert notice.endswith(heard)
+    assert with_a_grant.notices == ()
 
 
 def test_a_valid_document_expects_valid():
