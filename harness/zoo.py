@@ -28,6 +28,7 @@ from harness.store import HISTORY, PLAN
 from harness.target import Target, load
 from harness.target.names import did_you_mean
 from harness.target.reading import in_folder, shipped_folder
+from harness.target.toml import head_comment
 
 ZOO = "zoo"  # the folder
 TWIN = "-twin"
@@ -108,7 +109,7 @@ def exhibits(words: Sequence[str] = ()) -> tuple[Exhibit, ...]:
     return tuple(
         Exhibit(
             name=name,
-            story=_story(files[name]),
+            story=head_comment(files[name].read_text(encoding="utf-8")),
             bug=load(files[name]),
             twin=load(files[f"{name}{TWIN}"]),
         )
@@ -183,13 +184,6 @@ def _seconds_to_find(folder: Path, document: Mapping[str, Any], expected: Sequen
         if finding["anomaly"] in expected and finding["operations"]
     ]
     return round((min(moments) - started) / SECOND, 2) if moments else None
-
-
-def _story(file: Path) -> str:
-    """What the comment at the head of a target file says, without the line for editors."""
-    lines = file.read_text(encoding="utf-8").splitlines()
-    head = lines[: next(number for number, line in enumerate(lines) if not line.startswith("#"))]
-    return " ".join(line.removeprefix("#").strip() for line in head if not line.startswith("#:"))
 
 
 def _is_as_expected(outcome: Outcome) -> bool:

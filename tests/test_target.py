@@ -22,7 +22,7 @@ from harness.target import (
 from harness.target.fields import OWN
 from harness.target.locks import LOCKS
 from harness.target.storages import STORAGES
-from harness.target.toml import dumps, lines_of_keys
+from harness.target.toml import dumps, head_comment, lines_of_keys
 
 SECOND = NS["s"]
 SMALL = """\
@@ -697,6 +697,15 @@ def test_a_class_gets_the_servers_that_it_asks_for():
 
     assert (lock.system, lock.servers) == ("redis", ("redis-1", "redis-2"))
     assert (storage.system, storage.servers) == ("postgres", ("postgres",))
+
+
+def test_a_file_tells_at_its_head_what_it_is_about():
+    text = (
+        "#:schema ./schema.json\n# The lock is etcd's,\n# the storage is not.\nname = 't'  # a name\n# more\n"
+    )
+
+    assert head_comment(text) == "The lock is etcd's, the storage is not."
+    assert head_comment("name = 't'") == ""
 
 
 DOCUMENTATION = (schemas.ROOT / "docs/targets.md").read_text()

@@ -22,6 +22,7 @@ from harness.report.recorded import Recorded, load
 from harness.report.scenes import Scene, findings, rejections
 from harness.report.surroundings import surroundings
 from harness.report.timeline import Timeline, timeline
+from harness.target.toml import head_comment
 
 NAME = "report.html"
 _MOST_SCENES = 100
@@ -74,6 +75,7 @@ def _page(recorded: Recorded) -> dict[str, Any]:
     script = "\n".join(_asset(name) for name in _SCRIPTS)
     page = {
         "target": _target(recorded),
+        "story": head_comment(recorded.target_file or ""),
         "headline": wording.headline(verdict),
         "verdict": verdict,
         "leads": [row for row in wording.coverage(verdict) if row[0] in wording.LEADS],
