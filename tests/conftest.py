@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import signal
@@ -11,13 +10,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from differential import compared, disagreed
 from hypothesis import HealthCheck, Phase, settings
+from missing import miss
 from scripts import ScriptEngine
 
 from harness.engines import Cluster, Engine, ServerSpec, Topology
 from harness.engines.docker import DockerEngine, unavailability
 from harness.engines.local import TOXIPROXY, LocalEngine
-
-REQUIRED = "FENCEPOST_REQUIRE_ENGINES"
 
 # For mutation testing: that an example fails is enough, and each time the same ones.
 settings.register_profile(
@@ -49,7 +47,7 @@ def _hear_ctrl_c() -> None:
 def docker_engine() -> Engine:
     why_not = unavailability()
     if why_not is not None:
-        _miss(why_not)
+        miss(why_not)
     return DockerEngine()
 
 
@@ -57,7 +55,7 @@ def docker_engine() -> Engine:
 def local_engine() -> Engine:
     why_not = LocalEngine().refusal(topology())
     if why_not is not None:
-        _miss(why_not)
+        miss(why_not)
     return LocalEngine()
 
 
@@ -78,7 +76,7 @@ def servers(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.fixture(scope="module")
 def local_cluster(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if shutil.which(TOXIPROXY) is None:
-        _miss(f"no {TOXIPROXY} is on PATH")
+        miss(f"no {TOXIPROXY} is on PATH")
     with local_engine.start(
         topology(partitions=True), new_run_id(), tmp_path_factory.mktemp("run"), print
     ) as cluster:
@@ -127,9 +125,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             f"{sum(compared.values()):,} small histories were judged in several ways, {disagreed.total()} differently"
         )
-
-
-def _miss(why: str) -> None:
-    if os.environ.get(REQUIRED):
-        pytest.fail(f"{REQUIRED} is set, and {why}")
-    pytest.skip(why)

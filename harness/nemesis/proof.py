@@ -14,7 +14,7 @@ from harness.network.topology import Edge
 ANSWER_TIMEOUT = 2.0  # s; over an edge that is whole
 SILENCE = 0.25  # s without an answer, at least, prove a cut; it took milliseconds just before
 PATIENCE = 4  # times as long as an answer took just before, if that is more
-HEALING = 5.0  # s until every edge must have answered again
+HEALING = 15.0  # s until every edge must have answered again; it takes one, on a busy machine more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

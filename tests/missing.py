@@ -1,0 +1,15 @@
+"""What a test does where this machine lacks what it needs: skip, or fail where all has to be there."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+REQUIRED = "FENCEPOST_REQUIRE_ENGINES"
+
+
+def miss(why: str) -> None:
+    if os.environ.get(REQUIRED):
+        pytest.fail(f"{REQUIRED} is set, and {why}")
+    pytest.skip(why)
