@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from command import run_target
 from systems import lock_settings, storage_settings
 
 from harness import clients
@@ -67,26 +68,7 @@ def run(tmp_path):
         (tmp_path / "mine.toml").write_text(
             TARGET.format(command=json.dumps([str(word) for word in command]))
         )
-        options = [word for setting in ("workload.duration=6s", *settings) for word in ("--set", setting)]
-        return subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "harness.cli",
-                "run",
-                "--engine",
-                "local",
-                "--format",
-                "json",
-                *options,
-                "mine.toml",
-            ],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
-        )
+        return run_target(tmp_path, "mine.toml", "workload.duration=6s", *settings)
 
     return run_it
 

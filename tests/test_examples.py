@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import run_target
 from missing import miss
 
 from checkers.anomalies import VIOLATIONS
@@ -31,27 +32,8 @@ def run(folder, target, *settings):
     if not python.exists():
         python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
         python.chmod(0o755)
-    options = [word for setting in ("workload.duration=12s", *settings) for word in ("--set", setting)]
-    return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "harness.cli",
-            "run",
-            "--engine",
-            "local",
-            "--format",
-            "json",
-            *options,
-            target,
-        ],
-        cwd=folder,
-        env=os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    return run_target(folder, target, "workload.duration=12s", *settings, timeout=110, PATH=path)
 
 
 def verdict(done):

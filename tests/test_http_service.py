@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from command import fencepost, run_target
 from scripts import started, wait_until_listening
 from systems import SECOND, Memory, commits_of, lock_settings, storage_settings
 
@@ -179,20 +177,8 @@ def granted_at_last(address):
 
 def run(tmp_path, name, url, *settings):
     """Run a target of the example against a service at another address."""
-    options = (f"lock.url={url}", f"storage.url={url}", "workload.duration=8s", *settings)
-    return subprocess.run(
-        [
-            *[sys.executable, "-m", "harness.cli", "run", "--engine", "local", "--format", "json"],
-            *[word for setting in options for word in ("--set", setting)],
-            EXAMPLE / f"{name}.toml",
-        ],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    settings = (f"lock.url={url}", f"storage.url={url}", "workload.duration=8s", *settings)
+    return run_target(tmp_path, EXAMPLE / f"{name}.toml", *settings)
 
 
 class TestRun:
@@ -263,15 +249,7 @@ class TestRun:
             (EXAMPLE / "http.toml").read_text()
             + '\n[[faults]]\nkind = "partition"\ntarget = "holder"\nfrom = "lock"\nevery = "8s"\nlasts = "2s"\n'
         )
-        done = subprocess.run(
-            [sys.executable, "-m", "harness.cli", "validate", "cut.toml"],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = fencepost(tmp_path, "validate", "cut.toml")
 
         assert done.returncode == 4
         assert 'nobody can be cut off from lock.kind "http"' in done.stderr

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import docker
 import docker.errors
 import pytest
+from command import run_target
 from scripts import started
 from systems import TTL, Memory, lock_settings
 
@@ -159,27 +158,7 @@ def test_one_that_is_too_old_is_told_so(nest):
 
 
 def run(tmp_path, target, *settings):
-    options = [word for setting in ("workload.duration=10s", *settings) for word in ("--set", setting)]
-    return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "harness.cli",
-            "run",
-            "--engine",
-            "docker",
-            "--format",
-            "json",
-            *options,
-            target,
-        ],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return run_target(tmp_path, target, "workload.duration=10s", *settings, engine="docker", timeout=300)
 
 
 def first_tokens(tmp_path, target):

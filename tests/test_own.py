@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import run_target
 
 EXAMPLE = Path(__file__).parents[1] / "examples/own-class"
 
@@ -19,20 +18,8 @@ def folder(tmp_path):
     return tmp_path / "own-class"
 
 
-def fencepost(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "harness.cli", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-
-
 def run(folder, *settings):
-    options = [word for setting in ("workload.duration=7s", *settings) for word in ("--set", setting)]
-    return fencepost(folder, "run", "--engine", "local", "--format", "json", *options, "files.toml")
+    return run_target(folder, "files.toml", "workload.duration=7s", *settings)
 
 
 @pytest.mark.parametrize(
