@@ -143,7 +143,7 @@ SYSTEMS: dict[str, System] = {
         version=postgres_version,
         probe=struct.pack("!ii", 8, 80877103),  # SSLRequest, which needs no login: yes or no
         answers=(b"S", b"N"),
-        oldest=(10,),  # identity columns
+        oldest=(14,),  # the setting recovery_init_sync_method
     ),
     "redis": System(
         port=6379,
