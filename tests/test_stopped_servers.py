@@ -18,7 +18,7 @@ from tap import Tap
 
 from harness.engines import ServerSpec, Topology
 from harness.recorder import RecordedSession
-from workloads.client import NotApplied, Stale
+from workloads.client import NotApplied, Stale, Unknown
 from workloads.locks import connect, etcd_service, redlock
 from workloads.storages import of_kind
 
@@ -250,7 +250,8 @@ def test_a_renewal_at_a_lock_that_stops_is_in_doubt_and_sent_once(open_tap, open
         time.sleep(0.01)
     sent = list(tap.requests)
     go_on()
-    lock.revoke(resource, "0-1")
+    with suppress(Unknown):  # a session of ZooKeeper may by now be on its way to another member
+        lock.revoke(resource, "0-1")
 
     invoked, doubtful = memory.events[already : already + 2]
     assert (invoked["type"], doubtful["type"], doubtful["f"]) == ("invoke", "info", "renew")
