@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,11 @@ from workloads.storages import of_kind
 
 SECOND = 1_000_000_000
 TTL = 2 * SECOND
+
+
+def run_named(name: str) -> str:
+    """A run's id; another's tests may run on this machine at the same time."""
+    return f"test-{name}-{secrets.token_hex(4)}"
 
 
 class Memory:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from systems import run_named
 
 from harness.duration import NS
 from harness.engines import ServerSpec, Topology, redis_server
@@ -23,7 +24,7 @@ TOPOLOGY = Topology(
 
 @pytest.fixture(scope="module")
 def cluster(docker_engine, tmp_path_factory):
-    with docker_engine.start(TOPOLOGY, "test-clock", tmp_path_factory.mktemp("run"), print) as cluster:
+    with docker_engine.start(TOPOLOGY, run_named("clock"), tmp_path_factory.mktemp("run"), print) as cluster:
         yield cluster
 
 

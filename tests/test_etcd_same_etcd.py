@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from systems import Memory, endpoints, lock_settings, storage_clients, storage_settings
+from systems import Memory, endpoints, lock_settings, run_named, storage_clients, storage_settings
 
 from harness.engines import ServerSpec, Topology
 from harness.recorder import RecordedSession
@@ -24,7 +24,7 @@ def nothing() -> None:
 def address(local_engine, tmp_path_factory):
     topology = Topology(servers=(ServerSpec(name="etcd-1", system="etcd"),), clients=1, partitions=False)
     folder = tmp_path_factory.mktemp("run")
-    with local_engine.start(topology, "test-same-etcd", folder, print) as cluster:
+    with local_engine.start(topology, run_named("same-etcd"), folder, print) as cluster:
         yield endpoints(cluster, "etcd")
 
 

@@ -6,7 +6,7 @@ import itertools
 import time
 
 import pytest
-from systems import SECOND, TTL, Memory, endpoints, hand_over, lock_settings
+from systems import SECOND, TTL, Memory, endpoints, hand_over, lock_settings, run_named
 
 from harness.engines import ServerSpec, Topology
 from harness.recorder import RecordedSession
@@ -42,7 +42,7 @@ def servers(kind, request, tmp_path_factory):
     topology = Topology(servers=specs, clients=1, partitions=False)
     if refused := engine.refusal(topology):
         pytest.skip(refused)
-    with engine.start(topology, f"test-{kind}", tmp_path_factory.mktemp("run"), print) as cluster:
+    with engine.start(topology, run_named(kind), tmp_path_factory.mktemp("run"), print) as cluster:
         yield cluster
 
 

@@ -7,7 +7,7 @@ import time
 from contextlib import closing
 
 import pytest
-from systems import Memory, endpoints, lock_settings
+from systems import Memory, endpoints, lock_settings, run_named
 from tap import Tap
 
 from harness.engines import ServerSpec, Topology
@@ -20,7 +20,7 @@ from workloads.locks import redlock
 def addresses(local_engine, tmp_path_factory):
     specs = tuple(ServerSpec(name=f"redis-{number}", system="redis") for number in range(1, 6))
     topology = Topology(servers=specs, clients=1, partitions=False)
-    with local_engine.start(topology, "test-redlock", tmp_path_factory.mktemp("run"), print) as cluster:
+    with local_engine.start(topology, run_named("redlock"), tmp_path_factory.mktemp("run"), print) as cluster:
         yield endpoints(cluster, "redis")
 
 

@@ -13,7 +13,16 @@ from functools import partial
 
 import pytest
 from stopped import frozen
-from systems import SECOND, Memory, commits_of, endpoints, lock_settings, storage_clients, storage_settings
+from systems import (
+    SECOND,
+    Memory,
+    commits_of,
+    endpoints,
+    lock_settings,
+    run_named,
+    storage_clients,
+    storage_settings,
+)
 from tap import Tap
 
 from harness.engines import ServerSpec, Topology
@@ -127,7 +136,9 @@ def servers(system, request, tmp_path_factory):
     topology = Topology(servers=tuple(specs), clients=1, partitions=False)
     if refused := engine.refusal(topology):
         pytest.skip(refused)
-    with engine.start(topology, f"test-stop-{system}", tmp_path_factory.mktemp("run"), print) as cluster:
+    with engine.start(
+        topology, run_named(f"stop-{system}"), tmp_path_factory.mktemp("run"), print
+    ) as cluster:
         yield cluster
 
 
@@ -280,7 +291,7 @@ def test_a_call_to_a_storage_that_stops_ends_in_time_and_takes_effect_at_most_on
         outcome, took = outcome_of(f, resource, lambda: calls[f](storage))
         sent = list(tap.requests)
         go_on()
-    tap.drain(10)
+    tap.drain(30)
 
     outcomes = STORAGE_CALLS[call].split()
     assert outcome == (outcomes[nth - 1] if nth else "ok")

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 import systems
 from stopped import frozen
-from systems import endpoints, storage_clients, storage_settings
+from systems import endpoints, run_named, storage_clients, storage_settings
 
 from harness.engines import ServerSpec, Topology
 from harness.target.storages import STORAGES
@@ -48,7 +48,7 @@ def servers(kind, request, tmp_path_factory):
     topology = Topology(servers=(spec,), clients=1, partitions=False)
     if refused := engine.refusal(topology):
         pytest.skip(refused)
-    with engine.start(topology, f"test-{kind}", tmp_path_factory.mktemp("run"), print) as cluster:
+    with engine.start(topology, run_named(kind), tmp_path_factory.mktemp("run"), print) as cluster:
         yield cluster
 
 

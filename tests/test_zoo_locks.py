@@ -8,7 +8,7 @@ import time
 from contextlib import closing
 
 import pytest
-from systems import SECOND, Memory, endpoints, lock_settings
+from systems import SECOND, Memory, endpoints, lock_settings, run_named
 
 from harness.engines import ServerSpec, Topology
 from harness.recorder import RecordedSession
@@ -30,7 +30,7 @@ def started(engine, folder, *specs):
     topology = Topology(servers=specs, clients=1, partitions=False)
     if refused := engine.refusal(topology):
         pytest.skip(refused)
-    return engine.start(topology, f"test-zoo-{specs[0].system}", folder, print)
+    return engine.start(topology, run_named(f"zoo-{specs[0].system}"), folder, print)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 from stopped import frozen
-from systems import Memory, commits_of, endpoints, lock_settings, storage_settings
+from systems import Memory, commits_of, endpoints, lock_settings, run_named, storage_settings
 from tap import Tap
 
 from harness.engines import ServerSpec, Topology
@@ -38,7 +38,9 @@ def cluster(local_engine, tmp_path_factory):
     topology = Topology(servers=specs, clients=1, partitions=False)
     if refused := local_engine.refusal(topology):
         pytest.skip(refused)
-    with local_engine.start(topology, "test-zoo-storages", tmp_path_factory.mktemp("run"), print) as started:
+    with local_engine.start(
+        topology, run_named("zoo-storages"), tmp_path_factory.mktemp("run"), print
+    ) as started:
         yield started
 
 

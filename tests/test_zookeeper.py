@@ -11,7 +11,16 @@ from functools import partial
 import pytest
 import systems
 from stopped import frozen
-from systems import SECOND, TTL, Memory, hand_over, lock_settings, storage_clients, storage_settings
+from systems import (
+    SECOND,
+    TTL,
+    Memory,
+    hand_over,
+    lock_settings,
+    run_named,
+    storage_clients,
+    storage_settings,
+)
 
 from harness.engines import ServerSpec, Topology
 from harness.network.probe import reply
@@ -34,7 +43,9 @@ def zookeeper(docker_engine, tmp_path_factory):
     """An ensemble of three, and one that is alone."""
     servers = tuple(ServerSpec(name=name, system="zookeeper") for name in (*ENSEMBLE, "zookeeper-storage"))
     topology = Topology(servers=servers, clients=1, partitions=False)
-    with docker_engine.start(topology, "test-zookeeper", tmp_path_factory.mktemp("run"), print) as cluster:
+    with docker_engine.start(
+        topology, run_named("zookeeper"), tmp_path_factory.mktemp("run"), print
+    ) as cluster:
         yield cluster
 
 

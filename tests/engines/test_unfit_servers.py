@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import docker
 import pytest
+from systems import run_named
 
 from harness.engines import Address, ServerSpec, Topology
 from harness.engines.child import Nest
@@ -38,7 +39,7 @@ def addresses(local_engine, tmp_path_factory):
     servers = tuple(ServerSpec(name=f"{system}-1", system=system) for system in LOCAL)
     topology = Topology(servers=servers, clients=1, partitions=False)
     folder = tmp_path_factory.mktemp("run")
-    with local_engine.start(topology, "test-unfit", folder, print) as cluster:
+    with local_engine.start(topology, run_named("unfit"), folder, print) as cluster:
         yield {server.system: server.address for server in cluster.servers}
 
 
@@ -131,7 +132,7 @@ def test_an_image_that_cannot_be_used_is_told_at_once(docker_engine, build, tmp_
 
     with (
         pytest.raises(ServerNotReadyError, match=said),
-        docker_engine.start(topology, "test-unfit-image", tmp_path / "run", print),
+        docker_engine.start(topology, run_named("unfit-image"), tmp_path / "run", print),
     ):
         pytest.fail("it was taken for usable")
 
