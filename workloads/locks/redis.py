@@ -65,7 +65,13 @@ class RedisService:
 
     def _reach_replica(self) -> None:
         """Wait until the replica has what this connection wrote; Unknown if it has not in time."""
-        if self._wait and not self._connection.execute("WAIT", 1, self._wait):
+        if not self._wait:
+            return
+        try:
+            reached = self._connection.execute("WAIT", 1, self._wait)
+        except NotApplied as error:  # what was not applied is the WAIT
+            raise Unknown(str(error)) from error
+        if not reached:
             raise Unknown(f"the replica did not have it within {self._wait} ms")
 
     @property
