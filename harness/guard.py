@@ -26,7 +26,7 @@ _IN_A_ROW = 3  # looks that find nothing: a client that is being killed may have
 def guarded(run_id: str) -> Iterator[None]:
     """Leave no program of a run behind, whatever ends the block, or this process."""
     with subprocess.Popen(
-        [sys.executable, "-m", "harness.guard", run_id], stdin=subprocess.PIPE, start_new_session=True
+        [sys.executable, "-P", "-m", "harness.guard", run_id], stdin=subprocess.PIPE, start_new_session=True
     ):
         yield
 
