@@ -58,7 +58,7 @@ def gather(history: History, commits: Iterable[Commit] | None = None) -> Evidenc
         if isinstance(operations, Operations) and not operations.columns.has_bare_writes:
             bulk = Bulk(operations, history.header, history.faults)
         return Evidence(history=history, bulk=bulk)
-    commits = tuple(commits)
+    commits = tuple(commit for commit in commits if not commit.fence)
     history = with_lists(history, commits)
     written = {op.value: op for op in history.operations if op.f in WRITES}
     return Evidence(history=history, log=match(written, commits))

@@ -127,7 +127,7 @@ def parse(lines: Iterable[str | bytes], name: str = "history") -> History:
 
 
 def read_commits(path: str | os.PathLike[str]) -> tuple[Commit, ...]:
-    """Read a commits.jsonl: the storage's own order of accepted writes.
+    """Read a commits.jsonl: the storage's own order of accepted writes and fences.
 
     Raises:
         HistoryError: a line is no commit, or a resource's `seq` does not rise.
@@ -149,7 +149,8 @@ def read_commits(path: str | os.PathLike[str]) -> tuple[Commit, ...]:
                 seq=commit.seq,
                 resource=commit.resource,
                 token=commit.token,
-                value=commit.value,
+                value=None if isinstance(commit.value, msgspec.UnsetType) else commit.value,
+                fence=commit.fence,
                 line=line.number,
                 file=line.file,
             )

@@ -109,12 +109,13 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """One accepted write, in the storage's own order."""
+    """One accepted write or fence, in the storage's own order."""
 
     seq: int
     resource: str
     token: int | None
-    value: Value
+    value: Value = None
+    fence: bool = False  # it raised the mark to its token, and stored no value
     line: int = 0
     file: str = "commits.jsonl"
 

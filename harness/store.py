@@ -76,22 +76,8 @@ class RunFolder:
         self._replace(name, [text])
 
     def write_commits(self, commits: Iterable[Commit]) -> None:
-        """Write the storage's order of accepted writes."""
-        self._replace(
-            COMMITS,
-            (
-                json.dumps(
-                    {
-                        "seq": each.seq,
-                        "resource": each.resource,
-                        "token": each.token,
-                        "value": each.value,
-                    }
-                )
-                + "\n"
-                for each in commits
-            ),
-        )
+        """Write the storage's order of accepted writes and fences."""
+        self._replace(COMMITS, (json.dumps(_commit_line(each)) + "\n" for each in commits))
 
     def merge_events(self, tell: Callable[[str], None]) -> Path:
         """Join what every process recorded into history.jsonl, by time; once.
@@ -110,6 +96,11 @@ class RunFolder:
 
     def _replace(self, name: str, chunks: Iterable[str]) -> None:
         replace_file(self.path / name, chunks)
+
+
+def _commit_line(commit: Commit) -> dict[str, Any]:
+    stored = {"fence": True} if commit.fence else {"value": commit.value}
+    return {"seq": commit.seq, "resource": commit.resource, "token": commit.token, **stored}
 
 
 def _point(link: Path, name: str) -> None:

@@ -308,9 +308,29 @@ def test_commits_are_read_in_their_order(tmp_path: Path):
     assert commits[2].line == 3
 
 
+def test_fences_are_read_in_their_order_among_the_commits(tmp_path: Path):
+    path = tmp_path / "commits.jsonl"
+    path.write_text(
+        '{"seq":1,"resource":"r0","token":3,"value":null}\n'
+        '{"seq":2,"resource":"r0","token":4,"fence":true}\n'
+        '{"seq":3,"resource":"r0","token":5,"value":"a","fence":false}\n'
+    )
+
+    commits = read_commits(path)
+
+    assert [(each.token, each.value, each.fence) for each in commits] == [
+        (3, None, False),
+        (4, None, True),
+        (5, "a", False),
+    ]
+
+
 @pytest.mark.parametrize(
     ("second", "says"),
     [
+        ('{"seq":2,"resource":"r0","fence":true}\n', "a fence needs a `token`"),
+        ('{"seq":2,"resource":"r0","token":3,"value":"b","fence":true}\n', "a fence stores no value"),
+        ('{"seq":2,"resource":"r0","token":3,"value":"b","fence":1}\n', "Expected `bool`"),
         ('{"seq":1,"resource":"r0","token":3,"value":"b"}\n', "seq 1 does not come after 1"),
         ('{"seq":2,"resource":"r0","token":3}\n', "missing required field `value`"),
         ('{"seq":2,"resource":"r0","tok', "only half written"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from checkers import Commit, read_commits
 from harness.errors import ConfigurationError
 from harness.recheck import recheck
-from harness.store import EVENTS, HEADER, RunFolder
+from harness.store import COMMITS, EVENTS, HEADER, RunFolder
 
 HEAD = {"fencepost": 1, "target": "t", "fenced": True, "policy": "strict"}
 
@@ -89,3 +91,18 @@ def test_a_runs_folder_that_cannot_be_made_is_named(tmp_path):
 
     with pytest.raises(ConfigurationError, match="--runs"):
         RunFolder.create(tmp_path / "file", "t")
+
+
+def test_commits_and_fences_are_read_back_as_they_were_written(folder):
+    committed = (
+        Commit(seq=1, resource="r0", token=3, value="a"),
+        Commit(seq=2, resource="r0", token=4, fence=True),
+        Commit(seq=3, resource="r0", token=None, value=None),
+    )
+
+    folder.write_commits(committed)
+
+    again = read_commits(folder.path / COMMITS)
+    assert tuple(replace(each, line=0, file="commits.jsonl") for each in again) == committed
+    fence_line = (folder.path / COMMITS).read_text().splitlines()[1]
+    assert json.loads(fence_line) == {"seq": 2, "resource": "r0", "token": 4, "fence": True}

@@ -47,7 +47,7 @@ def _append(client: Client, hold: Hold, element: str) -> None:
 
 def with_list(commit: Commit) -> Commit:
     """A commit of this workload: the storage holds the list as text."""
-    return replace(commit, value=tuple(json.loads(str(commit.value))))
+    return commit if commit.fence else replace(commit, value=tuple(json.loads(str(commit.value))))
 
 
 def _list(value: str | None) -> list[str]:

@@ -181,9 +181,24 @@ class FaultLine(Struct, frozen=True, kw_only=True):
 
 
 class CommitLine(Struct, frozen=True, kw_only=True):
-    """A line of commits.jsonl: one accepted write, in the storage's own order."""
+    """A line of commits.jsonl: one accepted write or fence, in the storage's own order.
+
+    A write has a value; a fence has `"fence": true`, a token and no value.
+    """
 
     seq: Count
     resource: str
     token: Token | None = None
-    value: WireContent
+    value: WireContent | UnsetType = UNSET
+    fence: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a write without a value, and a fence with one or without a token."""
+        if not self.fence:
+            if self.value is UNSET:
+                raise ValueError("Object missing required field `value`")
+            return
+        if self.token is None:
+            raise ValueError("a fence needs a `token`")
+        if self.value is not UNSET and self.value is not None:
+            raise ValueError("a fence stores no value, so it has no `value`")

@@ -39,7 +39,7 @@ def accepted(history: History, commits: Sequence[Commit] | None) -> tuple[Accept
         return tuple(_observed(op) for op in writes if op.outcome is Outcome.OK)
     sent = {(op.resource, op.value): op for op in writes}
     by_resource: dict[str, list[Commit]] = {}
-    for commit in sorted(commits, key=lambda commit: commit.seq):
+    for commit in sorted((each for each in commits if not each.fence), key=lambda commit: commit.seq):
         by_resource.setdefault(commit.resource, []).append(commit)
     placed = (_placed(group, sent) for group in by_resource.values())
     return tuple(sorted(itertools.chain.from_iterable(placed), key=lambda write: write.at))
