@@ -20,6 +20,7 @@ class CauseDocument(Struct, frozen=True, kw_only=True):
 class FindingDocument(Struct, frozen=True, kw_only=True):
     """One violation: a sentence, the lines of history.jsonl that prove it, and why they do.
 
+    `accused`: of `operations`, the lines of the one that is wrong. `against`: those of what it contradicts.
     `also`: what else is wrong with the same operation. `caused_by`: without which it would not have been.
     """
 
@@ -28,6 +29,8 @@ class FindingDocument(Struct, frozen=True, kw_only=True):
     summary: str
     operations: list[int]
     steps: list[str]
+    accused: list[int] = []
+    against: list[int] = []
     also: list[str] = []
     caused_by: CauseDocument | None = None
 

@@ -61,6 +61,8 @@ def _tell(evidence: Evidence, check: Check, conflict: Conflict) -> Account:
             summary=f"{conflict.anomaly} on {conflict.accused.resource}: {conflict.accused.f}",
             steps=(),
             operations=_lines((conflict.accused, *conflict.because)),
+            accused=_lines([conflict.accused]),
+            against=_lines(conflict.because),
             doubt=f"it could not be told: {type(error).__name__}: {error}",
         )
 
@@ -74,18 +76,26 @@ def _proved_and_told(evidence: Evidence, check: Check, conflict: Conflict) -> Ac
         candidates = {*candidates, *story.proof}
         proof = prove(evidence, check, conflict, candidates)
     if proof is None:
-        return _account(story, candidates, _NOT_ALONE)
+        return _account(story, conflict, candidates, _NOT_ALONE)
     story = STORIES[proof.conflict.rule](narrator, replace(proof.conflict, proof=proof.operations))
     lasting = not story.others or holds(evidence, check, proof.conflict, {*proof.operations, *story.others})
-    return _account(story, proof.operations, "" if lasting else _CHANGED)
+    return _account(story, proof.conflict, proof.operations, "" if lasting else _CHANGED)
 
 
 _NOT_ALONE = "the operations named here were not found to be wrong by themselves"
 _CHANGED = "other operations than those named here may explain it"
 
 
-def _account(story: Story, operations: Iterable[Op], doubt: str) -> Account:
-    return Account(summary=story.summary, steps=story.steps, operations=_lines(operations), doubt=doubt)
+def _account(story: Story, conflict: Conflict, operations: Iterable[Op], doubt: str) -> Account:
+    proof = set(operations)
+    return Account(
+        summary=story.summary,
+        steps=story.steps,
+        operations=_lines(proof),
+        accused=_lines([conflict.accused]),
+        against=_lines(op for op in conflict.because if op in proof and op != conflict.accused),
+        doubt=doubt,
+    )
 
 
 def _lines(operations: Iterable[Op]) -> tuple[int, ...]:

@@ -48,13 +48,13 @@ class Lease:
 
 def early_grants(evidence: Evidence) -> Iterator[Conflict]:
     """Grants to one owner while another's lease was still promised."""
-    for leases in _leases(narrowed(evidence, of_promised_leases)):
-        after = HighWater((lease.returned, lease.end, lease) for lease in leases)
-        above = HighWater((lease.grant.token or 0, lease.end, lease) for lease in leases)
-        for later in leases:
+    for promised in leases(narrowed(evidence, of_promised_leases)):
+        after = HighWater((lease.returned, lease.end, lease) for lease in promised)
+        above = HighWater((lease.grant.token or 0, lease.end, lease) for lease in promised)
+        for later in promised:
             found = [
-                _longest(leases, later, after.before(later.grant.sent), _sent_after),
-                _longest(leases, later, above.before(later.grant.token or 0), _token_above),
+                _longest(promised, later, after.before(later.grant.sent), _sent_after),
+                _longest(promised, later, above.before(later.grant.token or 0), _token_above),
             ]
             holders = [lease for lease in found if lease and later.returned < lease.end]
             if holders:
@@ -84,7 +84,7 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
                     accused=grant,
                     because=(others[0][1],),
                 )
-            believing.append((_belief_end(grant, by_owner[grant.owner]), grant))
+            believing.append((belief_end(grant, by_owner[grant.owner]), grant))
 
 
 def promised_until(grant: Op, renews: Iterable[Op], ends: Iterable[Op]) -> Lease:
@@ -101,7 +101,8 @@ def promised_until(grant: Op, renews: Iterable[Op], ends: Iterable[Op]) -> Lease
     return Lease(grant=grant, end=min([last.sent + min(open_ttls), *given_up]), set_by=last)
 
 
-def _leases(evidence: Evidence) -> Iterator[list[Lease]]:
+def leases(evidence: Evidence) -> Iterator[list[Lease]]:
+    """Every grant of each resource, with how long it was promised."""
     for _, operations in sorted(evidence.by_resource("acquire", "renew", "release", "revoke").items()):
         renews: dict[str | None, list[Op]] = defaultdict(list)
         ends: dict[str | None, list[Op]] = defaultdict(list)
@@ -150,7 +151,7 @@ def _early(later: Lease, holder: Lease) -> Conflict:
     )
 
 
-def _belief_end(grant: Op, operations: Iterable[Op]) -> float:
+def belief_end(grant: Op, operations: Iterable[Op]) -> float:
     """When the owner of these operations stopped to believe that it held this grant."""
     ends = [math.inf]
     for op in operations:

@@ -40,6 +40,8 @@ class Account:
     summary: str  # one plain sentence
     steps: tuple[str, ...]  # because-steps that end in the contradiction
     operations: tuple[int, ...]  # lines of the history: every line of the operations that prove it
+    accused: tuple[int, ...] = ()  # the lines of the operation that is wrong
+    against: tuple[int, ...] = ()  # the lines of the operations that it contradicts
     doubt: str = ""  # why these operations are not known to be the smallest set that proves it
 
 
@@ -153,6 +155,8 @@ def _finding(finding: Finding) -> FindingDocument:
         summary=finding.summary,
         operations=list(finding.operations),
         steps=list(finding.steps),
+        accused=list(finding.account.accused),
+        against=list(finding.account.against),
         also=list(finding.also),
         caused_by=None if finding.caused_by is None else _cause(finding.caused_by),
     )

@@ -388,3 +388,26 @@ def test_a_fault_of_the_holder_or_of_a_server_is_told(target, kind, hold, says):
 )
 def test_a_fault_of_somebody_else_is_not_told(target, hold):
     assert not any("Meanwhile" in step for step in with_fault(target, **hold))
+
+
+BAD = sorted(
+    path.stem
+    for path in FOLDER.glob("*.jsonl")
+    if not path.stem.endswith(".commits") and "valid" not in path.stem
+)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_every_finding_names_the_operation_that_is_wrong(name: str):
+    path = FOLDER / f"{name}.jsonl"
+    commits = path.with_suffix(".commits.jsonl")
+    order = checkers.read_commits(commits) if commits.exists() else None
+    history = checkers.read(path)
+
+    verdict = checkers.judge(history, order)
+
+    for finding, document in zip(verdict.findings, verdict.to_document()["findings"], strict=True):
+        sent = history.operations[finding.accused : finding.accused + 1]  # none: a write that nobody sent
+        assert document["accused"] == [line for op in sent for line in op.lines]
+        assert set(document["accused"]) | set(document["against"]) <= set(document["operations"])
+        assert not set(document["accused"]) & set(document["against"])
