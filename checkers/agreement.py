@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 from checkers.anomalies import RANK
 from checkers.evidence import Evidence
+from checkers.printable import shorten
 from checkers.telling.whole import Whole
 from checkers.verdict import Finding
 
@@ -86,6 +87,6 @@ def _others(
 def _disagreement(finding: Finding, own: Mapping[str, Finding]) -> str:
     by_the_log = "; ".join(each.summary for each in own.values()) or "none of these operations is wrong"
     return (
-        f"what the clients saw of {finding.resource} and the storage's own order of writes contradict each"
-        f" other; by the clients: {finding.summary}; by the storage's own order: {by_the_log}"
+        f"what the clients saw of {shorten(finding.resource)} and the storage's own order of writes"
+        f" contradict each other; by the clients: {finding.summary}; by the storage's own order: {by_the_log}"
     )

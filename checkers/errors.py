@@ -1,5 +1,7 @@
 """The root of every error that Fencepost raises on purpose, and those of a recorded history."""
 
+from checkers.printable import LONGEST_LINE, quoted, shorten
+
 
 class FencepostError(Exception):
     """Something went wrong that the user can mend: the message says where and how."""
@@ -11,7 +13,7 @@ class ModelError(FencepostError):
 
 def as_recorded(value: object) -> str:
     """A value as a message has it; what is null in the file is called so."""
-    return "null" if value is None else repr(value)
+    return "null" if value is None else quoted(value)
 
 
 class HistoryError(FencepostError):
@@ -21,7 +23,6 @@ class HistoryError(FencepostError):
     """
 
     def __init__(self, file: str, line: int, problem: str) -> None:
-        shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in problem)
-        super().__init__(f"{file}:{line}: {shown}")
+        super().__init__(f"{shorten(file, LONGEST_LINE)}:{line}: {shorten(problem, LONGEST_LINE)}")
         self.file = file
         self.line = line

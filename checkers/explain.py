@@ -12,6 +12,7 @@ from functools import partial
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.once import once
+from checkers.printable import naming, shorten
 from checkers.records import Op, Outcome
 from checkers.telling.lock_stories import LOCK_STORIES
 from checkers.telling.loss_stories import LOSS_STORIES
@@ -49,7 +50,7 @@ def doubts(told: Iterable[Finding]) -> Iterator[str]:
     """What could not be made certain of the findings' proofs, to be said beside them."""
     for finding in told:
         if finding.account.doubt:
-            yield f"{finding.anomaly} on {finding.resource}: {finding.account.doubt}"
+            yield f"{finding.anomaly} on {shorten(finding.resource)}: {finding.account.doubt}"
 
 
 def _tell(evidence: Evidence, check: Check, conflict: Conflict) -> Account:
@@ -58,12 +59,12 @@ def _tell(evidence: Evidence, check: Check, conflict: Conflict) -> Account:
         return _proved_and_told(evidence, check, conflict)
     except Exception as error:  # noqa: BLE001 - it was found all the same
         return Account(
-            summary=f"{conflict.anomaly} on {conflict.accused.resource}: {conflict.accused.f}",
+            summary=f"{conflict.anomaly} on {shorten(conflict.accused.resource)}: {conflict.accused.f}",
             steps=(),
             operations=_lines((conflict.accused, *conflict.because)),
             accused=_lines([conflict.accused]),
             against=_lines(conflict.because),
-            doubt=f"it could not be told: {type(error).__name__}: {error}",
+            doubt=shorten(f"it could not be told: {type(error).__name__}: {error}"),
         )
 
 
@@ -88,9 +89,10 @@ _CHANGED = "other operations than those named here may explain it"
 
 def _account(story: Story, conflict: Conflict, operations: Iterable[Op], doubt: str) -> Account:
     proof = set(operations)
+    names = {name for op in proof for name in (op.resource, op.error)}
     return Account(
-        summary=story.summary,
-        steps=story.steps,
+        summary=naming(story.summary, *names),
+        steps=tuple(naming(step, *names) for step in story.steps),
         operations=_lines(proof),
         accused=_lines([conflict.accused]),
         against=_lines(op for op in conflict.because if op in proof and op != conflict.accused),

@@ -6,6 +6,7 @@ Imports of anything heavy stay inside the commands, so that `--help` answers at 
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import signal
@@ -93,7 +94,9 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     try:
         return _invoke(sys.argv[1:] if arguments is None else arguments)
     except click.ClickException as error:
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        _say(said.getvalue().rstrip("\n"))
         return ExitCode.CONFIGURATION
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
@@ -109,14 +112,14 @@ def _failure(error: Exception) -> int:
     from harness.errors import FencepostError
 
     if isinstance(error, FencepostError):
-        click.echo(error, err=True)
+        _say(str(error))
         return of_error(error)
     if isinstance(error, OSError) and error.errno in FULL:
         _discard_stdout()
-        click.echo(f"this machine has no room to go on: {error}", err=True)
+        _say(f"this machine has no room to go on: {error}")
     else:
-        traceback.print_exception(error)
-        click.echo("this is a bug of Fencepost; the run folder holds what was recorded", err=True)
+        _say("".join(traceback.format_exception(error)).rstrip("\n"))
+        _say("this is a bug of Fencepost; the run folder holds what was recorded")
     return ExitCode.INFRASTRUCTURE
 
 
@@ -130,6 +133,13 @@ def _invoke(arguments: Sequence[str]) -> int:
     if sys.stdout is not None:  # it was closed before Python began
         sys.stdout.flush()
     return int(code or 0)
+
+
+def _say(text: str) -> None:
+    """Print on stderr; what it quotes may be anybody's words."""
+    from checkers.printable import message
+
+    click.echo(message(text), err=True)
 
 
 def _discard_stdout() -> None:
@@ -292,6 +302,7 @@ def show(recorded: str, runs: Path) -> None:
 )
 def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     """Check target files, or all in a folder, and say all that is wrong with them."""
+    from checkers.printable import LONGEST_LINE, shorten
     from harness.errors import ConfigurationError
     from harness.selection import targets as select
     from harness.target import load
@@ -301,9 +312,9 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     code = ExitCode.AS_EXPECTED if selected.names else ExitCode.NOTHING_SELECTED
     for file in selected.names:
         try:
-            click.echo(f"{file}: ok, {_described(load(file, overrides))}")
+            click.echo(shorten(f"{file}: ok, {_described(load(file, overrides))}", LONGEST_LINE))
         except ConfigurationError as error:
-            click.echo(error, err=True)
+            _say(str(error))
             code = ExitCode.CONFIGURATION
     return code
 
@@ -372,14 +383,15 @@ def schema(document: str) -> None:
 @RUNS
 def doctor(runs: Path) -> int:
     """Look at this machine: engines and tools, and how to get what is not there."""
+    from checkers.printable import printable
     from harness.doctor import can_run, examine
 
     findings = examine(runs)
     widest = max(len(finding.name) for finding in findings)
     for finding in findings:
-        click.echo(f"{'ok' if finding.ok else 'NO':<3} {finding.name:<{widest}}  {finding.seen}")
+        click.echo(f"{'ok' if finding.ok else 'NO':<3} {finding.name:<{widest}}  {printable(finding.seen)}")
         if finding.remedy:
-            click.echo(f"{'':<{widest + 4}}  {finding.remedy}")
+            click.echo(f"{'':<{widest + 4}}  {printable(finding.remedy)}")
     return ExitCode.AS_EXPECTED if can_run(findings) else ExitCode.INFRASTRUCTURE
 
 
@@ -417,16 +429,16 @@ def _output(file: Path, lines: Iterable[str], *, force: bool) -> None:
 
 def _tell_what_is_empty(selected: Selection) -> None:
     for sentence in selected.empty:
-        click.echo(sentence, err=True)
+        _say(sentence)
     if not selected.names:
         click.echo("no target was selected; `fencepost targets` lists those that ship", err=True)
 
 
 def _report_sweep(swept: Any) -> None:
     for thing in swept.removed:
-        click.echo(f"removed what an earlier run left: {thing}", err=True)
+        _say(f"removed what an earlier run left: {thing}")
     for thing in swept.kept:
-        click.echo(f"left in place: {thing}", err=True)
+        _say(f"left in place: {thing}")
 
 
 def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool) -> list[Target]:
@@ -463,7 +475,9 @@ def _text_stream(output: str) -> Any:
 def _documents(output: str) -> Callable[[dict[str, Any]], None]:
     """Print verdict documents, where they were asked for, one a line."""
     if output == "json":
-        return lambda document: click.echo(json.dumps(document, ensure_ascii=False))
+        from checkers.printable import as_json
+
+        return lambda document: click.echo(as_json(document))
     return lambda _: None
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from checkers.printable import shorten
+
 _LIVE_EVERY, _PLAIN_EVERY = 1.0, 10.0  # s
 _CLEAR = "\r\x1b[K"
 
@@ -49,9 +51,9 @@ class _Teller:
 
     def begin(self, doing: str) -> None:
         """Something else is done from now on."""
-        self._doing, self._began = doing, time.monotonic()
+        self._doing, self._began = shorten(doing), time.monotonic()
         if self._live:
-            self._write(f"{_CLEAR}{doing} …")
+            self._write(f"{_CLEAR}{self._doing} …")
 
     def tell_again(self) -> None:
         """It still is."""

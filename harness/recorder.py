@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from checkers.history import Outcome
+from checkers.printable import in_16_bits
 from workloads.client import Answer, outcome_of
 
 
@@ -24,7 +25,10 @@ class Recorder:
 
     def record(self, event: dict[str, Any]) -> None:
         """Append one event, in the form of history.jsonl."""
-        os.write(self._file, self._encode(event) + b"\n")
+        line = self._encode(event)
+        if not line.isascii() or b"\x7f" in line:
+            line = in_16_bits(line.decode()).encode()
+        os.write(self._file, line + b"\n")
 
     def close(self) -> None:
         """Write no more."""

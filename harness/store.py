@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.history import Commit
+from checkers.printable import as_json
 from checkers.reading.merge import merge
 from harness.errors import ConfigurationError
 from harness.whole_file import replace_file
@@ -69,7 +70,7 @@ class RunFolder:
 
     def write_json(self, name: str, document: dict[str, Any], indent: int | None = 1) -> None:
         """Write a document as a whole: a reader never sees half of one."""
-        self._replace(name, [json.dumps(document, indent=indent, ensure_ascii=False)])
+        self._replace(name, [as_json(document, indent)])
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text file."""

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from checkers.printable import in_16_bits
+
 MAX_DIGITS = 64
 
 Number = int | float | Fraction | Decimal
@@ -111,7 +113,7 @@ def quoted(text: str) -> str:
         text = text.replace(character, "\\" + character)
     for name in "ntr":
         text = text.replace(_ESCAPES[name], "\\" + name)
-    return f'"{text}"'
+    return f'"{in_16_bits(text)}"'
 
 
 def character(text: str) -> Char:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from msgspec import UNSET
 
 from checkers.errors import as_recorded
+from checkers.printable import quoted
 from checkers.reading.fault_lines import fault_event
 from checkers.reading.jsonl import Line
 from checkers.reading.lines import Acquire, Append, ClientLine, FaultLine, Read, Write
@@ -212,4 +213,4 @@ def _check_lists(line: Line, event: Append) -> None:
     if event.type == "ok" and (event.read is None or event.written is None):
         raise line.error("an ok append without its lists; it carries the one it read and the one it wrote")
     if event.written is not None and event.written[-1:] != (event.element,):
-        raise line.error(f"an append writes a list that ends with its element, here {event.element!r}")
+        raise line.error(f"an append writes a list that ends with its element, here {quoted(event.element)}")

@@ -9,11 +9,13 @@ from checkers.formats.event import Call
 from checkers.formats.values import thawed
 from checkers.models import expected_and_new
 from checkers.operation import UNKNOWN
+from checkers.printable import shorten
 from checkers.records import Outcome
 
 if TYPE_CHECKING:
     from checkers.reference.precedence import Edge, Node
 
+_BEARABLE = 60  # characters of a value that a sentence bears
 _BEFORE = "what stood there from the start"
 
 
@@ -144,8 +146,7 @@ def answer(call: Call) -> str:
 
 def shown(value: Hashable) -> str:
     """A value, as much of it as a sentence bears."""
-    text = _written(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"  # noqa: PLR2004 - as much as a sentence bears
+    return shorten(_written(value), _BEARABLE)
 
 
 def _written(value: Hashable) -> str:

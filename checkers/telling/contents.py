@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from checkers.printable import quoted
 from checkers.records import Value
 
 
@@ -10,8 +11,8 @@ def content(value: Value) -> str:
     if value is None:
         return "nothing"
     if not isinstance(value, tuple):
-        return repr(value)
-    return f"the list that ends with {value[-1]!r}" if value else "the empty list"
+        return quoted(value)
+    return f"the list that ends with {quoted(value[-1])}" if value else "the empty list"
 
 
 def what_was_read(value: Value, token: int | None) -> str:

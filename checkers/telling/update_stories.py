@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from checkers.conflict import Conflict, Rule
 from checkers.records import List, Op, Outcome
+from checkers.telling.contents import content
 from checkers.telling.narrator import Narrator, Story
 from checkers.updates import found_by
 
@@ -17,15 +18,15 @@ def _absent(n: Narrator, conflict: Conflict) -> Story:
     reader = rest[0] if rest else conflict.accused
     return Story(
         summary=(
-            f"the element {lost.element!r}, which {n.whom(lost)} had appended to {lost.resource}, was lost:"
-            f" it is missing from the list that {n.whom(reader)} read afterwards"
+            f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
+            f" lost: it is missing from the list that {n.whom(reader)} read afterwards"
         ),
         steps=(
             *_known(n, lost, shown),
             f"After that, {n.whom(reader)} {_why(reader)} {n.sent(reader)}.",
             f"{_list(found_by(reader)).capitalize()} came back {n.answered(reader)}, without it.",
             *_written(n, lost, reader),
-            f"What was appended under the lock has to stay: {lost.element!r} is gone.",
+            f"What was appended under the lock has to stay: {content(lost.element)} is gone.",
         ),
         proof=(lost, shown, reader),
     )
@@ -36,12 +37,12 @@ def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
     return Story(
         summary=(
             f"{n.whom(lost)} and {n.whom(by)} both appended to the same list of {lost.resource}:"
-            f" {lost.element!r} or {by.element!r} was lost"
+            f" {content(lost.element)} or {content(by.element)} was lost"
         ),
         steps=(
             *(
                 f"{n.who(op)}, whose append was called {n.sent(op)}, read {_list(_built_on(op))} and wrote it"
-                f" back with {op.element!r}{_as_told(n, op)}."
+                f" back with {content(op.element)}{_as_told(n, op)}."
                 for op in (lost, by)
             ),
             *(f"{n.who(op)} read what came of that {n.answered(op)}." for op in shown),
@@ -73,16 +74,16 @@ def _logged_without(n: Narrator, conflict: Conflict) -> Story:
     lost, shown, by = conflict.because[0], conflict.because[-1], conflict.accused
     return Story(
         summary=(
-            f"the element {lost.element!r}, which {n.whom(lost)} had appended to {lost.resource}, was lost:"
-            f" {n.whom(by)} wrote a list without it"
+            f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
+            f" lost: {n.whom(by)} wrote a list without it"
         ),
         steps=(
             *_known(n, lost, shown),
             (
-                f"{n.who(by)} appended {by.element!r} with token {by.token} {n.sent(by)}, and the list that"
-                f" it wrote is {n.place(by)} in the storage's own order."
+                f"{n.who(by)} appended {content(by.element)} with token {by.token} {n.sent(by)}, and the list"
+                f" that it wrote is {n.place(by)} in the storage's own order."
             ),
-            f"The list before that one has {lost.element!r}; this one has not.",
+            f"The list before that one has {content(lost.element)}; this one has not.",
         ),
         proof=(lost, shown, by),
     )
@@ -90,7 +91,7 @@ def _logged_without(n: Narrator, conflict: Conflict) -> Story:
 
 def _known(n: Narrator, lost: Op, shown: Op) -> tuple[str, ...]:
     """Why the element had been in the list for certain."""
-    sent = f"{n.who(lost)} appended {lost.element!r} with token {lost.token} {n.sent(lost)}"
+    sent = f"{n.who(lost)} appended {content(lost.element)} with token {lost.token} {n.sent(lost)}"
     if shown is lost:
         return (f"{sent}, and the storage said ok {n.answered(lost)}.",)
     return (
@@ -121,8 +122,8 @@ def _written(n: Narrator, lost: Op, reader: Op) -> tuple[str, ...]:
         return ()
     return (
         (
-            f"That list was written by {n.whom(by)}, who appended {by.element!r} to it with token {by.token}"
-            f" {n.sent(by)}, and {_how(by, lost)}."
+            f"That list was written by {n.whom(by)}, who appended {content(by.element)} to it with token"
+            f" {by.token} {n.sent(by)}, and {_how(by, lost)}."
         ),
     )
 
@@ -132,8 +133,8 @@ def _how(by: Op, lost: Op) -> str:
     if by.seen is None:
         return "nobody knows which list it had read"
     if lost.element in by.seen:
-        return f"left {lost.element!r} out although it had read it"
-    return f"had read it without {lost.element!r}"
+        return f"left {content(lost.element)} out although it had read it"
+    return f"had read it without {content(lost.element)}"
 
 
 UPDATE_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = {

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from checkers.printable import message, shorten
 from harness.duration import NS
 from harness.events import Event, FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
 from harness.paths import as_seen_from_here
@@ -96,7 +97,7 @@ class PlainConsole:
         """Nothing is in the way."""
 
     def _print(self, text: str) -> None:
-        print(text, file=self.out, flush=True)
+        print(message(text), file=self.out, flush=True)
 
 
 @dataclass(slots=True)
@@ -141,7 +142,7 @@ class Screen:
         from rich.text import Text
 
         for line in lines:
-            text = Text(line.text, style=STYLES[line.tone])
+            text = Text(message(line.text), style=STYLES[line.tone])
             if line.tone is Tone.COMMAND or not line.text:
                 self.rich.print(Text(" " * line.indent) + text, soft_wrap=True)
             else:
@@ -190,7 +191,7 @@ def _row(text: str, style: str = "") -> RenderableType:
     """Make a row that never takes two: the picture must not jump on a narrow terminal."""
     from rich.text import Text
 
-    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
+    return Text(shorten(text), style=style, no_wrap=True, overflow="ellipsis")
 
 
 def _beside(left: RenderableType, right: RenderableType) -> RenderableType:

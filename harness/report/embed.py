@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checkers.history import Op, Outcome
+from checkers.history import Op, Outcome, Value
+from checkers.printable import shorten
 from harness.report.bands import Band
 from harness.report.holds import Hold, end_of
 from harness.report.lanes import Lanes
@@ -21,6 +22,7 @@ from harness.report.scenes import Scene
 from harness.report.timeline import Timeline
 
 MOST_OPERATIONS = 100_000
+_MOST_ELEMENTS = 20  # of a list
 OK, REJECTED, FAILED, UNKNOWN = range(4)
 
 
@@ -62,7 +64,7 @@ def drawing(timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, kept: Kep
     return {
         "length": scale.time(timeline.end),
         "lanes": lanes.names,
-        "resources": resources,
+        "resources": [shorten(name) for name in resources],
         "operations": _operations(operations, lanes, scale),
         "holds": sorted(_hold(hold, scale) for hold in held),
         "bands": [_band(band, scale) for band in timeline.bands],
@@ -116,8 +118,8 @@ def _operations(operations: Sequence[Op], lanes: Lanes, scale: _Scale) -> dict[s
         "from": [scale.time(op.called) for op in operations],
         "to": [scale.time(end_of(op)) for op in operations],
         "token": [op.token for op in operations],
-        "value": [op.value for op in operations],
-        "error": [op.error for op in operations],
+        "value": [_content(op.value) for op in operations],
+        "error": [None if op.error is None else shorten(op.error) for op in operations],
         "call": [op.lines[0] if op.lines else 0 for op in operations],
         "answer": [op.lines[1] if len(op.lines) > 1 else 0 for op in operations],
     }
@@ -141,19 +143,27 @@ def _hold(hold: Hold, scale: _Scale) -> list[Any]:
         -1 if hold.promised is None else scale.time(hold.promised),
         -1 if hold.token is None else hold.token,
         hold.renewals,
-        hold.owner or "",
+        shorten(hold.owner or ""),
     ]
+
+
+def _content(value: Value) -> str | int | None:
+    """What is shown of a value: of a list, the elements that were appended last."""
+    if isinstance(value, tuple):
+        before = ["…"] * (len(value) > _MOST_ELEMENTS)
+        return shorten(", ".join([*before, *map(str, value[-_MOST_ELEMENTS:])]))
+    return shorten(value) if isinstance(value, str) else value
 
 
 def _band(band: Band, scale: _Scale) -> dict[str, Any]:
     return {
         "kind": band.kind,
-        "target": band.target,
+        "target": shorten(band.target),
         "lane": band.lane,
         "from": scale.time(band.start),
         "to": None if band.end is None else scale.time(band.end),
-        "evidence": band.evidence,
-        "healed": band.healed_evidence,
+        "evidence": shorten(band.evidence),
+        "healed": shorten(band.healed_evidence),
     }
 
 
@@ -165,7 +175,7 @@ def _accepted(stored: Sequence[Accepted], scale: _Scale) -> dict[str, list[Any]]
         "seq": [write.seq for write in stored],
         "resource": [scale.resources.get(write.resource, -1) for write in stored],
         "token": [write.token for write in stored],
-        "value": [write.value for write in stored],
+        "value": [_content(write.value) for write in stored],
         "operation": [scale.position(write.operation) for write in stored],
     }
 

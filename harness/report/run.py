@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.history import Op
+from checkers.printable import message
 from harness.environment import options_of
 from harness.invocation import again, typed
 from harness.report import wording
@@ -57,6 +58,7 @@ def render(recorded: Recorded) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_seen,
     )
     environment.filters |= {
         "seconds": _seconds,
@@ -196,6 +198,11 @@ def _faults(recorded: Recorded) -> list[dict[str, Any]]:
     return [fault for fault in faults if isinstance(fault, dict)] if isinstance(faults, list) else []
 
 
+def _seen(value: Any) -> Any:
+    """What a page shows of a text: no character that would not be seen as itself, and an end."""
+    return message(value) if type(value) is str else value
+
+
 def _asset(name: str) -> str:
     return (importlib.resources.files("harness.report") / "assets" / name).read_text(encoding="utf-8")
 
@@ -225,7 +232,7 @@ def _whole(text: str) -> Any:
     """Markup in which a short value with a hyphen, such as 2-1.0, does not break at it."""
     import markupsafe
 
-    pieces = _HYPHENATED.split(text)  # every other one is such a value
+    pieces = _HYPHENATED.split(message(text))  # every other one is such a value
     return markupsafe.Markup().join(
         markupsafe.Markup('<span class="whole">{}</span>').format(piece) if number % 2 else piece
         for number, piece in enumerate(pieces)

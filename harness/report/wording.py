@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from checkers.anomalies import ANOMALIES, COVERAGE, RANK, VIOLATIONS
 from checkers.history import Op
+from checkers.printable import shorten
 from harness.report.scenes import REJECTED
 
 Tone = Literal["good", "bad", "unsure"]
@@ -156,15 +157,15 @@ def action(operation: Op) -> str:
     token = "" if operation.token is None else f" with token {operation.token}"
     match operation.f:
         case "write":
-            return f"write {operation.value or ''} to {operation.resource}{token}"
+            return f"write {shorten(str(operation.value or ''))} to {shorten(operation.resource)}{token}"
         case "append":
-            return f"append {operation.element} to {operation.resource}{token}"
+            return f"append {shorten(str(operation.element))} to {shorten(operation.resource)}{token}"
         case "acquire":
-            return f"acquire the lock of {operation.resource}"
+            return f"acquire the lock of {shorten(operation.resource)}"
         case "read" | "fence":
-            return f"{operation.f} {operation.resource}"
+            return f"{operation.f} {shorten(operation.resource)}"
         case f:
-            return f"{f} the lock of {operation.resource}{token}"
+            return f"{f} the lock of {shorten(operation.resource)}{token}"
 
 
 def answer(operation: Op) -> str:
@@ -176,12 +177,12 @@ def answer(operation: Op) -> str:
             return "accepted"
         case "read", "ok":
             token = "" if operation.token is None else f", token {operation.token}"
-            return f"{'nothing' if operation.value is None else operation.value}{token}"
+            return f"{'nothing' if operation.value is None else shorten(str(operation.value))}{token}"
         case _, "ok":
             return "done"
         case _, "fail" if operation.error == "stale":
             return "rejected as stale"
         case _, "fail":
-            return f"refused: {operation.error}" if operation.error else "refused"
+            return f"refused: {shorten(operation.error)}" if operation.error else "refused"
         case _:
-            return f"unknown: {operation.error}" if operation.error else "unknown: no answer"
+            return f"unknown: {shorten(operation.error)}" if operation.error else "unknown: no answer"

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from checkers.printable import shorten
 from harness.target.faults import ClockSpec, FailoverSpec, KillSpec, PartitionSpec, PauseSpec
 from harness.target.fields import CLASS_PATTERN, IMAGE_PATTERN, NAME_PATTERN, kind_of
 from harness.target.locks import LOCKS
@@ -64,7 +65,7 @@ class Problem:
     data: Mapping[str, Any]  # the whole file's; the value is shown from it
 
     def __str__(self) -> str:
-        path = ".".join(map(str, self.key))
+        path = ".".join(shorten(str(part), LONGEST_VALUE) for part in self.key)
         value = _at(self.data, self.key)
         shown = "" if value is MISSING or isinstance(value, dict) else f" = {_shown(value)}"
         return f"{path}{shown}: {self.what}" if path else self.what
@@ -155,5 +156,4 @@ def _at(data: Any, key: Key) -> Any:
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value, default=str, ensure_ascii=False)
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+    return shorten(json.dumps(value, default=str, ensure_ascii=False), LONGEST_VALUE)

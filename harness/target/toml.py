@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from checkers.printable import printable
+
 Key = tuple[str | int, ...]  # ("faults", 0, "at")
 
 HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
@@ -83,12 +85,19 @@ def _value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return "".join(map(_seen, json.dumps(value, ensure_ascii=False)))
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     return str(value)
+
+
+def _seen(character: str) -> str:
+    """A character, or its escape where it would not be seen as itself."""
+    if character == printable(character):
+        return character
+    return f"\\U{ord(character):08x}"
 
 
 def head_comment(text: str) -> str:

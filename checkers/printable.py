@@ -1,0 +1,93 @@
+"""Text that others wrote, made safe to show: on a terminal, in JSON, in a page, in a sentence.
+
+A recorded value is whatever a service answered. Printed as it is, it could move the
+cursor, recolour the verdict, begin a line of its own, or show its letters in another
+order. So every character that is not seen as itself is written as an escape: C0 and C1
+controls, newlines, bidirectional controls, zero-width and unassigned characters, halves
+of surrogate pairs. And a long value is cut, and its length said.
+
+All functions leave text alone that is safe already, so it does no harm to apply them twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+LONGEST = 200
+"""Characters of a value that are shown."""
+LONGEST_LINE = 5_000
+"""Characters of a whole sentence that are shown; it may name several values."""
+MOST_LINES = 500
+"""Lines of a message that are shown."""
+
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""What `str.isprintable` takes for a letter or a mark, and nobody sees."""
+_NOT_ASCII = re.compile(r"[^ -~\n]+")
+_BEYOND_8_BITS, _BEYOND_16_BITS = 0x100, 0x10000
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Escape what would not be seen as itself: `\x1b`, `\u202e`; the characters of `keep` stay."""
+    if text.isprintable() and not _INVISIBLE.search(text):
+        return text
+    return "".join(each if _is_seen(each) or each in keep else _escaped(each) for each in text)
+
+
+def shorten(text: str, most: int = LONGEST) -> str:
+    """Escape a text, of which no more than `most` characters are shown: "… (1,048,576 characters)"."""
+    if len(text) <= most:
+        return printable(text)
+    return f"{printable(text[:most])}… ({len(text):,} characters)"
+
+
+def quoted(value: object, most: int = LONGEST) -> str:
+    """A value as Python writes it, a text in quotes; shortened."""
+    if not isinstance(value, str):
+        return shorten(repr(value), most)
+    more = f"… ({len(value):,} characters)" if len(value) > most else ""
+    return printable(repr(value[:most])) + more
+
+
+def message(text: str) -> str:
+    """A message of one or several lines, each of them escaped and shortened."""
+    lines = text.split("\n")
+    shown = [shorten(line, LONGEST_LINE) for line in lines[:MOST_LINES]]
+    more = len(lines) - len(shown)
+    return "\n".join([*shown, *[f"… and {more:,} more lines"] * bool(more)])
+
+
+def naming(sentence: str, *names: str | None) -> str:
+    """Shorten each of some texts wherever a sentence has it, and escape the whole sentence."""
+    for name in sorted((name for name in names if name and len(name) > LONGEST), key=len, reverse=True):
+        sentence = sentence.replace(name, shorten(name))
+    return shorten(sentence, LONGEST_LINE)
+
+
+def as_json(document: object, indent: int | None = None) -> str:
+    r"""Write JSON in which what would not be seen as itself is an escape such as `\u202e`."""
+    return in_16_bits(json.dumps(document, ensure_ascii=False, indent=indent))
+
+
+def in_16_bits(text: str) -> str:
+    r"""Escape as JSON and EDN have it, beyond 16 bits in two halves: `\udb40\udc01`; newlines stay."""
+    return text if text.isascii() and text.isprintable() else _NOT_ASCII.sub(_seen_in_16_bits, text)
+
+
+def _seen_in_16_bits(found: re.Match[str]) -> str:
+    return "".join(each if _is_seen(each) else json.dumps(each)[1:-1] for each in found[0])
+
+
+def _is_seen(character: str) -> bool:
+    return character.isprintable() and not _INVISIBLE.match(character)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if character in "\n\r\t":
+        return repr(character)[1:-1]
+    if code < _BEYOND_8_BITS:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < _BEYOND_16_BITS else f"\\U{code:08x}"
