@@ -5,7 +5,6 @@ Imports of anything heavy stay inside the commands, so that `--help` answers at 
 
 from __future__ import annotations
 
-import errno
 import io
 import json
 import os
@@ -23,8 +22,6 @@ from harness.exit_codes import ExitCode, of_error
 if TYPE_CHECKING:
     from harness.selection import Selection
     from harness.target import Target
-
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 LONGEST_SEED = 20  # digits
 
@@ -109,14 +106,15 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
 
 
 def _failure(error: Exception) -> int:
+    from harness import room
     from harness.errors import FencepostError
 
     if isinstance(error, FencepostError):
         _say(str(error))
         return of_error(error)
-    if isinstance(error, OSError) and error.errno in FULL:
+    if isinstance(error, OSError) and error.errno in room.USED_UP:
         _discard_stdout()
-        _say(f"this machine has no room to go on: {error}")
+        _say(f"this machine has no room to go on: {room.sentence(error)}")
     else:
         _say("".join(traceback.format_exception(error)).rstrip("\n"))
         _say("this is a bug of Fencepost; the run folder holds what was recorded")
@@ -402,7 +400,7 @@ def clean() -> None:
 
     swept = remove()
     _report_sweep(swept)
-    if not swept.removed and not swept.kept:
+    if not swept.removed and not swept.kept and not swept.notices:
         click.echo("nothing was left behind")
 
 
@@ -439,6 +437,8 @@ def _report_sweep(swept: Any) -> None:
         _say(f"removed what an earlier run left: {thing}")
     for thing in swept.kept:
         _say(f"left in place: {thing}")
+    for notice in swept.notices:
+        _say(notice)
 
 
 def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool) -> list[Target]:

@@ -167,11 +167,15 @@ def _clock() -> Finding:
 
 
 def _leftovers() -> Finding:
-    from harness.leftovers import notes
+    from harness.notes import read_notes
     from harness.owner import Life, life_of
 
-    lives = [life_of(note.marks) for note in notes()]
+    notes = read_notes()
+    lives = [life_of(note.marks) for note in notes.read]
     dead, alive = lives.count(Life.DEAD), lives.count(Life.ALIVE)
+    if notes.refused:
+        seen = f"notes that are not ours or not whole: {'; '.join(notes.refused)}"
+        return Finding("leftovers", ok=False, seen=seen, remedy="look at them, and remove them")
     if dead:
         return Finding("leftovers", ok=False, seen=f"of {_killed(dead)}", remedy="fencepost clean")
     return Finding("leftovers", ok=True, seen=f"none{_going_on(alive)}")

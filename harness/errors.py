@@ -6,6 +6,7 @@ FencepostError                       the message says where, what and the remedy
 ├── ConfigurationError               exit 4: a target file, an option or a name is wrong
 └── InfrastructureError              exit 3: an engine, a server or a fault tool did not do its part
     ├── EngineUnavailableError       no engine answers, or it lacks what the target needs
+    ├── NoRoomError                  the disk, the file descriptors or the memory are used up
     ├── ServerNotReadyError          a server did not build, start or get healthy
     └── FaultNotInstalledError       a fault was asked for and never seen in force, or never seen healed
 """
@@ -20,6 +21,7 @@ __all__ = [
     "HistoryError",
     "InfrastructureError",
     "ModelError",
+    "NoRoomError",
     "ServerNotReadyError",
 ]
 
@@ -34,6 +36,10 @@ class InfrastructureError(FencepostError):
 
 class EngineUnavailableError(InfrastructureError):
     """No engine answers, or it lacks what the target needs."""
+
+
+class NoRoomError(InfrastructureError):
+    """The disk, the file descriptors or the memory are used up; the message names the file or the limit."""
 
 
 class ServerNotReadyError(InfrastructureError):

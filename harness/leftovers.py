@@ -1,26 +1,22 @@
-"""What a run that was killed left behind, and its removal.
-
-A run leaves a note in the user's state folder before it starts anything, and takes it away
-when everything is gone. So every command can look for leftovers for the price of listing an
-empty folder. A note says who holds it: as long as that process lives, nothing of it is touched.
-"""
+"""What a run that was killed left behind, and its removal; `notes` knows which runs there were."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import owner
 from harness.errors import InfrastructureError
+from harness.notes import WORK_FOLDERS, Note, read_notes
 from harness.owner import Life
 
 DOCKER = "docker"  # the name of that engine in a note
 GONE_TIMEOUT = 5.0  # s
+LOGS = "logs"  # in the folder of every run
+_SHOWN = 5  # notes that were skipped
 QUIT_TIMEOUT = 2.0  # s; PostgreSQL frees its shared memory when it is let
 FINISH_TIMEOUT = 10.0  # s; a `docker compose up` that outlived its harness takes one or two
 
@@ -31,34 +27,10 @@ class Sweep:
 
     removed: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()  # with the reason
+    notices: tuple[str, ...] = ()
 
     def __add__(self, other: Sweep) -> Sweep:
-        return Sweep(self.removed + other.removed, self.kept + other.kept)
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One run that may have left something."""
-
-    file: Path
-    marks: dict[str, str]
-    engine: str
-    paths: tuple[Path, ...]
-
-    @property
-    def run_id(self) -> str:
-        """The run that left it."""
-        return self.marks[owner.RUN]
-
-
-def leave_note(marks: Mapping[str, str], engine: str, paths: Iterable[Path]) -> Path:
-    """Write down what a run is about to start; unlink the file once all of it is gone."""
-    note = {"marks": dict(marks), "engine": engine, "paths": [str(path) for path in paths]}
-    file = _writable_folder() / f"{marks[owner.RUN]}.json"
-    unfinished = file.with_suffix(".tmp")
-    unfinished.write_text(json.dumps(note), encoding="utf-8")
-    unfinished.replace(file)
-    return file
+        return Sweep(self.removed + other.removed, self.kept + other.kept, self.notices + other.notices)
 
 
 def sweep() -> Sweep:
@@ -67,7 +39,9 @@ def sweep() -> Sweep:
     Never raises for what cannot be removed now, such as containers while no Docker answers:
     the note stays, and the next command tries again.
     """
-    return sum((_remove_noted(note) for note in notes() if owner.life_of(note.marks) is Life.DEAD), Sweep())
+    found = read_notes()
+    dead = (note for note in found.read if owner.life_of(note.marks) is Life.DEAD)
+    return sum(map(_remove_noted, dead), Sweep(notices=_notices(found.refused)))
 
 
 def clean() -> Sweep:
@@ -87,15 +61,13 @@ def clean() -> Sweep:
     return swept + _end_processes(None)
 
 
-def notes() -> Iterator[Note]:
-    """Read the notes that are there; one that cannot be read is skipped."""
-    for folder in _folders():
-        for file in sorted(folder.glob("*.json")):
-            try:
-                note = json.loads(file.read_text(encoding="utf-8"))
-                yield Note(file, note["marks"], note["engine"], tuple(map(Path, note["paths"])))
-            except (OSError, ValueError, KeyError):
-                continue
+def _notices(refused: tuple[str, ...]) -> tuple[str, ...]:
+    """One sentence on all the notes that were skipped."""
+    if not refused:
+        return ()
+    more = [f"and {len(refused) - _SHOWN} more"] * (len(refused) > _SHOWN)
+    skipped = "; ".join([*refused[:_SHOWN], *more])
+    return (f"notes of earlier runs were skipped; look at them, and remove them: {skipped}",)
 
 
 def _remove_noted(note: Note) -> Sweep:
@@ -104,13 +76,50 @@ def _remove_noted(note: Note) -> Sweep:
         swept = _remove_containers(note) if note.engine == DOCKER else _end_processes(note.run_id)
     except InfrastructureError as error:
         return Sweep(kept=(f"run {note.run_id}: {error}",))
-    for path in note.paths:
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+    kept = tuple(f"{path}: {why}" for path in note.paths if (why := _remove_folder(path)))
     note.file.unlink(missing_ok=True)
-    return swept
+    return swept + Sweep(kept=kept)
+
+
+def _remove_folder(path: Path) -> str | None:
+    """Remove a work folder of a run with all that is in it; say why not, where it is not surely one.
+
+    No symbolic link is followed, neither on the way to it nor in it.
+    """
+    try:
+        above = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        return None if isinstance(error, FileNotFoundError) else str(error.strerror)
+    try:
+        if why := _not_ours(path, above):
+            return why
+        shutil.rmtree(path.name, ignore_errors=True, dir_fd=above)
+    except FileNotFoundError:
+        return None
+    finally:
+        os.close(above)
+    return None
+
+
+def _not_ours(path: Path, above: int) -> str | None:
+    """Say why a folder is not surely one that a run has made; FileNotFoundError if it is not there."""
+    found = os.stat(path.name, dir_fd=above, follow_symlinks=False)
+    if not stat.S_ISDIR(found.st_mode) or path.parent.resolve() != path.parent:
+        return "there is a symbolic link, or no folder, where a run had one"
+    if found.st_uid != os.geteuid():
+        return f"it belongs to user {found.st_uid}"
+    if path.name in WORK_FOLDERS and not _is_run_folder(above):
+        return "it is not in the folder of a run"
+    return None
+
+
+def _is_run_folder(folder: int) -> bool:
+    """Is this our folder, with what every run has in it?"""
+    try:
+        logs = os.stat(LOGS, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return stat.S_ISDIR(logs.st_mode) and os.fstat(folder).st_uid == os.geteuid()
 
 
 def _remove_containers(note: Note) -> Sweep:
@@ -141,22 +150,3 @@ def _end_processes(run_id: str | None, patience: float = QUIT_TIMEOUT) -> Sweep:
         process.kill()
     psutil.wait_procs(still_there, timeout=GONE_TIMEOUT)
     return Sweep(removed=tuple(f"process {process.pid}" for process in found))
-
-
-def _folders() -> tuple[Path, Path]:
-    """Return where notes may be: XDG's state folder, and a temporary one where that is read-only."""
-    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
-    temporary = Path(tempfile.gettempdir()) / f"fencepost-state-{os.geteuid()}"
-    return Path(state) / "fencepost", temporary
-
-
-def _writable_folder() -> Path:
-    preferred, temporary = _folders()
-    for folder in (preferred, temporary):
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
-    raise InfrastructureError(f"neither {preferred} nor {temporary} can be written to")

@@ -1,25 +1,61 @@
-"""Files that are written as a whole: a reader never sees half of one, and a refusal leaves none."""
+"""Files that are written as a whole: a reader never sees half of one, and a refusal leaves none.
+
+What is written goes into a new file under a name that nobody can guess, which follows no link and
+which only this user can read, and takes its place with a rename. So a link that somebody has put
+where a file belongs is replaced, and what it leads to is left alone.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
+from harness import room
 from harness.errors import ConfigurationError
 
+PRIVATE = 0o600
+AS_THE_USER_LIKES = 0o666  # less the umask
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_UNFINISHED = (".fencepost-", ".new")
 
-def replace_file(path: Path, chunks: Iterable[str]) -> None:
-    """Put a text in place of a file, once all of it is written beside; else what stood there stays."""
-    new = path.with_name(f".{path.name}.new")
+
+@contextmanager
+def replacement(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
+    """Write to a new file that takes the place of another once the block has ended without an error.
+
+    Raises NoRoomError where the disk is full; what was there stays.
+    """
+    new = path.with_name(secrets.token_hex(8).join(_UNFINISHED))
     try:
-        with new.open("w", encoding="utf-8") as file:
-            file.writelines(chunks)
+        with open(os.open(new, _NEW, mode), "wb") as file:  # noqa: PTH123 (a descriptor)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)
+    except OSError as error:
+        raise room.no_room(error, path) or error from None
     finally:
-        new.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, chunks: Iterable[str], mode: int = PRIVATE) -> None:
+    """Put a text in place of a file, once all of it is written; else what was there stays."""
+    with replacement(path, mode) as file:
+        file.writelines(chunk.encode() for chunk in chunks)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a process that was killed was writing; call it where nobody else writes."""
+    first, last = _UNFINISHED
+    for left in folder.glob(f"{first}*{last}"):
+        with contextlib.suppress(OSError):
+            left.unlink()
 
 
 def write_output(path: Path, chunks: Iterable[str], *, force: bool) -> None:
@@ -38,7 +74,7 @@ def write_output(path: Path, chunks: Iterable[str], *, force: bool) -> None:
             with path.open("w", encoding="utf-8") as stream:
                 stream.writelines(chunks)
         else:
-            replace_file(path.resolve(), chunks)
+            replace_file(path.resolve(), chunks, AS_THE_USER_LIKES)
     except PermissionError as error:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror}") from None
 

@@ -97,8 +97,8 @@ class Nest:
     def make(self) -> None:
         """Make the folders; users other than the harness' own may pass through `home`."""
         self.logs.mkdir(parents=True, exist_ok=True)
-        self.home.mkdir()
-        self.home.chmod(0o755)  # not left to the umask
+        self.home.mkdir(mode=0o700)
+        self.home.chmod(0o711)  # not left to the umask
 
     def spawn(
         self,

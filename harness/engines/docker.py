@@ -29,9 +29,10 @@ from harness.engines.readiness import is_ready
 from harness.engines.shield import shielded
 from harness.engines.systems import SYSTEMS, Unfit
 from harness.errors import EngineUnavailableError
-from harness.leftovers import DOCKER, leave_note
+from harness.leftovers import DOCKER
 from harness.network.topology import Edge, Way
 from harness.network.toxiproxy import Toxiproxy
+from harness.notes import leave_note
 
 READY_TIMEOUT = 60.0  # s; they take one to three
 POLL = 0.03  # s

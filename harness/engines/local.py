@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,8 +31,8 @@ from harness.engines.shield import shielded
 from harness.engines.systems import SYSTEMS, Unfit
 from harness.engines.wheel import DISTRIBUTIONS, installed
 from harness.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
-from harness.leftovers import leave_note
 from harness.network.topology import Edge, edges, links
+from harness.notes import leave_note, temporary_work_folder
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
@@ -210,7 +209,7 @@ def _home(folder: Path, run_id: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     if local_postgres.can_live_in(folder):
         return folder / "servers"
-    return Path(tempfile.gettempdir()) / f"fencepost-{run_id}"
+    return temporary_work_folder(run_id)
 
 
 def _start(topology: Topology, run_id: str, nest: Nest) -> LocalCluster:

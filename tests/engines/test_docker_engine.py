@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from held import running_harness, wait_for_line, wait_until
 
-from harness import leftovers, owner
+from harness import leftovers, notes, owner
 from harness.engines import ServerSpec, Topology, docker_images, our_images
 from harness.engines.docker_containers import containers_of
 from harness.engines.systems import POSTGRES_LOGIN
@@ -106,7 +106,7 @@ def test_nothing_stays(things, docker_engine, make_topology, run_id, tmp_path):
 
     assert things(run_id) == []
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
-    assert run_id not in {note.run_id for note in leftovers.notes()}
+    assert run_id not in {note.run_id for note in notes.notes()}
 
 
 def test_a_sweep_removes_what_a_killed_harness_left(things, docker_engine, run_id, tmp_path):
@@ -135,7 +135,7 @@ def test_a_sweep_removes_what_a_harness_that_was_killed_at_its_start_left(
     leftovers.sweep()
 
     assert things(run_id) == []
-    assert run_id not in {note.run_id for note in leftovers.notes()}
+    assert run_id not in {note.run_id for note in notes.notes()}
 
 
 def test_a_run_that_goes_on_is_not_touched(things, docker_engine, run_id, tmp_path):

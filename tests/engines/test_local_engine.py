@@ -17,7 +17,7 @@ import psycopg
 import pytest
 from held import processes_of, running_harness, wait_for_line, wait_until
 
-from harness import leftovers
+from harness import leftovers, notes
 from harness.engines import ServerSpec, Topology, local, local_postgres, ports
 from harness.engines.systems import POSTGRES_LOGIN
 from harness.errors import EngineUnavailableError, ServerNotReadyError
@@ -74,7 +74,7 @@ def test_logs_stay_and_all_else_goes(local_engine, make_topology, run_id, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
     assert processes_of(run_id) == []
     assert list(Path(tempfile.gettempdir()).glob(f"*{run_id}*")) == []
-    assert run_id not in {note.run_id for note in leftovers.notes()}
+    assert run_id not in {note.run_id for note in notes.notes()}
 
 
 def test_an_interrupt_leaves_nothing(local_engine, make_topology, run_id, tmp_path):
@@ -110,7 +110,7 @@ def test_servers_die_with_a_harness_that_is_killed(local_engine, run_id, tmp_pat
 
     assert swept.kept == ()
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
-    assert run_id not in {note.run_id for note in leftovers.notes()}
+    assert run_id not in {note.run_id for note in notes.notes()}
 
 
 def test_a_sweep_ends_a_server_that_a_fault_had_stopped(local_engine, run_id, tmp_path):
@@ -157,7 +157,7 @@ def test_a_server_that_cannot_start_is_told_with_its_last_words(
         pass
 
     assert processes_of(run_id) == []
-    assert run_id not in {note.run_id for note in leftovers.notes()}
+    assert run_id not in {note.run_id for note in notes.notes()}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as somebody else")
