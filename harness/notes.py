@@ -21,6 +21,7 @@ from pathlib import Path
 
 import msgspec
 
+from checkers.printable import printable
 from harness import owner, private_folder, whole_file
 from harness.errors import InfrastructureError
 from harness.private_folder import UnsafeFolderError
@@ -109,7 +110,7 @@ def _add(file: Path, folder: int, read: list[Note], refused: list[str]) -> None:
     except FileNotFoundError:
         return  # that run has just ended
     except (_RefusedError, OSError) as error:
-        refused.append(f"{ascii(str(file))[1:-1]}: {error}")
+        refused.append(f"{printable(str(file))}: {error}")
 
 
 def _read(file: Path, folder: int) -> Note:
