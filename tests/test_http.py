@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import threading
@@ -12,8 +13,10 @@ import pytest
 from systems import SECOND, Memory, lock_settings, storage_settings
 
 from harness.recorder import RecordedSession
+from workloads import early_answers
 from workloads.client import NotApplied, Stale, Unknown
-from workloads.http_connection import HttpConnection
+from workloads.early_answers import something_waits
+from workloads.http_connection import MOST, HttpConnection
 from workloads.locks import connect
 from workloads.storages import of_kind
 
@@ -329,3 +332,102 @@ def wait_until_dropped(opened):
         except BlockingIOError:
             time.sleep(0.01)
     opened.setblocking(True)
+
+
+@contextmanager
+def speaking(at_once=b""):
+    """Give the address of a server that greets whoever connects, its requests, and what makes it speak unasked."""
+    opened, requests = [], []
+
+    def say(said):
+        opened[-1].sendall(said)
+
+    def serve(connection):
+        with connection, suppress(OSError):
+            connection.sendall(at_once)
+            opened.append(connection)
+            while asked := connection.recv(65536):
+                requests.append(asked)
+                connection.sendall(answer({"resource_id": "r0", "fencing_token": 1, "bytes": "YQo="}))
+
+    def accept():
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}", requests, say
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+class TestAnswersThatArriveBeforeTheirRequest:
+    FORGED = answer({"resource_id": "r0", "fencing_token": 99, "bytes": "Zm9yZ2VkCg=="})
+
+    def test_one_that_waits_is_never_taken_for_the_next_answer(self):
+        with speaking() as (endpoint, requests, say), closing_storage(endpoint) as storage:
+            first = storage.read("r0")
+            say(self.FORGED)
+            assert something_waits(storage._service._connection._socket.fileno(), 5)
+            second = storage.read("r0")
+
+        assert (first, second) == (("a", 1), ("a", 1))
+        assert len(requests) == 2
+
+    def test_a_server_that_answers_whoever_connects_is_not_asked(self, monkeypatch):
+        monkeypatch.setattr(early_answers, "GREETING", 5)
+        with (
+            speaking(self.FORGED) as (endpoint, requests, _),
+            closing_storage(endpoint) as storage,
+            pytest.raises(NotApplied, match="answered before it was asked"),
+        ):
+            storage.read("r0")
+
+        assert requests == []
+
+
+class TestLimits:
+    def test_an_answer_that_is_too_long_is_none(self):
+        with (
+            answering([answer({"resource_id": "r0", "more": "x" * MOST})]) as (endpoint, _),
+            closing_storage(endpoint) as storage,
+            pytest.raises(Unknown, match=f"more than {MOST} bytes"),
+        ):
+            storage.write("r0", 1, "v", nothing)
+
+    def test_nor_is_one_without_an_end(self):
+        def endless():
+            yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            while True:
+                yield b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+
+        with (
+            answering(endless()) as (endpoint, _),
+            closing_storage(endpoint) as storage,
+            pytest.raises(Unknown, match=f"more than {MOST} bytes"),
+        ):
+            storage.write("r0", 1, "v", nothing)
+
+    def test_one_that_is_packed_is_not_unpacked(self):
+        packed = gzip.compress(json.dumps({"resource_id": "r0", "more": " " * 2**20}).encode())
+        said = answer(packed, "200 OK\r\nContent-Encoding: gzip")
+        with (
+            answering(said) as (endpoint, requests),
+            closing_storage(endpoint) as storage,
+            pytest.raises(Unknown, match="status 200"),
+        ):
+            storage.write("r0", 1, "v", nothing)
+
+        assert b"Accept-Encoding: identity\r\n" in requests[0]
+
+    def test_where_another_address_is_named_nobody_goes(self):
+        with answering(answer({"resource_id": "r0"})) as (other, followed):
+            said = answer({"resource_id": "r0"}, f"307 Temporary Redirect\r\nLocation: http://{other}/write")
+            with (
+                answering(said) as (endpoint, _),
+                closing_storage(endpoint) as storage,
+                pytest.raises(Unknown, match="status 307"),
+            ):
+                storage.write("r0", 1, "v", nothing)
+
+        assert followed == []

@@ -19,6 +19,7 @@ from harness.nemesis.pause import pause
 from harness.program import Command
 from harness.recorder import RecordedSession
 from workloads.client import NotApplied, Stale, Unknown
+from workloads.early_answers import something_waits
 from workloads.line_protocol.clients import LineLock, LineStorage, committed, set_up
 from workloads.line_protocol.conversation import Conversation, ProgramError, introduction
 from workloads.line_protocol.pipe import LONGEST
@@ -206,6 +207,68 @@ def test_an_answer_that_comes_late_is_nobody_elses(speak):
         storage.read("r0")
 
     assert sent == []
+
+
+FORGED = '"outcome": "ok", "value": "forged", "token": 99'
+
+
+@pytest.mark.parametrize(
+    "early",
+    [
+        f"print('{{\"id\": %d, {FORGED}}}' % (number + 1), flush=True)",
+        f"sys.stdout.write('{{\"id\": %d' % (number + 1)); sys.stdout.flush(); late = ', {FORGED}}}\\n'",
+    ],
+    ids=["a line", "a part of one"],
+)
+def test_an_answer_that_is_there_before_its_request_is_none(speak, early):
+    conversation = speak(
+        f"""
+        if op == "write":
+            say(id=number, outcome="ok")
+            {early}
+            continue
+        if op == "read":
+            sys.stdout.write(globals().pop("late", ""))
+            say(id=number, outcome="ok", value="true", token=5)
+        """
+    )
+    storage = storage_of(conversation)
+    storage.write("r0", 5, "0-1.0", lambda: None)
+    assert wait_for(lambda: conversation._pipe._heard or something_waits(conversation._program.reading))
+
+    with pytest.raises(Unknown, match=r"the program answered a request (that was not|before it was) made"):
+        storage.read("r0")
+
+    storage.reconnect()
+    assert storage.read("r0") == ("true", 5)
+
+
+def test_a_program_that_answers_before_it_is_asked_at_all_does_not_get_ready():
+    source = """import time; print('{"id": 1, "outcome": "ok"}', flush=True); time.sleep(60)"""
+
+    def start():
+        started = command_of(source).start()
+        assert something_waits(started.reading, 10)
+        return started
+
+    with pytest.raises(
+        ProgramError, match="did not get ready: the program answered a request that was not made"
+    ):
+        Conversation(start, TOLD, TIMEOUT)
+
+
+def test_a_program_that_never_stops_talking_is_unknown(speak):
+    storage = storage_of(
+        speak("""
+        say(id=number, outcome="ok")
+        while True:
+            sys.stdout.write('{"id": 1, "outcome": "ok"}\\n' * 1000)
+        """)
+    )
+    storage.fence("r0", 1)
+
+    with pytest.raises(Unknown, match="no answer in time"):
+        storage.read("r0")
 
 
 def test_the_end_of_a_program_is_unknown_and_after_it_a_new_one_answers(speak):

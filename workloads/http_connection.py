@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import select
 import socket
 import threading
 import time
@@ -27,16 +26,19 @@ from urllib.parse import urlsplit
 import msgspec
 
 from workloads.client import NotApplied, Unknown
+from workloads.early_answers import something_waits, unfit_for_a_request
 
 _HEAD = """\
 POST {path} HTTP/1.1\r
 Host: {host}\r
 Accept: application/json\r
+Accept-Encoding: identity\r
 Content-Type: application/json\r
 Content-Length: {length}\r
 \r
 """
 _SHOWN = 200  # characters of an answer that is told
+MOST = 2**20  # bytes of an answer's body
 Said = TypeVar("Said")
 
 
@@ -77,10 +79,17 @@ class HttpConnection:
         self._addresses = _addresses(parts.hostname or "", parts.port or http.client.HTTP_PORT)
         self._socket: socket.socket | None = None
 
-    def call(self, path: str, fields: Mapping[str, Any], sent: Callable[[], None] | None = None) -> Reply:
+    def call(
+        self,
+        path: str,
+        fields: Mapping[str, Any],
+        sent: Callable[[], None] | None = None,
+        most: int = MOST,
+    ) -> Reply:
         """Send one request, call `sent`, and return what was answered, whatever that is.
 
-        Raises NotApplied if the server was never reached, Unknown for anything else.
+        An answer may have `most` bytes. Raises NotApplied if the server was never reached,
+        Unknown for anything else.
         """
         deadline = time.monotonic() + self._timeout
         opened = self._opened(deadline)
@@ -89,13 +98,16 @@ class HttpConnection:
                 opened.sendall(self._request(path, fields))
                 if sent is not None:
                     sent()
-                return self._reply(opened)
+                return self._reply(opened, most)
         except (OSError, http.client.HTTPException) as error:
             self.close()
             late = time.monotonic() >= deadline
             raise Unknown(
                 f"no answer within the timeout of {self._timeout:g} s" if late else repr(error)
             ) from error
+        except Unknown:
+            self.close()
+            raise
 
     def connect(self) -> None:
         """Open the connection now, if it is not; NotApplied if the server is not reached."""
@@ -113,17 +125,17 @@ class HttpConnection:
         head = _HEAD.format(path=self._path + path, host=self._host, length=len(body))
         return head.encode() + body
 
-    def _reply(self, opened: socket.socket) -> Reply:
+    def _reply(self, opened: socket.socket, most: int) -> Reply:
         with closing(http.client.HTTPResponse(opened, method="POST")) as answer:
             answer.begin()
-            reply = Reply(answer.status, answer.read())
+            reply = Reply(answer.status, _body(answer, most))
             if answer.will_close:
                 self.close()
         return reply
 
     def _opened(self, deadline: float) -> socket.socket:
-        if self._socket is not None and _is_dropped(self._socket):
-            self.close()
+        if self._socket is not None and something_waits(self._socket.fileno()):
+            self.close()  # it is closed, as any that is idle may be, or an answer came that nobody asked for
         if self._socket is None:
             self._socket = self._open(deadline)
         return self._socket
@@ -135,6 +147,10 @@ class HttpConnection:
                 opened = socket.create_connection(address, max(deadline - time.monotonic(), 0.001))
             except OSError as error:
                 refusal = error
+                continue
+            if unfit := unfit_for_a_request(opened):
+                opened.close()
+                refusal = unfit
                 continue
             opened.settimeout(None)  # from here on the watchdog counts
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -151,11 +167,14 @@ def _addresses(host: str, port: int) -> list[tuple[str, int]]:
     return [(str(address[0]), port) for *_, address in found]
 
 
-def _is_dropped(opened: socket.socket) -> bool:
-    """Has the server closed it, as it may any that is idle? Nothing else is to be read between calls."""
-    poll = select.poll()
-    poll.register(opened, select.POLLIN)
-    return bool(poll.poll(0))
+def _body(answer: http.client.HTTPResponse, most: int) -> bytes:
+    """Read a body to its end; Unknown where it is longer than it may be."""
+    body = answer.read(most + 1)
+    if len(body) > most:
+        raise Unknown(f"the answer has more than {most} bytes")
+    if answer.length:
+        raise http.client.IncompleteRead(body, answer.length)
+    return body
 
 
 @contextmanager

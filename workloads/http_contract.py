@@ -17,6 +17,7 @@ from workloads.http_connection import HttpConnection, Reply
 
 MILLISECOND = 1_000_000  # ns
 STALE = "stale"
+LONGEST_LIST = 256 * 2**20  # bytes; the order of some million writes
 
 Milliseconds = Annotated[int, Meta(gt=0, le=10**12)]
 
@@ -84,7 +85,7 @@ class HttpService:
 
     def ask_for_list(self, path: str, kind: type[Listed]) -> Listed | None:
         """Ask about all resources of the run; None if the service has no such path."""
-        reply = self._connection.call(path, {"prefix": self.prefix})
+        reply = self._connection.call(path, {"prefix": self.prefix}, most=LONGEST_LIST)
         return None if reply.status == HTTPStatus.NOT_FOUND else reply.read_as(kind)
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ from redis.exceptions import (
 from redis.retry import Retry
 
 from workloads.client import NotApplied, Unknown
+from workloads.early_answers import GREETING
 from workloads.settings import host_and_port
 
 _REFUSALS = (AuthenticationError, BusyLoadingError, MasterDownError, NoPermissionError, ReadOnlyError)
@@ -69,8 +70,22 @@ class RedisConnection:
         self._connection.disconnect()
 
     def _open(self) -> None:
+        if self._connection.is_connected and self._has_something_to_read():
+            self.close()  # by the server, or an answer came that nobody asked for
+        if self._connection.is_connected:
+            return
         try:
             self._connection.connect()
         except RedisError as error:  # no command has left yet
             self.close()
             raise NotApplied(f"not connected: {error}") from error
+        if self._has_something_to_read(GREETING):
+            self.close()
+            raise NotApplied("not connected: the server closed it, or answered before it was asked")
+
+    def _has_something_to_read(self, within: float = 0) -> bool:
+        """Look for so many seconds; an end is something too."""
+        try:
+            return bool(self._connection.can_read(within))
+        except RedisError:
+            return True

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import msgspec
 
 from workloads.client import NotApplied, Stale, Unknown
-from workloads.line_protocol.messages import PROTOCOL, Line, Renewed, taken_as, understood
+from workloads.line_protocol.messages import PROTOCOL, Line, Renewed, shown, taken_as, understood
 from workloads.line_protocol.pipe import LinePipe, Patience
 from workloads.settings import LockSettings, StorageSettings
 
@@ -134,21 +134,34 @@ class Conversation:
             raise ProgramError(f"did not get ready: {error}; it {how}") from error
 
     def _exchange(self, op: str, fields: Fields, event: Event, patience: Patience) -> tuple[Line, Fields]:
+        for said in self._pipe.waiting(patience):
+            self._read(said, early=False)
         self._requests += 1
         request = {"id": self._requests, "op": op, **fields}
         self._pipe.send(msgspec.json.encode(request), patience)
         while True:
-            line, carried = understood(self._pipe.receive(patience))
-            if line.event == "renewed":
-                self.renewed(taken_as(Renewed, carried))
-            elif line.id is None or line.id > self._requests:
-                raise Unknown(f"the program answered a request that was not made: {dict(carried)}")
-            elif line.id < self._requests:  # late: whoever asked has given up on it
+            said, early = self._pipe.receive(patience)
+            line, carried = self._read(said, early=early)
+            if line.id != self._requests:
                 continue
-            elif line.event is not None:
-                event(line.event, carried)
-            else:
+            if line.event is None:
                 return line, carried
+            event(line.event, carried)
+
+    def _read(self, said: bytes, *, early: bool) -> tuple[Line, Fields]:
+        """Read a line; Unknown if it belongs to no request that was made before it was begun.
+
+        One that belongs to an earlier request is late: whoever asked has given up on it.
+        """
+        line, carried = understood(said)
+        if line.event == "renewed":
+            self.renewed(taken_as(Renewed, carried))
+            return Line(), carried
+        if line.id is None or line.id > self._requests:
+            raise Unknown(f"the program answered a request that was not made: {shown(said)}")
+        if early and line.id == self._requests:
+            raise Unknown(f"the program answered a request before it was made: {shown(said)}")
+        return line, carried
 
 
 def _settled(op: str, answer: Line, carried: Fields) -> Fields:

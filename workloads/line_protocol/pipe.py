@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import select
 import time
+from collections.abc import Iterator
 
 from workloads.client import Unknown
+from workloads.early_answers import something_waits
 
 LOOK = 0.05  # seconds; the longest that one look for news may take
-LONGEST = 64 * 2**20  # bytes of one line
+LONGEST = 2**20  # bytes of one line
 _READ = 2**16  # bytes at a time
 
 
@@ -46,11 +48,23 @@ class LinePipe:
         self._writing = writing
         self._heard = bytearray()
         self._searched = 0  # so far there is no end of a line in what was heard
+        self._is_early = False  # was what was heard there before the last line was sent?
         os.set_blocking(reading, False)
         os.set_blocking(writing, False)
 
+    def waiting(self, patience: Patience) -> Iterator[bytes]:
+        """Yield the lines that are there already; Unknown if there is no end of them."""
+        while True:
+            while (line := self._line()) is not None:
+                yield line
+            patience.look()
+            if not something_waits(self._reading):
+                return
+            self._hear(patience)
+
     def send(self, line: bytes, patience: Patience) -> None:
         """Send a line."""
+        self._is_early = bool(self._heard)
         left = memoryview(line + b"\n")
         while left:
             try:
@@ -60,13 +74,21 @@ class LinePipe:
             except BrokenPipeError as error:
                 raise Unknown("the program has closed its standard input") from error
 
-    def receive(self, patience: Patience) -> bytes:
-        """Return the next line."""
-        while (end := self._heard.find(b"\n", self._searched)) < 0:
-            self._searched = len(self._heard)
-            if self._searched > LONGEST:
-                raise Unknown(f"the program wrote a line of more than {LONGEST} bytes")
+    def receive(self, patience: Patience) -> tuple[bytes, bool]:
+        """Return the next line, and whether it was begun before the last one was sent."""
+        while (line := self._line()) is None:
             self._hear(patience)
+        early, self._is_early = self._is_early, False
+        return line, early
+
+    def _line(self) -> bytes | None:
+        """Take the next line from what was heard; None if it has no end yet."""
+        end = self._heard.find(b"\n", self._searched)
+        if (len(self._heard) if end < 0 else end) > LONGEST:
+            raise Unknown(f"the program wrote a line of more than {LONGEST} bytes")
+        if end < 0:
+            self._searched = len(self._heard)
+            return None
         line = bytes(self._heard[:end])
         del self._heard[: end + 1]
         self._searched = 0

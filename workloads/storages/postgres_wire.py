@@ -15,9 +15,11 @@ from collections.abc import Callable, Sequence
 from psycopg import OperationalError, pq
 
 from workloads.client import NotApplied, Unknown
+from workloads.early_answers import something_waits
 
 COMPLETION_UNKNOWN = b"40003"
 Row = tuple[bytes | None, ...]
+_IN_TRANSACTION = (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR)
 
 
 class Wire:
@@ -62,12 +64,35 @@ class Wire:
             self._connection = None
 
     def _open(self) -> pq.abc.PGconn:
+        if self._connection is not None:
+            self._expect_silence(self._connection)
         if self._connection is None:
             try:
                 self._connection = _connect(self._conninfo, time.monotonic() + self._timeout)
             except Unknown as error:  # no statement has left yet
                 raise NotApplied(f"not connected: {error}") from error
         return self._connection
+
+    def _expect_silence(self, connection: pq.abc.PGconn) -> None:
+        """Drop a connection that has spoken unasked; NotApplied where a transaction goes with it."""
+        in_transaction = connection.transaction_status in _IN_TRANSACTION
+        if _has_spoken(connection):
+            self.close()
+            if in_transaction:  # what comes next must not run outside it
+                raise NotApplied("the server closed the connection, or answered before it was asked")
+
+
+def _has_spoken(connection: pq.abc.PGconn) -> bool:
+    """Has the server closed the connection, or said something since the last answer?
+
+    libpq would take what waits in the socket for the answer to the next statement; of what it has
+    read already, it drops what came while nothing was asked, here.
+    """
+    connection.is_busy()
+    try:
+        return something_waits(connection.socket)
+    except OperationalError:  # it is lost
+        return True
 
 
 def _connect(conninfo: bytes, deadline: float) -> pq.abc.PGconn:

@@ -1,0 +1,149 @@
+"""Answers on the wires of Redis and PostgreSQL that arrive before their request: real servers behind a tap."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from contextlib import closing, contextmanager, suppress
+
+import pytest
+from systems import run_named, storage_settings
+
+from harness.engines import ServerSpec, Topology
+from workloads import redis_connection
+from workloads.client import NotApplied
+from workloads.early_answers import something_waits
+from workloads.redis_connection import RedisConnection
+from workloads.storages import postgres
+
+
+@contextmanager
+def between(server, at_once=b""):
+    """Give an address that leads to a server, and what says something to the client as if the server had.
+
+    Whoever connects is told `at_once` before anything else.
+    """
+    opened, behind = [], []
+
+    def say(said):
+        opened[-1].sendall(said)
+
+    def copy(source, sink):
+        with suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+        for each in (source, sink):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def accept():
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                there = socket.create_connection((server.host, server.port))
+                client.sendall(at_once)
+                opened.append(client)
+                behind.append(there)
+                for way in ((client, there), (there, client)):
+                    threading.Thread(target=copy, args=way, daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}", say
+        listener.shutdown(socket.SHUT_RDWR)
+        for each in opened + behind:
+            each.close()
+
+
+def a_row(value: bytes) -> bytes:
+    """A whole answer of PostgreSQL: one row of one column, and ready for the next statement."""
+    column = b"value\0" + struct.pack("!ihihih", 0, 0, 25, -1, -1, 0)
+    messages = [
+        (b"1", b""),
+        (b"2", b""),
+        (b"T", struct.pack("!h", 1) + column),
+        (b"D", struct.pack("!hi", 1, len(value)) + value),
+        (b"C", b"SELECT 1\0"),
+        (b"Z", b"I"),
+    ]
+    return b"".join(kind + struct.pack("!i", 4 + len(body)) + body for kind, body in messages)
+
+
+@pytest.fixture
+def postgres_server(servers):
+    return next(each for each in servers.servers if each.system == "postgres")
+
+
+def wire(endpoint):
+    return postgres.wire_to(storage_settings("postgres", [endpoint], timeout=5))
+
+
+def test_postgres_answer_that_waits_is_not_taken_for_the_next(postgres_server):
+    with between(postgres_server.address) as (endpoint, say), closing(wire(endpoint)) as opened:
+        assert opened.execute("SELECT 'first'") == [(b"first",)]
+        say(a_row(b"forged"))
+        assert something_waits(opened._connection.socket, 5)
+
+        assert opened.execute("SELECT 'second'") == [(b"second",)]
+
+
+def test_after_one_in_a_transaction_nothing_runs_outside_it(postgres_server):
+    with between(postgres_server.address) as (endpoint, say), closing(wire(endpoint)) as opened:
+
+        def work():
+            with postgres.transaction(opened):
+                opened.execute("SELECT 1")
+                say(a_row(b"forged"))
+                assert something_waits(opened._connection.socket, 5)
+                opened.execute("CREATE TABLE made_outside ()")
+
+        with pytest.raises(NotApplied, match="answered before it was asked"):
+            work()
+
+        assert opened.execute("SELECT to_regclass('made_outside') IS NULL") == [(b"t",)]
+
+
+def test_a_wire_that_the_server_closed_is_opened_anew_before_a_statement(postgres_server):
+    with between(postgres_server.address) as (endpoint, _), closing(wire(endpoint)) as opened:
+        ((pid,),) = opened.execute("SELECT pg_backend_pid()")
+        with closing(wire(endpoint)) as other:
+            other.execute("SELECT pg_terminate_backend($1)", (int(pid),))
+        assert something_waits(opened._connection.socket, 5)
+
+        assert opened.execute("SELECT 'still'") == [(b"still",)]
+
+
+@pytest.fixture(scope="module")
+def redis_server(local_engine, tmp_path_factory):
+    spec = ServerSpec(name="redis-1", system="redis", cluster="lock")
+    topology = Topology(servers=(spec,), clients=1, partitions=False)
+    if refused := local_engine.refusal(topology):
+        pytest.skip(refused)
+    with local_engine.start(topology, run_named("early"), tmp_path_factory.mktemp("run"), print) as cluster:
+        yield cluster.servers[0]
+
+
+def test_redis_answer_that_waits_is_not_taken_for_the_next(redis_server):
+    with (
+        between(redis_server.address) as (endpoint, say),
+        closing(RedisConnection(endpoint, 5)) as connection,
+    ):
+        assert connection.execute("ECHO", "first") == "first"
+        say(b"+forged\r\n")
+        assert something_waits(connection._connection._sock.fileno(), 5)
+
+        assert connection.execute("ECHO", "second") == "second"
+
+
+def test_a_redis_that_answers_whoever_connects_is_not_asked(redis_server, monkeypatch):
+    monkeypatch.setattr(redis_connection, "GREETING", 5)
+    with (
+        between(redis_server.address, b"+forged\r\n") as (endpoint, _),
+        closing(RedisConnection(endpoint, 5)) as connection,
+        pytest.raises(NotApplied, match="answered before it was asked"),
+    ):
+        connection.execute("INCR", "counted")
+
+    with closing(RedisConnection(str(redis_server.address), 5)) as connection:
+        assert connection.execute("GET", "counted") is None
