@@ -1,12 +1,16 @@
 """The table of names: every anomaly, and every count of what a run challenged.
 
 The order of `ANOMALIES` matters: one event is one finding, under the first name that fits.
+What a report says of an anomaly is here too, so that a new one needs one entry.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+
+Suspect = Literal["lock", "storage", "holder"]
+"""What a fault has to hit to open the window for an anomaly: a server of either side, or a holder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +20,18 @@ class Anomaly:
     name: str
     area: Literal["storage", "lock", "both"]
     definition: str  # one plain sentence
+    once: str  # what happened, after a colon: "the storage accepted a stale write"
+    several: str  # the same for `{count}` of them
+    matters: str  # why it matters, in one sentence
+    arises: str  # how it comes about, in one sentence
+    remedy: str  # what to do about it, in one sentence
+    counters: tuple[str, str, str]  # `found`, names of `COVERAGE`, or names of `WORK`
+    suspects: tuple[Suspect, ...] = ()  # the most likely first
     violation: bool = True  # False: it is counted, and nobody is to blame for it
+
+    def happened(self, count: int) -> str:
+        """What happened, so many times."""
+        return self.once if count == 1 else self.several.format(count=f"{count:,}")
 
 
 _TABLE = (
@@ -24,6 +39,19 @@ _TABLE = (
         name="stale-write",
         area="storage",
         definition="A write with an older token took effect after a write with a newer one had.",
+        once="the storage accepted a stale write",
+        several="the storage accepted {count} stale writes",
+        matters="A client that has lost its lock can overwrite what its successor wrote, and nobody notices.",
+        arises=(
+            "A holder is stopped or cut off until its lease is over and somebody else has written;"
+            " then its own write arrives, and nothing compares its token with the newer one."
+        ),
+        remedy=(
+            "Compare the token in the same atomic step as the write, keep the highest one as durably as"
+            " the data, and refuse every older one."
+        ),
+        counters=("stale_writes_attempted", "stale_writes_rejected", "stale_writes_accepted"),
+        suspects=("storage", "holder"),
     ),
     Anomaly(
         name="stale-read",
@@ -32,11 +60,28 @@ _TABLE = (
             "A read returned a write although one with a newer token had been accepted before"
             " the read was called."
         ),
+        once="a read returned outdated data",
+        several="{count} reads returned outdated data",
+        matters="A client acts on data that had been replaced before it asked.",
+        arises="The read is answered by a cache or by a replica that lags behind.",
+        remedy=(
+            "Read from the primary or from a quorum, and never from a cache that nobody invalidates;"
+            " or read in the same step as you write."
+        ),
+        counters=("found", "reads", "writes"),
+        suspects=("storage",),
     ),
     Anomaly(
         name="late-write",
         area="storage",
         definition=("A holder that had been superseded wrote before its successor did; no fence can see it."),
+        once="a superseded holder wrote before its successor did",
+        several="superseded holders wrote {count} times before their successors did",
+        matters="The storage has not seen the newer token yet, so no fence can refuse such a write.",
+        arises="A holder is stopped past its lease, and its write arrives before its successor's first.",
+        remedy="Let a new holder raise the fence to its token before it reads (`fence_on_acquire`).",
+        counters=("found", "late_writes_attempted", "pauses_past_lease"),
+        suspects=("holder",),
         violation=False,
     ),
     Anomaly(
@@ -46,72 +91,191 @@ _TABLE = (
             "A write was rejected as stale though no newer token can have been accepted before"
             " the rejection came back."
         ),
+        once="the storage refused a rightful write as stale",
+        several="the storage refused {count} rightful writes as stale",
+        matters="The holder of the lock cannot do its work: the fence keeps out the wrong client.",
+        arises="Tokens are compared wrongly: as text, for equality, or strictly where a holder writes twice.",
+        remedy=(
+            "Compare tokens as whole numbers, and decide whether one holder may write more than once"
+            " (`token >= mark`) or not (`token > mark`)."
+        ),
+        counters=("found", "writes", "stale_writes_rejected"),
     ),
     Anomaly(
         name="phantom-accept",
         area="storage",
         definition="The storage acknowledged a write that it never stored.",
+        once="a write was acknowledged and never stored",
+        several="{count} writes were acknowledged and never stored",
+        matters="The client goes on as if its data were safe, and they are nowhere.",
+        arises="A statement matches no row, and nobody looks at how many it changed.",
+        remedy="Check how many rows a conditional update changed, and report 0 as a refusal.",
+        counters=("found", "writes", "grants"),
     ),
     Anomaly(
         name="ghost-write",
         area="storage",
         definition="A write that was reported as failed took effect all the same.",
+        once="a write that was reported as failed took effect",
+        several="{count} writes that were reported as failed took effect",
+        matters="Whoever relies on the failure repeats the write or gives the work to somebody else.",
+        arises="A timeout or a broken connection is taken for a failure, though the request had arrived.",
+        remedy="Report a timeout and a broken connection as unknown, never as failed.",
+        counters=("found", "writes", "partitions"),
+        suspects=("storage", "holder"),
     ),
     Anomaly(
         name="duplicate-write",
         area="storage",
         definition="One write took effect twice: something repeated it.",
+        once="a write took effect twice",
+        several="{count} writes took effect twice",
+        matters="The second time can come late, and put back what somebody else had replaced meanwhile.",
+        arises="A driver, a proxy or a queue repeats a request whose answer did not come.",
+        remedy="Turn off retries of writes, or make the storage refuse a request that it has already done.",
+        counters=("found", "writes", "partitions"),
+        suspects=("storage", "holder"),
     ),
     Anomaly(
         name="lost-write",
         area="storage",
         definition="An acknowledged write was gone for good, and nothing had replaced it.",
+        once="an acknowledged write was lost",
+        several="{count} acknowledged writes were lost",
+        matters="The client was told that its data are safe, and they are gone.",
+        arises="The storage acknowledges a write before it is on disk, or on the replica that takes over.",
+        remedy=(
+            "Acknowledge a write only when it is on disk, and on every replica that may be promoted"
+            " (`synchronous_commit`, `appendfsync always`, `WAIT`)."
+        ),
+        counters=("found", "writes", "server_faults"),
+        suspects=("storage",),
     ),
     Anomaly(
         name="high-water-regression",
         area="storage",
         definition="The storage forgot the highest token it had accepted.",
+        once="the storage forgot the highest token that it had accepted",
+        several="the storage forgot its highest token on {count} occasions",
+        matters="Writers that had been shut out are let in again.",
+        arises="The highest token is kept in memory, or less durably than the data.",
+        remedy="Store the highest token in the same transaction as the data, and as durably.",
+        counters=("found", "server_faults", "stale_writes_accepted"),
+        suspects=("storage",),
     ),
     Anomaly(
         name="unfenced-write",
         area="storage",
         definition="A storage that is said to be fenced accepted a write without a token.",
+        once="a fenced storage accepted a write without a token",
+        several="a fenced storage accepted {count} writes without a token",
+        matters="A client that sends no token gets past the fence, also long after it has lost the lock.",
+        arises="A code path does not send the token, and the storage does not insist on one.",
+        remedy="Refuse every write that carries no token.",
+        counters=("found", "writes", "stale_writes_accepted"),
     ),
     Anomaly(
         name="duplicate-token",
         area="lock",
         definition="The lock service gave the same token to two different owners.",
+        once="the lock service gave the same token to two owners",
+        several="the lock service gave out a token again {count} times",
+        matters="No storage can tell the writes of two holders apart if their tokens are equal.",
+        arises="The counter restarts after a crash, a failover or a deletion, or counts something else.",
+        remedy=(
+            "Take the token from a counter that grows with every grant and survives restarts and failovers:"
+            " a revision, a zxid, a persisted sequence."
+        ),
+        counters=("found", "grants", "server_faults"),
+        suspects=("lock",),
     ),
     Anomaly(
         name="token-regression",
         area="lock",
         definition="A later grant got a token that is not above an earlier one's.",
+        once="a later grant got a token that is not higher",
+        several="{count} later grants got a token that is not higher",
+        matters="The fence takes the new holder for an old one and refuses it, or lets the old one in.",
+        arises="The token does not count grants: it is random, a clock, an id, or a counter that restarts.",
+        remedy=(
+            "Take the token from a counter that grows with every grant and survives restarts and failovers:"
+            " a revision, a zxid, a persisted sequence."
+        ),
+        counters=("found", "grants", "server_faults"),
+        suspects=("lock",),
     ),
     Anomaly(
         name="early-grant",
         area="lock",
         definition="The lock was given to somebody while another's lease was still promised.",
+        once="the lock was given away while another's lease was still promised",
+        several="the lock was given away {count} times while another's lease was still promised",
+        matters="Two clients hold the lock at once, although neither of them is late.",
+        arises=(
+            "The lock is released by a client that does not hold it, forgotten by a server, or timed by a"
+            " clock that jumped."
+        ),
+        remedy=(
+            "Release a lock only where it is still your own, in one atomic step, and keep it until its lease"
+            " is over, also through restarts and failovers."
+        ),
+        counters=("found", "grants", "server_faults"),
+        suspects=("lock",),
     ),
     Anomaly(
         name="double-belief",
         area="lock",
         definition="Two clients believed at the same time that they held the lock.",
+        once="two clients believed at once that they held the lock",
+        several="two clients believed at once that they held the lock, {count} times",
+        matters="No lease can prevent it: only a fence keeps the first of them from doing harm.",
+        arises="A holder is stopped past its lease and does not know that somebody else got the lock.",
+        remedy="Send the token with every write, and let the storage refuse older ones.",
+        counters=("found", "pauses_past_lease", "grants_to_others"),
+        suspects=("holder",),
         violation=False,
     ),
     Anomaly(
         name="stuck-lock",
         area="lock",
         definition="The lock was free and the service healthy, and a waiting client got nothing.",
+        once="the lock was free, and a waiting client did not get it",
+        several="the lock was free, and waiting clients did not get it, {count} times",
+        matters="Work stops until somebody removes the lock by hand.",
+        arises="A lock without an expiry is left behind by a client that died.",
+        remedy="Give every lock an expiry in the same step that takes it, and keep it on every change.",
+        counters=("found", "grants", "kills"),
+        suspects=("holder", "lock"),
     ),
     Anomaly(
         name="lost-update",
         area="both",
         definition="An element that was appended under the lock is missing from a later list.",
+        once="an update was lost",
+        several="{count} updates were lost",
+        matters="Two clients changed the same data, and what one of them had added is gone.",
+        arises=(
+            "A list is read and written back; an older holder's write arrives between a new holder's"
+            " read and its write."
+        ),
+        remedy=(
+            "Raise the fence to the new token before you read (`fence_on_acquire`), or write back only"
+            " what nobody has changed since you read it."
+        ),
+        counters=("found", "appends", "late_writes_attempted"),
+        suspects=("storage", "holder"),
     ),
     Anomaly(
         name="non-linearizable",
         area="both",
         definition="No order of the operations explains what the clients were told.",
+        once="no order of the operations explains an answer",
+        several="no order of the operations explains the answers, {count} times",
+        matters="The storage shows different clients different pasts, so nothing built on it can be trusted.",
+        arises="One step passes the fence and another one writes, or a value that was replaced comes back.",
+        remedy="Check the token and set the value in one atomic step, and answer reads from the same place.",
+        counters=("found", "reads", "writes"),
+        suspects=("storage", "holder"),
     ),
 )
 
@@ -139,3 +303,27 @@ COVERAGE = {
     "stale_writes_accepted": "stale writes that the storage accepted",
 }
 """What a run counts to show how hard it tried; the names that `require` may use."""
+
+NONE = {
+    "grants": "the lock was never granted",
+    "pauses": "no pause was seen in force and healed",
+    "partitions": "no partition was seen in force and healed",
+    "kills": "no kill was seen in force and healed",
+    "failovers": "no failover was seen in force and healed",
+    "clock_jumps": "no clock jump was seen in force and healed",
+    "pauses_past_lease": "no pause outlived the lease of the holder it hit",
+    "grants_to_others": "nobody else got the lock while a holder was paused",
+    "late_writes_attempted": "no late write was attempted",
+    "stale_writes_attempted": "no stale write was attempted",
+    "stale_writes_rejected": "no stale write was refused",
+    "stale_writes_accepted": "no stale write was accepted",
+}
+"""What it says of a run that it has none of these."""
+
+WORK = {
+    "reads": "reads that were answered",
+    "writes": "writes that were acknowledged",
+    "appends": "appends that were acknowledged",
+    "server_faults": "kills, failovers and clock jumps of servers",
+}
+"""What else a report may count of a run."""

@@ -18,7 +18,7 @@ class CauseDocument(Struct, frozen=True, kw_only=True):
 
 
 class FindingDocument(Struct, frozen=True, kw_only=True):
-    """One violation: a sentence, the lines of history.jsonl that prove it, and why they do.
+    """One finding: a sentence, the lines of history.jsonl that prove it, and why they do.
 
     `accused`: of `operations`, the lines of the one that is wrong. `against`: those of what it contradicts.
     `also`: what else is wrong with the same operation. `caused_by`: without which it would not have been.
@@ -44,12 +44,22 @@ class CheckerDocument(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
+class InterruptionDocument(Struct, frozen=True, kw_only=True):
+    """A run that ended before its time: after so many seconds of work, of so many that were planned."""
+
+    seconds: float
+    planned: float
+
+
 class VerdictDocument(Struct, frozen=True, kw_only=True):
     """verdict.json: fields may be added, never renamed.
 
     `target`: its name in the history's header; null for a history of another tool.
     `history`: the path of the file that was judged; null where it was none.
     `anomalies` has a count for every name that was looked for, 0 included.
+    `findings` are the violations. `counted`: the first of those that make no run invalid, and that the
+    target asks about or that are violations elsewhere.
+    `interrupted`: null for a run that worked for as long as it was to, and where that is not known.
     """
 
     version: Literal[1] = field(name="schema", default=1)
@@ -61,6 +71,8 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
     reasons: list[str]
     anomalies: dict[str, int]
     findings: list[FindingDocument]
+    counted: list[FindingDocument] = []
     coverage: dict[str, int]
     checkers: list[CheckerDocument]
     notices: list[str] = []
+    interrupted: InterruptionDocument | None = None

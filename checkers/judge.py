@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from checkers import durability, explain, fencing, grants, lateness, leases, order, unfenced, updates, waiting
 from checkers.agreement import agree
-from checkers.anomalies import RANK
+from checkers.anomalies import NONE, RANK, VIOLATIONS
 from checkers.conflict import Conflict
 from checkers.coverage import coverage
 from checkers.evidence import Evidence, as_seen, gather
@@ -32,6 +32,8 @@ class Checker:
 
 _REGISTER = ("stale-write", "stale-read", "false-rejection", "ghost-write", "non-linearizable")
 _LOSSES = ("lost-write", "high-water-regression")
+
+_MOST_COUNTED = 10  # of each name: to explain one takes much longer than to count it
 
 OBSERVED_REGISTER = Checker(
     name="register", evidence="observed", decides=(*_REGISTER, *_LOSSES), check=fencing.observed
@@ -187,6 +189,7 @@ def _judge(evidence: Evidence) -> Verdict:
         reasons=(*doubts, *unexpected, *explain.doubts(violations)),
         anomalies=anomalies,
         findings=violations,
+        counted=tuple(_worth_explaining(findings, header)),
         coverage=counts,
         checkers=_by_anomaly(ran, results),
         notices=tuple(notices(evidence)),
@@ -281,6 +284,15 @@ def _tally(findings: Iterable[Finding], checkers: Iterable[Checker]) -> dict[str
     return tally
 
 
+def _worth_explaining(findings: Iterable[Finding], header: Header) -> Iterator[Finding]:
+    """The first few of each name that is only counted: asked for by the target, or a violation elsewhere."""
+    left = dict.fromkeys({*VIOLATIONS, *header.expect, *header.may}, _MOST_COUNTED)
+    for finding in findings:
+        if not finding.is_violation and left.get(finding.anomaly, 0):
+            left[finding.anomaly] -= 1
+            yield finding
+
+
 def _cut_short(evidence: Evidence) -> Iterator[str]:
     strays = () if evidence.log is None else evidence.log.strays
     missing = sum(stray.write is None for stray in strays)
@@ -293,8 +305,10 @@ def _cut_short(evidence: Evidence) -> Iterator[str]:
 
 def _not_exercised(counts: Mapping[str, int], require: Mapping[str, int]) -> Iterator[str]:
     for name, least in require.items():
-        if counts.get(name, 0) < least:
-            yield f"not exercised: {name} is {counts.get(name, 0)}, required {least}"
+        count = counts.get(name, 0)
+        if count < least:
+            short = f"{name} is {count}, required {least}" if count else NONE[name]
+            yield f"not exercised: {short}: run longer, or with faults"
 
 
 def _unexpected(

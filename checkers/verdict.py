@@ -122,10 +122,11 @@ class Verdict:
     as_expected: bool
     reasons: tuple[str, ...]  # why it is not valid, or not as expected
     anomalies: Mapping[str, int]  # every name that was looked for
-    findings: tuple[Finding, ...]  # the violations; counted anomalies are in `anomalies` alone
+    findings: tuple[Finding, ...]  # the violations
     coverage: Mapping[str, int]
     checkers: tuple[CheckerResult, ...]
     notices: tuple[str, ...] = ()  # what to know of how it was judged
+    counted: tuple[Finding, ...] = ()  # the first of those that make no run invalid and are worth explaining
     target: str | None = None  # as the history's header names it
 
     def to_document(self, history: str | os.PathLike[str] | None = None) -> dict[str, Any]:
@@ -140,6 +141,7 @@ class Verdict:
                 reasons=list(self.reasons),
                 anomalies=dict(self.anomalies),
                 findings=[_finding(finding) for finding in self.findings],
+                counted=[_finding(finding) for finding in self.counted],
                 coverage=dict(self.coverage),
                 checkers=[_checker(result) for result in self.checkers],
                 notices=list(self.notices),

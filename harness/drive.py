@@ -56,6 +56,7 @@ class Drive:
                 yield from _drained(observed)
                 yield self._progress(nemesis, elapsed)
                 interrupted.wait(min(TICK, (duration - elapsed) / SECOND))
+            log.finished(time.monotonic_ns())
         self.clients.finish()
         recorder.close()
         nemesis.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,8 @@ from checkers.errors import HistoryError
 from checkers.formats.text import read_text
 from checkers.history import History
 from harness.errors import ConfigurationError
-from harness.store import COMMITS, EVENTS, HISTORY, VERDICT, RunFolder
+from harness.interruption import interruption
+from harness.store import COMMITS, EVENTS, HISTORY, PLAN, VERDICT, RunFolder
 
 Stage = Callable[[str], None]
 """Hears what is done now."""
@@ -46,6 +48,8 @@ def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
     commits = path / COMMITS
     order = commits if commits.exists() else None
     judged = judge_file(history, order, stage, keep_columns=True)
+    cut_short = interruption(_plan(path), judged.history)
+    judged = replace(judged, document=judged.document | {"interrupted": cut_short})
     notices = (*cut, *judged.notices, *([] if order else [NO_ORDER]))
     try:
         folder.write_json(VERDICT, judged.document)
@@ -54,6 +58,15 @@ def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
     except Exception as error:  # noqa: BLE001 - the verdict stands, whatever a page or a disk does
         notices = (*notices, f"the report could not be written: {error}")
     return replace(judged, notices=notices)
+
+
+def _plan(path: Path) -> dict[str, Any]:
+    """Read plan.json; what is missing or torn says nothing."""
+    try:
+        plan = json.loads((path / PLAN).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return plan if isinstance(plan, dict) else {}
 
 
 def judge_file(

@@ -11,8 +11,9 @@ import msgspec
 import pytest
 from brute_force import history_of, read, renumbered, write
 
+import checkers
 from checkers import Commit, Finding, History, Validity, judge
-from checkers.anomalies import ANOMALIES, COVERAGE
+from checkers.anomalies import ANOMALIES, COVERAGE, NONE, WORK
 from checkers.document import VerdictDocument
 from checkers.judge import AS_SEEN, COMMITTED, OTHERS, Checker
 from checkers.records import Header, Op, Outcome
@@ -38,7 +39,7 @@ def test_a_fence_that_was_never_challenged_is_unknown():
     verdict = judge(run(QUIET))
 
     assert (verdict.validity, verdict.as_expected) == (Validity.UNKNOWN, False)
-    assert verdict.reasons == ("not exercised: stale_writes_attempted is 0, required 1",)
+    assert verdict.reasons == ("not exercised: no stale write was attempted: run longer, or with faults",)
 
 
 def test_a_target_may_require_nothing_or_more():
@@ -46,8 +47,8 @@ def test_a_target_may_require_nothing_or_more():
     assert judge(run(QUIET, require={"stale_writes_attempted": 0})).validity is Validity.VALID
     verdict = judge(run(REJECTED, require={"stale_writes_attempted": 2, "pauses": 1}))
     assert verdict.reasons == (
-        "not exercised: stale_writes_attempted is 1, required 2",
-        "not exercised: pauses is 0, required 1",
+        "not exercised: stale_writes_attempted is 1, required 2: run longer, or with faults",
+        "not exercised: no pause was seen in force and healed: run longer, or with faults",
     )
 
 
@@ -56,7 +57,7 @@ def test_a_violation_outranks_not_exercised():
 
     assert (verdict.validity, verdict.as_expected) == (Validity.INVALID, False)
     assert verdict.reasons == (
-        "not exercised: stale_writes_attempted is 0, required 1",
+        "not exercised: no stale write was attempted: run longer, or with faults",
         "found stale-read, which was not expected",
     )
 
@@ -104,7 +105,7 @@ def test_an_expected_violation_that_was_never_provoked_is_unknown():
     verdict = judge(run(QUIET, expect=("stale-write",)))
 
     assert (verdict.validity, verdict.as_expected) == (Validity.UNKNOWN, False)
-    assert verdict.reasons == ("not exercised: stale_writes_attempted is 0, required 1",)
+    assert verdict.reasons == ("not exercised: no stale write was attempted: run longer, or with faults",)
 
 
 def test_a_checker_that_crashes_makes_the_verdict_unknown(monkeypatch: pytest.MonkeyPatch):
@@ -144,9 +145,11 @@ def test_the_document_has_every_field_and_every_name_that_was_looked_for():
         "reasons",
         "anomalies",
         "findings",
+        "counted",
         "coverage",
         "checkers",
         "notices",
+        "interrupted",
     ]
     assert (document["schema"], document["verdict"], document["expected"]) == (
         1,
@@ -200,10 +203,55 @@ def test_findings_come_by_name_and_time():
     ]
 
 
+def test_a_lost_update_that_makes_no_run_invalid_is_explained_all_the_same():
+    folder = Path(__file__).parent / "histories"
+    verdict = judge(checkers.read(folder / "late-write-lost-update-observed.jsonl"))
+
+    assert verdict.findings == ()
+    assert {finding.anomaly for finding in verdict.counted} == {"lost-update"}
+    assert verdict.to_document()["counted"][0]["steps"]
+
+
+def test_of_what_is_only_counted_the_first_few_are_explained():
+    grants = [
+        Op(
+            index=0,
+            process=client,
+            f="acquire",
+            resource="r0",
+            owner=str(client),
+            token=client,
+            called=2 * client,
+            returned=2 * client + 1,
+            outcome=Outcome.OK,
+        )
+        for client in range(30)
+    ]
+
+    verdict = judge(run(renumbered(grants), may=("double-belief",), require={}))
+
+    assert verdict.anomalies["double-belief"] > 10
+    assert len(verdict.counted) == 10
+
+
 def test_every_name_is_defined_in_one_sentence():
     for anomaly in ANOMALIES.values():
         assert anomaly.definition.endswith(".")
         assert anomaly.definition.count(". ") == 0
+
+
+def test_every_anomaly_says_what_happened_why_it_matters_and_what_to_do():
+    for anomaly in ANOMALIES.values():
+        assert anomaly.happened(1) == anomaly.once
+        assert "1,234" in anomaly.happened(1234)
+        for sentence in (anomaly.matters, anomaly.arises, anomaly.remedy):
+            assert sentence.endswith(".")
+            assert sentence.count(". ") == 0
+        assert set(anomaly.counters) <= {"found", *COVERAGE, *WORK}
+
+
+def test_every_count_has_words_for_none():
+    assert set(NONE) == set(COVERAGE)
 
 
 def test_every_name_has_its_place_in_the_documentation():

@@ -76,6 +76,7 @@ class PlanLog:
     duration: int  # ns
     planned: tuple[PlannedFault, ...]
     save: Callable[[dict[str, Any]], None]
+    ended: int | None = None  # ns; None while the clients work, and for ever if the run was killed
     observed: list[ObservedFault] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -83,6 +84,12 @@ class PlanLog:
         """Begin a fault."""
         with self._lock:
             self.observed.append(fault)
+
+    def finished(self, now: int) -> None:
+        """Note when the work ended, ns; before its time if it was interrupted."""
+        with self._lock:
+            self.ended = now
+        self.changed()
 
     def changed(self) -> None:
         """Save what is known by now."""
@@ -95,6 +102,7 @@ class PlanLog:
             "seed": self.seed,
             "started": self.started,
             "duration": self.duration,
+            "ended": self.ended,
             "planned": [asdict(each) for each in self.planned],
             "faults": [asdict(each) for each in self.observed],
         }
