@@ -5,6 +5,7 @@ Imports of anything heavy stay inside the commands, so that `--help` answers at 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -142,7 +143,8 @@ def _say(text: str) -> None:
 
 def _discard_stdout() -> None:
     """Python flushes stdout once more when it exits, which must not fail again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    with contextlib.suppress(OSError):  # no descriptor is free: then it is not stdout that is full
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _end_on_signals() -> None:

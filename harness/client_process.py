@@ -21,9 +21,12 @@ from typing import Any
 
 from checkers.records import WRITES, Outcome
 from harness.dying import adopt_orphans, die_with_parent
+from harness.errors import NoRoomError
+from harness.log_file import open_log
 from harness.program import Command
 from harness.recorder import RecordedSession, Recorder
 from harness.shared_state import ANY, NOBODY, OUTSIDE, STOP_POINTS, SharedState
+from harness.store import EVENTS, LOGS
 from workloads import append, register
 from workloads.client import Answer, Lock, Session, Storage
 from workloads.holds import Client, Hold
@@ -106,12 +109,25 @@ class SharedProgress:
 def main(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
     """Be client number `client`: get ready, wait for the start, work until told to stop."""
     die_with_parent()
-    _log_to(folder / "logs" / f"client-{client}.log")
+    try:
+        _log_to(folder / LOGS / f"client-{client}.log")
+        _be(client, state, folder, tasks)
+    except (NoRoomError, OSError) as error:
+        state.clients[client].used_up = error.errno or 0
+        raise
+
+
+def events_of(client: int, folder: Path) -> Path:
+    """Where a client records what happens, in its run's folder."""
+    return folder / EVENTS / f"client-{client}.jsonl"
+
+
+def _be(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
     try:
         task: ClientTask = tasks.recv()
     except EOFError:  # the servers never came up
         return
-    recorder = Recorder(folder / "events" / f"client-{client}.jsonl")
+    recorder = Recorder(events_of(client, folder))
     try:
         _work(_client(client, state, task, recorder), state, task)
     except ProgramError as error:
@@ -128,7 +144,7 @@ def _work(worker: Client, state: SharedState, task: ClientTask) -> None:
 
 
 def _log_to(path: Path) -> None:
-    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    log = open_log(path)
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.close(log)

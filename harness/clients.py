@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,8 +15,8 @@ from pathlib import Path
 
 import psutil
 
-from harness import family
-from harness.client_process import ClientTask, main
+from harness import family, room
+from harness.client_process import ClientTask, events_of, main
 from harness.errors import InfrastructureError
 from harness.shared_state import SharedState
 
@@ -49,12 +50,20 @@ class Clients:
         """Raise InfrastructureError if one has ended by itself."""
         for client, process in enumerate(self.processes):
             if process.exitcode is not None:
+                self._check_room(client)
                 log = self.folder / "logs" / f"client-{client}.log"
                 last = log.read_text(errors="replace").strip().splitlines()[-5:]
                 said = "\n".join([f"it said, in {log}:", *last]) if last else "it said nothing"
                 raise InfrastructureError(
                     f"client {client} ended by itself with status {process.exitcode}; {said}"
                 )
+
+    def _check_room(self, client: int) -> None:
+        """Raise NoRoomError if it ended because something was used up."""
+        number = self.state.clients[client].used_up
+        error = OSError(number, os.strerror(number))
+        if full := room.no_room(error, events_of(client, self.folder)):
+            raise full
 
     def finish(self) -> None:
         """Let what is under way end for a moment; a client that still waits for its lock is killed."""

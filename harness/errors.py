@@ -41,6 +41,10 @@ class EngineUnavailableError(InfrastructureError):
 class NoRoomError(InfrastructureError):
     """The disk, the file descriptors or the memory are used up; the message names the file or the limit."""
 
+    def __init__(self, message: str, errno: int) -> None:
+        super().__init__(message)
+        self.errno = errno
+
 
 class ServerNotReadyError(InfrastructureError):
     """A server did not build, start or get healthy; the message ends in its last log lines."""

@@ -47,13 +47,18 @@ def make(folder: Path) -> None:
 
     Raises UnsafeFolderError, or OSError where it cannot be made or written to.
     """
-    for missing in reversed([each for each in (folder, *folder.parents) if not os.path.lexists(each)]):
-        missing.mkdir(mode=PRIVATE, exist_ok=True)
+    make_missing(folder)
     with opened(folder) as descriptor:
         if stat.S_IMODE(os.fstat(descriptor).st_mode) & _OTHERS:
             os.fchmod(descriptor, PRIVATE)
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"{folder} cannot be written to")
+
+
+def make_missing(folder: Path) -> None:
+    """Make a folder and those above it that are missing; only this user can enter what is made."""
+    for missing in reversed([each for each in (folder, *folder.parents) if not os.path.lexists(each)]):
+        missing.mkdir(mode=PRIVATE, exist_ok=True)
 
 
 def _check(found: os.stat_result) -> None:

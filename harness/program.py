@@ -22,6 +22,7 @@ import psutil
 from harness import family, owner
 from harness.engines import tether
 from harness.engines.child import ending
+from harness.log_file import open_log
 
 RUN = "FENCEPOST_PROGRAM_OF"
 """The environment variable that tells of which run a program is, and with it all that it starts."""
@@ -47,7 +48,7 @@ class Command:
         It dies with the thread that calls this.
         """
         tied = [sys.executable, "-I", "-S", tether.__file__, str(int(signal.SIGKILL)), str(os.getpid()), "-"]
-        with log.open("ab") if log else nullcontext() as errors:
+        with open(open_log(log), "ab") if log else nullcontext() as errors:  # noqa: PTH123 (a descriptor)
             process = subprocess.Popen(
                 [*tied, *self.words],
                 stdin=subprocess.PIPE,

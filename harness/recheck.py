@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,7 +14,8 @@ from checkers import formats
 from checkers.errors import HistoryError
 from checkers.formats.text import read_text
 from checkers.history import History
-from harness.errors import ConfigurationError
+from harness import room
+from harness.errors import ConfigurationError, NoRoomError
 from harness.interruption import interruption
 from harness.store import COMMITS, EVENTS, HISTORY, PLAN, VERDICT, RunFolder
 
@@ -32,6 +34,7 @@ class Judged:
     document: dict[str, Any]
     history: History
     notices: tuple[str, ...]
+    failure: NoRoomError | None = None  # what kept the verdict and the report from being written
 
 
 NO_ORDER = (
@@ -41,7 +44,10 @@ NO_ORDER = (
 
 
 def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
-    """Judge a run, and write its verdict and report."""
+    """Judge a run, and write its verdict and report.
+
+    That the disk is too full for them takes nothing from the verdict: `failure` says so.
+    """
     folder = RunFolder(path)
     cut: list[str] = []
     history = folder.merge_events(cut.append)
@@ -51,13 +57,24 @@ def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
     cut_short = interruption(_plan(path), judged.history)
     judged = replace(judged, document=judged.document | {"interrupted": cut_short})
     notices = (*cut, *judged.notices, *([] if order else [NO_ORDER]))
+    failure = None
     try:
         folder.write_json(VERDICT, judged.document)
         stage("writing the report")
         _write_report(path)
     except Exception as error:  # noqa: BLE001 - the verdict stands, whatever a page or a disk does
-        notices = (*notices, f"the report could not be written: {error}")
-    return replace(judged, notices=notices)
+        failure = _no_room(error, path)
+        if failure is None:
+            notices = (*notices, f"the report could not be written: {error}")
+    return replace(judged, notices=notices, failure=failure)
+
+
+def _no_room(error: Exception, path: Path) -> NoRoomError | None:
+    if isinstance(error, NoRoomError):
+        return error
+    if isinstance(error, OSError) and error.errno != errno.EROFS:  # it may be that on purpose
+        return room.no_room(error, error.filename or path)
+    return None
 
 
 def _plan(path: Path) -> dict[str, Any]:

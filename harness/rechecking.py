@@ -7,8 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
+import click
+
+from checkers.printable import message
 from harness.environment import options_in
-from harness.exit_codes import ExitCode, of_verdict
+from harness.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.paths import as_seen_from_here
 from harness.progress import progress
 from harness.recheck import Judged, recheck
@@ -27,7 +30,11 @@ def recheck_and_tell(
     with console(text) as screen:
         screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in found.notices)
         screen.write(tell(_telling(path, found)))
-    return of_verdict(found.document)
+    code = of_verdict(found.document)
+    if found.failure is None:
+        return code
+    click.echo(message(str(found.failure)), err=True)
+    return of_several([code, of_error(found.failure)])
 
 
 def _telling(path: Path, found: Judged) -> Telling:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,22 +14,43 @@ import msgspec
 
 from checkers.history import Outcome
 from checkers.printable import in_16_bits
+from harness import room
+from harness.log_file import open_log
 from workloads.client import Answer, outcome_of
 
 
 class Recorder:
-    """Appends events to one file: one write() each, so that a SIGKILL loses none that left."""
+    """Appends events to one new file: one write() each, so that a SIGKILL loses none that left.
+
+    Once an event could not be written as a whole, because the disk is full, no other is written:
+    half a line at the end of a file is left out, and elsewhere it makes the file unreadable.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._path = path
+        self._file = open_log(path, new=True)
         self._encode = msgspec.json.Encoder().encode
+        self._writing = threading.Lock()
+        self._failure: OSError | None = None
 
     def record(self, event: dict[str, Any]) -> None:
-        """Append one event, in the form of history.jsonl."""
+        """Append one event, in the form of history.jsonl; NoRoomError where the disk is full."""
         line = self._encode(event)
         if not line.isascii() or b"\x7f" in line:
             line = in_16_bits(line.decode()).encode()
-        os.write(self._file, line + b"\n")
+        with self._writing:
+            if self._failure is None:
+                self._append(line + b"\n")
+            failure = self._failure
+        if failure is not None:
+            raise room.no_room(failure, self._path) or failure
+
+    def _append(self, line: bytes) -> None:
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+        except OSError as error:
+            self._failure = error
 
     def close(self) -> None:
         """Write no more."""

@@ -37,4 +37,4 @@ def too_few_descriptors() -> str:
 
 def no_room(error: OSError, path: str | os.PathLike[str]) -> NoRoomError | None:
     """The error to raise for what went wrong with a file, if something is used up."""
-    return NoRoomError(sentence(error, path)) if error.errno in USED_UP else None
+    return NoRoomError(sentence(error, path), error.errno) if error.errno in USED_UP else None

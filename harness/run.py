@@ -112,6 +112,8 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             report=folder.path / "report.html",
             interrupted=interrupted.is_set(),
         )
+        if judged.failure:
+            raise judged.failure
         yield StageReached(stage="stopping", detail=wiring.listing(topology))
 
 

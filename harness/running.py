@@ -13,7 +13,7 @@ import click
 import checkers
 from checkers import History
 from harness.engines import Engine
-from harness.errors import FencepostError
+from harness.errors import FencepostError, NoRoomError
 from harness.events import RunJudged, RunStarted
 from harness.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.invocation import typed
@@ -76,10 +76,16 @@ def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -
                         screen.write(tell(telling))
                         told = True
                         yield telling
-    except KeyboardInterrupt:
-        if started is None or told or not _has_events(started.folder):
+    except (KeyboardInterrupt, NoRoomError) as error:
+        if (
+            started is None
+            or (told and not isinstance(error, NoRoomError))
+            or not _has_events(started.folder)
+        ):
             raise
         again = typed("recheck", as_seen_from_here(started.folder))
+        if isinstance(error, NoRoomError):
+            raise NoRoomError(f"{error}; then judge what was recorded with: {again}", error.errno) from None
         raise KeyboardInterrupt(
             f"interrupted before it was judged; judge what it saw with: {again}"
         ) from None

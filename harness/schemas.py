@@ -11,6 +11,8 @@ import json
 from pathlib import Path
 from typing import Any, get_args
 
+from harness.whole_file import AS_THE_USER_LIKES, replace_file
+
 Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -109,7 +111,7 @@ def main() -> None:
 def _write(name: str, text: str) -> None:
     file = ROOT / name
     file.parent.mkdir(exist_ok=True)
-    file.write_text(text, encoding="utf-8")
+    replace_file(file, [text], AS_THE_USER_LIKES)
     print(f"wrote {name}")  # noqa: T201 (what a command says)
 
 

@@ -28,6 +28,7 @@ class _Client(ctypes.Structure):
         ("owner", ctypes.c_char * 32),
         ("taken", ctypes.c_int64),  # a fault has it, from before it is in force until it was seen healed
         ("stopped", ctypes.c_int64),  # set by the client before it stops itself
+        ("used_up", ctypes.c_int64),  # the system's error that ended it: errno of a full disk, say
     )
 
 

@@ -17,7 +17,8 @@ from checkers.history import Commit
 from checkers.printable import as_json
 from checkers.reading.merge import merge
 from harness.errors import ConfigurationError
-from harness.whole_file import replace_file
+from harness.private_folder import PRIVATE, make_missing
+from harness.whole_file import remove_unfinished, replace_file
 
 HISTORY = "history.jsonl"
 COMMITS = "commits.jsonl"
@@ -25,11 +26,12 @@ VERDICT = "verdict.json"
 HEADER = "header.json"
 PLAN = "plan.json"
 EVENTS = "events"
+LOGS = "logs"
 
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """One run's files; `runs/<target>/<time>-<id>/`."""
+    """One run's files; `runs/<target>/<time>-<id>/`. Only the user who made it can enter it."""
 
     path: Path
 
@@ -39,8 +41,9 @@ class RunFolder:
         run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
         path = (runs / target / run_id).absolute()
         try:
-            (path / EVENTS).mkdir(parents=True)
-            (path / "logs").mkdir()
+            make_missing(path.parent)
+            for made in (path, path / EVENTS, path / LOGS):
+                made.mkdir(mode=PRIVATE)
             _point(path.parent / "latest", path.name)
         except OSError as error:
             raise ConfigurationError(
@@ -57,6 +60,7 @@ class RunFolder:
         folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove_unfinished(self.path)
             yield
         except BlockingIOError:
             raise ConfigurationError(f"{self.path}: this run goes on; judge it when it has ended") from None

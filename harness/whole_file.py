@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from harness import room
 from harness.errors import ConfigurationError
 
 PRIVATE = 0o600
+ABANDONED = 600.0  # s; nothing takes so long to write
 AS_THE_USER_LIKES = 0o666  # less the umask
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _UNFINISHED = (".fencepost-", ".new")
@@ -38,7 +40,9 @@ def replacement(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         new.replace(path)
     except OSError as error:
-        raise room.no_room(error, path) or error from None
+        if full := room.no_room(error, path):
+            raise full from error
+        raise
     finally:
         with contextlib.suppress(OSError):
             new.unlink(missing_ok=True)
@@ -51,11 +55,12 @@ def replace_file(path: Path, chunks: Iterable[str], mode: int = PRIVATE) -> None
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a process that was killed was writing; call it where nobody else writes."""
+    """Remove what processes that were killed were writing into a folder, some time ago."""
     first, last = _UNFINISHED
     for left in folder.glob(f"{first}*{last}"):
         with contextlib.suppress(OSError):
-            left.unlink()
+            if left.lstat().st_mtime < time.time() - ABANDONED:
+                left.unlink()
 
 
 def write_output(path: Path, chunks: Iterable[str], *, force: bool) -> None:

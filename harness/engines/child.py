@@ -18,6 +18,7 @@ import psutil
 from harness import family
 from harness.engines import tether
 from harness.engines.failure import not_ready
+from harness.log_file import open_log
 
 STOP_TIMEOUT = 5.0  # s; then SIGKILL
 LET_IT_FINISH = 0  # the signal that is none: for a command that ends by itself, and better not half-way
@@ -119,7 +120,7 @@ class Nest:
 
     def _start(self, name: str, command: Sequence[str], stop_signal: int) -> Child:
         log = self.logs / f"{name}.log"
-        with log.open("ab") as output:
+        with open(open_log(log), "ab") as output:  # noqa: PTH123 (a descriptor)
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,

@@ -15,6 +15,7 @@ from harness.engines import Address, ServerSpec, Topology
 from harness.engines.child import LET_IT_FINISH, Nest
 from harness.engines.our_images import image_of, our_image
 from harness.network.topology import Edge, Link, edges, links
+from harness.whole_file import replace_file
 
 TOXIPROXY = "toxiproxy"
 FIRST_EDGE_PORT = 20000  # in Toxiproxy's container
@@ -50,7 +51,7 @@ class Project:
 
     def up(self, nest: Nest) -> None:
         """Create and start everything; ServerNotReadyError with what compose said if it cannot."""
-        self.override.write_text(json.dumps(self._override(), indent=1), encoding="utf-8")
+        replace_file(self.override, [json.dumps(self._override(), indent=1)])
         # A second etcd member that starts with the first delays both: see etcd.yaml.
         later = [spec.name for spec in _etcd(self.topology)[1:]]
         first = [service for service in self.images() if service not in later]

@@ -24,6 +24,7 @@ from harness.report.scenes import Scene, findings, rejections
 from harness.report.surroundings import surroundings
 from harness.report.timeline import Timeline, timeline
 from harness.target.toml import head_comment
+from harness.whole_file import replace_file
 
 NAME = "report.html"
 _MOST_SCENES = 100
@@ -42,9 +43,7 @@ def write(folder: Path) -> Path:
     Raises ConfigurationError where the folder has no verdict.
     """
     report = folder / NAME
-    partial = folder / f".{NAME}.partial"
-    partial.write_text(render(load(folder)), encoding="utf-8")
-    partial.replace(report)
+    replace_file(report, [render(load(folder))])
     return report
 
 
