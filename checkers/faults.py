@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from checkers.records import FaultEvent
 
+_LONGEST = 18  # digits of a client's number
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
@@ -26,7 +28,8 @@ class Fault:
     def client(self) -> int | None:
         """The number of the client that was hit, if it was one."""
         kind, _, number = self.target.partition(":")
-        return int(number) if kind == "client" and number.isdecimal() else None
+        is_number = number.isascii() and number.isdecimal() and len(number) <= _LONGEST
+        return int(number) if kind == "client" and is_number else None
 
     def overlaps(self, start: float, end: float) -> bool:
         """Was it in force at some moment of `[start, end]`?"""

@@ -22,7 +22,7 @@ from checkers.reading import column_cache
 from checkers.reading.assembly import Assembly
 from checkers.reading.event_columns import NotSoundError, read_events
 from checkers.reading.fault_lines import FAULT_DECODER, is_fault
-from checkers.reading.jsonl import MAX_LINE, Line, decode, half_written, number_lines, read_lines
+from checkers.reading.jsonl import MAX_LINE, Line, decode, half_written, number_lines, read_lines, readable
 from checkers.reading.lines import ClientLine, CommitLine, HeaderLine
 from checkers.records import (
     DEFAULT_REQUIRE,
@@ -81,7 +81,9 @@ def read(path: str | os.PathLike[str], *, keep_columns: bool = False) -> History
         HistoryError: it cannot be the record of a run; the message has file, line and value.
     """
     path = Path(path)
-    return _read_long(path, keep_columns=keep_columns) or parse(read_lines(path), name=str(path))
+    with readable(path):
+        long = _read_long(path, keep_columns=keep_columns)
+    return long or parse(read_lines(path), name=str(path))
 
 
 def _read_long(path: Path, *, keep_columns: bool) -> History | None:
@@ -193,7 +195,7 @@ def _version_problem(line: Line) -> str | None:
     """What is wrong with the version that a header names; None if it names none, or one that is read."""
     try:
         version = _VERSION.decode(line.text).fencepost
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
         return None
     if version in VERSIONS:
         return None

@@ -245,10 +245,12 @@ def recheck(recorded: str, commits: Path | None, model: str | None, output: str,
     """
     if model is not None:
         return _recheck_by_model(recorded, commits, model, output, runs)
+    from harness.paths import path_of
     from harness.rechecking import recheck_and_tell
     from harness.selection import run_folder
 
-    path = Path(recorded) if Path(recorded).is_file() else run_folder(recorded, runs)
+    path = path_of(recorded)
+    path = path if path.is_file() else run_folder(recorded, runs)
     return recheck_and_tell(path, commits, text=_text_stream(output), judged=_documents(output))
 
 
@@ -419,12 +421,13 @@ def _recheck_by_model(recorded: str, commits: Path | None, model: str, output: s
 
 def _output(file: Path, lines: Iterable[str], *, force: bool) -> None:
     """Write lines to a file that the user named, or to stdout."""
+    from harness.paths import path_of
     from harness.whole_file import write_output
 
     if str(file) == "-":
         sys.stdout.writelines(lines)
     else:
-        write_output(file, lines, force=force)
+        write_output(path_of(str(file)), lines, force=force)
 
 
 def _tell_what_is_empty(selected: Selection) -> None:

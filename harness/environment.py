@@ -39,7 +39,7 @@ def options_in(folder: Path) -> tuple[str, ...]:
     """As `options_of`, from a run's folder."""
     try:
         recorded = json.loads((folder / "environment.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return ()
     return options_of(recorded) if isinstance(recorded, dict) else ()
 

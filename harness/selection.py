@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from checkers.printable import shorten
 from harness.errors import ConfigurationError
 from harness.invocation import typed
+from harness.paths import path_of
 from harness.store import EVENTS, HISTORY
 from harness.target.names import did_you_mean
 from harness.target.reading import shipped
@@ -31,8 +34,8 @@ def targets(words: Iterable[str]) -> Selection:
     for word in dict.fromkeys(words):
         if _is_folder(word):
             names, why_none = _in_folder(word), f"the folder {word} holds no *.toml"
-        elif any(character in word for character in "*?[") and not Path(word).exists():
-            names, why_none = fnmatch.filter(shipped(), word), f"no target that ships is called like {word}"
+        elif any(character in word for character in "*?[") and not path_of(word).exists():
+            names, why_none = _matching(word), f"no target that ships is called like {shorten(word)}"
         else:
             names, why_none = [word], ""
         selected |= dict.fromkeys(names)
@@ -41,7 +44,14 @@ def targets(words: Iterable[str]) -> Selection:
 
 
 def _is_folder(word: str) -> bool:
-    return bool(word.strip()) and Path(word).is_dir()
+    return bool(word.strip()) and path_of(word).is_dir()
+
+
+def _matching(pattern: str) -> list[str]:
+    try:
+        return fnmatch.filter(shipped(), pattern)
+    except re.error:  # such as [!z-a]
+        return []
 
 
 def _in_folder(word: str) -> list[str]:
@@ -53,7 +63,7 @@ def run_folder(word: str, runs: Path) -> Path:
 
     Raises ConfigurationError where there is none.
     """
-    path = Path(word)
+    path = path_of(word)
     if path.is_file():
         return path.parent
     for folder in (path, runs / path):
@@ -63,7 +73,7 @@ def run_folder(word: str, runs: Path) -> Path:
         raise ConfigurationError(f"{path} is neither a regular file nor a run's folder")
     known = [folder.name for folder in runs.glob("*") if folder.is_dir()]
     hint = did_you_mean(word, known) if known else f"; {runs} holds no run"
-    raise ConfigurationError(f"there is no file, run or target {word}{hint}")
+    raise ConfigurationError(f"there is no file, run or target {shorten(word)}{hint}")
 
 
 def history_file(word: str, runs: Path) -> Path:
@@ -71,7 +81,7 @@ def history_file(word: str, runs: Path) -> Path:
 
     Raises ConfigurationError where there is none.
     """
-    path = Path(word)
+    path = path_of(word)
     if path.is_file():
         return path
     folder = run_folder(word, runs)

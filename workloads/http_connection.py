@@ -59,7 +59,7 @@ class Reply:
         """Read the body as a type; Unknown where it does not fit."""
         try:
             return msgspec.json.decode(self.content, type=kind)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
             raise Unknown(f"{self}: {error}") from error
 
     def __str__(self) -> str:

@@ -25,6 +25,8 @@ _INTEGER = re.compile(
 _FLOAT = re.compile(r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?M?")
 _RATIO = re.compile(r"([+-]?[0-9]+)/([0-9]+)")
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|[0-3]?[0-7]{1,2}|.)", re.DOTALL)
+_DIGITS = "0123456789"
+_SURROGATES = range(0xD800, 0xE000)
 _FEW_DIGITS = 19  # as many as any 64 bits hold
 _CODE = re.compile(r"u([0-9A-Fa-f]{4})")
 _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\", '"': '"', "b": "\b", "f": "\f"}
@@ -87,7 +89,7 @@ def word(text: str) -> Atom:
     Raises:
         ValueError: it is none.
     """
-    if text.isdigit() and len(text) < _FEW_DIGITS and text[0] != "0":
+    if text.isascii() and text.isdecimal() and len(text) < _FEW_DIGITS and text[0] != "0":
         return int(text)  # as the rules for numbers would, but quicker
     return _word(text)
 
@@ -129,6 +131,8 @@ def character(text: str) -> Char:
     code = _CODE.fullmatch(text)
     if code is None:
         raise ValueError(f"\\{text[:40]} is no character")
+    if int(code[1], 16) in _SURROGATES:
+        raise ValueError(f"\\{text} is half of a surrogate pair, and no character")
     return Char(chr(int(code[1], 16)))
 
 
@@ -137,7 +141,7 @@ def _word(text: str) -> Atom:
     if text in _WORDS:
         return _WORDS[text]
     first = text.lstrip("+-")[:1]
-    if first.isdigit():
+    if first in _DIGITS and first:
         return _number(text)
     if text.startswith("##"):
         raise ValueError(f"{text[:40]} is no symbolic value")
@@ -174,7 +178,7 @@ def _unescape(escape: re.Match[str]) -> str:
     code = escape[1]
     if code[0] == "u" and len(code) > 1:
         return chr(int(code[1:], 16))
-    if code[0].isdigit():
+    if code[0] in _DIGITS:
         return chr(int(code, 8))
     if code not in _ESCAPES:
         raise ValueError(code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -37,9 +38,24 @@ class Line:
 
 def read_lines(path: Path) -> Iterator[bytes]:
     """The lines of a file; one that is over the limit arrives cut just beyond it."""
-    with path.open("rb") as file:
+    with readable(path), path.open("rb") as file:
         while text := file.readline(MAX_LINE + 1):
             yield text
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say where reading a file fails, as it does for /proc/self/mem.
+
+    Raises:
+        HistoryError: it is there, and cannot be read.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise HistoryError(str(path), 1, f"it cannot be read: {error.strerror or error}") from None
 
 
 def number_lines(lines: Iterable[str | bytes], file: str) -> Iterator[Line]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from checkers import history
+from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from checkers.history import Commit, History
+from checkers.reading.lines import Nanoseconds
 from harness.errors import ConfigurationError
 from harness.invocation import typed
 from harness.store import PLAN
@@ -35,7 +38,7 @@ def load(folder: Path) -> Recorded:
     Raises ConfigurationError where there is no verdict to report.
     """
     problems: list[str] = []
-    verdict = _document(folder / "verdict.json", problems)
+    verdict = _document(folder / "verdict.json", problems, VerdictDocument)
     if "verdict" not in verdict:
         reason = problems[0] if problems else "it has no verdict.json"
         message = f"{folder} cannot be reported: {reason}; `{typed('recheck', folder)}` judges it"
@@ -45,27 +48,53 @@ def load(folder: Path) -> Recorded:
         verdict=verdict,
         history=_history(folder / "history.jsonl", problems),
         commits=_commits(folder / "commits.jsonl", problems),
-        plan=_document(folder / PLAN, problems),
-        environment=_document(folder / "environment.json", problems),
+        plan=_document(folder / PLAN, problems, _Plan),
+        environment=_document(folder / "environment.json", problems, dict[str, Any]),
         target_file=_text(folder / "target.toml"),
         problems=tuple(problems),
     )
 
 
-def _document(path: Path, problems: list[str]) -> dict[str, Any]:
-    text = _text(path)
-    if text is None:
+class _Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """What a report says of a fault in plan.json; `harness.nemesis.plan` writes them."""
+
+    kind: str = ""
+    target: str = ""
+    resource: str | None = None
+    at: str | None = None
+    in_force: Nanoseconds | None = None
+    healed: Nanoseconds | None = None
+    evidence: str | None = None
+    healed_evidence: str | None = None
+
+
+class _Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a report says of plan.json."""
+
+    seed: int | None = None
+    faults: list[_Fault] = []
+
+
+def _document(path: Path, problems: list[str], kind: Any) -> dict[str, Any]:
+    """Read a document of a kind as a dictionary, which is empty where the file is none."""
+    raw = _bytes(path)
+    if raw is None:
         return {}
     try:
-        document = json.loads(text)
-    except ValueError as error:
+        document: dict[str, Any] = msgspec.to_builtins(msgspec.json.decode(raw, type=kind))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         problems.append(f"{path.name} could not be read: {error}")
         return {}
-    return document if isinstance(document, dict) else {}
+    return document
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def _text(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+    raw = _bytes(path)
+    return None if raw is None else raw.decode(errors="replace")
 
 
 def _history(path: Path, problems: list[str]) -> History | None:

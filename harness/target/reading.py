@@ -12,8 +12,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from checkers.printable import shorten
 from harness.errors import ConfigurationError
-from harness.paths import as_seen_from_here
+from harness.paths import as_seen_from_here, path_of
 from harness.target.contradictions import contradictions
 from harness.target.faults import FaultSpec
 from harness.target.locks import LockSpec
@@ -22,9 +23,13 @@ from harness.target.names import did_you_mean
 from harness.target.problems import FAULTS, Problem, problems_of, report
 from harness.target.sections import Sections
 from harness.target.storages import StorageSpec
-from harness.target.toml import Key, dumps, lines_of_keys
+from harness.target.toml import MAX_DEPTH, Key, dumps, lines_of_keys, loads
 
 PACKAGE = Path(__file__).parents[1]
+
+MAX_SIZE = 1 << 20
+"""Bytes of a target file."""
+_LONGEST_INDEX = 9  # digits
 
 NEUTRAL: Mapping[object, dict[str, str]] = {
     "pause": {"target": "holder"},
@@ -105,7 +110,7 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), *, faults: boo
 
 
 def _find(path_or_name: str | Path) -> Path:
-    path = Path(path_or_name)
+    path = path_of(str(path_or_name))
     if path.is_file():
         return path
     known = shipped()
@@ -123,25 +128,35 @@ def _find(path_or_name: str | Path) -> Path:
         beside = [str(path.with_name(file.name)) for file in path.parent.glob("*.toml")]
         hint = did_you_mean(str(path), beside) if beside else ""
         raise ConfigurationError(f"there is no file {path}{hint}")
-    raise ConfigurationError(f"no target is called {path_or_name}{did_you_mean(str(path_or_name), known)}")
+    raise ConfigurationError(
+        f"no target is called {shorten(str(path_or_name))}{did_you_mean(str(path_or_name), known)}"
+    )
 
 
 def _parse(path: Path) -> Document:
     try:
-        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a BOM
+        with path.open("rb") as file:
+            raw = file.read(MAX_SIZE + 1)
+        text = raw.decode("utf-8-sig")  # some editors begin a file with a BOM
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path}: cannot be read: {error}") from None
+    if len(raw) > MAX_SIZE:
+        raise ConfigurationError(f"{path}: cannot be read: it is over 1 MiB, and no target is so long")
+    text = text.replace("\r\n", "\n")
     try:
-        data = tomllib.loads(text)
+        data = loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(_syntax_error(path, text, str(error))) from None
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: {error}") from None
     return Document(str(path), text, data, lines_of_keys(text), {})
 
 
 def _syntax_error(path: Path, text: str, message: str) -> str:
     found = re.search(r" \(at line (\d+), column (\d+)\)$", message)
-    line = int(found[1]) if found else len(text.splitlines())
-    shown = text.splitlines()[line - 1].strip() if text else ""
+    lines = text.removesuffix("\n").split("\n")
+    line = min(int(found[1]), len(lines)) if found else len(lines)
+    shown = shorten(lines[line - 1].strip())
     what = message[: found.start()] if found else message.removesuffix(" (at end of document)")
     return f"{path}:{line}: is not TOML: {what}: {shown}"
 
@@ -151,22 +166,38 @@ def _override(document: Document, overrides: Sequence[str]) -> Document:
     overridden: dict[Key, str] = {}
     for option in overrides:
         dotted, equals, text = option.partition("=")
-        key: Key = tuple(int(part) if part.isdigit() else part for part in dotted.strip().split("."))
+        key: Key = tuple(map(_part, dotted.strip().split(".")))
+        shown = shorten(option)
         if not equals or "" in key:
-            raise ConfigurationError(f"--set {option}: write it as key=value, such as workload.clients=10")
-        _set(data, key, _value(option, text.strip()), option)
-        overridden[key] = option
+            raise ConfigurationError(f"--set {shown}: write it as key=value, such as workload.clients=10")
+        if len(key) > MAX_DEPTH:
+            raise ConfigurationError(f"--set {shown}: a key of more than {MAX_DEPTH} parts")
+        _set(data, key, _value(shown, text.strip()), shown)
+        overridden[key] = shown
     return Document(document.file, document.text, data, document.lines, overridden)
+
+
+def _part(text: str) -> str | int:
+    """A part of a dotted key: its digits are an index where they can be one."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX else text
 
 
 def _value(option: str, text: str) -> object:
     """Read a TOML value; what is none, such as 10s, is a string."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return _only(loads(f"value = {text}"))
     except tomllib.TOMLDecodeError as error:
         if text[:1] in tuple("[{\"'"):
             raise ConfigurationError(f"--set {option}: is not a TOML value: {error}") from None
         return text
+    except ValueError as error:
+        raise ConfigurationError(f"--set {option}: {error}") from None
+
+
+def _only(data: dict[str, Any]) -> object:
+    if len(data) > 1:
+        raise ValueError("is more than one TOML value")
+    return data["value"]
 
 
 def _set(data: dict[str, Any], key: Key, value: object, option: str) -> None:
@@ -229,7 +260,9 @@ def _fault(data: object) -> Any:
     """Read a fault; a wrong victim or side takes nothing from what its lengths contradict."""
     found = _section(FaultSpec, data)
     if found is None and isinstance(data, dict):
-        return _section(FaultSpec, data | NEUTRAL[data["kind"]]) if data.get("kind") in NEUTRAL else None
+        kind = data.get("kind")
+        neutral = NEUTRAL.get(kind) if isinstance(kind, str) else None
+        return neutral and _section(FaultSpec, data | neutral)
     return found
 
 

@@ -1,10 +1,11 @@
-"""TOML as text: the line on which each key stands, and the text of changed data."""
+"""TOML as text: read within limits, the line of each key, and the text of changed data."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,9 +13,48 @@ from checkers.printable import printable
 
 Key = tuple[str | int, ...]  # ("faults", 0, "at")
 
-HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
+MAX_DEPTH = 16
+"""Tables and lists in one another; a target needs four."""
+_INT64 = 1 << 63  # as TOML has it
+
+HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(#.*)?$")
 ASSIGNMENT = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+
+
+def loads(text: str) -> dict[str, Any]:
+    """Read a TOML text.
+
+    Raises ValueError: it is none (then a tomllib.TOMLDecodeError), or goes beyond a limit.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    except ValueError:  # Python reads no number of more than 4,300 digits
+        raise ValueError(_TOO_BIG) from None
+    _check_limits(data)
+    return data
+
+
+_TOO_DEEP = f"tables or lists are nested deeper than {MAX_DEPTH}"
+_TOO_BIG = "a number is beyond 64 bits"
+
+
+def _check_limits(data: dict[str, Any]) -> None:
+    """Look at each value without recursion: dotted keys nest deeper than Python recurses."""
+    waiting: list[tuple[Any, int]] = [(data, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, dict | list):
+            if depth > MAX_DEPTH:
+                raise ValueError(_TOO_DEEP)
+            inside = value.values() if isinstance(value, dict) else value
+            waiting.extend((each, depth + 1) for each in inside)
+        elif isinstance(value, int) and not -_INT64 <= value < _INT64:
+            raise ValueError(_TOO_BIG)
 
 
 def lines_of_keys(text: str) -> dict[Key, int]:
@@ -26,7 +66,7 @@ def lines_of_keys(text: str) -> dict[Key, int]:
     lines: dict[Key, int] = {}
     newest: dict[Key, int] = {}  # array of tables → index of its newest
     table: Key = ()
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if header := HEADER.match(line):
             table = _table_of(_parts(header[2]), newest, begins=header[1] == "[[")
             _add(lines, table, number)

@@ -68,7 +68,7 @@ def understood(line: bytes) -> tuple[Line, Mapping[str, Any]]:
     try:
         fields = msgspec.json.decode(line, type=dict[str, Any])
         return msgspec.convert(fields, Line), fields
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise Unknown(f"the program said {shown(line)}: {error}") from error
 
 
