@@ -155,8 +155,14 @@ def hold_hit(pause: Fault, header: Header, grants: Sequence[Op]) -> Op | None:
     number of an OS process, which runs under the process numbers p with
     `p % clients == c` if the header says how many clients there are, and under
     the number c alone if it does not.
+
+    The nemesis names an owner from the stop point `granted` on, inside the acquire, and
+    not every acquire says when the request that was granted was sent.
     """
-    held = [grant for grant in grants if _is_by(grant, pause, header) and _was_sent(grant, pause.began)]
+    named = [grant for grant in grants if _is_by(grant, pause, header)]
+    held = [grant for grant in named if _was_sent(grant, pause.began)]
+    if not held and pause.owner is not None:
+        held = [grant for grant in named if grant.called <= pause.began]
     return max(held, key=lambda grant: grant.called, default=None)
 
 

@@ -25,7 +25,7 @@ from harness.errors import NoRoomError
 from harness.log_file import open_log
 from harness.program import Command
 from harness.recorder import RecordedSession, Recorder
-from harness.shared_state import ANY, NOBODY, OUTSIDE, STOP_POINTS, SharedState
+from harness.shared_state import ANY, NO_TOKEN, NOBODY, OUTSIDE, STOP_POINTS, SharedState
 from harness.store import EVENTS, LOGS
 from workloads import append, register
 from workloads.client import Answer, Lock, Session, Storage
@@ -66,7 +66,9 @@ class SharedProgress:
         mine = self.state.clients[self.client]
         place = self.resources.index(resource)
         phase = STOP_POINTS.index(point) + 1
-        mine.resource, mine.token, mine.owner = place, token, owner.encode()[:31]
+        if mine.owner != (known := owner.encode()[:31]):
+            mine.granted = time.monotonic_ns()
+        mine.resource, mine.token, mine.owner = place, token, known
         mine.phase = phase
         for snare in self.state.snares:
             if snare.point == phase and self._is_caught_by(snare, place):
@@ -74,6 +76,10 @@ class SharedProgress:
                 snare.caught = self.client
                 self._stop()
                 return
+
+    def granted(self, resource: str, owner: str) -> None:
+        """Announce the stop point inside an acquire, where nobody need know the token yet."""
+        self.reached("granted", resource, owner, NO_TOKEN)
 
     def _is_caught_by(self, snare: Any, resource: int) -> bool:
         if self.state.clients[self.client].taken:
@@ -94,6 +100,7 @@ class SharedProgress:
         """Tell that a write got through: others may be superseded by it."""
         place = self.client * self.state.resources + self.resources.index(resource)
         self.state.accepted[place] = max(self.state.accepted[place], token)
+        self.state.wrote[place] = self.state.clients[self.client].granted
 
     def left(self) -> None:
         """Tell that the critical section is over."""
@@ -153,7 +160,8 @@ def _log_to(path: Path) -> None:
 def _client(client: int, state: SharedState, task: ClientTask, recorder: Recorder) -> Client:
     clients = len(state.clients)
     progress = SharedProgress(state, client, task.resources)
-    lock, storage = _systems(client, task, RecordedSession(recorder, clients + client, 2 * clients))
+    renewals = RecordedSession(recorder, clients + client, 2 * clients, granted=progress.granted)
+    lock, storage = _systems(client, task, renewals)
     return Client(
         number=client,
         resources=task.resources,

@@ -70,11 +70,13 @@ class RecordedSession:
         process: int,
         stride: int,
         ended: Callable[[str, Answer], None] = lambda _f, _answer: None,
+        granted: Callable[[str, str], None] = lambda _resource, _owner: None,
     ) -> None:
         self._recorder = recorder
         self._process = process
         self._stride = stride
         self._ended = ended
+        self._granted = granted
 
     def call(
         self,
@@ -96,6 +98,10 @@ class RecordedSession:
             self._process += self._stride
         self._ended(f, answer)
         return answer
+
+    def granted(self, resource: str, owner: str) -> None:
+        """Announce that the lock service has granted, while the acquire is still open."""
+        self._granted(resource, owner)
 
     def _record(self, kind: str, operation: dict[str, Any]) -> None:
         self._recorder.record(

@@ -14,7 +14,8 @@ from typing import Any
 
 NOBODY = -1
 ANY = -1
-STOP_POINTS = ("acquired", "list-read", "before-write", "write-sent", "before-release")
+STOP_POINTS = ("granted", "acquired", "list-read", "before-write", "write-sent", "before-release")
+NO_TOKEN = -1  # at "granted", where a client may not have its token yet
 LIST_READ = STOP_POINTS.index("list-read") + 1
 OUTSIDE = 0  # phase: not in a critical section; a stop point's phase is its index + 1
 
@@ -25,6 +26,7 @@ class _Client(ctypes.Structure):
         ("phase", ctypes.c_int64),
         ("resource", ctypes.c_int64),
         ("token", ctypes.c_int64),
+        ("granted", ctypes.c_int64),  # ns, CLOCK_MONOTONIC; when the client knew that it was granted
         ("owner", ctypes.c_char * 32),
         ("taken", ctypes.c_int64),  # a fault has it, from before it is in force until it was seen healed
         ("stopped", ctypes.c_int64),  # set by the client before it stops itself
@@ -54,6 +56,7 @@ class SharedState:
     clients: Any  # array of _Client
     snares: Any  # array of _Snare
     accepted: Any  # highest token accepted, by client and resource
+    wrote: Any  # when the last hold was granted under which a write was accepted (ns), by client and resource
     operations: Any  # operations ended, by client
     writes: Any  # accepted and failed writes, by client
     resources: int
@@ -67,6 +70,7 @@ class SharedState:
             clients=context.RawArray(_Client, clients),
             snares=context.RawArray(_Snare, unset),
             accepted=context.RawArray(ctypes.c_int64, clients * resources),
+            wrote=context.RawArray(ctypes.c_int64, clients * resources),
             operations=context.RawArray(ctypes.c_int64, clients),
             writes=context.RawArray(ctypes.c_int64, clients * 2),
             resources=resources,
@@ -79,14 +83,25 @@ class SharedState:
                 yield number, client.resource, client.token
 
     def contested(self, client: int, resource: int, token: int) -> bool:
-        """Has another client read, under a higher token, the list that it is about to change?"""
+        """Has another client read, under a higher token, the list that it is about to change?
+
+        Without a token: another that was granted the lock later.
+        """
+        mine = self.clients[client]
         return any(
-            (other.phase, other.resource) == (LIST_READ, resource) and other.token > token
+            (other.phase, other.resource) == (LIST_READ, resource)
+            and (other.granted > mine.granted if token == NO_TOKEN else other.token > token)
             for number, other in enumerate(self.clients)
             if number != client
         )
 
     def superseded(self, client: int, resource: int, token: int) -> bool:
-        """Was a write of another client accepted under a higher token?"""
-        tokens = self.accepted[resource :: self.resources]
-        return any(other > token for number, other in enumerate(tokens) if number != client)
+        """Was a write of another client accepted under a higher token?
+
+        Without a token: was one accepted in a hold that was granted later?
+        """
+        least, others = (
+            (self.clients[client].granted, self.wrote) if token == NO_TOKEN else (token, self.accepted)
+        )
+        by_client = enumerate(others[resource :: self.resources])
+        return any(other > least for number, other in by_client if number != client)

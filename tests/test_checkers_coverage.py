@@ -297,3 +297,15 @@ def test_who_renewed_before_a_pause_or_gave_the_lock_back_after_it_had_it():
     run.fault("pause", "client:0", 1, 6)
 
     assert run.counts()["pauses_past_lease"] == 1
+
+
+@pytest.mark.parametrize("attempt", [{}, {"attempt": int(0.9 * SECOND)}])
+def test_a_pause_inside_an_acquire_counts_for_the_hold_that_the_nemesis_names(attempt):
+    run = Run()
+    run.op(0, "acquire", 0.8, 6, owner="0-1", token=34, ttl=2 * SECOND, **attempt)
+    run.op(1, "acquire", 0, 4, owner="1-1", token=33, ttl=2 * SECOND, attempt=int(3.9 * SECOND))
+    run.fault("pause", "client:0", 1, 5, owner="0-1", resource="r0")
+
+    counts = run.counts()
+
+    assert (counts["pauses"], counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 1, 1)

@@ -17,7 +17,7 @@ from harness import clients
 from harness.client_process import SharedProgress
 from harness.errors import InfrastructureError
 from harness.nemesis.triggers import Snare, Victim
-from harness.shared_state import NOBODY, STOP_POINTS
+from harness.shared_state import NO_TOKEN, NOBODY, STOP_POINTS
 
 CLIENTS_UNTIL_KILLED = """
 import time
@@ -168,3 +168,46 @@ def test_a_hold_is_superseded_by_an_accepted_write_of_another_client_under_a_hig
         assert not started.state.superseded(1, 1, 8), "by itself"
         assert not started.state.superseded(0, 1, 9), "not higher"
         assert started.state.superseded(0, 1, 8)
+
+
+def test_without_a_token_a_later_hold_supersedes_and_an_earlier_one_does_not(folder):
+    with clients.started(3, 2, 0, folder) as started:
+        state = started.state
+        earlier, mine, later = (SharedProgress(state, number, ("r0", "r1")) for number in range(3))
+        earlier.reached("acquired", "r1", "0-1", 4)
+        mine.granted("r1", "1-1")
+
+        earlier.accepted("r1", 4)
+        assert not state.superseded(1, 1, NO_TOKEN), "granted before"
+        later.reached("acquired", "r1", "2-1", 5)
+        assert not state.superseded(1, 1, NO_TOKEN), "nothing written"
+        later.accepted("r1", 5)
+        assert state.superseded(1, 1, NO_TOKEN)
+        assert not state.superseded(1, 0, NO_TOKEN), "on another resource"
+
+
+def test_a_hold_counts_from_where_its_grant_was_first_known(folder):
+    with clients.started(2, 1, 0, folder) as started:
+        state = started.state
+        first, second = (SharedProgress(state, number, ("r0",)) for number in range(2))
+        first.granted("r0", "0-1")
+        second.granted("r0", "1-1")
+        first.reached("acquired", "r0", "0-1", 7)
+        first.accepted("r0", 7)
+
+        assert not state.superseded(1, 0, NO_TOKEN)
+        first.reached("acquired", "r0", "0-2", 8)
+        first.accepted("r0", 8)
+        assert state.superseded(1, 0, NO_TOKEN)
+
+
+def test_without_a_token_a_list_is_contested_by_a_later_hold(folder):
+    with clients.started(2, 1, 0, folder) as started:
+        state = started.state
+        mine, other = (SharedProgress(state, number, ("r0",)) for number in range(2))
+        other.reached("list-read", "r0", "1-1", 3)
+        mine.granted("r0", "0-1")
+
+        assert not state.contested(0, 0, NO_TOKEN)
+        other.reached("list-read", "r0", "1-2", 4)
+        assert state.contested(0, 0, NO_TOKEN)

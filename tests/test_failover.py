@@ -14,6 +14,7 @@ from harness.network.topology import Edge, Link
 from harness.recorder import RecordedSession
 from workloads.client import Unknown
 from workloads.locks import connect
+from workloads.locks.redis import lock_key
 from workloads.redis_connection import RedisConnection
 
 LINK = Link("redis-replica", "redis-1")
@@ -117,6 +118,21 @@ def test_a_grant_that_waits_for_the_replica_is_unknown_while_the_link_is_held(cl
     second = lock.acquire("r0", "c").token
 
     assert second > first
+    lock.close()
+
+
+def test_a_grant_that_waits_for_the_replica_is_reported_before_it_does(cluster):
+    reported = []
+    settings = lock_settings("redis", [str(cluster.edge(0, "redis-1"))])
+    session = RecordedSession(
+        Memory(), 1, 2, granted=lambda *hold: reported.append((*hold, over_edge(cluster, "GET", key)))
+    )
+    key = lock_key("r7")
+    lock = connect(replace(settings, wait_for_replica=True), session)
+
+    lock.acquire("r7", "a")
+
+    assert reported == [("r7", "a", "a")]
     lock.close()
 
 

@@ -555,3 +555,88 @@ def test_ending_a_program_ends_what_it_has_started():
         running.end()
 
     assert wait_for(lambda: all(not each.is_running() or each.status() == "zombie" for each in everybody))
+
+
+GRANTS = """
+if op == "acquire":
+    {said}
+    say(id=number, outcome="ok", token=7, ttl_ms=2000)
+"""
+
+
+def reporting_lock(conversation, granted):
+    session = RecordedSession(Memory(), process=10, stride=100, granted=granted)
+    return LineLock(conversation, session, TTL)
+
+
+@pytest.mark.parametrize("fields", ["id=number, ", ""])
+def test_a_program_reports_granted_inside_its_acquire(speak, fields):
+    reported = []
+    conversation = speak(GRANTS.format(said=f'say({fields}event="granted")'))
+    lock = reporting_lock(conversation, lambda *hold: reported.append(hold))
+
+    grant = lock.acquire("r0", "0-1")
+
+    assert grant.token == 7
+    assert reported == [("r0", "0-1")]
+
+
+def test_a_program_that_waits_at_granted_goes_on_only_once_its_client_does(speak, tmp_path):
+    went_on = tmp_path / "went-on"
+    said = f"""say(id=number, event="granted", wait=True)
+    assert json.loads(sys.stdin.readline()) == {{"id": number, "op": "go-on"}}
+    open({str(went_on)!r}, "w").close()"""
+    before = []
+    conversation = speak(GRANTS.format(said=said))
+
+    def granted(_resource, _owner):
+        wait_for(went_on.exists, seconds=0.2)
+        before.append(went_on.exists())
+
+    grant = reporting_lock(conversation, granted).acquire("r0", "0-1")
+
+    assert grant.token == 7
+    assert before == [False]
+    assert went_on.exists()
+
+
+def test_granted_outside_an_acquire_is_passed_over(speak):
+    reported = []
+    conversation = speak(
+        """
+        say(event="granted")
+        say(id=number, event="granted")
+        say(id=number, outcome="ok", value=None, token=0)
+        """
+    )
+    reporting_lock(conversation, lambda *hold: reported.append(hold))
+
+    assert storage_of(conversation).read("r0") == (None, 0)
+    assert reported == []
+
+
+def test_a_granted_of_an_acquire_that_was_given_up_is_not_the_next_ones(speak):
+    reported = []
+    conversation = speak(
+        """
+        if owner := request.get("owner"):
+            say(id=2, event="granted")
+            say(id=number, outcome="failed", reason=owner)
+        else:
+            say(id=number, outcome="ok", value=None, token=0)
+        """
+    )
+    lock = reporting_lock(conversation, lambda *hold: reported.append(hold))
+    storage_of(conversation).read("r0")
+
+    with pytest.raises(NotApplied, match="0-1"):
+        lock.acquire("r0", "0-1")
+
+    assert reported == []
+
+
+def test_granted_with_something_else_than_a_flag_is_unknown(speak):
+    conversation = speak(GRANTS.format(said='say(id=number, event="granted", wait="yes")'))
+
+    with pytest.raises(Unknown, match="Expected `bool`"):
+        reporting_lock(conversation, lambda *_hold: None).acquire("r0", "0-1")

@@ -26,6 +26,9 @@ KINDS = {
 ENGINES = {"http": "script_engine", "kahuna": "script_engine", "zookeeper": "docker_engine"}
 """Of the systems that the local engine has not."""
 
+IN_STEPS = ("etcd", "etcd-lock", "redlock", "zookeeper")
+"""Those whose clients have something left to do once they know that they were granted."""
+
 names = (f"r{number}" for number in itertools.count())
 
 
@@ -51,9 +54,9 @@ def open_lock(kind, servers):
     opened = []
     system, _, token = KINDS[kind]
 
-    def open_one(client=0, timeout=1.0):
+    def open_one(client=0, timeout=1.0, granted=lambda _resource, _owner: None):
         memory = Memory()
-        session = RecordedSession(memory, process=10 + client, stride=100)
+        session = RecordedSession(memory, process=10 + client, stride=100, granted=granted)
         settings = lock_settings(
             kind, endpoints(servers, system), client=client, timeout=timeout, token=token
         )
@@ -91,6 +94,23 @@ def test_a_waiter_is_granted_after_the_release_and_not_before(open_lock, resourc
 
     assert granted.token > held.token
     assert granted.attempt is None or granted.attempt > asked + 0.1 * SECOND  # not its first request
+
+
+def test_a_waiter_reports_granted_before_its_acquire_returns_where_there_is_such_a_moment(
+    open_lock, kind, resource
+):
+    at_granted, reported = [], []
+
+    def granted(granted_resource, owner):
+        reported.append((granted_resource, owner))
+        at_granted.append(time.monotonic_ns())
+
+    (first, _), (second, _) = open_lock(0), open_lock(1, granted=granted)
+    hand_over(first, second, resource)
+    returned = time.monotonic_ns()
+
+    assert reported == ([(resource, "1-1")] if kind in IN_STEPS else [])
+    assert all(moment < returned for moment in at_granted)
 
 
 def fall_silent(lock):

@@ -517,6 +517,46 @@ def test_nobody_supersedes_a_client_that_holds_the_rows_lock(write):
     assert error.endswith("give lasts instead")
 
 
+@pytest.mark.parametrize(
+    ("lock", "setting"),
+    [
+        ('kind = "redis"', 'lock.kind "redis" without wait_for_replica'),
+        ('kind = "kahuna"', 'lock.kind "kahuna"'),
+        ('kind = "http"\nurl = "http://127.0.0.1:1"', 'lock.kind "http"'),
+        ('kind = "redlock"\ntoken = "highest-counter"', 'lock.token "highest-counter"'),
+    ],
+)
+def test_granted_is_refused_where_one_answer_grants_and_carries_the_token(write, lock, setting):
+    text = SMALL.replace('kind = "etcd"', lock) + PAUSE + 'at = "granted"\nuntil = "superseded"\n'
+
+    (error,) = errors_of(write(text))
+
+    line = 1 + text[: text.index("at =")].count("\n")
+    assert error.startswith(f't.toml:{line}: faults.0.at = "granted": never happens with {setting}: ')
+    assert error.endswith('give "acquired" instead')
+
+
+@pytest.mark.parametrize(
+    "lock",
+    [
+        'kind = "etcd"',
+        'kind = "etcd-lock"',
+        'kind = "zookeeper"',
+        'kind = "redis"\nreplica = true\nwait_for_replica = true',
+        'kind = "redlock"\ntoken = "wall-clock"',
+        'kind = "mine.locks:MyLock"',
+    ],
+)
+def test_granted_is_a_stop_point_of_a_lock_that_grants_in_steps(write, lock):
+    load(write(SMALL.replace('kind = "etcd"', lock) + PAUSE + 'at = "granted"\nuntil = "superseded"\n'))
+
+
+def test_a_program_may_report_granted_whatever_its_lock_runs_on(write):
+    text = SMALL.replace('kind = "etcd"', 'kind = "redis"') + '[client]\ncommand = ["true"]\n'
+
+    load(write(text + PAUSE + 'at = "granted"\nuntil = "superseded"\n'))
+
+
 def test_what_must_be_found_cannot_also_be_what_may_be(write):
     text = SMALL.replace('"valid"', '["stale-write"]\nmay = ["stale-write", "stale-read"]')
 

@@ -86,6 +86,13 @@ class Session(Protocol):
         it has put into `known` goes into any completion.
         """
 
+    def granted(self, resource: str, owner: str) -> None:
+        """Announce that the lock service has granted, and the answer is not complete yet.
+
+        It is the stop point `granted`, inside an acquire: whoever calls this may be
+        stopped here, before its next request.
+        """
+
 
 class Lock(Protocol):
     """A client of a lock service."""

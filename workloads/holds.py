@@ -51,6 +51,7 @@ class Client:
     def _hold(self, resource: str, owner: str, work: Callable[[Client, Hold], None]) -> None:
         grant = self._acquire(resource, owner)
         if not grant.ok:
+            self.progress.left()  # it may have come as far as "granted"
             time.sleep(BACKOFF)
             return
         hold = Hold(resource, owner, grant.fields["token"])

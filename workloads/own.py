@@ -1,7 +1,8 @@
 """Your own class as a lock or a storage: a target names it as `package.module:Class`.
 
 A lock is made as `Class(settings, renewals)` and a storage as `Class(settings)`; what each
-must have is `Lock` and `Storage` of `workloads.client`. A storage may also have two static
+must have is `Lock` and `Storage` of `workloads.client`. A lock that grants in steps calls
+`renewals.granted(resource, owner)` between them. A storage may also have two static
 methods: `set_up(settings, resources)`, called before the first write, and
 `committed(settings)`, which returns the order in which it accepted the writes.
 """

@@ -18,6 +18,7 @@ LONGEST_HELD = 50 * NS["s"]
 def of_fault(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
     """Yield what stands against the fault of this number."""
     yield from _victim(index, fault, sections)
+    yield from _granted(index, fault, sections)
     yield from _stop_point(index, fault, sections)
     yield from _servers(index, fault, sections)
     yield from _failover(index, fault, sections)
@@ -57,6 +58,18 @@ def _stop_point(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Co
             ("faults", index, "until"),
             f'cannot come about at "write-sent" with storage.fencing "{sections.storage.fencing}": '
             "the stopped client's open transaction locks out everybody else; give lasts instead",
+        )
+
+
+def _granted(index: int, fault: FaultSpec, sections: Sections) -> Iterator[Contradiction]:
+    """A program of the user's may take its lock in steps, whatever server that is on."""
+    if not (isinstance(fault, PauseSpec) and fault.at == "granted" and sections.lock):
+        return
+    if (setting := sections.lock.complete_at_once) and not sections.has_client:
+        yield Contradiction(
+            ("faults", index, "at"),
+            f"never happens with {setting}: the answer that grants is complete, token included; "
+            'give "acquired" instead',
         )
 
 

@@ -24,10 +24,13 @@ class PauseSpec(BaseModel):
     kind: Literal["pause"]
     target: Victim
     """holder, holder:r0 (the holder of that resource) or client:0."""
-    at: Literal["acquired", "list-read", "before-write", "write-sent", "before-release"] | None = None
+    at: Literal["granted", "acquired", "list-read", "before-write", "write-sent", "before-release"] | None = (
+        None
+    )
     """The stop point."""
     until: Literal["contested", "superseded"] | None = None
-    """superseded: another client got a higher token, and its write was accepted.
+    """superseded: another client got a higher token, and its write was accepted; at granted, where
+    there may be no token yet: another client was granted the lock later, and its write was accepted.
     contested: it has read the list that it is about to change (workload append only)."""
     lasts: Length | None = None
     """How long it stays stopped."""

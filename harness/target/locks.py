@@ -65,6 +65,7 @@ class EtcdLock(BaseModel):
 
     model_config = STRICT
     system: ClassVar[str] = "etcd"
+    complete_at_once: ClassVar[None] = None
 
     kind: Literal["etcd"]
     nodes: Literal[1, 3] = 3
@@ -89,6 +90,7 @@ class EtcdService(BaseModel):
 
     model_config = STRICT
     system: ClassVar[str] = "etcd"
+    complete_at_once: ClassVar[None] = None
 
     kind: Literal["etcd-lock"]
     nodes: Literal[1, 3] = 3
@@ -137,6 +139,11 @@ class RedisLock(BaseModel):
         return self
 
     @property
+    def complete_at_once(self) -> str | None:
+        """The setting with which one answer grants and carries the token; None where it does not."""
+        return None if self.wait_for_replica else 'lock.kind "redis" without wait_for_replica'
+
+    @property
     def servers(self) -> tuple[str, ...]:
         """The names of its servers; clients speak to the first."""
         return ("redis-1", REPLICA) if self.replica else ("redis-1",)
@@ -147,6 +154,7 @@ class ZookeeperLock(BaseModel):
 
     model_config = STRICT
     system: ClassVar[str] = "zookeeper"
+    complete_at_once: ClassVar[None] = None
 
     kind: Literal["zookeeper"]
     nodes: Literal[1, 3] = 3
@@ -184,6 +192,11 @@ class Redlock(BaseModel):
     """An official image to run instead of Fencepost's own, such as redis:8."""
 
     @property
+    def complete_at_once(self) -> str | None:
+        """The setting with which one answer grants and carries the token; None where it does not."""
+        return 'lock.token "highest-counter"' if self.token == "highest-counter" else None  # noqa: S105
+
+    @property
     def servers(self) -> tuple[str, ...]:
         """The names of its servers."""
         return tuple(f"redis-{number + 1}" for number in range(REDLOCK_SERVERS))
@@ -194,6 +207,7 @@ class KahunaLock(BaseModel):
 
     model_config = STRICT
     system: ClassVar[str] = "kahuna"
+    complete_at_once: ClassVar[str] = 'lock.kind "kahuna"'
 
     kind: Literal["kahuna"]
     ttl: Annotated[Duration, AfterValidator(_is_in_milliseconds)] = Field(
@@ -218,6 +232,7 @@ class HttpLock(BaseModel):
     system: ClassVar[str] = ""
     servers: ClassVar[tuple[str, ...]] = ()
     image: ClassVar[None] = None
+    complete_at_once: ClassVar[str] = 'lock.kind "http"'
 
     kind: Literal["http"]
     url: Url
@@ -234,6 +249,7 @@ class OwnLock(BaseModel):
     """A class of your own, named as "package.module:Class"."""
 
     model_config = STRICT
+    complete_at_once: ClassVar[None] = None
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
     server: Literal["etcd", "redis", "zookeeper"] | None = None
@@ -273,6 +289,7 @@ class ProgramLock(BaseModel):
 
     model_config = STRICT
     system: ClassVar[str] = ""
+    complete_at_once: ClassVar[None] = None
     image: ClassVar[None] = None
     servers: ClassVar[tuple[str, ...]] = ()
 

@@ -9,7 +9,7 @@ from typing import Any
 from checkers.history import Commit
 from workloads.client import Grant, Session, Unknown
 from workloads.line_protocol.conversation import Conversation, Unsupported
-from workloads.line_protocol.messages import Committed, Granted, Read, Renewed, taken_as
+from workloads.line_protocol.messages import Committed, Granted, Held, Read, Renewed, taken_as
 
 MILLISECOND = 1_000_000  # ns
 SECOND = 1_000_000_000  # ns
@@ -37,7 +37,12 @@ class LineLock:
         called = time.monotonic_ns()
         wait = PATIENCE * self._ttl
         carried = self._conversation.ask(
-            "acquire", within=wait / SECOND, resource=resource, owner=owner, wait_ms=wait // MILLISECOND
+            "acquire",
+            within=wait / SECOND,
+            event=self._told,
+            resource=resource,
+            owner=owner,
+            wait_ms=wait // MILLISECOND,
         )
         granted = taken_as(Granted, carried)
         attempt = granted.attempt_ns
@@ -47,6 +52,13 @@ class LineLock:
             )
         ttl = None if granted.ttl_ms is None else granted.ttl_ms * MILLISECOND
         return Grant(token=granted.token, ttl=ttl, attempt=attempt)
+
+    def _told(self, event: str, carried: Mapping[str, Any]) -> None:
+        if event == "granted" and self._hold is not None:
+            held = taken_as(Held, carried)
+            self._renewals.granted(*self._hold)
+            if held.wait:
+                self._conversation.go_on()
 
     def release(self, resource: str, owner: str) -> None:
         """Have it give the lock back if it is still its own."""

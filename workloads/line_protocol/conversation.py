@@ -108,6 +108,10 @@ class Conversation:
         answer, carried = self._exchange(op, fields, event, patience)
         return _settled(op, answer, carried)
 
+    def go_on(self) -> None:
+        """Let the program go on, which waits in the middle of the request under way."""
+        self._pipe.send(msgspec.json.encode({"id": self._requests, "op": "go-on"}), Patience(self._timeout))
+
     def reconnect(self, side: str) -> bool:
         """Have the program drop its connections to the lock or the storage; was it started anew for that?"""
         try:
@@ -157,6 +161,8 @@ class Conversation:
         if line.event == "renewed":
             self.renewed(taken_as(Renewed, carried))
             return Line(), carried
+        if line.event == "granted" and line.id is None:
+            return Line() if early else Line(id=self._requests, event=line.event), carried
         if line.id is None or line.id > self._requests:
             raise Unknown(f"the program answered a request that was not made: {shown(said)}")
         if early and line.id == self._requests:

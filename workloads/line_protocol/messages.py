@@ -39,6 +39,12 @@ class Granted(Struct, frozen=True, kw_only=True):
     attempt_ns: Nanoseconds | None = None  # CLOCK_MONOTONIC
 
 
+class Held(Struct, frozen=True, kw_only=True):
+    """The event inside an acquire: the lock service has granted, and the answer is not complete."""
+
+    wait: bool = False  # the program does nothing until it is told to go on
+
+
 class Read(Struct, frozen=True, kw_only=True):
     """The ok of a read."""
 

@@ -43,8 +43,9 @@ class EtcdLock:
             waited = True
             self._wait(resource, answer.header.revision + 1, deadline)
         self._token = answer.header.revision
-        if waited:  # the lease is older than the grant: without this it promises little
-            self._lease.renew()
+        if waited:
+            self._lease.granted()
+            self._lease.renew()  # it is older than the grant: without this it promises little
         return Grant(token=self._token, ttl=None, attempt=attempt)
 
     def _create(self, resource: str, owner: str, lease: int) -> Any:

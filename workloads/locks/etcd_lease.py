@@ -32,6 +32,10 @@ class KeptLease:
         self._renewals.keep(self._keep_alive)
         return self.lease
 
+    def granted(self) -> None:
+        """Announce that what is stored under the lease is the lock now."""
+        self._renewals.granted()
+
     def renew(self) -> None:
         """Keep the lease alive once, now."""
         self._renewals.renew(self._keep_alive)

@@ -38,6 +38,7 @@ class EtcdService:
             "Lock/Lock", within=self._patience, name=lock_key(resource), lease=lease
         )
         self._key = answer.key
+        self._lease.granted()
         token = self._token_of(answer)
         self._lease.renew()  # the lease is older than the grant: without this it promises little
         return Grant(token=token, ttl=None, attempt=None)

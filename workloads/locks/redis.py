@@ -12,6 +12,8 @@ will last, and the answer is that.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from workloads.client import NotApplied, Session, Unknown
 from workloads.locks.polled import Held, PolledLock
 from workloads.redis_connection import RedisConnection
@@ -34,7 +36,12 @@ RELEASE = _IF_MINE.format(command="'DEL', KEYS[1]")
 class RedisService:
     """What the lock takes of one server, over one connection."""
 
-    def __init__(self, settings: LockSettings) -> None:
+    def __init__(
+        self,
+        settings: LockSettings,
+        granted: Callable[[str, str], None] = lambda _resource, _owner: None,
+    ) -> None:
+        self._granted = granted
         self._connection = RedisConnection(settings.endpoints[0], settings.timeout)
         self._ttl = settings.ttl  # ns
         self._wait = round(settings.timeout * 1000 / 2) if settings.wait_for_replica else 0  # ms
@@ -45,6 +52,8 @@ class RedisService:
         token: int | None = self._connection.execute("EVAL", GRANT, 2, *keys, owner, self._milliseconds)
         if token is None:
             return None
+        if self._wait:
+            self._granted(resource, owner)
         self._reach_replica()
         return Held(token=token, ttl=self._ttl, credential=owner)
 
@@ -91,4 +100,5 @@ def token_key(resource: str) -> str:
 
 def connect(settings: LockSettings, renewals: Session) -> PolledLock:
     """Make a client with two connections: one for the hold, one for what renews it."""
-    return PolledLock(RedisService(settings), RedisService(settings), renewals, settings.ttl)
+    holding = RedisService(settings, renewals.granted)
+    return PolledLock(holding, RedisService(settings), renewals, settings.ttl)

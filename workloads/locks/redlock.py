@@ -36,6 +36,10 @@ TOKENS: dict[str, Callable[[Sequence[int], random.Random], int]] = {
 }
 
 
+DRAWN_LATER = ("wall-clock", "random")
+"""The tokens that come from the client, once it has the lock."""
+
+
 def drift(ttl: int) -> int:
     """How far the servers' clocks may run apart during a lease of `ttl` ns."""
     return ttl // 100 + 2 * MILLISECOND
@@ -56,6 +60,7 @@ class Redlock:
         self._renewals = Renewals(session, settings.ttl, lambda: _close(renewing))
         self._ttl = settings.ttl  # ns
         self._token = TOKENS[settings.token]
+        self._draws_token_later = settings.token in DRAWN_LATER
         self._rng = random.Random(settings.client)
 
     @property
@@ -86,6 +91,8 @@ class Redlock:
                 raise NotApplied("not free in time")
             time.sleep(self._rng.uniform(*RETRY))
         self._renewals.begin(resource, owner)
+        if self._draws_token_later:
+            self._renewals.granted()
         self._renewals.keep(lambda: self._renew(resource, owner))
         return Grant(token=self._token(counters, self._rng), ttl=self._promised, attempt=attempt)
 

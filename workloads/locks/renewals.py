@@ -38,6 +38,10 @@ class Renewals:
         self._stop = threading.Event()
         self._hold = (resource, owner)
 
+    def granted(self) -> None:
+        """Announce that this hold was granted, before the answer is complete."""
+        self._session.granted(*self._hold)
+
     def renew(self, action: Action) -> bool:
         """Renew once, now; was it done?"""
         return self._renew(self._stop, *self._hold, action)

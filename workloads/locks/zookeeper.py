@@ -81,6 +81,7 @@ class ZookeeperLock:
             looked = time.monotonic_ns()
             self._call("sync", self._path)  # else a member that lags may show a queue of the past
             before = self._znode_before_mine()
+        self._renewals.granted()
         self._renewals.renew(self._renew)  # the last promise is older than the grant
         return looked
 
