@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
+import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import docker
 from docker.errors import ImageNotFound
+from docker.models.images import Image
 
 from harness.engines.child import Child, Nest
-from harness.engines.docker_api import told_plainly
+from harness.engines.docker_api import connect, told_plainly
 from harness.engines.failure import not_ready
 from harness.engines.our_images import folder_of, is_ours
+from harness.engines.pins import BASE, pins, pins_of
+from harness.engines.shield import shielded
 from harness.errors import ServerNotReadyError
 
 TIMEOUT = 1800.0  # s; Toxiproxy builds in a minute, on a slow line in more
@@ -30,13 +36,38 @@ def provide(
     client: docker.DockerClient, images: Iterable[str], nest: Nest, notify: Callable[[str], None]
 ) -> None:
     """Build or pull those that are not there, all at the same time; ServerNotReadyError if one fails."""
-    absent = [image for image in sorted(set(images)) if not _is_there(client, image)]
+    absent = [image for image in sorted(set(images)) if _found(client, image) is None]
+    base = base_image(client)
     at_work = [
-        _Work(image, _build(image, nest) if is_ours(image) else _pull(image, nest)) for image in absent
+        _Work(image, _build(image, base, nest) if is_ours(image) else _pull(image, nest)) for image in absent
     ]
     for work in at_work:
         notify(f"{work.doing}, which is not on this machine yet")
     _wait(at_work, notify)
+
+
+def provide_before_any_run(images: Iterable[str], notify: Callable[[str], None]) -> None:
+    """The same for nobody's run in particular; EngineUnavailableError where no Docker answers."""
+    with closing(connect()) as client, tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
+        nest = Nest(Path(folder) / "home", Path(folder) / "logs", os.environ)
+        try:
+            nest.make()
+            provide(client, images, nest, notify)
+        finally:
+            with shielded():
+                nest.close()
+
+
+def base_image(client: docker.DockerClient) -> str:
+    """Return what our images are built on: the pinned image by its digest.
+
+    One that was imported by hand under the same tag, as where no registry can be reached, has no
+    digest of a registry: then it is that one, by its tag.
+    """
+    pinned = pins()[BASE]
+    tag = pinned.partition("@")[0]
+    local = _found(client, tag)
+    return tag if local is not None and not local.attrs["RepoDigests"] else pinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +98,19 @@ class _Work:
         return textwrap.shorten(DAEMON.sub("", said), MOST_OF_REASON, placeholder=" …")
 
 
-def _is_there(client: docker.DockerClient, image: str) -> bool:
+def _found(client: docker.DockerClient, image: str) -> Image | None:
     with told_plainly():
         try:
-            client.images.get(image)
+            return client.images.get(image)
         except ImageNotFound:
-            return False
-    return True
+            return None
 
 
-def _build(image: str, nest: Nest) -> Child:
+def _build(image: str, base: str, nest: Nest) -> Child:
     folder = folder_of(image)
-    command: list[str | Path] = ["docker", "build", "--force-rm", "--tag", image, folder]
+    arguments = {name: base if name == BASE else version for name, version in pins_of(folder).items()}
+    options = [f"--build-arg={name}={value}" for name, value in arguments.items()]
+    command: list[str | Path] = ["docker", "build", "--force-rm", *options, "--tag", image, folder]
     return nest.spawn(f"build-{folder.name}", command, stop_signal=signal.SIGTERM)
 
 
