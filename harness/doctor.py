@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -100,13 +99,16 @@ def _local() -> Finding:
 
 
 def _toxiproxy() -> Finding:
-    from harness.engines.local import GET_TOXIPROXY, TOXIPROXY
+    from harness.engines import local_toxiproxy
 
-    program = shutil.which(TOXIPROXY)
-    if program is None:
-        seen = "not on PATH: the local engine cannot cut a client off"
-        return Finding(TOXIPROXY, ok=False, seen=seen, remedy=GET_TOXIPROXY)
-    return Finding(TOXIPROXY, ok=True, seen=program)
+    program = local_toxiproxy.find()
+    if program is not None:
+        return Finding(local_toxiproxy.PROGRAM, ok=True, seen=str(program))
+    if local_toxiproxy.refusal() is None:
+        seen = "not here yet: the first run on the local engine that needs it makes it"
+        return Finding(local_toxiproxy.PROGRAM, ok=True, seen=seen)
+    seen = "neither on PATH nor in the cache folder: the local engine cannot cut a client off"
+    return Finding(local_toxiproxy.PROGRAM, ok=False, seen=seen, remedy=local_toxiproxy.GET_IT)
 
 
 def _ports() -> Finding:

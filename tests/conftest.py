@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
-import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import pytest
 from differential import compared, disagreed
@@ -13,9 +13,12 @@ from hypothesis import HealthCheck, Phase, settings
 from missing import miss
 from scripts import ScriptEngine
 
-from harness.engines import Cluster, Engine, ServerSpec, Topology
+from harness.engines import Cluster, Engine, ServerSpec, Topology, local_toxiproxy
 from harness.engines.docker import DockerEngine, unavailability
-from harness.engines.local import TOXIPROXY, LocalEngine
+from harness.engines.docker_images import provide_before_any_run
+from harness.engines.local import LocalEngine
+from harness.engines.our_images import image_of, our_images
+from harness.errors import EngineUnavailableError, InfrastructureError
 
 # For mutation testing: that an example fails is enough, and each time the same ones.
 settings.register_profile(
@@ -26,6 +29,44 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+
+
+ENGINES = {"docker_engine", "local_engine"}
+unfit_docker = pytest.StashKey[str]()  # why the Docker engine that answers is of no use
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs an engine or a browser by the fixtures it asks for."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if fixtures & ENGINES:
+            item.add_marker("engine")
+        if "browser" in fixtures:
+            item.add_marker("browser")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Make what takes minutes on a new machine before the tests, each of which has two."""
+    needed = any(item.get_closest_marker("engine") for item in session.items)
+    if not needed or session.config.option.collectonly:
+        return
+    tell = session.config.get_terminal_writer().line
+    try:
+        if unavailability() is None:
+            provide_before_any_run([image_of("", name) for name in our_images()], tell)
+    except InfrastructureError as error:
+        session.config.stash[unfit_docker] = f"Docker cannot build our images: {error}"
+    with contextlib.suppress(EngineUnavailableError):  # its tests say so themselves
+        local_toxiproxy.provide(tell)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup() -> Generator[None, object, object]:
+    """Skip a test whose servers this machine cannot run, for the reason that the engine gives."""
+    try:
+        return (yield)
+    except EngineUnavailableError as error:
+        return miss(str(error))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,8 +85,8 @@ def _hear_ctrl_c() -> None:
 
 
 @pytest.fixture(scope="session")
-def docker_engine() -> Engine:
-    why_not = unavailability()
+def docker_engine(pytestconfig: pytest.Config) -> Engine:
+    why_not = unavailability() or pytestconfig.stash.get(unfit_docker, None)
     if why_not is not None:
         miss(why_not)
     return DockerEngine()
@@ -75,8 +116,6 @@ def servers(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="module")
 def local_cluster(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    if shutil.which(TOXIPROXY) is None:
-        miss(f"no {TOXIPROXY} is on PATH")
     with local_engine.start(
         topology(partitions=True), new_run_id(), tmp_path_factory.mktemp("run"), print
     ) as cluster:

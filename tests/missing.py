@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import NoReturn
 
 import pytest
 
 REQUIRED = "FENCEPOST_REQUIRE_ENGINES"
 
 
-def miss(why: str) -> None:
+def miss(why: str) -> NoReturn:
     if os.environ.get(REQUIRED):
         pytest.fail(f"{REQUIRED} is set, and {why}")
     pytest.skip(why)

@@ -25,15 +25,30 @@ def test_this_machine_can_run():
 
 def test_what_is_missing_comes_with_a_remedy(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
 
     findings = doctor.examine()
 
     assert not finding(findings, "docker engine").ok
     assert "no Docker engine answers" in finding(findings, "docker engine").seen
-    assert "go install" in finding(findings, "toxiproxy-server").remedy
+    assert "golang-go" in finding(findings, "toxiproxy-server").remedy
     assert not finding(findings, "pausing").ok
     assert all(each.remedy for each in findings if not each.ok)
+
+
+def test_a_toxiproxy_that_can_still_be_made_is_nothing_to_mend(tmp_path, monkeypatch):
+    go = tmp_path / "go"
+    go.write_text("#!/bin/sh\n")
+    go.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
+
+    seen = finding(doctor.examine(), "toxiproxy-server")
+
+    assert seen.ok
+    assert "the first run on the local engine that needs it makes it" in seen.seen
 
 
 def test_a_runs_folder_that_cannot_be_written_is_found():

@@ -17,6 +17,8 @@ from workloads.locks import connect
 from workloads.locks.redis import lock_key
 from workloads.redis_connection import RedisConnection
 
+pytestmark = pytest.mark.engine
+
 LINK = Link("redis-replica", "redis-1")
 TOPOLOGY = Topology(
     servers=(

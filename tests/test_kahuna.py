@@ -199,6 +199,7 @@ def stand_in(request, tmp_path_factory):
 TARGETS = [("kahuna-postgres", "valid"), ("kahuna-postgres-unfenced", "invalid")]
 
 
+@pytest.mark.engine
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("target", "verdict"), TARGETS)
 def test_a_whole_run_finds_what_it_expects(stand_in, tmp_path, target, verdict):
@@ -209,6 +210,7 @@ def test_a_whole_run_finds_what_it_expects(stand_in, tmp_path, target, verdict):
     assert environment["servers"]["kahuna-1"] == {"system": "kahuna", "version": "Kahuna on Kestrel"}
 
 
+@pytest.mark.engine
 @pytest.mark.timeout(900)
 def test_a_client_can_be_cut_off_from_it(stand_in, tmp_path):
     (tmp_path / "cut.toml").write_text(
@@ -237,6 +239,7 @@ def real_image(request):
                 pytest.skip(f"{IMAGE} cannot be pulled: {error.explanation}")
 
 
+@pytest.mark.engine
 @pytest.mark.timeout(1200)
 @pytest.mark.usefixtures("real_image")
 @pytest.mark.parametrize(("target", "verdict"), TARGETS)

@@ -11,6 +11,8 @@ from harness.network.probe import reply
 from harness.network.topology import Edge
 from workloads.redis_connection import RedisConnection
 
+pytestmark = pytest.mark.engine
+
 WITHIN = 0.3  # s
 BOTH = ["redis-1", "postgres"]
 TOPOLOGY = Topology(

@@ -13,6 +13,8 @@ from harness.recorder import RecordedSession
 from workloads.client import NotApplied
 from workloads.locks import connect
 
+pytestmark = pytest.mark.engine
+
 KINDS = {
     "etcd": ("etcd", 1, "create-revision"),
     "etcd-lock": ("etcd", 1, "create-revision"),

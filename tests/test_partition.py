@@ -14,6 +14,8 @@ from harness.nemesis.partition import partition
 from harness.network.probe import reply
 from harness.network.topology import Edge
 
+pytestmark = pytest.mark.engine
+
 SERVERS = ["etcd-1", "postgres"]
 WITHIN = 0.3  # s
 

@@ -14,6 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+pytestmark = pytest.mark.engine
+
 FENCEPOST = Path(sys.executable).with_name("fencepost")
 SHORT = ["--set", "workload.duration=7s"]
 LONG = ["--set", "workload.duration=60s"]

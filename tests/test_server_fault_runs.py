@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.engine
+
 FENCEPOST = Path(sys.executable).with_name("fencepost")
 KILLED = """\
 name = "killed"

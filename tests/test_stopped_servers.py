@@ -31,6 +31,8 @@ from workloads.client import NotApplied, Stale, Unknown
 from workloads.locks import connect, etcd_service, redlock
 from workloads.storages import of_kind
 
+pytestmark = pytest.mark.engine
+
 TIMEOUT = 1.0  # seconds
 DEADLINE = 6.0  # seconds; of what makes several requests, or many to several servers, on a slow machine
 TTL = 6 * SECOND  # so that nothing is renewed within a test, but where that is what it is about

@@ -18,6 +18,8 @@ from harness.target.storages import STORAGES
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import of_kind
 
+pytestmark = pytest.mark.engine
+
 FENCINGS = {
     "etcd": "transaction",
     "redis": "script",

