@@ -16,7 +16,7 @@ from checkers.faults import Fault, faults_of
 from checkers.grants import granted
 from checkers.highwater import HighWater
 from checkers.lateness import newest_grants, superseded_by, writes_after_newer
-from checkers.leases import ENDS, promised_until
+from checkers.leases import ENDS, lease_of
 from checkers.records import WRITES, Header, Op
 from checkers.zones import Register, Zone, registers, was_rejected
 
@@ -123,7 +123,7 @@ class _Holds:
         for returned in self._returned.values():
             returned.sort(key=itemgetter(0))
         self._operations: dict[tuple[str, str | None], list[Op]] = defaultdict(list)
-        for op in evidence.named("renew", "release", "revoke"):
+        for op in evidence.named("acquire", "renew", "release", "revoke"):
             self._operations[op.resource, op.owner].append(op)
 
     def hit_by(self, pause: Fault) -> Op | None:
@@ -133,7 +133,7 @@ class _Holds:
         return None if pause.client is None else hold_hit(pause, self._header, self._of_client[pause.client])
 
     def of_owner(self, hold: Op) -> list[Op]:
-        """The renews and ends of the owner of a hold."""
+        """What the owner of a hold did with the lock, by call."""
         return self._operations[hold.resource, hold.owner]
 
     def meanwhile(self, hold: Op, pause: Fault) -> Iterator[Op]:
@@ -196,6 +196,5 @@ def _was_over(hold: Op, pause: Fault, operations: Iterable[Op]) -> bool:
 
 def _promised_end(hold: Op, operations: list[Op], pause: Fault) -> float:
     """Until when the lease was promised by what had been sent before the pause, in ns."""
-    renews = (op for op in operations if op.f == "renew" and op.sent <= pause.began)
-    lease = promised_until(hold, renews, ())
+    lease = lease_of(hold, (op for op in operations if op.f not in ENDS and op.called <= pause.began))
     return math.inf if lease.set_by is None else lease.end

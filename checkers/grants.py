@@ -1,8 +1,8 @@
 """Tokens of grants: no two owners share one, and they rise with time.
 
-An owner is fresh for every acquire. Where a service lets an owner acquire
-again without a release between, that is the same hold, and its token may be
-the same.
+An owner is fresh for every acquire, or it may acquire again: with the same token and
+without a release between, that is the same hold. A new token is of a new hold, since
+the lease may have ended in between.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def token_regressions(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def same_hold(earlier: Op, later: Op, ends: dict[str | None, list[Op]]) -> bool:
-    """Are these grants one hold: of one owner, with no end of it known to lie between?"""
-    return earlier.owner == later.owner and not any(
+    """Are these grants one hold: of one owner, with one token and no end of it known to lie between?"""
+    return (earlier.owner, earlier.token) == (later.owner, later.token) and not any(
         earlier.precedes(end) and end.returned is not None and end.returned < later.sent
         for end in ends[earlier.owner]
     )

@@ -6,7 +6,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkers import durability, explain, fencing, grants, lateness, leases, order, unfenced, updates, waiting
+from checkers import (
+    double_beliefs,
+    durability,
+    early_grants,
+    explain,
+    fencing,
+    grants,
+    lateness,
+    order,
+    unfenced,
+    updates,
+    waiting,
+)
 from checkers.agreement import agree
 from checkers.anomalies import NONE, RANK, VIOLATIONS
 from checkers.conflict import Conflict
@@ -136,13 +148,13 @@ OTHERS = (
         name="early-grant",
         evidence="observed",
         decides=("early-grant",),
-        check=leases.early_grants,
+        check=early_grants.early_grants,
     ),
     Checker(
         name="double-belief",
         evidence="observed",
         decides=("double-belief",),
-        check=leases.double_beliefs,
+        check=double_beliefs.double_beliefs,
     ),
     Checker(
         name="stuck-lock",

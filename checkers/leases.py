@@ -1,14 +1,17 @@
-"""Leases: was the lock given away while somebody's lease was still promised?
+"""Leases: until when was a grant promised?
 
-A's *setters* are its acquire and its renews that did not fail. T is the latest
-start of an ok setter that carries a ttl, and the lease is promised until T plus
-the smallest ttl of the setters that had not returned before T: any of those may
-have been the last one that the service saw. The promise ends with the call of
-the first release or revoke, however that ended.
+A grant's *setters* are its acquire and the renews of its hold that did not fail. T is
+the latest start of an ok setter that carries a ttl, and the lease is promised until T
+plus the smallest ttl of the setters that had not returned before T: any of those may
+have been the last one that the service saw. The promise ends with the call of the
+first release or revoke, however that ended.
 
-A grant to B is early iff it returned before that end and was certainly the
-later of the two: it was sent after A's grant had returned, or its token is
-above A's.
+An owner that acquires again has several holds, and a renew is of the one whose acquire
+was called last before it. Where another acquire of the owner was under way between the
+two, or nobody knows how it ended, the renew may be of that hold instead. Then it counts
+only if it returned while the lease was still promised: nobody else can have held the
+lock in between. An operation of another hold of the owner that may have set a shorter
+lease meanwhile shortens the promise.
 
 Time is the clients' own. A promise counts from when it was asked for, which is
 before the service made it, so no clock of a server is needed.
@@ -17,15 +20,12 @@ before the service made it, so no clock of a server is needed.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from checkers.columnar.hold_columns import narrowed, of_beliefs, of_promised_leases
-from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
-from checkers.grants import granted
-from checkers.highwater import HighWater
 from checkers.records import Op, Outcome
 
 ENDS = frozenset({"release", "revoke"})
@@ -43,120 +43,121 @@ class Lease:
     @property
     def returned(self) -> float:
         """When the grant came back, in ns."""
-        return math.inf if self.grant.returned is None else self.grant.returned
-
-
-def early_grants(evidence: Evidence) -> Iterator[Conflict]:
-    """Grants to one owner while another's lease was still promised."""
-    for promised in leases(narrowed(evidence, of_promised_leases)):
-        after = HighWater((lease.returned, lease.end, lease) for lease in promised)
-        above = HighWater((lease.grant.token or 0, lease.end, lease) for lease in promised)
-        for later in promised:
-            found = [
-                _longest(promised, later, after.before(later.grant.sent), _sent_after),
-                _longest(promised, later, above.before(later.grant.token or 0), _token_above),
-            ]
-            holders = [lease for lease in found if lease and later.returned < lease.end]
-            if holders:
-                yield _early(later, max(holders, key=lambda lease: lease.end))
-
-
-def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
-    """Grants to one owner while another still believed that it held the lock (only counted).
-
-    Belief lasts from the acquire's return to the release's call or the return
-    of a renew that failed.
-    """
-    involved = narrowed(evidence, of_beliefs)
-    for _, operations in sorted(involved.by_resource("acquire", "renew", "release", "revoke").items()):
-        by_owner: dict[str | None, list[Op]] = defaultdict(list)
-        for op in operations:
-            by_owner[op.owner].append(op)
-        believing: list[tuple[float, Op]] = []
-        for grant in sorted(granted(operations), key=lambda op: op.returned or 0):
-            returned = grant.returned or 0
-            believing = [each for each in believing if each[0] > returned]
-            others = [each for each in believing if each[1].owner != grant.owner]
-            if others:
-                yield Conflict(
-                    anomaly="double-belief",
-                    rule=Rule.BOTH_BELIEVED,
-                    accused=grant,
-                    because=(others[0][1],),
-                )
-            believing.append((belief_end(grant, by_owner[grant.owner]), grant))
-
-
-def promised_until(grant: Op, renews: Iterable[Op], ends: Iterable[Op]) -> Lease:
-    """How long a grant was promised; `renews` and `ends` are those of its owner."""
-    setters = [grant, *(renew for renew in renews if renew.outcome is not Outcome.FAIL)]
-    promises = [op for op in setters if op.outcome is Outcome.OK and op.ttl is not None]
-    if not promises:
-        return Lease(grant=grant, end=-math.inf, set_by=None)
-    last = max(promises, key=lambda op: op.sent)
-    open_ttls = [
-        op.ttl for op in setters if op.ttl is not None and (op.returned is None or op.returned >= last.sent)
-    ]
-    given_up = [end.called for end in ends if end.returned is None or end.returned >= grant.called]
-    return Lease(grant=grant, end=min([last.sent + min(open_ttls), *given_up]), set_by=last)
+        return _returned(self.grant)
 
 
 def leases(evidence: Evidence) -> Iterator[list[Lease]]:
-    """Every grant of each resource, with how long it was promised."""
-    for _, operations in sorted(evidence.by_resource("acquire", "renew", "release", "revoke").items()):
-        renews: dict[str | None, list[Op]] = defaultdict(list)
-        ends: dict[str | None, list[Op]] = defaultdict(list)
+    """The leases of all grants, resource by resource."""
+    for _, operations in sorted(evidence.by_resource("acquire", "renew", *ENDS).items()):
+        own: dict[str | None, list[Op]] = defaultdict(list)
         for op in operations:
-            if op.f == "renew":
-                renews[op.owner].append(op)
-            elif op.f != "acquire":
-                ends[op.owner].append(op)
-        yield [promised_until(grant, renews[grant.owner], ends[grant.owner]) for grant in granted(operations)]
+            own[op.owner].append(op)
+        found = (lease for each in own.values() for lease in leases_of(each))
+        yield sorted(found, key=lambda lease: lease.grant.index)
 
 
-def _longest(
-    leases: Sequence[Lease],
-    later: Lease,
-    found: tuple[float, Lease] | None,
-    is_later: Callable[[Lease, Lease], bool],
-) -> Lease | None:
-    """The earlier lease of another owner that was promised longest."""
-    if found is None or found[0] <= later.returned:
-        return None
-    if found[1].grant.owner != later.grant.owner and is_later(later, found[1]):
-        return found[1]
-    others = [each for each in leases if each.grant.owner != later.grant.owner and is_later(later, each)]
-    return max(others, key=lambda lease: lease.end, default=None)
+def lease_of(grant: Op, own: Iterable[Op]) -> Lease:
+    """The lease of one grant; `own` is what its owner did with the lock, the grant included, by call."""
+    return next(lease for lease in leases_of(own) if lease.grant.index == grant.index)
 
 
-def _sent_after(later: Lease, earlier: Lease) -> bool:
-    return later.grant.sent > earlier.returned
+def leases_of(own: Iterable[Op]) -> Iterator[Lease]:
+    """The leases of an owner's grants; `own` is what it did with one lock, by call."""
+    own = list(own)
+    holds = _holds(own)
+    ends = deque(op for op in own if op.f in ENDS)
+    lingering: list[Op] = []  # setters of earlier holds that may take effect during this one
+    for place, hold in enumerate(holds):
+        while ends and ends[0].precedes(hold.acquire):
+            ends.popleft()
+        lingering = [op for op in lingering if not op.precedes(hold.acquire)]
+        if hold.acquire.outcome is Outcome.OK:
+            given_up = ends[0].called if ends else math.inf
+            yield _lease(hold, given_up, lingering, _setters(holds, place + 1))
+        lingering += hold.setters
 
 
-def _token_above(later: Lease, earlier: Lease) -> bool:
-    """Do the tokens say so, and real time not the opposite, as in a token-regression?"""
-    is_above = (later.grant.token or 0) > (earlier.grant.token or 0)
-    return is_above and later.returned >= earlier.grant.sent
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hold:
+    """What one acquire, if it got the lock, and the renews after it asked for."""
+
+    acquire: Op
+    renews: Sequence[Op]  # ok or info
+    doubtful_before: bool  # may an earlier acquire of the owner take effect after this one?
+    next_call: float  # ns; when the owner acquired again
+
+    @property
+    def setters(self) -> tuple[Op, ...]:
+        return (self.acquire, *self.renews)
+
+    def is_in_doubt(self, setter: Op) -> bool:
+        """May it be of another hold of the owner?"""
+        return setter is not self.acquire and (self.doubtful_before or _returned(setter) >= self.next_call)
 
 
-def _early(later: Lease, holder: Lease) -> Conflict:
-    because = [holder.grant]
-    if holder.set_by is not None and holder.set_by is not holder.grant:
-        because.append(holder.set_by)
-    return Conflict(
-        anomaly="early-grant",
-        rule=Rule.LEASE_STILL_PROMISED,
-        accused=later.grant,
-        because=tuple(because),
-    )
+def _holds(own: Sequence[Op]) -> list[_Hold]:
+    """What may have been a hold: the acquires that did not fail, each with its renews."""
+    acquires = [op for op in own if op.f == "acquire" and op.outcome is not Outcome.FAIL]
+    calls = [op.called for op in acquires]
+    renews: list[list[Op]] = [[] for _ in acquires]
+    for op in own:
+        if acquires and op.f == "renew" and op.outcome is not Outcome.FAIL:
+            renews[max(bisect_right(calls, op.called) - 1, 0)].append(op)
+    holds = []
+    reached = -math.inf
+    for place, acquire in enumerate(acquires):
+        hold = _Hold(
+            acquire=acquire,
+            renews=renews[place],
+            doubtful_before=reached >= acquire.sent,
+            next_call=calls[place + 1] if place + 1 < len(calls) else math.inf,
+        )
+        holds.append(hold)
+        reached = max(reached, _returned(acquire))
+    return holds
 
 
-def belief_end(grant: Op, operations: Iterable[Op]) -> float:
-    """When the owner of these operations stopped to believe that it held this grant."""
-    ends = [math.inf]
-    for op in operations:
-        if op.f in {"release", "revoke"} and (op.returned is None or op.returned >= grant.called):
-            ends.append(op.called)
-        elif op.f == "renew" and op.outcome is Outcome.FAIL and op.returned is not None:
-            ends.append(max(op.returned, grant.returned or 0))
-    return min(ends)
+def _setters(holds: Sequence[_Hold], first: int) -> Iterator[Op]:
+    """The setters of the holds from the first one on, by call."""
+    for place in range(first, len(holds)):
+        yield from holds[place].setters
+
+
+def _lease(hold: _Hold, given_up: float, earlier: Iterable[Op], later: Iterable[Op]) -> Lease:
+    """The lease of a hold, shortened by the setters of the owner's earlier and later holds."""
+    last = _last_promise(hold)
+    if last is None:
+        return Lease(grant=hold.acquire, end=-math.inf, set_by=None)
+    end = min([_promised_by(hold, last), given_up, *(_shortened(last, op) for op in earlier)])
+    for op in later:
+        if op.called >= end:
+            break
+        end = min(end, _shortened(last, op))
+    return Lease(grant=hold.acquire, end=end, set_by=last)
+
+
+def _shortened(last: Op, other: Op) -> float:
+    """The earliest end of a lease that an operation of another hold may have set after `last`."""
+    if other.ttl is None or _returned(other) < last.sent:
+        return math.inf
+    return max(last.sent, other.sent) + other.ttl
+
+
+def _last_promise(hold: _Hold) -> Op | None:
+    """The ok setter with the latest start, of those that are certainly of this hold."""
+    last = None
+    promises = (op for op in hold.setters if op.outcome is Outcome.OK and op.ttl is not None)
+    for op in sorted(promises, key=lambda op: op.sent):
+        if not hold.is_in_doubt(op) or (last is not None and _returned(op) < _promised_by(hold, last)):
+            last = op
+    return last
+
+
+def _promised_by(hold: _Hold, last: Op) -> float:
+    """Until when the lock was promised from the start of this setter on, in ns."""
+    ttls = (op.ttl for op in hold.setters if op.ttl is not None and _returned(op) >= last.sent)
+    return last.sent + min(ttls)
+
+
+def _returned(op: Op) -> float:
+    return math.inf if op.returned is None else op.returned

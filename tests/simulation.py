@@ -18,7 +18,6 @@ from typing import Any
 
 TIMEOUT = 1000  # ns, as all times here
 TTL = 3000
-GRACE = 4 * TIMEOUT  # longer than any request is on its way
 
 Wait = Generator[int, None, Any]
 
@@ -30,19 +29,25 @@ class LockService:
     tokens: Callable[[], int]
     early: int = 0  # ns by which leases end too soon: a bug
     stuck: bool = False  # a lease that is over keeps its lock: a bug
+    again: str = "refused"  # an owner's acquire while it holds: or "same token", or "new token"
     owner: str | None = None
     expires: int = 0
+    token: int = 0
 
-    def acquire(self, now: int, owner: str) -> int | None:
+    def acquire(self, now: int, owner: str, ttl: int) -> int | None:
         if self.owner is not None and (self.stuck or self.expires - self.early > now):
-            return None
-        self.owner, self.expires = owner, now + TTL
-        return self.tokens()
+            if self.owner != owner or self.again == "refused":
+                return None
+            if self.again == "same token":
+                self.expires = now + ttl
+                return self.token
+        self.owner, self.expires, self.token = owner, now + ttl, self.tokens()
+        return self.token
 
-    def renew(self, now: int, owner: str) -> bool:
+    def renew(self, now: int, owner: str, ttl: int) -> bool:
         if self.owner != owner or self.expires <= now:
             return False
-        self.expires = now + TTL
+        self.expires = now + ttl
         return True
 
     def release(self, _now: int, owner: str) -> bool:
@@ -103,6 +108,9 @@ class Simulation:
     lag: float = 0  # how often a list is read as it stood before: a bug
     outages: bool = False  # the lock service is stopped now and then
     slow: float = 0.05  # how often a request takes its time
+    slowest: int = 3 * TIMEOUT  # how long it then takes at the most
+    again: str | None = None  # owners acquire again, and this comes of it (see LockService); None: owners are fresh
+    ttls: tuple[int, ...] = (TTL,)  # what leases are asked for
     clients: int = 4
     failovers: int = 0  # of the storage, to a replica that has not got the last write
     end: int = 60_000
@@ -115,6 +123,7 @@ class Simulation:
             tokens=lambda: next(counter) % wraps + 1 if self.forgetful else next(counter),
             early=self.early,
             stuck=self.stuck,
+            again=self.again or "refused",
         )
         self.storage = Storage(
             policy=self.policy if self.fenced else None, value=[] if self.appends else None
@@ -147,7 +156,7 @@ class Simulation:
         }
         if self.appends:
             header |= {"initial": {"value": [], "token": 0}, "fence_on_acquire": self.fence_on_acquire}
-        header |= {"grace": GRACE}
+        header |= {"grace": self.slowest + TIMEOUT}  # longer than any request is on its way
         return [json.dumps(each) + "\n" for each in (header, *self.events)]
 
     def _failover(self) -> None:
@@ -178,7 +187,7 @@ class Simulation:
         A server that is stopped until some moment takes it up then.
         """
         slow = self.rng.random() < self.slow
-        going = self.rng.randint(1, 3 * TIMEOUT if slow else 100)
+        going = self.rng.randint(1, self.slowest if slow else 100)
         coming = self.rng.randint(1, 100)
         box: list[Any] = []
 
@@ -210,18 +219,23 @@ class Simulation:
             yield self.rng.randint(1, 500)
             if self.now > self.end:
                 return
-            owner = f"{client}-{nth}"
+            owner = f"{client}-{nth}" if self.again is None else f"{client}"
             token, process = yield from self._acquire(process, owner)
             if token is None:
                 continue
             over: list[bool] = []
             self._resume(client, self._renewals(client, nth, owner, over))
-            process = yield from self._work(client, process, token, owner)
+            if self.again not in {None, "refused"} and self.rng.random() < 0.3:
+                token, process = yield from self._acquire(process, owner)
+                if token is None:
+                    over.append(True)
+                    continue
+            process = yield from self._work(client, process, token, f"{client}-{nth}")
             process = yield from self._read(process)
             over.append(True)
             process = yield from self._end(process, "release", owner)
 
-    def _work(self, client: int, process: int, token: int, owner: str) -> Wait:
+    def _work(self, client: int, process: int, token: int, name: str) -> Wait:
         """What a holder does."""
         if self.fence_on_acquire:
             process, fenced = yield from self._fence(process, token)
@@ -234,10 +248,10 @@ class Simulation:
                 self._stop(client)
                 yield 1
             if not self.appends:
-                process = yield from self._write(process, token, f"{owner}.{n}")
+                process = yield from self._write(process, token, f"{name}.{n}")
                 continue
             before = process
-            process = yield from self._append(client, process, token, f"{owner}.{n}")
+            process = yield from self._append(client, process, token, f"{name}.{n}")
             if process != before and self.fence_on_acquire:
                 break  # its own append may come late, and the fence would let it through
         return process
@@ -265,17 +279,18 @@ class Simulation:
 
     def _acquire(self, process: int, owner: str) -> Wait:
         asked: dict[str, Any] = {"owner": owner}
-        self._record(process, "invoke", "acquire", **asked)
-        ttl = None if self.sessions else TTL
+        ttl = self.rng.choice(self.ttls)
+        promised = None if self.sessions else ttl
+        self._record(process, "invoke", "acquire", **asked, ttl=promised)
         while True:
             attempt = self.now
-            answer = yield from self._ask_lock(lambda now: self.lock.acquire(now, owner))
+            answer = yield from self._ask_lock(lambda now: self.lock.acquire(now, owner, ttl))
             if answer is None:
                 self._record(process, "info", "acquire", error="timed out", **asked)
                 process = yield from self._end(process + self.clients, "revoke", owner)
                 return None, process
             if answer[0] is not None:
-                given = {"token": answer[0], "ttl": ttl, "attempt": attempt}
+                given = {"token": answer[0], "ttl": promised, "attempt": attempt}
                 self._record(process, "ok", "acquire", **asked, **given)
                 return answer[0], process
             if self.now > self.end:
@@ -287,13 +302,14 @@ class Simulation:
         """The thread that keeps the lease, under a process number of its own."""
         process = 10_000_000 + client + self.clients * (nth * 1000)
         while not over:
-            self._record(process, "invoke", "renew", owner=owner)
-            answer = yield from self._ask_lock(lambda now: self.lock.renew(now, owner))
+            ttl = self.rng.choice(self.ttls)
+            self._record(process, "invoke", "renew", owner=owner, ttl=ttl)
+            answer = yield from self._ask_lock(lambda now, ttl=ttl: self.lock.renew(now, owner, ttl))
             if answer is None:
                 self._record(process, "info", "renew", owner=owner, error="timed out")
                 process += self.clients
             elif answer[0]:
-                self._record(process, "ok", "renew", owner=owner, ttl=TTL)
+                self._record(process, "ok", "renew", owner=owner, ttl=ttl)
             else:
                 self._record(process, "fail", "renew", owner=owner, error="lost")
                 return

@@ -14,7 +14,8 @@ from checkers.conflict import Conflict
 from checkers.evidence import Evidence, gather
 from checkers.grants import duplicate_tokens, token_regressions
 from checkers.judgement import Judgement
-from checkers.leases import double_beliefs, early_grants
+from checkers.double_beliefs import double_beliefs
+from checkers.early_grants import early_grants
 from checkers.linearizable import search
 from checkers.models import CasRegister, Mutex, OwnedMutex
 from checkers.mutex import judge_mutex

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers.evidence import Evidence
-from checkers.leases import double_beliefs, early_grants
+from checkers.double_beliefs import double_beliefs
+from checkers.early_grants import early_grants
 from checkers.records import Header, History, Op, Outcome
 from checkers.reference import definitions
 

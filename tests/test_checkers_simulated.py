@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
-from simulation import Simulation
+from differential import SCALE
+from simulation import TIMEOUT, TTL, Simulation
 
 from checkers import Commit, History, Validity, Verdict, judge, parse
+from checkers.early_grants import early_grants
+from checkers.evidence import Evidence
+from checkers.grants import duplicate_tokens, token_regressions
 
 KINDS = [
     *(
@@ -17,6 +23,20 @@ KINDS = [
     {"policy": "inclusive", "appends": True},
     {"policy": "inclusive", "appends": True, "fence_on_acquire": True, "outages": True},
 ]
+
+
+LOCKS = [
+    {"again": again, "sessions": sessions, "ttls": ttls, "slowest": slowest}
+    for again, sessions, ttls, slowest in itertools.product(
+        (None, "refused", "same token", "new token"),
+        (False, True),
+        ((TTL,), (TTL // 3, TTL, 2 * TTL)),
+        (3 * TIMEOUT, 12 * TIMEOUT),
+    )
+]
+"""Lock services: what comes of an owner's second acquire, and how its lease is kept."""
+
+LOCK_RUNS = max(10, SCALE // len(LOCKS))
 
 
 def commits(run: Simulation) -> list[Commit]:
@@ -52,6 +72,24 @@ def test_nothing_is_found_in_right_services(kind):
     assert challenges > 50
     assert past_lease > 100
     assert unknown > 500
+
+
+@pytest.mark.parametrize("kind", LOCKS, ids=lambda kind: "-".join(map(str, kind.values())))
+def test_no_lock_service_that_keeps_its_promises_is_accused(kind):
+    for seed in range(LOCK_RUNS):
+        assert not lock_conflicts(seed, kind, early=0), seed
+
+
+@pytest.mark.parametrize("kind", LOCKS, ids=lambda kind: "-".join(map(str, kind.values())))
+def test_a_lock_service_that_ends_leases_early_is_found_whatever_its_owners(kind):
+    assert any(lock_conflicts(seed, kind, early=1500) for seed in range(10))
+
+
+def lock_conflicts(seed: int, kind: dict[str, object], *, early: int) -> list[tuple[str, int]]:
+    run = Simulation(seed=seed, slow=0.15, end=20_000, outages=seed % 5 == 0, early=early, **kind)
+    evidence = Evidence(history=parse(run.lines()))
+    checks = (early_grants, duplicate_tokens, token_regressions)
+    return [(each.anomaly, each.accused.index) for check in checks for each in check(evidence)]
 
 
 @pytest.mark.parametrize("policy", ["strict", "inclusive"])

@@ -13,7 +13,8 @@ from test_checkers_columns import in_columns
 from checkers import parse
 from checkers.evidence import Evidence
 from checkers.grants import duplicate_tokens, token_regressions
-from checkers.leases import double_beliefs, early_grants
+from checkers.double_beliefs import double_beliefs
+from checkers.early_grants import early_grants
 from checkers.waiting import stuck_locks
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))

@@ -171,10 +171,8 @@ class _Holds:
 
     def believed_at_most(self) -> Ints:
         """Nobody believes in a grant later: the owner ended it, or was told that it is lost."""
-        told = np.full(self._owners, NEVER, dtype=np.int64)
-        np.minimum.at(told, self._lost.hold, self._columns.returned[self._lost.rows])
-        lost = np.maximum(told[self._of_grant], self.returned)
-        return np.minimum(lost, self._given_up())
+        lost = self._first(self._lost, self._columns.returned)
+        return np.minimum(np.maximum(lost, self.returned), self._given_up())
 
     def around(self, accused: Ints, start: Ints, end: Ints) -> Flags:
         """The accused grants, and those that one of them returned in, from `start` on and before `end`."""
@@ -195,16 +193,23 @@ class _Holds:
         return self._rows[np.flatnonzero(wanted[self._owner])]
 
     def _given_up(self) -> Ints:
-        """When each grant's owner began to end it; NEVER where the owner has several: any may be meant."""
-        columns, rows = self._columns, self._ends.rows
+        """When each grant's owner began to end it."""
+        return self._first(self._ends, self._columns.called)
+
+    def _first(self, chosen: _OfOwners, moments: Ints) -> Ints:
+        """For each grant, the first of these moments of the operations that had not returned before its call.
+
+        NEVER where the owner has several grants: any may be meant.
+        """
+        columns = self._columns
         called = np.full(self._owners, NEVER, dtype=np.int64)
         called[self._of_grant] = columns.called[self._grants]
-        counts = columns.returned[rows] >= called[self._ends.hold]
-        given_up = np.full(self._owners, NEVER, dtype=np.int64)
-        np.minimum.at(given_up, self._ends.hold[counts], columns.called[rows[counts]])
-        given_up[np.bincount(self._of_grant, minlength=self._owners) > 1] = NEVER
-        ends: Ints = given_up[self._of_grant]
-        return ends
+        counts = columns.returned[chosen.rows] >= called[chosen.hold]
+        first = np.full(self._owners, NEVER, dtype=np.int64)
+        np.minimum.at(first, chosen.hold[counts], moments[chosen.rows[counts]])
+        first[np.bincount(self._of_grant, minlength=self._owners) > 1] = NEVER
+        found: Ints = first[self._of_grant]
+        return found
 
     def _chosen(self, which: Flags) -> _OfOwners:
         places = np.flatnonzero(which)

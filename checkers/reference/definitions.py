@@ -56,8 +56,9 @@ def early_grants(operations: Sequence[Op]) -> set[int]:
     """The grants that came while another owner's lease was still promised.
 
     Token order tells which of two grants was the later one, unless real time says the
-    opposite: then the tokens regressed, which is another anomaly.
+    opposite. Where tokens regressed or were given to several owners, they tell nothing.
     """
+    trusted = not (token_regressions(operations) or duplicate_tokens(operations))
     return {
         later.index
         for holder, later in permutations(grants(operations), 2)
@@ -65,7 +66,7 @@ def early_grants(operations: Sequence[Op]) -> set[int]:
         and _returned(later) < _promised_until(holder, operations)
         and (
             _granted_before(holder, later)
-            or (_token(later) > _token(holder) and not _granted_before(later, holder))
+            or (trusted and _token(later) > _token(holder) and not _granted_before(later, holder))
         )
     }
 
@@ -103,7 +104,7 @@ def grants(operations: Iterable[Op]) -> list[Op]:
 def _different_holds(operations: Iterable[Op]) -> Iterator[tuple[Op, Op]]:
     """Pairs of grants that are not one hold, acquired again by its owner.
 
-    One hold they are if they have the same owner, and no end of it is known to lie between.
+    One hold they are if they have the same owner and token, and no end of it is known to lie between.
     """
     ops = list(operations)
     ends = [op for op in ops if op.f in _ENDS and op.outcome is Outcome.OK]
@@ -114,7 +115,7 @@ def _different_holds(operations: Iterable[Op]) -> Iterator[tuple[Op, Op]]:
             if end.owner == one.owner
             for first, second in ((one, other), (other, one))
         )
-        if one.owner != other.owner or any(between):
+        if one.owner != other.owner or one.token != other.token or any(between):
             yield one, other
 
 
@@ -123,16 +124,47 @@ def _promised_until(grant: Op, operations: Sequence[Op]) -> float:
 
     The latest start of an ok setter that carries a ttl, and from then the smallest ttl of
     the setters that had not returned before; cut short by the call of the first release or
-    revoke that had not returned before the acquire was called, however it ended.
+    revoke that had not returned before the acquire was called, however it ended; and by the
+    end of any lease that a setter of another hold of the owner may have set since.
+
+    A renew is a setter of the hold whose acquire was called last before it. If it may be of
+    another, it is one only if it returned while the lease was promised without it.
     """
-    renews = [op for op in operations if op.f == "renew" and op.owner == grant.owner]
-    setters = [grant, *(op for op in renews if op.outcome is not Outcome.FAIL)]
-    starts = [op.sent for op in setters if op.outcome is Outcome.OK and op.ttl is not None]
-    if not starts:
-        return -math.inf
-    latest = max(starts)
-    ttls = [op.ttl for op in setters if op.ttl is not None and not _returned(op) < latest]
-    return min([latest + min(ttls), *_given_up(grant, operations)])
+    own = [op for op in operations if op.owner == grant.owner and op.outcome is not Outcome.FAIL]
+    acquires = [op for op in own if op.f == "acquire"]
+    renews = [op for op in own if op.f == "renew"]
+    setters = [grant, *(op for op in renews if _acquired_last_before(op, acquires) is grant)]
+    others = [op for op in (*acquires, *renews) if op not in setters]
+    start = -math.inf
+    for setter in sorted(setters, key=lambda op: op.sent):
+        is_sure = setter is grant or not _may_be_of_another(setter, grant, acquires)
+        if setter.outcome is Outcome.OK and setter.ttl is not None:
+            if is_sure or _returned(setter) < _lapses(start, setters):
+                start = setter.sent
+    since = (op for op in others if op.ttl is not None and not _returned(op) < start)
+    shortened = [max(start, op.sent) + (op.ttl or 0) for op in since]
+    return min([_lapses(start, setters), *shortened, *_given_up(grant, operations)])
+
+
+def _lapses(start: float, setters: Iterable[Op]) -> float:
+    """When a lease ends whose last promise counts from `start`."""
+    ttls = (op.ttl for op in setters if op.ttl is not None and not _returned(op) < start)
+    return -math.inf if start == -math.inf else start + min(ttls)
+
+
+def _acquired_last_before(renew: Op, acquires: Sequence[Op]) -> Op:
+    """The acquire of the same owner that was called last before a renew; the first if none was."""
+    before = [op for op in acquires if op.called <= renew.called]
+    return max(before, key=lambda op: (op.called, op.index)) if before else acquires[0]
+
+
+def _may_be_of_another(renew: Op, grant: Op, acquires: Iterable[Op]) -> bool:
+    """Can another acquire of the owner have taken effect between a grant and the renew after it?"""
+    return any(
+        not _granted_before(op, grant) if op.index < grant.index else op.called <= _returned(renew)
+        for op in acquires
+        if op is not grant
+    )
 
 
 def _believed_until(grant: Op, operations: Iterable[Op]) -> float:
@@ -142,6 +174,7 @@ def _believed_until(grant: Op, operations: Iterable[Op]) -> float:
         max(_returned(op), _returned(grant))
         for op in ops
         if op.f == "renew" and op.owner == grant.owner and op.outcome is Outcome.FAIL
+        if not op.precedes(grant)
     ]
     return min([*refused, *_given_up(grant, ops)], default=math.inf)
 

@@ -17,7 +17,7 @@ from checkers.coverage import is_client
 from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
 from checkers.grants import granted
-from checkers.leases import ENDS, promised_until
+from checkers.leases import ENDS, lease_of
 from checkers.records import WRITES, Op, Outcome
 from checkers.telling.clock import Clock
 from checkers.telling.contents import content, lock_on
@@ -73,9 +73,9 @@ class Narrator:
 
     @cached_property
     def _leases(self) -> dict[tuple[str, str | None], list[Op]]:
-        """What was done to each lease after its acquire, by resource and owner."""
+        """What each owner did with each lock, by resource and owner."""
         leases: dict[tuple[str, str | None], list[Op]] = defaultdict(list)
-        for op in self._evidence.named("renew", *ENDS):
+        for op in self._evidence.named("acquire", "renew", *ENDS):
             leases[op.resource, op.owner].append(op)
         return leases
 
@@ -92,7 +92,7 @@ class Narrator:
         return self._clock.duration(duration)
 
     def own(self, grant: Op) -> tuple[Op, ...]:
-        """What the owner of a grant did to its lease."""
+        """What the owner of a grant did with the lock, by call."""
         return tuple(self._leases.get((grant.resource, grant.owner), ()))
 
     def sent(self, op: Op) -> str:
@@ -208,9 +208,7 @@ class Narrator:
 
     def lease(self, grant: Op) -> float:
         """Until when a hold was promised, in ns."""
-        own = self.own(grant)
-        renews = (op for op in own if op.f == "renew")
-        return promised_until(grant, renews, (op for op in own if op.f in ENDS)).end
+        return lease_of(grant, self.own(grant)).end
 
     def first_reader(self, op: Op) -> list[Op]:
         """The read that shows that a write took effect which nobody acknowledged."""
