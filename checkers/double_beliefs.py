@@ -1,5 +1,6 @@
-"""Double beliefs: did two clients both believe that they held a lock? (Only counted.)
+"""Double beliefs: did two clients both believe that they held a lock?
 
+It is counted, and no violation: under pauses it is bound to happen.
 Belief lasts from the acquire's return to the release's call or the return of a renew
 that failed.
 """
@@ -14,7 +15,6 @@ from checkers.columnar.hold_columns import narrowed, of_beliefs
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.grants import granted
-from checkers.leases import ENDS
 from checkers.records import Op, Outcome
 
 

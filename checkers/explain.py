@@ -96,6 +96,7 @@ def _account(story: Story, conflict: Conflict, operations: Iterable[Op], doubt: 
         operations=_lines(proof),
         accused=_lines([conflict.accused]),
         against=_lines(op for op in conflict.because if op in proof and op != conflict.accused),
+        cause=_lines(story.cause),
         doubt=doubt,
     )
 

@@ -42,6 +42,7 @@ class Account:
     operations: tuple[int, ...]  # lines of the history: every line of the operations that prove it
     accused: tuple[int, ...] = ()  # the lines of the operation that is wrong
     against: tuple[int, ...] = ()  # the lines of the operations that it contradicts
+    cause: tuple[int, ...] = ()  # the lines of the operation that probably caused it
     doubt: str = ""  # why these operations are not known to be the smallest set that proves it
 
 
@@ -159,6 +160,7 @@ def _finding(finding: Finding) -> FindingDocument:
         steps=list(finding.steps),
         accused=list(finding.account.accused),
         against=list(finding.account.against),
+        probable_cause=list(finding.account.cause),
         also=list(finding.also),
         caused_by=None if finding.caused_by is None else _cause(finding.caused_by),
     )

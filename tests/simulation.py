@@ -109,7 +109,9 @@ class Simulation:
     outages: bool = False  # the lock service is stopped now and then
     slow: float = 0.05  # how often a request takes its time
     slowest: int = 3 * TIMEOUT  # how long it then takes at the most
-    again: str | None = None  # owners acquire again, and this comes of it (see LockService); None: owners are fresh
+    again: str | None = (
+        None  # owners acquire again, and this comes of it (see LockService); None: owners are fresh
+    )
     ttls: tuple[int, ...] = (TTL,)  # what leases are asked for
     clients: int = 4
     failovers: int = 0  # of the storage, to a replica that has not got the last write

@@ -11,11 +11,11 @@ from linearizations import KINDS, explained, mutex_step, owned_mutex_step, rando
 from small_histories import list_history, lock_history
 
 from checkers.conflict import Conflict
+from checkers.double_beliefs import double_beliefs
+from checkers.early_grants import early_grants
 from checkers.evidence import Evidence, gather
 from checkers.grants import duplicate_tokens, token_regressions
 from checkers.judgement import Judgement
-from checkers.double_beliefs import double_beliefs
-from checkers.early_grants import early_grants
 from checkers.linearizable import search
 from checkers.models import CasRegister, Mutex, OwnedMutex
 from checkers.mutex import judge_mutex

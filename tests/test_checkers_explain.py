@@ -225,6 +225,10 @@ def test_an_early_grant_says_until_when_the_lease_was_promised():
             "Process 1 was the later holder: by real time, process 1 sent the request that was granted only"
             " after that, at 2.900 s (its call began at line 4)."
         ),
+        (
+            "Meanwhile nobody else released or renewed the lock on r0: the lock service itself ended the lease of"
+            " process 0."
+        ),
         "So the lock was given to process 1 at 3.000 s (line 7), which is before 3.500 s: too early.",
     )
 
@@ -411,3 +415,20 @@ def test_every_finding_names_the_operation_that_is_wrong(name: str):
         assert document["accused"] == [line for op in sent for line in op.lines]
         assert set(document["accused"]) | set(document["against"]) <= set(document["operations"])
         assert not set(document["accused"]) & set(document["against"])
+
+
+def test_an_early_grant_names_the_release_that_probably_freed_the_lock():
+    finding = only_finding("early-grant-after-a-late-release")
+
+    assert finding.account.cause == (4, 8)
+    assert (
+        "Meanwhile process 0 sent the release of another hold at 1.900 s (line 4), answered at 2.600 s"
+        " (line 8): it probably freed the lock of process 1."
+    ) in finding.steps
+
+
+def test_an_early_grant_that_nobody_released_is_the_lock_service_s_own():
+    finding = only_finding("early-grant-renewed")
+
+    assert finding.account.cause == ()
+    assert finding.steps[-2].endswith("the lock service itself ended the lease of process 0.")

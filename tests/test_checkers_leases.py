@@ -6,9 +6,9 @@ from brute_force import renumbered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.evidence import Evidence
 from checkers.double_beliefs import double_beliefs
 from checkers.early_grants import early_grants
+from checkers.evidence import Evidence
 from checkers.records import Header, History, Op, Outcome
 from checkers.reference import definitions
 

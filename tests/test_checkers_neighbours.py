@@ -14,12 +14,12 @@ from checkers import history, judge, read
 from checkers.columnar.columns import Operations
 from checkers.columnar.ranks import Summit, rank
 from checkers.columnar.register_columns import register_columns
+from checkers.double_beliefs import double_beliefs
+from checkers.early_grants import early_grants
 from checkers.evidence import Evidence
 from checkers.grants import token_regressions
 from checkers.highwater import HighWater
 from checkers.judgement import Clash, Contradiction
-from checkers.double_beliefs import double_beliefs
-from checkers.early_grants import early_grants
 from checkers.leases import lease_of
 from checkers.mutex import judge_mutex
 from checkers.operation import Operation

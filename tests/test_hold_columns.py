@@ -11,10 +11,10 @@ import pytest
 from test_checkers_columns import in_columns
 
 from checkers import parse
-from checkers.evidence import Evidence
-from checkers.grants import duplicate_tokens, token_regressions
 from checkers.double_beliefs import double_beliefs
 from checkers.early_grants import early_grants
+from checkers.evidence import Evidence
+from checkers.grants import duplicate_tokens, token_regressions
 from checkers.waiting import stuck_locks
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))
@@ -27,6 +27,8 @@ def lock_lines(rng: random.Random, operations: int = 14) -> Iterator[str]:
     open_events: list[tuple[int, dict[str, object]]] = []
     time, token = 100, 50
     odds = rng.choice([[8, 2, 2, 1], [6, 6, 0, 0]])
+    steps = rng.choice([[1], [1, 1, 1, 1, 0, -2]])
+    fresh = rng.random() < 0.6  # an owner for each acquire, or six that acquire again
     for process in range(operations):
         time += rng.randint(0, 6)
         for ended, event in sorted(open_events, key=lambda each: each[0]):
@@ -40,15 +42,17 @@ def lock_lines(rng: random.Random, operations: int = 14) -> Iterator[str]:
             "resource": rng.choice("ab"),
             "owner": f"o{rng.randint(0, 5)}",
         }
+        if fresh:
+            event["owner"] = f"o{process if f == 'acquire' else rng.randint(0, process)}"
         yield json.dumps({"time": time, "type": "invoke", **event}) + "\n"
         outcome = rng.choices(["ok", "fail", "info", None], odds)[0]
         if outcome is None:
             continue
         ended = time + rng.randint(0, 20)
         if outcome == "ok" and f in {"acquire", "renew"} and rng.random() < 0.8:
-            event["ttl"] = rng.choice([1, 2, 5])
+            event["ttl"] = rng.choice([1, 5, 20])
         if outcome == "ok" and f == "acquire":
-            token += rng.choice([1, 1, 1, 1, 0, -2])
+            token += rng.choice(steps)
             event["token"] = token
             if rng.random() < 0.3:
                 event["attempt"] = rng.randint(time, ended)

@@ -138,9 +138,9 @@ def _promised_until(grant: Op, operations: Sequence[Op]) -> float:
     start = -math.inf
     for setter in sorted(setters, key=lambda op: op.sent):
         is_sure = setter is grant or not _may_be_of_another(setter, grant, acquires)
-        if setter.outcome is Outcome.OK and setter.ttl is not None:
-            if is_sure or _returned(setter) < _lapses(start, setters):
-                start = setter.sent
+        promises = setter.outcome is Outcome.OK and setter.ttl is not None
+        if promises and (is_sure or _returned(setter) < _lapses(start, setters)):
+            start = setter.sent
     since = (op for op in others if op.ttl is not None and not _returned(op) < start)
     shortened = [max(start, op.sent) + (op.ttl or 0) for op in since]
     return min([_lapses(start, setters), *shortened, *_given_up(grant, operations)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from checkers.conflict import Conflict, Rule
 from checkers.leases import ENDS
@@ -60,6 +60,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     """The end that is told is the earlier of what these operations promised and of what all did."""
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     lease = min(n.lease(holder), setter.sent + (setter.ttl or 0))
+    ended = n.may_have_ended(holder, grant)
     return Story(
         summary=(
             f"{n.whom(grant)} was granted {lock_on(grant.resource)} at {n.at(grant.returned or 0)},"
@@ -74,12 +75,31 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             ),
             _kept_until(n, holder, lease),
             f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.",
+            *n.service_faults(holder.sent, grant.returned or 0)[:1],
+            _freed_by(n, holder, grant, ended),
             (
                 f"So the lock was given to {n.whom(grant)} {n.answered(grant)}, which is before"
                 f" {n.at(lease)}: too early."
             ),
         ),
         others=n.own(holder),
+        cause=ended[-1:],
+    )
+
+
+def _freed_by(n: Narrator, holder: Op, grant: Op, ended: Sequence[Op]) -> str:
+    """What somebody else did to the lock in between; that it ended the hold is only probable."""
+    if not ended:
+        return (
+            f"Meanwhile nobody else released or renewed {lock_on(grant.resource)}: the lock service itself"
+            f" ended the lease of {n.whom(holder)}."
+        )
+    named = ended[-1]
+    others = "" if len(ended) == 1 else f", or one of {len(ended) - 1} others,"
+    effect = "changed" if named.f == "renew" else "freed"
+    return (
+        f"Meanwhile {n.whom(named)} sent the {named.f} of another hold {n.sent(named)}, answered"
+        f" {n.answered(named)}: it{others} probably {effect} the lock of {n.whom(holder)}."
     )
 
 

@@ -37,6 +37,7 @@ class Story:
     steps: tuple[str, ...]
     proof: tuple[Op, ...] = ()  # what it rests on beside what the conflict names
     others: tuple[Op, ...] = ()  # what might seem to change it, and does not: that is checked
+    cause: tuple[Op, ...] = ()  # what probably caused it
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,30 @@ class Narrator:
     def own(self, grant: Op) -> tuple[Op, ...]:
         """What the owner of a grant did with the lock, by call."""
         return tuple(self._leases.get((grant.resource, grant.owner), ()))
+
+    def may_have_ended(self, holder: Op, grant: Op) -> tuple[Op, ...]:
+        """What others did to a lock between a hold's grant and the next, and may have ended that hold.
+
+        The releases, or the renewals where nobody released it; those that surely did nothing are left out.
+        """
+        others = (
+            op
+            for (resource, owner), own in self._leases.items()
+            if resource == holder.resource and owner != holder.owner
+            for op in own
+            if op.f != "acquire" and op.outcome is not Outcome.FAIL
+            if op.called <= (grant.returned or 0) and (op.returned is None or op.returned >= holder.sent)
+        )
+        found = sorted(others, key=lambda op: op.called)
+        return tuple(op for op in found if op.f in ENDS) or tuple(found)
+
+    def service_faults(self, start: float, end: float) -> list[str]:
+        """The faults on the lock service between two moments."""
+        return [
+            self._fault(fault)
+            for fault in self._faults
+            if fault.target.partition(":")[0] == "lock" and fault.overlaps(start, end)
+        ]
 
     def sent(self, op: Op) -> str:
         """When an operation was called, and where that is written."""

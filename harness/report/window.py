@@ -31,8 +31,9 @@ def opening(
 
     Of several that came while the last of the operations was under way, the first was enough.
     A fault on the servers that are accused; where there is none, one that hit the `owner`, whose
-    hold has the proof's lowest token. None where there is none of those either. What is lost was
-    there first: its cause came later.
+    hold has the proof's lowest token, unless the lock service is accused: that a holder was stopped
+    never makes it wrong. None where there is none of those either. What is lost was there first:
+    its cause came later.
     """
     sent = max((op.called for op in proof), default=0)
     over = max((math.inf if op.returned is None else op.returned for op in proof), default=0)
@@ -41,7 +42,7 @@ def opening(
     side = ANOMALIES[anomaly].area if anomaly in ANOMALIES else None
     for suspects in (
         _on_servers(begun if anomaly == "lost-write" else in_time, side),
-        [fault for fault in in_time if owner and fault.owner == owner],
+        [fault for fault in in_time if side != "lock" and owner and fault.owner == owner],
     ):
         if suspects:
             return next((fault for fault in suspects if fault.time > sent), suspects[-1])
