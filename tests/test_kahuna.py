@@ -14,6 +14,7 @@ from command import run_target
 from scripts import started
 from systems import TTL, Memory, lock_settings
 
+from harness.engines.docker_images import base_image
 from harness.engines.child import Nest
 from harness.engines.ports import free_addresses
 from harness.engines.readiness import is_ready
@@ -28,7 +29,8 @@ ROOT = Path(__file__).parents[1]
 IMAGE = "kahunakv/kahuna:latest"
 STAND_IN = "kahuna-of-the-tests:latest"
 DOCKERFILE = """\
-FROM debian:trixie-slim
+ARG BASE
+FROM $BASE
 RUN apt-get update -qq && apt-get install -qq --no-install-recommends python3 && rm -rf /var/lib/apt/lists/*
 COPY kahuna_server.py /
 CMD ["python3", "/kahuna_server.py", "--host", "0.0.0.0"]
@@ -192,7 +194,9 @@ def stand_in(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("image")
     (folder / "Dockerfile").write_text(DOCKERFILE)
     (folder / "kahuna_server.py").write_text((ROOT / "tests/kahuna_server.py").read_text())
-    subprocess.run(["docker", "build", "--quiet", "--tag", STAND_IN, folder], check=True, timeout=600)
+    with closing(docker.from_env()) as client:
+        base = f"--build-arg=BASE={base_image(client)}"
+    subprocess.run(["docker", "build", "--quiet", base, "--tag", STAND_IN, folder], check=True, timeout=600)
     return STAND_IN
 
 

