@@ -19,7 +19,7 @@ from benchmarks import peer
 from benchmarks.generated import Shape, generate, lines
 from benchmarks.keys import keys
 from benchmarks.lock_runs import run_lines
-from benchmarks.measuring import in_own_process, measured, rechecked
+from benchmarks.measuring import NOWHERE, in_own_process, measured, rechecked
 from checkers import formats
 from checkers.register import judge_register
 
@@ -60,12 +60,12 @@ def lock_run(operations: int, times: int) -> dict[str, Any]:
         path = _lock_run_in(Path(folder), operations)
 
         def judge() -> None:
-            checkers.judge(checkers.read(path))
+            checkers.judge(checkers.read(path, cache=path.parent))
 
-        history = checkers.read(path, keep_columns=True)
+        history = checkers.read(path, cache=path.parent)
         verdict = checkers.judge(history).to_document()
         found = measured(times, judge)
-        reading = measured(times, lambda: checkers.read(path))
+        reading = measured(times, lambda: checkers.read(path, cache=path.parent))
     found["seconds"] -= reading["seconds"]
     return found | {"verdict": verdict["verdict"], "operations": len(history.operations)}
 
@@ -75,23 +75,24 @@ def from_disk(shape: dict[str, Any], times: int, *, kept: bool) -> dict[str, Any
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "history.jsonl"
         # Not here: what a process held at most counts for its children, too.
-        in_own_process("store", path=str(path), shape=shape, kept=kept)
-        return rechecked(times, path)
+        in_own_process("store", path=str(path), shape=shape)
+        caches = Path(folder) if kept else NOWHERE
+        if kept:
+            rechecked(1, path, caches)
+        return rechecked(times, path, caches)
 
 
 def from_folder(operations: int, times: int) -> dict[str, Any]:
     """`fencepost recheck` of a run's folder: judged, and its report written."""
     with tempfile.TemporaryDirectory() as folder:
         _lock_run_in(Path(folder), operations)
-        return rechecked(times, Path(folder))
+        return rechecked(times, Path(folder), Path(folder) / "caches")
 
 
-def store(path: str, shape: dict[str, Any], *, kept: bool) -> dict[str, Any]:
-    """Write a generated history, and its columns if they are to be kept."""
+def store(path: str, shape: dict[str, Any]) -> dict[str, Any]:
+    """Write a generated history."""
     with Path(path).open("w", encoding="utf-8") as file:
         file.writelines(lines(generate(Shape(**shape))))
-    if kept:
-        checkers.read(Path(path), keep_columns=True)
     return {}
 
 

@@ -19,10 +19,11 @@ def as_recorded(value: object) -> str:
 class HistoryError(FencepostError):
     """A recorded history (or commit log) cannot be what it says it is.
 
-    `str()` reads `file:line: what is wrong, with the value`.
+    `str()` reads `file:line: what is wrong, with the value`; line 0 is the whole file, and not shown.
     """
 
     def __init__(self, file: str, line: int, problem: str) -> None:
-        super().__init__(f"{shorten(file, LONGEST_LINE)}:{line}: {shorten(problem, LONGEST_LINE)}")
+        place = shorten(file, LONGEST_LINE) + (f":{line}" if line else "")
+        super().__init__(f"{place}: {shorten(problem, LONGEST_LINE)}")
         self.file = file
         self.line = line

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,20 @@ import msgspec
 from checkers.anomalies import ANOMALIES, COVERAGE
 from checkers.errors import HistoryError
 from checkers.garbage import uncollected
-from checkers.reading import column_cache
+from checkers.reading import column_cache, limits
 from checkers.reading.assembly import Assembly
 from checkers.reading.event_columns import NotSoundError, read_events
 from checkers.reading.fault_lines import FAULT_DECODER, is_fault
-from checkers.reading.jsonl import MAX_LINE, Line, decode, half_written, number_lines, read_lines, readable
+from checkers.reading.files import opened
+from checkers.reading.jsonl import (
+    MAX_LINE,
+    Line,
+    decode,
+    half_written,
+    lines_of,
+    number_lines,
+    read_lines,
+)
 from checkers.reading.lines import ClientLine, CommitLine, HeaderLine
 from checkers.records import (
     DEFAULT_REQUIRE,
@@ -71,40 +81,45 @@ LONG = 1 << 18
 _HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"strict"}'
 
 
-def read(path: str | os.PathLike[str], *, keep_columns: bool = False) -> History:
+def read(path: str | os.PathLike[str], *, cache: Path | None = None) -> History:
     """Read a history.jsonl.
 
-    A long one may have its columns beside it, which are quicker to read;
-    `keep_columns` leaves them there.
+    The columns of a long one are quicker to read: they are kept in the folder `cache`,
+    where it is given, and found there again. What is in that folder is believed, so
+    nobody but the user may be able to write to it.
 
     Raises:
         HistoryError: it cannot be the record of a run; the message has file, line and value.
     """
     path = Path(path)
-    with readable(path):
-        long = _read_long(path, keep_columns=keep_columns)
-    return long or parse(read_lines(path), name=str(path))
+    name = str(path)
+    with opened(path, limits.HISTORY, limits.SPLIT) as file:
+        return _read_long(file, name, cache) or parse(lines_of(_from_start(file), name), name)
 
 
-def _read_long(path: Path, *, keep_columns: bool) -> History | None:
+def _read_long(file: BufferedReader, name: str, cache: Path | None) -> History | None:
     """Read a long history as columns; None if it is short, or if something is wrong with it."""
-    if path.stat().st_size < LONG:
+    if os.fstat(file.fileno()).st_size < LONG:
         return None
-    with path.open("rb") as file:
-        first = file.readline(MAX_LINE)
-        if not first.endswith(b"\n"):
-            return None
-        header = _read_header(Line(str(path), 1, first, unfinished=False), str(path))
-        if found := column_cache.kept(path, header):
-            return found
-        digest = column_cache.digest(path) if keep_columns else ""
-        try:
-            found = read_events(file, header, str(path))
-        except NotSoundError:
-            return None  # the careful reader says what is wrong, and where
-    if digest and digest == column_cache.digest(path):  # nobody wrote to it meanwhile
-        column_cache.keep(found, path, digest)
+    digest = "" if cache is None else column_cache.digest(file)
+    first = _from_start(file).readline(MAX_LINE)
+    if not first.endswith(b"\n"):
+        return None
+    header = _read_header(Line(name, 1, first, unfinished=False), name)
+    if cache and (found := column_cache.kept(cache, digest, header, name)):
+        return found
+    try:
+        found = read_events(file, header, name)
+    except NotSoundError:
+        return None  # the careful reader says what is wrong, and where
+    if cache and digest == column_cache.digest(file):  # nobody wrote to it meanwhile
+        column_cache.keep(cache, digest, found, name)
     return found
+
+
+def _from_start(file: BufferedReader) -> BufferedReader:
+    file.seek(0)
+    return file
 
 
 def parse(lines: Iterable[str | bytes], name: str = "history") -> History:
@@ -136,7 +151,8 @@ def read_commits(path: str | os.PathLike[str]) -> tuple[Commit, ...]:
     """
     commits: list[Commit] = []
     last: dict[str, int] = {}
-    for line in number_lines(read_lines(Path(path)), str(path)):
+    text = read_lines(Path(path), limits.COMMITS)
+    for line in number_lines(text, str(path)):
         commit = decode(line, _COMMIT)
         if commit is None:
             raise line.error("the last line is only half written; read the storage's order again")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
@@ -12,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from harness import run_files
 
 
 def environment(cluster: dict[str, Any], command: Sequence[str], again: Sequence[str] = ()) -> dict[str, Any]:
@@ -37,11 +38,7 @@ def options_of(recorded: Mapping[str, Any]) -> tuple[str, ...]:
 
 def options_in(folder: Path) -> tuple[str, ...]:
     """As `options_of`, from a run's folder."""
-    try:
-        recorded = json.loads((folder / "environment.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return ()
-    return options_of(recorded) if isinstance(recorded, dict) else ()
+    return options_of(run_files.document(folder, run_files.ENVIRONMENT))
 
 
 def _git_commit() -> str | None:

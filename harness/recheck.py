@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,8 @@ from checkers import formats
 from checkers.errors import HistoryError
 from checkers.formats.text import read_text
 from checkers.history import History
-from harness import room
+from harness import room, run_files
+from harness.column_folder import column_folder
 from harness.errors import ConfigurationError, NoRoomError
 from harness.interruption import interruption
 from harness.store import COMMITS, EVENTS, HISTORY, PLAN, VERDICT, RunFolder
@@ -53,8 +53,8 @@ def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
     history = folder.merge_events(cut.append)
     commits = path / COMMITS
     order = commits if commits.exists() else None
-    judged = judge_file(history, order, stage, keep_columns=True)
-    cut_short = interruption(_plan(path), judged.history)
+    judged = judge_file(history, order, stage)
+    cut_short = interruption(run_files.document(path, PLAN), judged.history)
     judged = replace(judged, document=judged.document | {"interrupted": cut_short})
     notices = (*cut, *judged.notices, *([] if order else [NO_ORDER]))
     failure = None
@@ -77,27 +77,16 @@ def _no_room(error: Exception, path: Path) -> NoRoomError | None:
     return None
 
 
-def _plan(path: Path) -> dict[str, Any]:
-    """Read plan.json; what is missing or torn says nothing."""
-    try:
-        plan = json.loads((path / PLAN).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return plan if isinstance(plan, dict) else {}
-
-
-def judge_file(
-    history: Path, commits: Path | None = None, stage: Stage = quietly, *, keep_columns: bool = False
-) -> Judged:
+def judge_file(history: Path, commits: Path | None = None, stage: Stage = quietly) -> Judged:
     """Judge a history, with the storage's committed order where there is one.
 
-    Writes nothing, but for the columns of a long history if they are to be kept.
+    Writes nothing, but for the columns of a long history, into the user's cache folder.
     """
     for each in (history, commits):
         if each is not None and not each.is_file():
             raise ConfigurationError(f"{each} is not a file that can be read")
     stage(f"reading {history.name}")
-    read = _read(history, keep_columns=keep_columns)
+    read = _read(history)
     order = None if commits is None else checkers.read_commits(commits)
     stage(f"judging {len(read.operations):,} operations")
     verdict = checkers.judge(read, order)
@@ -105,10 +94,10 @@ def judge_file(
     return Judged(document=document, history=read, notices=(*read.notices, *verdict.notices))
 
 
-def _read(path: Path, *, keep_columns: bool) -> History:
+def _read(path: Path) -> History:
     """Read a history of ours; of another tool's, say how it is judged."""
     try:
-        return checkers.read(path, keep_columns=keep_columns)
+        return checkers.read(path, cache=column_folder())
     except HistoryError as error:
         other = _other_format(path) if error.line == 1 else None
         if other is None:
@@ -139,6 +128,7 @@ def recheck(path: Path, commits: Path | None = None, stage: Stage = quietly) -> 
             raise ConfigurationError(f"--commits goes with a history file; {path} is a run's folder")
         if not (path / HISTORY).exists() and not (path / EVENTS).is_dir():
             raise ConfigurationError(f"{path} is no run: it has neither {HISTORY} nor {EVENTS}/")
+        run_files.check(path)
         with RunFolder(path).in_use():
             return judge_folder(path, stage)
     if not path.exists():

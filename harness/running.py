@@ -12,6 +12,7 @@ import click
 
 import checkers
 from checkers import History
+from harness.column_folder import column_folder
 from harness.engines import Engine
 from harness.errors import FencepostError, NoRoomError
 from harness.events import RunJudged, RunStarted
@@ -112,4 +113,6 @@ def _has_events(folder: Path) -> bool:
 
 def _history(judged: RunJudged) -> History | None:
     """Read what the faults behind the findings are told from; a clean run is told without."""
-    return checkers.read(judged.folder / HISTORY) if judged.document["findings"] else None
+    if not judged.document["findings"]:
+        return None
+    return checkers.read(judged.folder / HISTORY, cache=column_folder())

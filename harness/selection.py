@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.printable import shorten
+from checkers.reading.files import inside
 from harness.errors import ConfigurationError
 from harness.invocation import typed
 from harness.paths import path_of
@@ -86,7 +87,7 @@ def history_file(word: str, runs: Path) -> Path:
         return path
     folder = run_folder(word, runs)
     if (folder / HISTORY).is_file():
-        return folder / HISTORY
+        return inside(folder, HISTORY)
     if (folder / EVENTS).is_dir():
         raise ConfigurationError(
             f"{folder} has no {HISTORY} yet: the run was killed; `{typed('recheck', folder)}` joins one"

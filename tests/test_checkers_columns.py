@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -217,15 +218,29 @@ def long_history(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    return folder
+
+
 def no_reading(*_arguments: object) -> History:
-    raise AssertionError("the columns beside the history were not used")
+    raise AssertionError("the columns were not used")
 
 
-def test_columns_beside_a_history_stand_for_it(long_history: Path, monkeypatch: pytest.MonkeyPatch):
-    first = read(long_history, keep_columns=True)
+def columns_in(cache: Path) -> Path:
+    (file,) = cache.glob("*.npz")
+    return file
+
+
+def test_the_columns_of_a_history_stand_for_it(
+    long_history: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+):
+    first = read(long_history, cache=cache)
     monkeypatch.setattr(history, "read_events", no_reading)
 
-    again = read(long_history)
+    again = read(long_history, cache=cache)
 
     assert replace(again, operations=tuple(again.operations)) == replace(
         first, operations=tuple(first.operations)
@@ -239,23 +254,129 @@ def test_columns_are_kept_only_where_that_is_asked_for(long_history: Path):
     assert [path.name for path in long_history.parent.iterdir()] == ["history.jsonl"]
 
 
-def test_columns_of_another_history_are_not_believed(long_history: Path):
-    read(long_history, keep_columns=True)
+def test_a_copy_of_a_history_has_the_same_columns_under_its_own_name(
+    long_history: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    read(long_history, cache=cache)
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(long_history.read_bytes())
+    monkeypatch.setattr(history, "read_events", no_reading)
+
+    assert read(copy, cache=cache).notices[0].startswith(f"{copy}:")
+
+
+def test_columns_beside_a_history_are_not_looked_at(long_history: Path, cache: Path):
+    """A folder that somebody sent cannot carry a verdict: not even in the very columns that we would keep."""
+    whole = read(long_history, cache=cache)
+    kept = columns_in(cache)
+    with np.load(kept) as arrays:
+        forged = dict(arrays)
+    forged["token"] = forged["token"][::-1].copy()
+    for name in ("columns.npz", kept.name):
+        np.savez(long_history.parent / name, **forged)
+    kept.unlink()
+
+    assert tuple(read(long_history, cache=cache).operations) == tuple(whole.operations)
+    assert tuple(read(long_history).operations) == tuple(whole.operations)
+
+
+def test_columns_of_another_version_of_the_reader_are_not_found(
+    long_history: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+):
+    read(long_history, cache=cache)
+    monkeypatch.setattr(column_cache, "version", lambda: "0" * 64)
+    header = read(long_history).header
+
+    with long_history.open("rb") as file:
+        assert column_cache.kept(cache, column_cache.digest(file), header, "h") is None
+
+
+def test_columns_under_the_name_of_another_history_are_not_believed(long_history: Path, cache: Path):
+    header = read(long_history, cache=cache).header
+    renamed = column_cache.path_of(cache, "0" * 64)
+    columns_in(cache).rename(renamed)
+
+    assert column_cache.kept(cache, "0" * 64, header, "h") is None
+
+
+def test_the_version_of_the_reader_is_that_of_its_code():
+    assert re.fullmatch("[0-9a-f]{64}", column_cache.version())
+
+
+def test_columns_that_are_packed_are_not_unpacked(long_history: Path, cache: Path):
+    whole = read(long_history, cache=cache)
+    kept = columns_in(cache)
+    with np.load(kept) as arrays:
+        bomb = dict(arrays)
+    np.savez_compressed(kept, **(bomb | {"ttl": np.zeros(1 << 24, dtype=np.int64)}))
+    with long_history.open("rb") as file:
+        of = column_cache.digest(file)
+
+    assert kept.stat().st_size < 1 << 20
+    assert column_cache.kept(cache, of, whole.header, "h") is None
+    assert tuple(read(long_history, cache=cache).operations) == tuple(whole.operations)
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_what_is_no_file_is_not_read_as_columns(long_history: Path, cache: Path, kind: str):
+    whole = read(long_history, cache=cache)
+    kept = columns_in(cache)
+    moved = kept.rename(cache / "moved")
+    match kind:
+        case "link":
+            kept.symlink_to(moved)
+        case "pipe":
+            os.mkfifo(kept)
+        case "folder":
+            kept.mkdir()
+    with long_history.open("rb") as file:
+        of = column_cache.digest(file)
+
+    assert column_cache.kept(cache, of, whole.header, "h") is None
+
+
+def test_a_cache_that_cannot_be_written_to_costs_only_time(long_history: Path, tmp_path: Path):
+    for nowhere in (tmp_path / "none", long_history, Path("/proc")):
+        assert len(read(long_history, cache=nowhere).operations)
+
+
+def test_the_columns_that_were_not_used_for_longest_go_first(cache: Path):
+    for day, name in enumerate("abcd"):
+        (cache / f"{name}.npz").write_bytes(b"x" * 100)
+        os.utime(cache / f"{name}.npz", (day, day))
+    (cache / ".left.new").write_bytes(b"x")
+    os.utime(cache / ".left.new", (0, 0))
+
+    column_cache.trim(cache, 250)
+
+    assert sorted(path.name for path in cache.iterdir()) == ["c.npz", "d.npz"]
+
+
+def test_columns_that_are_used_are_not_the_oldest(long_history: Path, cache: Path):
+    read(long_history, cache=cache)
+    os.utime(columns_in(cache), (0, 0))
+
+    read(long_history, cache=cache)
+
+    assert columns_in(cache).stat().st_mtime > 0
+
+
+def test_columns_of_another_history_are_not_believed(long_history: Path, cache: Path):
+    read(long_history, cache=cache)
     changed = long_history.read_text().replace('"type":"ok"', '"type":"info"').replace('"ok"', '"fail"', 1)
     os_times = long_history.stat()
     long_history.write_text(changed)
     os.utime(long_history, ns=(os_times.st_atime_ns, os_times.st_mtime_ns))
 
-    found = read_or_told(long_history)
+    found = read(long_history, cache=cache)
 
-    (long_history.parent / column_cache.NAME).unlink()
-    assert found == read_or_told(long_history)
+    assert replace(found, operations=tuple(found.operations)) == read_or_told(long_history)
 
 
-def test_damaged_columns_are_not_believed(long_history: Path):
-    whole = read(long_history, keep_columns=True)
-    cache = long_history.parent / column_cache.NAME
-    kept = cache.read_bytes()
+def test_damaged_columns_are_not_believed(long_history: Path, cache: Path):
+    whole = read(long_history, cache=cache)
+    file = columns_in(cache)
+    kept = file.read_bytes()
     rng = random.Random(1)
     for _ in range(60):
         damaged = bytearray(kept)
@@ -267,21 +388,21 @@ def test_damaged_columns_are_not_believed(long_history: Path):
             case 2:
                 at = rng.randrange(len(kept))
                 damaged[at : at + 100] = rng.randbytes(rng.randrange(200))
-        cache.write_bytes(damaged)
+        file.write_bytes(damaged)
 
-        assert tuple(read(long_history).operations) == tuple(whole.operations)
+        assert tuple(read(long_history, cache=cache).operations) == tuple(whole.operations)
 
 
-def test_columns_whose_numbers_are_beyond_their_tables_are_not_believed(long_history: Path):
-    read(long_history, keep_columns=True)
-    cache = long_history.parent / column_cache.NAME
-    with np.load(cache) as arrays:
+def test_columns_whose_numbers_are_beyond_their_tables_are_not_believed(long_history: Path, cache: Path):
+    header = read(long_history, cache=cache).header
+    file = columns_in(cache)
+    of = file.name.partition("-")[0]
+    with np.load(file) as arrays:
         kept = dict(arrays)
-    header = read(long_history).header
     for name, array in kept.items():
         for wrong in (array[:-1], array + 100, array - 100, array.astype(np.float64), array[None]):
-            np.savez(cache, **(kept | {name: wrong}))
-            found = column_cache.kept(long_history, header)
+            np.savez(file, **(kept | {name: wrong}))
+            found = column_cache.kept(cache, of, header, "h")
             if found is not None:
                 tuple(found.operations)
                 assert name not in {"f", "outcome", "resource", "value"}
@@ -321,10 +442,10 @@ def crafted(name: str, columns: dict[str, np.ndarray], rng: random.Random) -> No
     column[row] = rng.choice([-5, 0, 1, 1 << 61, limits.min, limits.max, column.min(), column.max()])
 
 
-def test_crafted_columns_are_refused_or_still_a_history(long_history: Path):
-    whole = read(long_history, keep_columns=True)
-    cache = long_history.parent / column_cache.NAME
-    kept = dict(np.load(cache))
+def test_crafted_columns_are_refused_or_still_a_history(long_history: Path, cache: Path):
+    whole = read(long_history, cache=cache)
+    file = columns_in(cache)
+    kept = dict(np.load(file))
     refused = 0
     for seed in range(60):
         rng = random.Random(seed)
@@ -333,9 +454,9 @@ def test_crafted_columns_are_refused_or_still_a_history(long_history: Path):
             ["called", "returned", "learned", "invoked_line", "completed_line", "process", "attempt"]
         )
         crafted(name, columns, rng)
-        np.savez(cache, **columns)
+        np.savez(file, **columns)
 
-        found = read(long_history)
+        found = read(long_history, cache=cache)
 
         refused += tuple(found.operations) == tuple(whole.operations)
         judge(found)

@@ -138,7 +138,7 @@ def test_a_process_may_begin_at_time_0(tmp_path: Path):
 
 @pytest.fixture
 def kept_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A history of one write, and its columns beside it."""
+    """The columns of a history of one write."""
     monkeypatch.setattr(history, "LONG", 0)
     write = {"f": "write", "token": 1, "value": "v"}
     lines = [
@@ -148,9 +148,10 @@ def kept_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     path = tmp_path / "history.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    read(path, keep_columns=True)
-    assert column_cache.kept(path, read(path).header) is not None
-    return path
+    header = read(path, cache=tmp_path).header
+    (file,) = tmp_path.glob("*.npz")
+    assert column_cache.kept(tmp_path, file.name.partition("-")[0], header, "h") is not None
+    return file
 
 
 @pytest.mark.parametrize(
@@ -158,10 +159,11 @@ def kept_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [("resource", ABSENT), ("value", ABSENT), ("resource", 1), ("owner", 0), ("error", 1), ("f", 8)],
 )
 def test_kept_columns_with_a_number_that_stands_for_nothing_are_not_believed(kept_columns, name, number):
-    cache = kept_columns.parent / column_cache.NAME
-    with np.load(cache) as arrays:
+    with np.load(kept_columns) as arrays:
         kept = dict(arrays)
     kept[name] = np.full_like(kept[name], number)
-    np.savez(cache, **kept)
+    np.savez(kept_columns, **kept)
 
-    assert column_cache.kept(kept_columns, read(kept_columns).header) is None
+    digest = kept_columns.name.partition("-")[0]
+    header = read(kept_columns.with_name("history.jsonl")).header
+    assert column_cache.kept(kept_columns.parent, digest, header, "h") is None

@@ -244,7 +244,7 @@ def test_a_folder_and_a_pipe_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
 
     for path in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(HistoryError, match="it is no file"):
+        with pytest.raises(HistoryError, match="and only regular files are read"):
             formats.read(path)
     with pytest.raises(HistoryError, match="there is no such file"):
         formats.read(tmp_path / "nothing")

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.errors import HistoryError
+from checkers.reading import limits
+from checkers.reading.files import read_bytes
 
-MAX_FILE = 1 << 31  # bytes
 BOM = "\ufeff"
 
 
@@ -40,15 +41,7 @@ def read_text(path: Path) -> Text:
         HistoryError: it cannot be read, is over 2 GiB, empty, or not UTF-8.
     """
     name = str(path)
-    if not path.is_file():  # a pipe might never end
-        raise HistoryError(name, 1, "it is no file" if path.exists() else "there is no such file")
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE + 1)
-    except OSError as error:
-        raise HistoryError(name, 1, f"it cannot be read: {error.strerror or error}") from None
-    if len(raw) > MAX_FILE:
-        raise HistoryError(name, 1, "the file is over 2 GiB")
+    raw = read_bytes(path, limits.HISTORY, limits.SPLIT)
     text = Text(name, _decoded(raw, name))
     if not text.content.strip():
         raise HistoryError(name, 1, "the file is empty")

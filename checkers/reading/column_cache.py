@@ -1,18 +1,26 @@
-"""Columns of a long history, kept beside it so that it is read but once.
+"""Columns of long histories, kept in a folder so that each history is read but once.
 
-They are believed only if they say that they were made of exactly these bytes, by
-this version of the reader, if they are whole, and if some history can have such
-columns; else they are as good as absent. What they cannot show is that nobody
-wrote other columns on purpose: whoever can do that can change the history, too.
+They are found by the digest of the history's bytes and by the version of the reader, which is
+the digest of its code: columns of another history, or of another release, are never looked at.
+They are believed if they are whole and if some history can have such columns; what they cannot
+show is that nobody wrote other columns on purpose. So the folder must be one that nobody but
+the user can write to, and not one that came with the history.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
+import importlib.resources
 import os
+import secrets
+import stat
+import time
+import zipfile
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
@@ -20,10 +28,13 @@ from numpy.typing import NDArray
 
 from checkers.columnar.columns import ABSENT, FUNCTIONS, OUTCOMES, Columns, Operations
 from checkers.reading.column_checks import is_sound
+from checkers.reading.limits import COLUMNS
 from checkers.records import FaultEvent, Header, History, Value
 
-NAME = "columns.npz"
-_VERSION = 3  # of the file and of what the reader makes of a line
+_ENDING = ".npz"
+_UNFINISHED = ".new"
+_ABANDONED = 600.0  # s; nothing takes so long to write
+_READER = ("history.py", "records.py", "reading", "columnar/columns.py", "columnar/ranks.py")
 _NUMBERED = {"resource": "resources", "owner": "owners", "value": "values", "error": "errors"}
 _ARRAYS = (
     *("f", "outcome", "process", "resource", "owner", "value", "token", "called", "returned"),
@@ -34,7 +45,7 @@ _ARRAYS = (
 class _Rest(msgspec.Struct, frozen=True, kw_only=True):
     """What the arrays do not say."""
 
-    version: int
+    version: str
     digest: str  # of the history's bytes
     started: int
     notices: list[str]  # without the name of the file
@@ -46,27 +57,47 @@ class _Rest(msgspec.Struct, frozen=True, kw_only=True):
     faults: list[FaultEvent]
 
 
-def digest(history: Path) -> str:
-    """What the columns of a history are recognised by."""
-    with history.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+@functools.cache
+def version() -> str:
+    """The version of the reader: the digest of the code that makes columns of lines."""
+    root = importlib.resources.files("checkers")
+    code = hashlib.sha256()
+    for name in _READER:
+        place = root.joinpath(name)
+        files = [place] if place.is_file() else sorted(place.iterdir(), key=lambda file: file.name)
+        for file in files:
+            if file.name.endswith(".py"):
+                code.update(file.read_bytes())
+    return code.hexdigest()
 
 
-def keep(history: History, path: Path, of: str) -> None:
-    """Write the columns of the history at `path` beside it, if it has any.
+def digest(history: BufferedReader) -> str:
+    """What the columns of a history are found by."""
+    history.seek(0)
+    return hashlib.file_digest(history, "sha256").hexdigest()
 
-    `of` is the digest of the bytes that they were made of. A disk that takes no
-    more costs the next reading its time, and nothing else.
+
+def path_of(folder: Path, of: str) -> Path:
+    """Where the columns of a history with that digest are."""
+    return folder / f"{of}-{version()[:16]}{_ENDING}"
+
+
+def keep(folder: Path, of: str, history: History, name: str) -> None:
+    """Write the columns of a history, if it has any; the oldest others go when all are too large.
+
+    `of` is the digest of the bytes that they were made of, and `name` stands for the
+    file in its notices. A disk that takes no more costs the next reading its time, and
+    nothing else.
     """
     operations = history.operations
     if not isinstance(operations, Operations):
         return
     columns = operations.columns
     rest = _Rest(
-        version=_VERSION,
+        version=version(),
         digest=of,
         started=history.started,
-        notices=[notice.removeprefix(str(path)) for notice in history.notices],
+        notices=[notice.removeprefix(name) for notice in history.notices],
         initial=columns.initial,
         resources=list(columns.resources),
         owners=list(columns.owners),
@@ -75,32 +106,78 @@ def keep(history: History, path: Path, of: str) -> None:
         faults=list(history.faults),
     )
     arrays: dict[str, Any] = {name: getattr(columns, name) for name in _ARRAYS}
-    new = path.with_name(f".{NAME}.new")
-    with contextlib.suppress(OSError), new.open("wb") as file:
-        np.savez(file, rest=np.frombuffer(msgspec.json.encode(rest), dtype=np.uint8), **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-        new.replace(path.with_name(NAME))
+    arrays["rest"] = np.frombuffer(msgspec.json.encode(rest), dtype=np.uint8)
+    if sum(array.nbytes for array in arrays.values()) <= COLUMNS:
+        with contextlib.suppress(OSError):
+            _write(path_of(folder, of), arrays)
+            trim(folder)
 
 
-def kept(path: Path, header: Header) -> History | None:
-    """The history at `path` from the columns beside it; None if there are none to be believed."""
-    cache = path.with_name(NAME)
+def _write(path: Path, arrays: dict[str, Any]) -> None:
+    new = path.with_name(f".{secrets.token_hex(8)}{_UNFINISHED}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        with cache.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            rest = msgspec.json.decode(arrays["rest"].tobytes(), type=_Rest)
-            if (rest.version, rest.digest) != (_VERSION, digest(path)):
-                return None
-            columns = _columns({name: arrays[name] for name in _ARRAYS}, rest)
+        with open(os.open(new, flags, 0o600), "wb") as file:  # noqa: PTH123 (a descriptor)
+            np.savez(file, **arrays)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def trim(folder: Path, most: int = COLUMNS) -> None:
+    """Remove the columns that were not used for longest, until all have no more than `most` bytes."""
+    found = []
+    for file in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # another process trims as well
+            seen = file.lstat()
+            if file.name.endswith(_ENDING):
+                found.append((seen.st_mtime_ns, seen.st_size, file))
+            elif file.name.endswith(_UNFINISHED) and seen.st_mtime < time.time() - _ABANDONED:
+                file.unlink()
+    left = sum(size for _, size, _ in found)
+    for _, size, file in sorted(found):
+        if left <= most:
+            return
+        file.unlink(missing_ok=True)
+        left -= size
+
+
+def kept(folder: Path, of: str, header: Header, name: str) -> History | None:
+    """The history with that digest from its columns; None if there are none to be believed."""
+    try:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with open(os.open(path_of(folder, of), flags), "rb") as file:  # noqa: PTH123 (a descriptor)
+            _check_file(file)
+            with np.load(file, allow_pickle=False) as arrays:
+                rest = msgspec.json.decode(arrays["rest"].tobytes(), type=_Rest)
+                if (rest.version, rest.digest) != (version(), of):
+                    return None
+                columns = _columns({name: arrays[name] for name in _ARRAYS}, rest)
+            os.utime(file.fileno())  # it is used
     except Exception:  # noqa: BLE001 - a damaged archive fails in a dozen ways, all of them for the same reason
         return None
     return History(
         header=header,
         operations=Operations(columns),
         faults=tuple(rest.faults),
-        notices=tuple(f"{path}{notice}" for notice in rest.notices),
+        notices=tuple(f"{name}{notice}" for notice in rest.notices),
         started=rest.started,
     )
+
+
+def _check_file(file: BinaryIO) -> None:
+    """Raise ValueError for what is not a file of ours, or holds more than it is long."""
+    found = os.fstat(file.fileno())
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_size > 2 * COLUMNS:
+        raise ValueError("this is no file that we have written")
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+    expected = {f"{name}.npy" for name in (*_ARRAYS, "rest")}
+    if {member.filename for member in members} != expected or len(members) != len(expected):
+        raise ValueError("these are no columns")
+    if sum(member.file_size for member in members) > found.st_size:
+        raise ValueError("it is packed, and would grow")
+    file.seek(0)
 
 
 def _columns(arrays: dict[str, Any], rest: _Rest) -> Columns:

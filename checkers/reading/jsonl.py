@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import msgspec
 
 from checkers.errors import HistoryError
+from checkers.reading import limits
+from checkers.reading.files import opened
 from checkers.reading.repeated_names import repeats_a_name
 
-MAX_LINE = 1 << 20  # bytes
+MAX_LINE = limits.LINE
 _SHOWN = 120  # characters of a refused line that its error shows
 
 T = TypeVar("T")
@@ -36,26 +37,26 @@ class Line:
         return HistoryError(self.file, self.number, f"{problem}, in: {shown}{more}")
 
 
-def read_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file; one that is over the limit arrives cut just beyond it."""
-    with readable(path), path.open("rb") as file:
-        while text := file.readline(MAX_LINE + 1):
-            yield text
-
-
-@contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Say where reading a file fails, as it does for /proc/self/mem.
+def read_lines(path: Path, most: int = limits.HISTORY, remedy: str = limits.SPLIT) -> Iterator[bytes]:
+    """The lines of a file of no more than `most` bytes; a line over the limit arrives cut just beyond it.
 
     Raises:
-        HistoryError: it is there, and cannot be read.
+        HistoryError: it cannot be read, or is too large.
     """
-    try:
-        yield
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise HistoryError(str(path), 1, f"it cannot be read: {error.strerror or error}") from None
+    with opened(path, most, remedy) as file:
+        yield from lines_of(file, str(path), most, remedy)
+
+
+def lines_of(
+    file: BinaryIO, name: str, most: int = limits.HISTORY, remedy: str = limits.SPLIT
+) -> Iterator[bytes]:
+    """The same for a file that is open: some that the system makes up do not say how large they are."""
+    left = most
+    while text := file.readline(MAX_LINE + 1):
+        left -= len(text)
+        if left < 0:
+            raise HistoryError(name, 0, f"it has more than {limits.described(most)}; {remedy}")
+        yield text
 
 
 def number_lines(lines: Iterable[str | bytes], file: str) -> Iterator[Line]:

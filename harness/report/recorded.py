@@ -13,9 +13,11 @@ from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from checkers.history import Commit, History
 from checkers.reading.lines import Nanoseconds
+from harness import run_files
+from harness.column_folder import column_folder
 from harness.errors import ConfigurationError
 from harness.invocation import typed
-from harness.store import PLAN
+from harness.store import PLAN, VERDICT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +37,12 @@ class Recorded:
 def load(folder: Path) -> Recorded:
     """Read what is there. A file that is missing or torn costs its part of the report alone.
 
-    Raises ConfigurationError where there is no verdict to report.
+    Raises ConfigurationError where there is no verdict to report, and HistoryError where
+    something in the folder is no file that a run writes.
     """
+    run_files.check(folder)
     problems: list[str] = []
-    verdict = _document(folder / "verdict.json", problems, VerdictDocument)
+    verdict = _document(folder, VERDICT, problems, VerdictDocument)
     if "verdict" not in verdict:
         reason = problems[0] if problems else "it has no verdict.json"
         message = f"{folder} cannot be reported: {reason}; `{typed('recheck', folder)}` judges it"
@@ -48,9 +52,9 @@ def load(folder: Path) -> Recorded:
         verdict=verdict,
         history=_history(folder / "history.jsonl", problems),
         commits=_commits(folder / "commits.jsonl", problems),
-        plan=_document(folder / PLAN, problems, _Plan),
-        environment=_document(folder / "environment.json", problems, dict[str, Any]),
-        target_file=_text(folder / "target.toml"),
+        plan=_document(folder, PLAN, problems, _Plan),
+        environment=_document(folder, run_files.ENVIRONMENT, problems, dict[str, Any]),
+        target_file=run_files.text(folder, run_files.TARGET),
         problems=tuple(problems),
     )
 
@@ -75,26 +79,17 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     faults: list[_Fault] = []
 
 
-def _document(path: Path, problems: list[str], kind: Any) -> dict[str, Any]:
+def _document(folder: Path, name: str, problems: list[str], kind: Any) -> dict[str, Any]:
     """Read a document of a kind as a dictionary, which is empty where the file is none."""
-    raw = _bytes(path)
+    raw = run_files.content(folder, name)
     if raw is None:
         return {}
     try:
         document: dict[str, Any] = msgspec.to_builtins(msgspec.json.decode(raw, type=kind))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        problems.append(f"{path.name} could not be read: {error}")
+        problems.append(f"{name} could not be read: {error}")
         return {}
     return document
-
-
-def _bytes(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
-
-
-def _text(path: Path) -> str | None:
-    raw = _bytes(path)
-    return None if raw is None else raw.decode(errors="replace")
 
 
 def _history(path: Path, problems: list[str]) -> History | None:
@@ -102,7 +97,7 @@ def _history(path: Path, problems: list[str]) -> History | None:
         problems.append("There is no history.jsonl, so there is no timeline.")
         return None
     try:
-        return history.read(path)
+        return history.read(path, cache=column_folder())
     except HistoryError as error:
         problems.append(f"The history could not be read: {error}")
         return None

@@ -1,0 +1,23 @@
+"""How large a file may be that is read; a run that takes an hour stays far below each of these."""
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+
+LINE = MIB  # bytes; of a history, an event file or a commit log
+HISTORY = 2 * GIB  # of a history of any tool, and of what all processes of a run recorded
+COMMITS = GIB
+EVENT_FILES = 10_000  # in a run's folder
+DOCUMENT = 16 * MIB  # plan.json, environment.json, header.json, target.toml
+VERDICT = 64 * MIB
+REPORT = 64 * MIB
+COLUMNS = GIB  # of the columns of one history, and of those of all
+
+SPLIT = "judge one resource at a time, each from a file with the header and its lines"
+"""What to do with a history that is too large."""
+
+
+def described(size: int) -> str:
+    """A size for a reader, such as 64 MiB."""
+    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.4g} {name}"
+    return f"{size} bytes"

@@ -1,0 +1,44 @@
+"""Where the columns of long histories are kept: the user's cache folder, which nobody else can write to.
+
+A run's folder may have come from a stranger, and columns are believed; so they are never
+looked for in one. Where no folder can be trusted, each history is read line by line, which
+takes longer and changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from harness import private_folder
+from harness.private_folder import UnsafeFolderError
+
+
+def place() -> Path:
+    """Name the folder; it need not be there."""
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    return Path(caches) / "fencepost" / "columns"
+
+
+def column_folder() -> Path | None:
+    """Make the folder, if it is not there; None where it cannot be used."""
+    return None if why_not() else place()
+
+
+def why_not() -> str | None:
+    """Say why no columns can be kept, or None if they can."""
+    folder = place()
+    if not folder.is_absolute():  # as XDG has it, and a run's folder may be the current one
+        return f"{folder} is not absolute, so it is not used"
+    try:
+        private_folder.make(folder.parent)
+        private_folder.make(folder)
+    except (OSError, UnsafeFolderError) as error:
+        return f"{folder}: {error}"
+    return None
+
+
+def size() -> int:
+    """How many bytes are in it."""
+    folder = place()
+    return sum(file.lstat().st_size for file in folder.iterdir()) if folder.is_dir() else 0
