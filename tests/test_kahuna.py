@@ -14,8 +14,8 @@ from command import run_target
 from scripts import started
 from systems import TTL, Memory, lock_settings
 
-from harness.engines.docker_images import base_image
 from harness.engines.child import Nest
+from harness.engines.docker_images import base_image
 from harness.engines.ports import free_addresses
 from harness.engines.readiness import is_ready
 from harness.engines.systems import SYSTEMS, Unfit
