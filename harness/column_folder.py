@@ -7,17 +7,16 @@ takes longer and changes nothing.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from harness import private_folder
+from harness.cache_folder import cache_folder
 from harness.private_folder import UnsafeFolderError
 
 
 def place() -> Path:
     """Name the folder; it need not be there."""
-    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
-    return Path(caches) / "fencepost" / "columns"
+    return cache_folder() / "columns"
 
 
 def column_folder() -> Path | None:

@@ -14,6 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from harness.engines import local_toxiproxy
+
 pytestmark = pytest.mark.engine
 
 FENCEPOST = Path(sys.executable).with_name("fencepost")
@@ -26,6 +28,14 @@ LABEL = "label=fencepost"
 def engine(request: pytest.FixtureRequest) -> str:
     request.getfixturevalue(f"{request.param}_engine")
     return request.param
+
+
+@pytest.fixture
+def cutting_engine(engine):
+    """An engine that can cut edges: the local one needs Toxiproxy for that."""
+    if engine == "local":
+        local_toxiproxy.provide(print)
+    return engine
 
 
 @pytest.fixture
@@ -133,8 +143,8 @@ def test_a_fence_turns_every_stale_write_away_in_containers(tmp_path, target):
     assert verdict["coverage"]["stale_writes_rejected"] >= 1
 
 
-def test_partitions_are_seen_in_force_and_healed_and_the_fence_holds(engine, tmp_path):
-    code, verdict = run("etcd-postgres-partition", engine, tmp_path, "--set", "workload.duration=12s")
+def test_partitions_are_seen_in_force_and_healed_and_the_fence_holds(cutting_engine, tmp_path):
+    code, verdict = run("etcd-postgres-partition", cutting_engine, tmp_path, "--set", "workload.duration=12s")
 
     folder = tmp_path / "runs" / "etcd-postgres-partition" / "latest"
     cuts = [

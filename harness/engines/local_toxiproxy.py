@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from harness import owner, private_folder
+from harness.cache_folder import cache_folder
 from harness.engines.child import Nest
 from harness.engines.pins import pins
 from harness.engines.shield import shielded
@@ -49,8 +50,9 @@ def find() -> Path | None:
     if on_path is not None:
         return Path(on_path)
     try:
-        with private_folder.opened(_folder()):
-            return next(filter(_is_whole, _folder().glob(f"{_stem()}*")), None)
+        _check_that_it_is_absolute()
+        with private_folder.opened(cache_folder()):
+            return next(filter(_is_whole, cache_folder().glob(f"{_stem()}*")), None)
     except (OSError, private_folder.UnsafeFolderError):
         return None
 
@@ -73,19 +75,20 @@ def provide(notify: Notify) -> Path:
     if why_not := refusal():
         raise EngineUnavailableError(why_not)
     try:
-        private_folder.make(_folder())
+        _check_that_it_is_absolute()
+        private_folder.make(cache_folder())
         with _alone():
             return find() or _make(notify)
     except (OSError, private_folder.UnsafeFolderError) as error:
         raise EngineUnavailableError(
-            f"{NEEDED_FOR}, and {_folder()} cannot keep it: {error}; name another folder in XDG_CACHE_HOME"
+            f"{NEEDED_FOR}, and {cache_folder()} cannot keep it: {error}; name another in XDG_CACHE_HOME"
         ) from error
 
 
 def _make(notify: Notify) -> Path:
     """Try one way after the other."""
     failed = []
-    scratch = _folder() / "making"  # nobody else is making it: what is there was left by one that died
+    scratch = cache_folder() / "making"  # nobody else is making it: what is there was left by one that died
     for is_missing, make in MAKERS:
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(mode=0o700)
@@ -103,8 +106,8 @@ def _make(notify: Notify) -> Path:
 def _keep(program: Path) -> Path:
     """Put a program that runs into the cache at once, and remove those that it replaces."""
     _check_that_it_runs(program)
-    old = list(_folder().glob(f"{_stem()}*"))
-    kept = _folder() / f"{_stem()}{_digest(program)}"
+    old = list(cache_folder().glob(f"{_stem()}*"))
+    kept = cache_folder() / f"{_stem()}{_digest(program)}"
     program.replace(kept)
     for each in old:
         if each != kept:
@@ -193,16 +196,15 @@ MAKERS = ((_no_docker, _take_from_image), (_no_go, _build_with_go))
 @contextmanager
 def _alone() -> Iterator[None]:
     """Wait until no other process makes it; a process that dies lets the next one in."""
-    with (_folder() / "lock").open("ab") as lock:
+    with (cache_folder() / "lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _folder() -> Path:
-    """Return where it is kept: XDG's cache folder."""
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    cache = named if os.path.isabs(named) else os.path.expanduser("~/.cache")  # noqa: PTH111, PTH117
-    return Path(cache) / "fencepost"
+def _check_that_it_is_absolute() -> None:
+    """A folder below the current one may be a stranger's."""
+    if not cache_folder().is_absolute():
+        raise private_folder.UnsafeFolderError("it is not absolute")
 
 
 def _stem() -> str:

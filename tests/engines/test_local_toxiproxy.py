@@ -227,6 +227,17 @@ def test_a_cache_folder_that_others_may_have_written_to_is_refused(tmp_path, har
 
 
 @pytest.mark.usefixtures("builds")
+def test_a_cache_folder_below_the_current_one_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+
+    assert local_toxiproxy.find() is None
+    with pytest.raises(EngineUnavailableError, match="it is not absolute"):
+        provide()
+    assert not (tmp_path / "relative").exists()
+
+
+@pytest.mark.usefixtures("builds")
 def test_a_cache_folder_that_cannot_be_made_is_told(monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")  # not even root can make that
 
