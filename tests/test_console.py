@@ -241,7 +241,9 @@ def test_the_fault_that_opened_the_window_hit_the_hold_with_the_lowest_token():
 
 
 def test_a_finding_that_no_fault_explains_names_none():
-    assert opened_by(STALE | {"operations": [6, 7]}, paused_history()).startswith("pause of client:2")
+    assert opened_by(STALE | {"operations": [6, 7]}, paused_history()).startswith(
+        "probably the pause of client:2"
+    )
     assert opened_by(STALE | {"operations": []}, paused_history()) is None
 
 
@@ -261,7 +263,7 @@ def test_of_several_faults_during_a_single_operation_the_first_was_enough():
     history = replace(history, operations=(*history.operations[:3], write), faults=(*history.faults, *faults))
 
     assert opened_by(STALE | {"operations": [8, 9]}, history) == (
-        "partition of client:1, in force at 6.000 s (cut off), healed at 7.000 s"
+        "probably the partition of client:1, in force at 6.000 s (cut off), healed at 7.000 s"
     )
 
 
@@ -279,9 +281,9 @@ def test_what_a_service_did_wrong_is_laid_to_the_last_fault_on_its_servers():
     regression = STALE | {"anomaly": "token-regression", "operations": [2, 3, 4, 5]}
 
     assert opened_by(regression, history) == (
-        "kill of lock:redis-1, in force at 1.000 s (exited), healed at 3.000 s"
+        "probably the kill of lock:redis-1, in force at 1.000 s (exited), healed at 3.000 s"
     )
-    assert opened_by(STALE | {"operations": [2, 3, 4, 5]}, history).startswith("kill of storage")
+    assert opened_by(STALE | {"operations": [2, 3, 4, 5]}, history).startswith("probably the kill of storage")
     assert opened_by(regression | {"operations": [2, 3]}, history) is None
 
 

@@ -19,7 +19,7 @@ from harness.report.lanes import lanes
 from harness.report.latency import UNANSWERED, points, summaries
 from harness.report.placing import accepted
 from harness.report.recorded import load
-from harness.report.scenes import REJECTED, findings, rejections
+from harness.report.scenes import REJECTED, Stage, findings, rejections
 from harness.report.surroundings import surroundings
 from harness.report.timeline import Timeline, timeline
 from tests.browser.sample_run import write_sample
@@ -84,6 +84,11 @@ def laid_out(folder: Path, text: str = STALE) -> Timeline:
     return found
 
 
+def stage(run: Timeline, run_of: History | None = None) -> Stage:
+    history = recorded(STALE) if run_of is None else run_of
+    return Stage(run, lanes(history), history)
+
+
 def text_of(page: Path) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page.read_text()))
 
@@ -138,8 +143,7 @@ def test_a_release_ends_a_lease_that_was_promised_for_longer():
 
     first, _ = holds(run, lanes(run))
 
-    assert first.promised == 2020
-    assert first.leased_until == 1190
+    assert (first.promised, first.leased_until) == (1190, 1190)
 
 
 def test_a_fault_lasts_from_seen_in_force_to_seen_healed():
@@ -199,11 +203,11 @@ def test_without_the_storages_order_writes_stand_where_their_clients_saw_them_ac
 def test_the_scene_of_a_finding_reaches_from_the_grant_to_the_stale_write(tmp_path: Path):
     run = laid_out(tmp_path)
 
-    (scene,) = findings([FINDING], run, lanes(recorded(STALE)), recorded(STALE).faults)
+    (scene,) = findings([FINDING], stage(run))
 
     assert [run.operations[index].value for index in scene.proof] == ["new", "old"]
-    assert scene.newer == scene.proof[0]
-    assert scene.stale == scene.proof[1]
+    assert scene.against == scene.proof[:1]
+    assert scene.accused == scene.proof[1:]
     assert scene.start <= 1010
     assert scene.end >= 1180
     assert scene.lanes == (0, 1)
@@ -213,19 +217,19 @@ def test_a_scene_begins_with_the_fault_that_opened_its_window(tmp_path: Path):
     killed = FaultEvent(time=1005, kind="kill", target="storage", state="in force", evidence="it is gone")
     run = laid_out(tmp_path)
     band = replace(run.bands[0], kind="kill", target="storage", start=1005, lane=None)
+    history = replace(recorded(STALE), faults=(killed,))
 
-    (scene,) = findings([FINDING], replace(run, bands=(band,)), lanes(recorded(STALE)), [killed])
+    (scene,) = findings([FINDING], stage(replace(run, bands=(band,)), history))
 
     assert scene.cause == band
+    assert scene.probable
     assert scene.start <= 1005
 
 
 def test_a_finding_whose_lines_are_unknown_still_has_a_scene(tmp_path: Path):
     run = laid_out(tmp_path)
 
-    (scene,) = findings(
-        [FINDING | {"operations": [999]}], run, lanes(recorded(STALE)), recorded(STALE).faults
-    )
+    (scene,) = findings([FINDING | {"operations": [999], "accused": [], "against": []}], stage(run))
 
     assert scene.proof == ()
     assert (scene.start, scene.end) == (run.start, run.end)
@@ -234,7 +238,7 @@ def test_a_finding_whose_lines_are_unknown_still_has_a_scene(tmp_path: Path):
 def test_a_run_without_findings_shows_the_stale_writes_that_were_turned_away(tmp_path: Path):
     run = laid_out(tmp_path, REFUSED)
 
-    (scene,) = rejections(run, lanes(recorded(REFUSED)), ())
+    (scene,) = rejections(stage(run, recorded(REFUSED)))
 
     assert scene.anomaly == REJECTED
     assert "token 1" in scene.summary
@@ -244,7 +248,7 @@ def test_a_run_without_findings_shows_the_stale_writes_that_were_turned_away(tmp
 def test_a_rejection_that_nothing_newer_explains_is_not_shown_as_the_fences_work(tmp_path: Path):
     run = laid_out(tmp_path, REFUSED.replace('"token":1,"value":"old"', '"token":3,"value":"old"'))
 
-    assert rejections(run, lanes(recorded(REFUSED)), ()) == ()
+    assert rejections(stage(run, recorded(REFUSED))) == ()
 
 
 @pytest.mark.parametrize(
@@ -338,7 +342,7 @@ def test_a_long_history_is_thinned_but_not_where_it_matters(tmp_path: Path):
     clients = lanes(run.history)
     whole = timeline(run, clients)
     assert whole is not None
-    (scene,) = findings(run.verdict["findings"][:1], whole, clients, run.history.faults)
+    (scene,) = findings(run.verdict["findings"][:1], Stage(whole, clients, run.history))
 
     kept = keep(whole, [scene], most=500)
 
@@ -458,7 +462,7 @@ def test_renewals_are_drawn_for_a_held_lease_only(tmp_path: Path):
 
     renew = drawn["kinds"].index("renew")
     assert sum(op.f == "renew" for op in whole.operations) == 2
-    assert [drawn["process"][i] for i, kind in enumerate(drawn["kind"]) if kind == renew] == [2]
+    assert [drawn["process"][i] for i, kind in enumerate(drawn["kind"]) if kind == renew] == ["2"]
 
 
 def test_a_report_tells_how_to_run_and_judge_again(tmp_path: Path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from checkers.faults import Fault, faults_of
 from checkers.history import FaultEvent
 from harness.report.lanes import Lanes
 
@@ -21,30 +23,26 @@ class Band:
     evidence: str
     healed_evidence: str
     owner: str | None
+    lines: tuple[int, ...] = ()  # of the history: seen in force, seen healed
 
 
 def bands(faults: Iterable[FaultEvent], lanes: Lanes) -> tuple[Band, ...]:
-    """Pair each fault's beginning with its end, in the order of the beginnings."""
-    unhealed: dict[tuple[str, str], FaultEvent] = {}
-    found: list[Band] = []
-    for fault in faults:
-        key = fault.kind, fault.target
-        if fault.state == "in force":
-            unhealed.setdefault(key, fault)
-        elif key in unhealed:
-            found.append(_band(unhealed.pop(key), fault, lanes))
-    found.extend(_band(fault, None, lanes) for fault in unhealed.values())
-    return tuple(sorted(found, key=lambda band: band.start))
+    """Each fault with its end, as the checkers pair them, in the order of the beginnings."""
+    events = tuple(faults)
+    evidence = {(event.kind, event.target, event.time): event.evidence for event in events}
+    return tuple(_band(fault, evidence, lanes) for fault in faults_of(events))
 
 
-def _band(begun: FaultEvent, healed: FaultEvent | None, lanes: Lanes) -> Band:
+def _band(fault: Fault, evidence: dict[tuple[str, str, int], str], lanes: Lanes) -> Band:
+    end = int(fault.healed) if math.isfinite(fault.healed) else None
     return Band(
-        kind=begun.kind,
-        target=begun.target,
-        lane=lanes.target(begun.target),
-        start=begun.time,
-        end=None if healed is None else healed.time,
-        evidence=begun.evidence,
-        healed_evidence="" if healed is None else healed.evidence,
-        owner=begun.owner,
+        kind=fault.kind,
+        target=fault.target,
+        lane=lanes.target(fault.target),
+        start=fault.began,
+        end=end,
+        evidence=evidence.get((fault.kind, fault.target, fault.began), ""),
+        healed_evidence="" if end is None else evidence.get((fault.kind, fault.target, end), ""),
+        owner=fault.owner,
+        lines=fault.lines,
     )

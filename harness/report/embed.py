@@ -1,4 +1,7 @@
-"""What a report carries for its drawings: columns of small numbers, times in µs from the first event.
+"""What a report carries for its drawings: columns, times in ticks from the first event.
+
+A tick is a nanosecond, or as many as it takes for a browser's numbers (exact up to
+2^53) to hold the run. Tokens and values are strings: a browser would round them.
 
 Values of a history are hostile here: they are whatever a service answered. They
 only ever travel as JSON inside an inert script element, escaped so that they
@@ -8,7 +11,7 @@ cannot end it, and reach the page as text.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +20,16 @@ from checkers.printable import shorten
 from harness.report.bands import Band
 from harness.report.holds import Hold, end_of
 from harness.report.lanes import Lanes
+from harness.report.mentions import label, numbered
 from harness.report.placing import Accepted
-from harness.report.scenes import Scene
+from harness.report.scenes import Scene, Span
 from harness.report.timeline import Timeline
 
 MOST_OPERATIONS = 100_000
+MOST_BYTES = 6_000_000  # of a drawing's data: a page stays well under 10 MB
+MOST_BANDS = 2_000
 _MOST_ELEMENTS = 20  # of a list
+EXACT = 2**53  # the first whole number that a browser's may be rounded from
 OK, REJECTED, FAILED, UNKNOWN = range(4)
 
 
@@ -41,7 +48,7 @@ def keep(timeline: Timeline, scenes: Iterable[Scene], most: int = MOST_OPERATION
         return Kept(operations=operations, left_out=0)
     chosen: set[int] = set()
     for scene in scenes:
-        chosen.update(scene.proof)
+        chosen.update(_needed(scene))
         inside = [op.index for op in timeline.within(scene.start, scene.end)]
         if len(chosen) + len(inside) <= most:
             chosen.update(inside)
@@ -52,25 +59,85 @@ def keep(timeline: Timeline, scenes: Iterable[Scene], most: int = MOST_OPERATION
     return Kept(operations=kept, left_out=len(operations) - len(kept))
 
 
+def fitted(
+    timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, most_bytes: int = MOST_BYTES
+) -> tuple[dict[str, Any], Kept]:
+    """The swimlane's data, with as many operations as a page can carry."""
+    most = MOST_OPERATIONS
+    while True:
+        kept = keep(timeline, scenes, most)
+        document = drawing(timeline, scenes, lanes, kept)
+        if most <= 1 or len(script_safe(document)) <= most_bytes:
+            return document, kept
+        most = min(most, len(kept.operations)) // 2
+
+
 def drawing(timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, kept: Kept) -> dict[str, Any]:
     """The swimlane's data."""
     operations = _shown(kept.operations, timeline, scenes)
-    position = {op.index: place for place, op in enumerate(operations)}
-    names = {op.resource for op in operations}
-    resources = sorted(names | {scene.resource for scene in scenes})
-    scale = _Scale(timeline.start, {name: place for place, name in enumerate(resources)}, position)
-    held = (hold for group in timeline.holds.values() for hold in group if hold.grant in position)
-    stored = [write for write in timeline.accepted if write.operation is None or write.operation in position]
+    held = [hold for group in timeline.holds.values() for hold in group]
+    bands = _bands(timeline, scenes)
+    names = {op.resource for op in operations} | {scene.resource for scene in scenes}
+    resources = sorted(names)
+    played = {lanes.lane(op.process) for op in operations} | {
+        lane for scene in scenes for lane in scene.lanes
+    }
+    rows = sorted(played | {band.lane for band in bands.values() if band.lane is not None})
+    servers = sorted({band.target for band in bands.values() if band.lane is None})
+    accepted = _stored(timeline, scenes, {op.index for op in operations})
+    scale = _Scale(
+        start=timeline.start,
+        tick=1 + (timeline.end - timeline.start) // EXACT,
+        resources={name: place for place, name in enumerate(resources)},
+        operations={op.index: place for place, op in enumerate(operations)},
+        lanes={lane: place for place, lane in enumerate(rows)},
+        servers={name: place for place, name in enumerate(servers)},
+        bands={number: place for place, number in enumerate(bands)},
+        accepted={number: place for place, number in enumerate(accepted)},
+    )
+    stored = list(accepted.values())
     return {
+        "tick": scale.tick,
         "length": scale.time(timeline.end),
-        "lanes": lanes.names,
+        "complete": not kept.left_out,
+        "lanes": [lanes.names[lane] for lane in rows],
+        "servers": [shorten(name) for name in servers],
         "resources": [shorten(name) for name in resources],
         "operations": _operations(operations, lanes, scale),
-        "holds": sorted(_hold(hold, scale) for hold in held),
-        "bands": [_band(band, scale) for band in timeline.bands],
+        "holds": sorted(
+            (_hold(hold, scale) for hold in held if hold.grant in scale.operations), key=lambda hold: hold[0]
+        ),
+        "bands": [_band(band, scale) for band in bands.values()],
         "accepted": _accepted(stored, scale),
         "ordered": any(write.seq is not None for write in stored),
         "scenes": [_scene(scene, scale) for scene in scenes],
+    }
+
+
+def _bands(timeline: Timeline, scenes: Sequence[Scene]) -> dict[int, Band]:
+    """The faults to draw, by their numbers: those of the scenes, and as many others as there is room for."""
+    causes = {scene.cause for scene in scenes}
+    wanted = {number for scene in scenes for mention in scene.mentions for number in mention.bands}
+    wanted.update(number for number, band in enumerate(timeline.bands) if band in causes)
+    rest = [number for number in range(len(timeline.bands)) if number not in wanted]
+    stride = -(-len(rest) // max(1, MOST_BANDS - len(wanted)))
+    chosen = sorted(wanted.union(rest[:: max(1, stride)]))
+    return {number: timeline.bands[number] for number in chosen}
+
+
+def _stored(timeline: Timeline, scenes: Sequence[Scene], shown: set[int]) -> dict[int, Accepted]:
+    """The accepted writes to draw, by their places; of those that nobody sent, an even sample."""
+    wanted = {place for scene in scenes for place in scene.strays}
+    strays = [
+        place
+        for place, write in enumerate(timeline.accepted)
+        if write.operation is None and place not in wanted
+    ]
+    wanted.update(strays[:: 1 + len(strays) // MOST_BANDS])
+    return {
+        place: write
+        for place, write in enumerate(timeline.accepted)
+        if place in wanted or write.operation in shown
     }
 
 
@@ -80,7 +147,7 @@ def _shown(operations: Sequence[Op], timeline: Timeline, scenes: Sequence[Scene]
     for hold in (hold for group in timeline.holds.values() for hold in group):
         key = hold.resource, hold.owner
         granted[key] = min(hold.granted, granted.get(key, hold.granted))
-    proof = {index for scene in scenes for index in scene.proof}
+    proof = {index for scene in scenes for index in _needed(scene)}
     return tuple(
         op
         for op in operations
@@ -90,19 +157,39 @@ def _shown(operations: Sequence[Op], timeline: Timeline, scenes: Sequence[Scene]
     )
 
 
-@dataclass(frozen=True, slots=True)
+def _needed(scene: Scene) -> set[int]:
+    """The operations without which a scene cannot be drawn."""
+    return {*scene.proof, *(index for mention in scene.mentions for index in mention.operations)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Scale:
-    """How moments, resources and operations are written down."""
+    """How moments, resources, operations and the rest are written down: by their places."""
 
     start: int
-    resources: dict[str, int]
-    positions: dict[int, int]
+    tick: int  # ns
+    resources: Mapping[str, int]
+    operations: Mapping[int, int]
+    lanes: Mapping[int, int]
+    servers: Mapping[str, int]
+    bands: Mapping[int, int]
+    accepted: Mapping[int, int]
 
     def time(self, moment: int) -> int:
-        return max(0, moment - self.start) // 1_000
+        return max(0, moment - self.start) // self.tick
 
-    def position(self, index: int | None) -> int:
-        return -1 if index is None else self.positions.get(index, -1)
+    def positions(self, indexes: Iterable[int | None]) -> list[int]:
+        return [self.operations[index] for index in indexes if index is not None and index in self.operations]
+
+
+def _text(value: Value) -> str | None:
+    """A value or token as a browser can carry it: never as a number, which it would round."""
+    if value is None:
+        return None
+    if isinstance(value, tuple):
+        before = ["…"] * (len(value) > _MOST_ELEMENTS)
+        return shorten(", ".join([*before, *map(str, value[-_MOST_ELEMENTS:])]))
+    return shorten(str(value))
 
 
 def _operations(operations: Sequence[Op], lanes: Lanes, scale: _Scale) -> dict[str, list[Any]]:
@@ -111,15 +198,15 @@ def _operations(operations: Sequence[Op], lanes: Lanes, scale: _Scale) -> dict[s
     return {
         "kinds": kinds,
         "kind": [kind[op.f] for op in operations],
-        "lane": [lanes.lane(op.process) for op in operations],
-        "process": [op.process for op in operations],
+        "lane": [scale.lanes[lanes.lane(op.process)] for op in operations],
+        "process": [str(op.process) for op in operations],
         "resource": [scale.resources[op.resource] for op in operations],
         "outcome": [_outcome(op) for op in operations],
         "from": [scale.time(op.called) for op in operations],
         "to": [scale.time(end_of(op)) for op in operations],
-        "token": [op.token for op in operations],
-        "value": [_content(op.value) for op in operations],
-        "error": [None if op.error is None else shorten(op.error) for op in operations],
+        "token": [_text(op.token) for op in operations],
+        "value": [_text(op.value if op.element is None else op.element) for op in operations],
+        "error": [_text(op.error) for op in operations],
         "call": [op.lines[0] if op.lines else 0 for op in operations],
         "answer": [op.lines[1] if len(op.lines) > 1 else 0 for op in operations],
     }
@@ -136,30 +223,24 @@ def _outcome(op: Op) -> int:
 def _hold(hold: Hold, scale: _Scale) -> list[Any]:
     return [
         scale.time(hold.granted),
-        hold.lane,
+        scale.lanes[hold.lane],
         scale.resources[hold.resource],
         scale.time(hold.leased_until),
         scale.time(hold.believed_until),
         -1 if hold.promised is None else scale.time(hold.promised),
-        -1 if hold.token is None else hold.token,
+        _text(hold.token),
         hold.renewals,
         shorten(hold.owner or ""),
+        scale.operations[hold.grant],
     ]
-
-
-def _content(value: Value) -> str | int | None:
-    """What is shown of a value: of a list, the elements that were appended last."""
-    if isinstance(value, tuple):
-        before = ["…"] * (len(value) > _MOST_ELEMENTS)
-        return shorten(", ".join([*before, *map(str, value[-_MOST_ELEMENTS:])]))
-    return shorten(value) if isinstance(value, str) else value
 
 
 def _band(band: Band, scale: _Scale) -> dict[str, Any]:
     return {
         "kind": band.kind,
         "target": shorten(band.target),
-        "lane": band.lane,
+        "lane": None if band.lane is None else scale.lanes[band.lane],
+        "server": scale.servers[band.target] if band.lane is None else None,
         "from": scale.time(band.start),
         "to": None if band.end is None else scale.time(band.end),
         "evidence": shorten(band.evidence),
@@ -172,25 +253,44 @@ def _accepted(stored: Sequence[Accepted], scale: _Scale) -> dict[str, list[Any]]
         "at": [scale.time(write.at) for write in stored],
         "earliest": [scale.time(write.earliest) for write in stored],
         "latest": [scale.time(write.latest) for write in stored],
-        "seq": [write.seq for write in stored],
+        "seq": [_text(write.seq) for write in stored],
         "resource": [scale.resources.get(write.resource, -1) for write in stored],
-        "token": [write.token for write in stored],
-        "value": [_content(write.value) for write in stored],
-        "operation": [scale.position(write.operation) for write in stored],
+        "token": [_text(write.token) for write in stored],
+        "value": [_text(write.value) for write in stored],
+        "operation": [(scale.positions([write.operation]) or [-1])[0] for write in stored],
     }
 
 
 def _scene(scene: Scene, scale: _Scale) -> dict[str, Any]:
+    operations, bands = numbered(scene.mentions)
     return {
         "anomaly": scene.anomaly,
+        "label": scene.label,
+        "wrong": scene.is_violation,
         "resource": scale.resources[scene.resource],
         "from": scale.time(scene.start),
         "to": scale.time(scene.end),
-        "proof": [scale.position(index) for index in scene.proof],
-        "stale": scale.position(scene.stale),
-        "newer": scale.position(scene.newer),
-        "lanes": scene.lanes,
+        "proof": scale.positions(scene.proof),
+        "accused": scale.positions(scene.accused),
+        "against": scale.positions(scene.against),
+        "strays": [scale.accepted[place] for place in scene.strays],
+        "spans": [_span(span, scale) for span in scene.spans],
+        "lanes": [scale.lanes[lane] for lane in scene.lanes],
+        "badges": [
+            {"operation": scale.operations[index], "label": label(steps), "steps": steps}
+            for index, steps in operations.items()
+            if index in scale.operations
+        ]
+        + [
+            {"band": scale.bands[number], "label": label(steps), "steps": steps}
+            for number, steps in bands.items()
+            if number in scale.bands
+        ],
     }
+
+
+def _span(span: Span, scale: _Scale) -> dict[str, Any]:
+    return {"from": scale.time(span.start), "to": scale.time(span.end), "words": span.words}
 
 
 def script_safe(document: object) -> str:

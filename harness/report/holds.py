@@ -1,15 +1,20 @@
-"""Holds of a lock: from when the client was told, to when the lease ran out and when it stopped believing."""
+"""Holds of a lock: from when the client was told, to when the lease ran out and when it stopped believing.
+
+How long a lease was promised is the checkers' to say: it is taken from them, never computed here.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from checkers.double_beliefs import belief_end
+from checkers.evidence import gather
 from checkers.history import History, Op, Outcome
+from checkers.leases import ENDS, Lease, leases
 from harness.report.lanes import Lanes
-
-_LEAVES = {"release", "revoke"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,16 +27,15 @@ class Hold:
     owner: str | None
     token: int | None
     granted: int
-    promised: int | None  # when the lease ends as promised; None: nothing was promised
-    ended: int | None  # when the client gave it up; None: it never did
+    promised: int | None  # the end of the lease, by the checkers; None: nothing was promised
+    ended: int | None  # when the client stopped believing in it, by the checkers; None: it never did
     renewals: int
     last_used: int  # the last sign that the client believed in it
 
     @property
     def leased_until(self) -> int:
         """The end of the time in which the lock was safely this client's."""
-        ends = [end for end in (self.promised, self.ended) if end is not None]
-        return max(self.granted, min(ends, default=self.last_used))
+        return max(self.granted, self.believed_until if self.promised is None else self.promised)
 
     @property
     def believed_until(self) -> int:
@@ -42,40 +46,31 @@ class Hold:
 def holds(history: History, lanes: Lanes) -> tuple[Hold, ...]:
     """Every grant of a history, in the order of the calls."""
     by_owner: defaultdict[tuple[str, str | None], list[Op]] = defaultdict(list)
-    uses: defaultdict[tuple[str, int | None, int], list[Op]] = defaultdict(list)
-    grants: list[Op] = []
-    for operation in history.operations:
-        if operation.f in {"renew", *_LEAVES}:
-            by_owner[operation.resource, operation.owner].append(operation)
-        elif operation.f == "acquire":
-            if operation.outcome is Outcome.OK:
-                grants.append(operation)
-        else:
-            lane = lanes.lane(operation.process)
-            uses[operation.resource, operation.token, lane].append(operation)
-    return tuple(
-        _hold(
-            grant,
-            lanes.lane(grant.process),
-            by_owner[grant.resource, grant.owner],
-            uses[grant.resource, grant.token, lanes.lane(grant.process)],
-        )
-        for grant in grants
+    last_uses: defaultdict[tuple[str, int | None, int], int] = defaultdict(int)
+    for op in history.operations:
+        if op.f == "renew" or op.f in ENDS:
+            by_owner[op.resource, op.owner].append(op)
+        elif op.f != "acquire":
+            key = op.resource, op.token, lanes.lane(op.process)
+            last_uses[key] = max(last_uses[key], end_of(op))
+    promised = (lease for of_resource in leases(gather(history)) for lease in of_resource)
+    found = (
+        _hold(lease, lanes.lane(lease.grant.process), by_owner[_key(lease.grant)], last_uses)
+        for lease in promised
     )
+    return tuple(sorted(found, key=lambda hold: hold.grant))
 
 
-def _hold(grant: Op, lane: int, of_owner: Iterable[Op], uses: Iterable[Op]) -> Hold:
-    granted = grant.called if grant.returned is None else grant.returned
-    leaves = [op.called for op in of_owner if op.f in _LEAVES and op.called >= granted]
-    ended = min(leaves, default=None)
-    renewals = [
-        op
-        for op in of_owner
-        if op.f == "renew" and op.outcome is Outcome.OK and (ended is None or op.called <= ended)
-    ]
-    ends = [op.called + op.ttl for op in renewals if op.ttl is not None]
-    if grant.ttl is not None:
-        ends.append((grant.called if grant.attempt is None else grant.attempt) + grant.ttl)
+def _key(grant: Op) -> tuple[str, str | None]:
+    return grant.resource, grant.owner
+
+
+def _hold(
+    lease: Lease, lane: int, of_owner: Iterable[Op], last_uses: Mapping[tuple[str, int | None, int], int]
+) -> Hold:
+    grant = lease.grant
+    granted = end_of(grant)
+    ended = belief_end(grant, of_owner)
     return Hold(
         grant=grant.index,
         lane=lane,
@@ -83,11 +78,15 @@ def _hold(grant: Op, lane: int, of_owner: Iterable[Op], uses: Iterable[Op]) -> H
         owner=grant.owner,
         token=grant.token,
         granted=granted,
-        promised=max(ends, default=None),
-        ended=ended,
-        renewals=sum(op.called >= granted for op in renewals),
-        last_used=max((end_of(op) for op in uses if op.called >= granted), default=granted),
+        promised=int(lease.end) if math.isfinite(lease.end) else None,
+        ended=int(ended) if math.isfinite(ended) else None,
+        renewals=sum(_renews(op) and granted <= op.called <= ended for op in of_owner),
+        last_used=max(granted, last_uses.get((grant.resource, grant.token, lane), granted)),
     )
+
+
+def _renews(op: Op) -> bool:
+    return op.f == "renew" and op.outcome is Outcome.OK
 
 
 def end_of(operation: Op) -> int:

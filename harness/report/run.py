@@ -15,12 +15,13 @@ from checkers.printable import message
 from harness.environment import options_of
 from harness.invocation import again, typed
 from harness.report import wording
-from harness.report.embed import drawing, keep, script_safe
+from harness.report.embed import fitted, script_safe
 from harness.report.lanes import Lanes, lanes
 from harness.report.latency import points, summaries
+from harness.report.mentions import label, numbered
 from harness.report.narration import Narration, narrate
 from harness.report.recorded import Recorded, load
-from harness.report.scenes import Scene, findings, rejections
+from harness.report.scenes import Scene, Stage, findings, rejections
 from harness.report.surroundings import surroundings
 from harness.report.timeline import Timeline, timeline
 from harness.target.toml import head_comment
@@ -29,7 +30,22 @@ from harness.whole_file import replace_file
 NAME = "report.html"
 _MOST_SCENES = 100
 _MOST_TOLD = 25
-_SCRIPTS = ("uplot/uPlot.iife.min.js", "format.js", "timeline.js", "latency.js", "page.js")
+_SCRIPTS = (
+    "uplot/uPlot.iife.min.js",
+    "format.js",
+    "scale.js",
+    "timeline.js",
+    "paint-text.js",
+    "paint-lock.js",
+    "paint-clients.js",
+    "paint-storage.js",
+    "paint-time.js",
+    "marks.js",
+    "details.js",
+    "input.js",
+    "latency.js",
+    "page.js",
+)
 _MILLISECOND = 1_000_000  # ns
 _SECOND = 1_000_000_000  # ns
 _HYPHENATED = re.compile(r"(?<![\w.-])(\w{1,12}(?:-[\w.]{1,12}){1,3})(?![\w-])")
@@ -119,8 +135,8 @@ def _timed(recorded: Recorded) -> dict[str, Any]:
         }
         return facts | nothing
     scenes = _scenes(recorded, laid_out, clients)
-    kept = keep(laid_out, scenes)
-    data = {"drawing": drawing(laid_out, scenes, clients, kept), "latency": _points(laid_out)}
+    drawn, kept = fitted(laid_out, scenes, clients)
+    data = {"drawing": drawn, "latency": _points(laid_out)}
     return facts | {
         "timeline": laid_out,
         "scenes": [_told(number, scene, laid_out, clients) for number, scene in enumerate(scenes)],
@@ -133,15 +149,16 @@ def _timed(recorded: Recorded) -> dict[str, Any]:
 
 def _scenes(recorded: Recorded, laid_out: Timeline, clients: Lanes) -> tuple[Scene, ...]:
     documents = recorded.verdict.get("findings", ())[:_MOST_SCENES]
-    faults = recorded.history.faults if recorded.history else ()
-    if documents:
-        return findings(documents, laid_out, clients, faults)
-    return rejections(laid_out, clients, faults)
+    if recorded.history is None:
+        return ()
+    stage = Stage(laid_out, clients, recorded.history)
+    return findings(documents, stage) if documents else rejections(stage)
 
 
 def _told(number: int, scene: Scene, laid_out: Timeline, clients: Lanes) -> dict[str, Any]:
     told = narrate(scene, laid_out, clients) if number < _MOST_TOLD else Narration(moments=(), left_out=0)
     operations = [laid_out.operations[index] for index in scene.proof]
+    badges = {index: label(steps) for index, steps in numbered(scene.mentions)[0].items()}
     return {
         "scene": scene,
         "told": told,
@@ -154,7 +171,8 @@ def _told(number: int, scene: Scene, laid_out: Timeline, clients: Lanes) -> dict
                 "what": wording.action(op),
                 "answer": wording.answer(op),
                 "took": None if op.returned is None else op.returned - op.called,
-                "mark": "stale" if op.index == scene.stale else "newer" if op.index == scene.newer else "",
+                "badge": badges.get(op.index, ""),
+                "mark": "accused" if op.index in scene.accused else "",
             }
             for op in operations
         ],

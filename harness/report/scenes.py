@@ -9,22 +9,58 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from checkers.history import FaultEvent, Op, Outcome
+from checkers.evidence import gather
+from checkers.faults import faults_of
+from checkers.history import History, Op, Outcome
+from checkers.telling.contents import content
+from checkers.waiting import stretches
 from harness.report.bands import Band
 from harness.report.holds import Hold, end_of
 from harness.report.lanes import Lanes
+from harness.report.mentions import Mention, Mentions
 from harness.report.timeline import Timeline
-from harness.report.window import opening
+from harness.report.window import Claim, claimed, opening
 
 REJECTED = "stale write rejected"  # no anomaly: the fence at work
+LABELS = {
+    REJECTED: "stale write refused",
+    "stale-write": "STALE: older token accepted",
+    "stale-read": "old value read",
+    "late-write": "late write",
+    "false-rejection": "refused without a cause",
+    "phantom-accept": "acknowledged, never stored",
+    "ghost-write": "reported as failed, yet stored",
+    "duplicate-write": "stored again",
+    "lost-write": "acknowledged, then lost",
+    "high-water-regression": "older token came back",
+    "unfenced-write": "accepted without a token",
+    "duplicate-token": "same token again",
+    "token-regression": "token not above the last",
+    "early-grant": "granted too early",
+    "stuck-lock": "waited in vain",
+    "lost-update": "update lost",
+    "non-linearizable": "contradicts the rest",
+}
+"""What is wrong with the accused, in the few words that fit beside it."""
+
 _WRITES = {"write", "append", "fence"}
 _EDGE = 0.06  # of the window, on either side
+_LEAST_EDGE = 20_000_000  # ns
 _MOST_LANES = 12
 _MOST_EXAMPLES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch of the lock's lane that is wrong as a whole. Times in ns."""
+
+    start: int
+    end: int
+    words: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,73 +71,78 @@ class Scene:
     resource: str
     summary: str
     steps: tuple[str, ...]
+    mentions: tuple[Mention, ...]  # what each step names
     proof: tuple[int, ...]  # indices of the operations that prove it, by time
-    stale: int | None  # index of the write that came too late
-    newer: int | None  # index of the write with the higher token that it came after
+    accused: tuple[int, ...]  # indices of those that are wrong (of a rejection: that were refused)
+    against: tuple[int, ...]  # indices of those that they contradict
+    strays: tuple[int, ...]  # positions among the accepted writes: wrong, and sent by no client
+    spans: tuple[Span, ...]  # of the lock's lane: given too early, or to nobody for too long
     start: int
     end: int
     cause: Band | None  # the fault that opened the window
+    probable: bool  # the cause fits, and the history does not show the whole chain
     lanes: tuple[int, ...]  # who had to do with it, from the top
 
+    @property
+    def label(self) -> str:
+        """What is wrong with the accused, in a few words."""
+        return LABELS.get(self.anomaly, self.anomaly.replace("-", " "))
 
-def findings(
-    documents: Sequence[Mapping[str, Any]],
-    timeline: Timeline,
-    lanes: Lanes,
-    faults: Sequence[FaultEvent],
-) -> tuple[Scene, ...]:
+    @property
+    def is_violation(self) -> bool:
+        """Is something wrong, other than the fence at work?"""
+        return self.anomaly != REJECTED
+
+
+class Stage:
+    """A run as scenes are taken from it."""
+
+    def __init__(self, timeline: Timeline, lanes: Lanes, history: History) -> None:
+        self.timeline = timeline
+        self.lanes = lanes
+        self.history = history
+        self.faults = faults_of(history.faults)
+        self.mentions = Mentions(timeline.operations, timeline.bands)
+        self.by_grant = {hold.grant: hold for group in timeline.holds.values() for hold in group}
+
+    def grant(self, key: tuple[str, int | None]) -> Op | None:
+        """The first grant of a token."""
+        held = self.timeline.holds.get(key, ())
+        return self.timeline.operations[held[0].grant] if held else None
+
+    def on_lines(self, lines: Iterable[int]) -> list[Op]:
+        """The operations of these lines of the history, by the times of their calls."""
+        known = (self.mentions.by_line[line] for line in lines if line in self.mentions.by_line)
+        return sorted({op.index: op for op in known}.values(), key=lambda op: (op.called, op.index))
+
+
+def findings(documents: Sequence[Mapping[str, Any]], stage: Stage) -> tuple[Scene, ...]:
     """A scene for each finding of a verdict."""
-    by_line = {line: op for op in timeline.operations for line in op.lines}
-    order = {
-        write.operation: position
-        for position, write in enumerate(timeline.accepted)
-        if write.operation is not None
-    }
-    claims = (_finding(document, by_line, order) for document in documents)
-    return tuple(_staged(claim, timeline, lanes, faults) for claim in claims)
+    return tuple(_staged(_finding(document, stage), stage) for document in documents)
 
 
-def _finding(
-    document: Mapping[str, Any],
-    by_line: Mapping[int, Op],
-    order: Mapping[int, int],
-) -> _Claim:
-    lines = (line for line in document.get("operations", ()) if line in by_line)
-    operations = {by_line[line].index: by_line[line] for line in lines}
-    proof = sorted(operations.values(), key=lambda op: (op.called, op.index))
-    anomaly = str(document.get("anomaly", ""))
-    newer, stale = _collision(proof, order) if anomaly == "stale-write" else (None, None)
-    return _Claim(
-        anomaly=anomaly,
+def _finding(document: Mapping[str, Any], stage: Stage) -> _Told:
+    claim = claimed(document, stage.on_lines)
+    steps = tuple(str(step) for step in document.get("steps", ()))
+    mentions = stage.mentions.of(steps, claim.proof)
+    named = {index for mention in mentions for index in mention.operations}
+    operations = stage.timeline.operations
+    return _Told(
+        claim=replace(claim, named=tuple(operations[index] for index in sorted(named))),
         resource=str(document.get("resource", "")),
         summary=str(document.get("summary", "")),
-        steps=tuple(str(step) for step in document.get("steps", ())),
-        proof=tuple(proof),
-        newer=newer,
-        stale=stale,
+        steps=steps,
+        mentions=mentions,
     )
 
 
-def _collision(proof: Sequence[Op], order: Mapping[int, int]) -> tuple[Op | None, Op | None]:
-    """The write with the newer token, and the one with the older token that stands after it."""
-    writes = [op for op in proof if op.f in _WRITES and op.token is not None]
-    if not writes:
-        return None, None
-    stale = min(
-        writes,
-        key=lambda op: (_token(op), -order.get(op.index, op.called)),
-    )
-    others = [op for op in writes if op is not stale]
-    return max(others, key=_token, default=None), stale
-
-
-def rejections(timeline: Timeline, lanes: Lanes, faults: Sequence[FaultEvent]) -> tuple[Scene, ...]:
+def rejections(stage: Stage) -> tuple[Scene, ...]:
     """The first stale writes that were turned away, each with the newer write that came before it."""
-    claims = itertools.islice(_rejections(timeline, lanes), _MOST_EXAMPLES)
-    return tuple(_staged(claim, timeline, lanes, faults) for claim in claims)
+    told = itertools.islice(_rejections(stage.timeline, stage.lanes), _MOST_EXAMPLES)
+    return tuple(_staged(each, stage) for each in told)
 
 
-def _rejections(timeline: Timeline, lanes: Lanes) -> Iterator[_Claim]:
+def _rejections(timeline: Timeline, lanes: Lanes) -> Iterator[_Told]:
     levels = _levels(timeline.operations)
     for write in timeline.operations:
         if write.f in _WRITES and write.outcome is Outcome.FAIL and write.error == "stale":
@@ -133,10 +174,12 @@ def _token(write: Op) -> int:
     return -1 if write.token is None else write.token
 
 
-def _rejection(write: Op, newer: Op, lanes: Lanes) -> _Claim:
+def _rejection(write: Op, newer: Op, lanes: Lanes) -> _Told:
     late, early = (lanes.names[lanes.lane(op.process)].capitalize() for op in (write, newer))
-    return _Claim(
-        anomaly=REJECTED,
+    proof = tuple(sorted((newer, write), key=lambda op: (op.called, op.index)))
+    about = ((newer.index,), (write.index,), tuple(op.index for op in proof))
+    return _Told(
+        claim=Claim(anomaly=REJECTED, proof=proof, accused=(write,), against=(newer,)),
         resource=write.resource,
         summary=(
             f"{late} wrote to {write.resource} with token {write.token} after {early.lower()} "
@@ -147,64 +190,73 @@ def _rejection(write: Op, newer: Op, lanes: Lanes) -> _Claim:
             f"{late} then sent a write with the older token {write.token}.",
             f"The storage had already seen token {newer.token} and refused the write as stale.",
         ),
-        proof=tuple(sorted((newer, write), key=lambda op: (op.called, op.index))),
-        newer=newer,
-        stale=write,
+        mentions=tuple(Mention(operations=operations, bands=()) for operations in about),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Claim:
+class _Told:
     """What is said to have happened, and the operations that show it."""
 
-    anomaly: str
+    claim: Claim
     resource: str
     summary: str
     steps: tuple[str, ...]
-    proof: tuple[Op, ...]
-    newer: Op | None
-    stale: Op | None
+    mentions: tuple[Mention, ...]
 
 
-def _staged(claim: _Claim, timeline: Timeline, lanes: Lanes, faults: Sequence[FaultEvent]) -> Scene:
-    """A claim with the stretch of time and the clients that it takes to see it."""
-    proof = claim.proof
-    involved = _involved(proof, timeline.holds, lanes)
-    hits = _hits(involved, proof, timeline.bands)
-    cause = _cause(claim, involved, timeline.bands, faults)
-    moments = [moment for op in proof for moment in (_from(op), end_of(op))]
+def _staged(told: _Told, stage: Stage) -> Scene:
+    """A finding with the stretch of time and the clients that it takes to see it."""
+    claim, timeline = told.claim, stage.timeline
+    shown = _shown(told, stage)
+    involved = _involved(shown, stage)
+    cause, probable = _cause(claim, stage)
+    strays = _strays(told, timeline)
+    spans = tuple(_spans(claim, stage))
+    hits = [*_hits(involved, claim.proof, timeline.bands), *_named(told, timeline.bands)]
+    moments = [moment for op in shown for moment in (_from(op), end_of(op))]
     moments += [hold.granted for hold in involved]
     moments += [band.start for band in (*hits, *([cause] if cause else ()))]
+    moments += [moment for span in spans for moment in (span.start, span.end)]
+    moments += [timeline.accepted[place].at for place in strays]
     start, end = min(moments, default=timeline.start), max(moments, default=timeline.end)
-    edge = max(int((end - start) * _EDGE), 20_000_000)
+    edge = max(int((end - start) * _EDGE), min(_LEAST_EDGE, (timeline.end - timeline.start) // 20))
     return Scene(
         anomaly=claim.anomaly,
-        resource=claim.resource,
-        summary=claim.summary,
-        steps=claim.steps,
-        proof=tuple(op.index for op in proof),
-        stale=None if claim.stale is None else claim.stale.index,
-        newer=None if claim.newer is None else claim.newer.index,
+        resource=told.resource,
+        summary=told.summary,
+        steps=told.steps,
+        mentions=told.mentions,
+        proof=tuple(op.index for op in claim.proof),
+        accused=tuple(op.index for op in claim.accused),
+        against=tuple(op.index for op in claim.against),
+        strays=strays,
+        spans=spans,
         start=max(timeline.start, start - edge),
         end=min(timeline.end, end + edge),
         cause=cause,
-        lanes=_cast(proof, involved, lanes),
+        probable=probable,
+        lanes=_cast(shown, involved, stage.lanes),
     )
 
 
+def _shown(told: _Told, stage: Stage) -> list[Op]:
+    """The operations of a finding: its proof, and what its steps name."""
+    named = (stage.timeline.operations[index] for each in told.mentions for index in each.operations)
+    return list({op.index: op for op in (*told.claim.proof, *named)}.values())
+
+
 def _from(op: Op) -> int:
-    """An acquire matters from its grant on: it may have waited for long."""
-    return end_of(op) if op.f == "acquire" else op.called
+    """A granted acquire matters from its grant on: it may have waited for long."""
+    return end_of(op) if op.f == "acquire" and op.outcome is Outcome.OK else op.called
 
 
-def _involved(
-    proof: Sequence[Op], holds: Mapping[tuple[str, int | None], Sequence[Hold]], lanes: Lanes
-) -> list[Hold]:
-    """The holds under which the operations of a proof were done."""
+def _involved(shown: Sequence[Op], stage: Stage) -> list[Hold]:
+    """The holds under which the operations of a scene were done."""
     found: dict[int, Hold] = {}
-    for op in proof:
-        for hold in holds.get((op.resource, op.token), ()):
-            if hold.lane == lanes.lane(op.process):
+    for op in shown:
+        for hold in stage.timeline.holds.get((op.resource, op.token), ()):
+            if hold.lane == stage.lanes.lane(op.process):
                 found[hold.grant] = hold
     return list(found.values())
 
@@ -222,17 +274,59 @@ def _hits(involved: Sequence[Hold], proof: Sequence[Op], bands: Sequence[Band]) 
     ]
 
 
-def _cause(
-    claim: _Claim, involved: Sequence[Hold], bands: Sequence[Band], faults: Sequence[FaultEvent]
-) -> Band | None:
-    """The fault that opened the window, as the console tells it too."""
-    oldest = min(involved, key=lambda hold: (hold.token is None, hold.token), default=None)
-    begun = opening(claim.anomaly, claim.proof, oldest.owner if oldest else None, faults)
-    same = (band for band in bands if begun and (band.target, band.start) == (begun.target, begun.time))
-    return next(same, None)
+def _named(told: _Told, bands: Sequence[Band]) -> list[Band]:
+    """The faults that the steps name."""
+    return [bands[place] for mention in told.mentions for place in mention.bands]
 
 
-def _cast(proof: Sequence[Op], involved: Sequence[Hold], lanes: Lanes) -> tuple[int, ...]:
+def _cause(claim: Claim, stage: Stage) -> tuple[Band | None, bool]:
+    """The fault that opened the window, as the console names it too."""
+    cause = opening(claim, stage.grant, stage.faults, stage.history.header)
+    if cause is None:
+        return None, False
+    key = cause.fault.kind, cause.fault.target, cause.fault.began
+    same = (band for band in stage.timeline.bands if (band.kind, band.target, band.start) == key)
+    return next(same, None), not cause.certain
+
+
+def _strays(told: _Told, timeline: Timeline) -> tuple[int, ...]:
+    """The stored writes that nobody sent, of a finding that accuses no operation of a client."""
+    if told.claim.accused:
+        return ()
+    return tuple(
+        place
+        for place, write in enumerate(timeline.accepted)
+        if write.operation is None
+        and write.resource == told.resource
+        and content(write.value) in told.summary
+    )
+
+
+def _spans(claim: Claim, stage: Stage) -> Iterator[Span]:
+    """What is wrong with the lock over a stretch of time, by the checkers' own reckoning."""
+    if claim.anomaly == "early-grant":
+        yield from _overlaps(claim, stage)
+    elif claim.anomaly == "stuck-lock":
+        waiting = {op.index for op in claim.accused}
+        for stuck in stretches(gather(stage.history)):
+            if waiting & {op.index for op in stuck.waiting}:
+                start, end = (
+                    int(max(stuck.start, stage.timeline.start)),
+                    int(min(stuck.end, stage.timeline.end)),
+                )
+                yield Span(start=start, end=end, words="free, and granted to nobody")
+
+
+def _overlaps(claim: Claim, stage: Stage) -> Iterator[Span]:
+    """From a grant that came too early to the end of the lease that was still promised."""
+    for late in claim.accused:
+        for earlier in claim.against:
+            given, held = stage.by_grant.get(late.index), stage.by_grant.get(earlier.index)
+            if given and held and held.promised is not None and given.granted < held.promised:
+                yield Span(start=given.granted, end=held.promised, words="promised to two")
+
+
+def _cast(shown: Sequence[Op], involved: Sequence[Hold], lanes: Lanes) -> tuple[int, ...]:
     """The lanes of those who had to do with it."""
-    seen = [hold.lane for hold in involved] + [lanes.lane(op.process) for op in proof]
+    seen = [hold.lane for hold in involved] + [lanes.lane(op.process) for op in shown]
     return tuple(sorted(dict.fromkeys(seen).keys())[:_MOST_LANES])

@@ -1,80 +1,194 @@
-"""The fault that opened the window for what went wrong."""
+"""The fault that opened the window for what went wrong, as far as the history supports one.
+
+It is *certain* only where the history shows the whole chain: the fault hit the holder of
+the write that came too late, and somebody else was granted the lock while it was in force.
+Any other fault that fits is *probable*: it hit the servers that are accused, or somebody
+who had to do with it, while it went wrong. A fault that hit the victim alone, or that was
+over before, explains nothing, and neither does any fault where a storage is wrong by itself.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from checkers.anomalies import ANOMALIES
 from checkers.columnar.columns import on_lines
-from checkers.history import FaultEvent, History, Op, Outcome
+from checkers.coverage import is_client
+from checkers.faults import Fault, faults_of
+from checkers.history import FaultEvent, Header, History, Op, Outcome
+from checkers.leases import ENDS
 
 NS = 1_000_000_000
+_TOO_LATE = frozenset({"stale-write", "late-write", "lost-update", "stale write rejected"})
+_OF_HOLDERS = _TOO_LATE | {"ghost-write", "duplicate-write"}
+_BY_ITSELF = frozenset({"unfenced-write", "false-rejection", "stale write rejected"})
+_LOSSES = frozenset({"lost-write", "phantom-accept"})
+
+GrantOf = Callable[[Op], Op | None]
+"""Finds the grant that an operation was done under."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What went wrong, and the operations that show it."""
+
+    anomaly: str
+    proof: tuple[Op, ...]
+    accused: tuple[Op, ...]
+    against: tuple[Op, ...]
+    named: tuple[Op, ...] = ()  # what the steps name beside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """A fault that explains a claim."""
+
+    fault: Fault
+    certain: bool  # False: it fits, and the history does not show the whole chain
 
 
 def opened_by(finding: Mapping[str, Any], history: History) -> str | None:
-    """Tell in words which fault opened a finding's window; None where there is none."""
+    """Say which fault opened a finding's window; None where the history supports none."""
     if not history.faults:
         return None
-    proof = on_lines(history.operations, finding["operations"])
-    lowest = min((op for op in proof if op.token is not None), key=_token, default=None)
-    owner = None if lowest is None else _owner(lowest, history)
-    begun = opening(finding["anomaly"], proof, owner, history.faults)
-    return None if begun is None else _told(begun, _end_of(begun, history.faults), history.started)
+    claim = claimed(finding, partial(on_lines, history.operations))
+    cause = opening(claim, _grants(history.operations).get, faults_of(history.faults), history.header)
+    return None if cause is None else _told(cause, history)
+
+
+def claimed(finding: Mapping[str, Any], on_lines: Callable[[Iterable[int]], Sequence[Op]]) -> Claim:
+    """A finding of verdict.json with its operations; one of an older release does not say which is wrong."""
+    proof, accused, against = (
+        tuple(on_lines(finding.get(key, ()))) for key in ("operations", "accused", "against")
+    )
+    if not accused and not against:
+        accused = tuple(sorted(proof, key=lambda op: (op.token is None, op.token or 0, -op.called))[:1])
+        against = tuple(op for op in proof if op not in accused)
+    return Claim(anomaly=str(finding.get("anomaly", "")), proof=proof, accused=accused, against=against)
 
 
 def opening(
-    anomaly: str, proof: Sequence[Op], owner: str | None, faults: Sequence[FaultEvent]
-) -> FaultEvent | None:
-    """Find the last fault before it went wrong that can be its cause.
+    claim: Claim,
+    grant_at: Callable[[tuple[str, int | None]], Op | None],
+    faults: Sequence[Fault],
+    header: Header,
+) -> Cause | None:
+    """Find the fault that the history supports as the cause; `grant_at` knows the grant of each token."""
 
-    Of several that came while the last of the operations was under way, the first was enough.
-    A fault on the servers that are accused; where there is none, one that hit the `owner`, whose
-    hold has the proof's lowest token, unless the lock service is accused: that a holder was stopped
-    never makes it wrong. None where there is none of those either. What is lost was there first:
-    its cause came later.
-    """
-    sent = max((op.called for op in proof), default=0)
-    over = max((math.inf if op.returned is None else op.returned for op in proof), default=0)
-    begun = [fault for fault in faults if fault.state == "in force"]
-    in_time = [fault for fault in begun if fault.time <= over]
-    side = ANOMALIES[anomaly].area if anomaly in ANOMALIES else None
-    for suspects in (
-        _on_servers(begun if anomaly == "lost-write" else in_time, side),
-        [fault for fault in in_time if side != "lock" and owner and fault.owner == owner],
-    ):
-        if suspects:
-            return next((fault for fault in suspects if fault.time > sent), suspects[-1])
-    return None
+    def grant_of(op: Op) -> Op | None:
+        return op if op.f == "acquire" else grant_at((op.resource, op.token))
+
+    held = _of_holder(claim, grant_of, faults, header)
+    served = [_of_servers(side, claim, grant_of, faults) for side in _sides(claim.anomaly)]
+    groups = [held, *served] if claim.anomaly in _OF_HOLDERS else [*served, held]
+    sent = max((op.called for op in claim.accused), default=0)
+    return next((_likeliest(group, sent) for group in groups if group), None)
 
 
-def _on_servers(faults: Sequence[FaultEvent], side: str | None) -> list[FaultEvent]:
-    return [fault for fault in faults if fault.target.partition(":")[0] == side]
+def _likeliest(causes: Sequence[Cause], sent: int) -> Cause:
+    """The certain ones first; of several while the operation was under way, the first was enough."""
+    best = [cause for cause in causes if cause.certain] or causes
+    return next((cause for cause in best if cause.fault.began > sent), best[-1])
 
 
-def _end_of(begun: FaultEvent, faults: Sequence[FaultEvent]) -> FaultEvent | None:
-    same = (fault for fault in faults if (fault.kind, fault.target) == (begun.kind, begun.target))
-    return next((fault for fault in same if fault.state == "healed" and fault.time > begun.time), None)
+def _grants(operations: Iterable[Op]) -> dict[tuple[str, int | None], Op]:
+    grants: dict[tuple[str, int | None], Op] = {}
+    for op in operations:
+        if op.f == "acquire" and op.outcome is Outcome.OK:
+            grants.setdefault((op.resource, op.token), op)
+    return grants
 
 
-def _token(op: Op) -> int:
-    return op.token or 0
+def _of_holder(claim: Claim, grant_of: GrantOf, faults: Sequence[Fault], header: Header) -> list[Cause]:
+    """Faults that hit those whose operation is wrong, or who made it possible, meanwhile."""
+    suspects = [(op, grant_of(op)) for op in _suspects(claim)]
+    return [
+        Cause(fault=fault, certain=_is_certain(claim, grant_of, fault))
+        for fault in faults
+        if any(_hit(fault, op, grant, header) for op, grant in suspects)
+    ]
 
 
-def _owner(write: Op, history: History) -> str | None:
-    """Find whose grant carried the write's token."""
-    grants = (
-        op.owner
-        for op in history.operations
-        if (op.f, op.resource, op.token, op.outcome) == ("acquire", write.resource, write.token, Outcome.OK)
+def _suspects(claim: Claim) -> Iterator[Op]:
+    """The operations whose client, had it been held up, could explain the claim; never the victim's."""
+    if claim.anomaly in _OF_HOLDERS:
+        yield from claim.accused
+    elif claim.anomaly in {"duplicate-token", "token-regression"}:
+        yield from claim.accused
+        yield from claim.against
+    elif claim.anomaly == "early-grant":
+        victims = {op.owner for op in claim.against}
+        yield from (op for op in claim.named if op.f in ENDS and op.owner not in victims)
+    elif claim.anomaly == "stuck-lock":
+        yield from claim.against[:1]
+
+
+def _hit(fault: Fault, op: Op, grant: Op | None, header: Header) -> bool:
+    """Was the client of an operation held up between its grant and the operation's end?"""
+    begun = op.called if grant is None else min(grant.sent, op.called)
+    ended = math.inf if op.learned is None and op.returned is None else max(op.learned or 0, op.returned or 0)
+    if not fault.overlaps(begun, ended):
+        return False
+    if fault.owner is not None:
+        return fault.owner == (op.owner if grant is None else grant.owner)
+    return fault.client is not None and is_client(op.process, fault.client, header)
+
+
+def _is_certain(claim: Claim, grant_of: GrantOf, fault: Fault) -> bool:
+    """Was the lock granted to the one whose write came first while this fault was in force?"""
+    newer = [grant_of(op) for op in claim.against]
+    return claim.anomaly in _TOO_LATE and any(
+        grant is not None
+        and grant.owner != fault.owner
+        and grant.returned is not None
+        and fault.overlaps(grant.returned, grant.returned)
+        for grant in newer
     )
-    return next(grants, None)
 
 
-def _told(begun: FaultEvent, healed: FaultEvent | None, started: int) -> str:
-    end = f"healed at {(healed.time - started) / NS:.3f} s" if healed else "never seen healed"
-    return (
-        f"{begun.kind} of {begun.target}, in force at {(begun.time - started) / NS:.3f} s"
-        f" ({begun.evidence}), {end}"
+def _of_servers(side: str, claim: Claim, grant_of: GrantOf, faults: Sequence[Fault]) -> list[Cause]:
+    """Faults of the servers that are accused, from the first operation that it takes to the last."""
+    if claim.anomaly in _BY_ITSELF:
+        return []
+    grants = (grant_of(op) for op in claim.proof)
+    first = min((op.called for op in (*claim.proof, *(g for g in grants if g is not None))), default=0)
+    last = max((math.inf if op.returned is None else op.returned for op in claim.proof), default=0)
+    after = math.inf if claim.anomaly in _LOSSES else last
+    return [
+        Cause(fault=fault, certain=False)
+        for fault in faults
+        if fault.target.partition(":")[0] == side and fault.overlaps(first, after)
+    ]
+
+
+def _sides(anomaly: str) -> tuple[str, ...]:
+    """Whose servers can have been at fault: a stale write takes a lock that was given away, too."""
+    area = ANOMALIES[anomaly].area if anomaly in ANOMALIES else "both"
+    return ("storage", "lock") if area == "both" or anomaly in _TOO_LATE else (area,)
+
+
+def _told(cause: Cause, history: History) -> str:
+    fault = cause.fault
+    likely = "" if cause.certain else "probably the "
+    healed = (
+        f"healed at {_seconds(fault.healed, history)} s"
+        if math.isfinite(fault.healed)
+        else "never seen healed"
     )
+    evidence = _evidence(fault, history.faults)
+    begun = f"in force at {_seconds(fault.began, history)} s{evidence}"
+    return f"{likely}{fault.kind} of {fault.target}, {begun}, {healed}"
+
+
+def _seconds(time: float, history: History) -> str:
+    return f"{(time - history.started) / NS:.3f}"
+
+
+def _evidence(fault: Fault, events: Iterable[FaultEvent]) -> str:
+    same = (event for event in events if (event.kind, event.target) == (fault.kind, fault.target))
+    begun = next((event for event in same if event.time == fault.began), None)
+    return f" ({begun.evidence})" if begun and begun.evidence else ""

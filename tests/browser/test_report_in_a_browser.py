@@ -11,6 +11,10 @@ from harness import report
 from tests.browser.conftest import Visitor
 from tests.browser.sample_run import write_sample
 
+AXIS, LOCK, LANE = 40, 28, 54  # pixels; as in timeline.js, with one line of leases
+PHONE = {"width": 390, "height": 844}
+DESK = {"width": 1400, "height": 900}
+
 
 @pytest.fixture(scope="session")
 def unfenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -126,12 +130,14 @@ def test_another_finding_can_be_chosen(visitor: Visitor, unfenced: Path):
 def test_hovering_tells_the_details_of_what_is_under_the_pointer(visitor: Visitor, unfenced: Path):
     page = visitor.open(unfenced).page
     drawn(page)
-    canvas = page.locator("#lanes")
-    canvas.scroll_into_view_if_needed()
-    box = canvas.bounding_box()
+    figure = page.locator("#lanes")
+    figure.scroll_into_view_if_needed()
+    box = figure.bounding_box()
     assert box is not None
-    row = json.loads(page.locator("#data").text_content() or "")["drawing"]["scenes"][0]["lanes"]
-    pause = box["x"] + box["width"] * 0.35, box["y"] + 46 + 62 * row[0] + 52
+    drawing = json.loads(page.locator("#data").text_content() or "")["drawing"]
+    hit = next(band["lane"] for band in drawing["bands"] if band["lane"] in drawing["scenes"][0]["lanes"])
+    paused = drawing["scenes"][0]["lanes"].index(hit)
+    pause = box["x"] + box["width"] * 0.35, box["y"] + AXIS + LOCK + LANE * paused + LANE - 4
 
     page.mouse.move(*pause)
 
@@ -281,5 +287,6 @@ def long_run(folder: Path, operations: int) -> Path:
     lines[1:] = sorted(lines[1:], key=lambda line: line["time"])
     (folder / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     verdict = {"verdict": "unknown", "expected": "valid", "as_expected": False, "reasons": ["not exercised"]}
+    verdict |= {"anomalies": {}, "findings": [], "coverage": {}, "checkers": []}
     (folder / "verdict.json").write_text(json.dumps(verdict))
     return folder

@@ -5,6 +5,7 @@
 const format = {
   /** A duration with the digits that matter. */
   duration(us) {
+    if (us < 1) return `${Math.round(us * 1000)} ns`;
     if (us < 1000) return `${Math.round(us)} µs`;
     if (us < 10_000) return `${(us / 1000).toFixed(1)} ms`;
     if (us < 1_000_000) return `${Math.round(us / 1000)} ms`;
@@ -13,10 +14,29 @@ const format = {
 
   /** A moment, to the precision that a step between ticks needs. */
   moment(us, step = 1000) {
-    const digits = Math.max(0, Math.min(6, Math.ceil(6 - Math.log10(step) - 1e-9)));
+    const digits = Math.max(0, Math.min(9, Math.ceil(6 - Math.log10(step) - 1e-9)));
     return `${(us / 1_000_000).toFixed(digits)} s`;
   },
+
+  /** A token short enough for a mark; all of it is in the details. */
+  token(text) {
+    if (text === null) return "none";
+    return text.length <= 9 ? text : `…${text.slice(-7)}`;
+  },
 };
+
+/** A drawing's times, from ticks to µs. */
+function inMicroseconds(drawing) {
+  const { operations: ops, accepted, tick } = drawing;
+  const scaled = (ticks) => (ticks === null || ticks < 0 ? ticks : (ticks * tick) / 1000);
+  const spans = [...drawing.bands, ...drawing.scenes, ...drawing.scenes.flatMap((scene) => scene.spans)];
+  for (const span of spans) [span.from, span.to] = [scaled(span.from), scaled(span.to)];
+  for (const columns of [[ops, "from"], [ops, "to"], [accepted, "at"], [accepted, "earliest"], [accepted, "latest"]])
+    columns[0][columns[1]] = columns[0][columns[1]].map(scaled);
+  for (const hold of drawing.holds) for (const i of [0, 3, 4, 5]) hold[i] = scaled(hold[i]);
+  drawing.length = scaled(drawing.length);
+  return drawing;
+}
 
 /** The colours of the page's style, by name: light, dark or print. */
 function palette() {

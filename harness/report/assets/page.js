@@ -4,12 +4,13 @@
   const find = (id) => document.getElementById(id);
   const data = JSON.parse(find("data").textContent);
   const figure = find("timeline");
+  const PRINTED = 25; // drawings on paper, at the most
 
   /** The drawing, its buttons, and the choice of the scene that it shows. */
   const startTimeline = (drawing) => {
     figure.hidden = false;
     find("undrawn").hidden = true;
-    const elements = { canvas: find("lanes"), map: find("map"), tip: find("tip"), spoken: find("spoken") };
+    const elements = { canvas: find("lanes"), map: find("map"), tip: find("tip"), spoken: find("spoken"), marks: find("marks") };
     const swimlane = new Swimlane(drawing, elements);
     const press = (whole) => {
       find("to-run").setAttribute("aria-pressed", String(whole));
@@ -25,13 +26,15 @@
       swimlane.shorten = event.target.checked;
       press(false);
     };
-    find("everyone-label").hidden = drawing.lanes.length <= FEW || !drawing.scenes.length;
+    find("everyone-label").hidden = !drawing.scenes.length;
     find("everyone").onchange = (event) => {
       swimlane.everyone = event.target.checked;
       swimlane.draw();
     };
     const resource = find("resource");
-    resource.append(new Option("All resources", "-1"), ...drawing.resources.map((name, i) => new Option(`Only ${name}`, String(i))));
+    const names = drawing.resources.slice(0, 500);
+    resource.append(new Option("All resources", "-1"), ...names.map((name, i) => new Option(`Only ${name}`, String(i))));
+    resource.parentElement.hidden = drawing.resources.length < 2;
     resource.onchange = () => {
       swimlane.resource = Number(resource.value);
       swimlane.draw();
@@ -43,11 +46,17 @@
     } };
   };
 
-  /** One scene at a time, with the drawing in its place. */
+  /** One scene at a time, with the drawing in its place; its steps and the drawing's badges point at each other. */
   const startScenes = (drawing, timeline) => {
     const articles = [...document.querySelectorAll(".scene")];
     const select = find("scene");
-    const choose = (number) => {
+    const { swimlane } = timeline;
+    let [current, step] = [-1, 0];
+
+    const steps = () => [...articles[current].querySelectorAll(".steps > li")];
+    const show = (number) => {
+      if (number === current) return;
+      [current, step] = [number, 0];
       articles.forEach((article, i) => (article.hidden = i !== number));
       articles[number].querySelector(".slot").append(figure);
       timeline.choose(drawing.scenes[number]);
@@ -56,13 +65,97 @@
       find("previous").disabled = number === 0;
       find("next").disabled = number === articles.length - 1;
     };
-    choose(0);
+    const mark = (lit) => steps().forEach((item, i) => item.classList.toggle("lit", lit.has(i + 1)));
+    const address = () => `#finding-${current + 1}${step ? `-step-${step}` : ""}`;
+    const remember = () => {
+      try {
+        history.replaceState(null, "", address());
+      } catch {
+        // a page in a sandbox keeps its address
+      }
+    };
+    const choose = (number) => {
+      if (number < 0 || number >= articles.length) return;
+      show(number);
+      remember();
+    };
+    const chooseStep = (number) => {
+      if (number < 1 || number > steps().length) return;
+      step = number;
+      swimlane.reveal(number);
+      steps().forEach((item, i) => item.classList.toggle("current", i + 1 === number));
+      const item = steps()[number - 1];
+      item.scrollIntoView({ block: "nearest" });
+      item.querySelector(".n")?.focus({ preventScroll: true });
+      remember();
+    };
+    const follow = () => {
+      const [, number, part] = /^#finding-(\d+)(?:-step-(\d+))?$/.exec(location.hash) ?? [];
+      if (!number || Number(number) < 1 || Number(number) > articles.length) return false;
+      show(Number(number) - 1);
+      articles[current].scrollIntoView({ block: "nearest" });
+      if (part) chooseStep(Number(part));
+      return true;
+    };
+
+    articles.forEach((article) => {
+      [...article.querySelectorAll(".steps > li")].forEach((item, i) => {
+        item.onmouseenter = () => swimlane.light([i + 1]);
+        item.onmouseleave = () => swimlane.light(step ? [step] : []);
+        item.onclick = (event) => {
+          if (getSelection()?.toString()) return; // somebody copies words
+          event.preventDefault();
+          chooseStep(i + 1);
+        };
+        item.querySelector(".n")?.addEventListener("focus", () => swimlane.light([i + 1]));
+      });
+    });
+    swimlane.onLight = mark;
+    swimlane.onChoose = chooseStep;
+    addEventListener("hashchange", follow);
+    addEventListener("keydown", (event) => {
+      const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+      if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      const actions = {
+        n: () => choose(current + 1),
+        p: () => choose(current - 1),
+        j: () => chooseStep(step + 1),
+        k: () => chooseStep(step - 1),
+      };
+      if (!actions[event.key]) return;
+      event.preventDefault();
+      actions[event.key]();
+    });
+    if (!follow()) show(0);
+    find("hint").hidden = false;
     if (!select) return;
     find("chooser").hidden = false;
     select.onchange = () => choose(Number(select.value));
-    find("previous").onclick = () => choose(Number(select.value) - 1);
-    find("next").onclick = () => choose(Number(select.value) + 1);
+    find("previous").onclick = () => choose(current - 1);
+    find("next").onclick = () => choose(current + 1);
   };
+
+  /** On paper, every finding has its own drawing. */
+  const startPrinting = (drawing, swimlane) => {
+    const articles = [...document.querySelectorAll(".scene")];
+    const tidy = () => {
+      document.documentElement.classList.remove("printing");
+      for (const picture of document.querySelectorAll(".printed")) picture.remove();
+      swimlane.draw();
+    };
+    addEventListener("beforeprint", () => {
+      tidy();
+      document.documentElement.classList.add("printing");
+      articles.slice(0, PRINTED).forEach((article, i) => {
+        const picture = Object.assign(document.createElement("img"), { className: "printed", alt: "" });
+        picture.src = swimlane.picture(drawing.scenes[i], 1000);
+        article.querySelector(".slot").prepend(picture);
+      });
+    });
+    addEventListener("afterprint", tidy);
+  };
+
+  document.documentElement.classList.add("js");
 
   const startCopying = () => {
     if (!navigator.clipboard) return;
@@ -77,16 +170,18 @@
   };
 
   if (data.drawing) {
-    const timeline = startTimeline(data.drawing);
-    if (data.drawing.scenes.length) {
-      startScenes(data.drawing, timeline);
+    const drawing = inMicroseconds(data.drawing);
+    const timeline = startTimeline(drawing);
+    if (drawing.scenes.length) {
+      startScenes(drawing, timeline);
+      startPrinting(drawing, timeline.swimlane);
     } else {
       find("whole").append(figure);
       find("to-scene").hidden = true;
       find("shorten").parentElement.hidden = true;
       timeline.press(true);
     }
-    const replot = plotLatency(find("plot"), data.latency, data.drawing);
+    const replot = plotLatency(find("plot"), data.latency, drawing);
     replot();
     let width = find("plot").clientWidth;
     new ResizeObserver(() => {

@@ -1,0 +1,169 @@
+"use strict";
+
+const FAULTS = { pause: "paused", kill: "down", restart: "down", partition: "cut off", failover: "failed over", clock: "clock set ahead" };
+
+/** The clients' lanes: leases, operations; and faults, on whatever they hit. */
+Object.assign(Swimlane.prototype, {
+  paintGround() {
+    const { pen, colours } = this;
+    pen.globalAlpha = 1;
+    pen.fillStyle = colours.paper;
+    pen.fillRect(0, 0, this.width, this.height);
+    pen.fillStyle = colours.stripe;
+    [...this.row.values()].forEach((top, i) => i % 2 && pen.fillRect(0, top, this.width, SIZES.lane));
+    pen.fillStyle = colours.panel;
+    pen.fillRect(0, this.below, this.width, this.height - this.below);
+    pen.fillStyle = colours.rule;
+    for (const top of this.tops()) pen.fillRect(0, top, this.width, 1);
+    for (const knot of this.scale.knots) pen.fillRect(this.x(knot), SIZES.axis, 1, this.height);
+  },
+
+  paintBands() {
+    const { pen, colours } = this;
+    this.data.bands.forEach((band, i) => {
+      const end = band.to ?? this.data.length;
+      const extent = this.extent(band.from, end, 2);
+      const top = band.server === null ? this.row.get(band.lane) : this.racks.get(band.server);
+      if (!extent || top === undefined) return;
+      const [left, wide] = extent;
+      const high = band.server === null ? SIZES.lane : SIZES.server;
+      const kind = band.kind === "pause" ? "pause" : "cut";
+      pen.fillStyle = colours[`${kind}-wash`];
+      pen.fillRect(left, top, wide, high);
+      pen.fillStyle = this.hatch[kind];
+      pen.fillRect(left, top, wide, high);
+      pen.fillStyle = colours[kind];
+      pen.fillRect(left, top, 1.5, high);
+      if (band.to !== null) pen.fillRect(left + wide - 1.5, top, 1.5, high);
+      const middle = (Math.max(left, this.gutter) + Math.min(left + wide, this.width)) / 2;
+      const caption = high - 13;
+      if (wide > 110) this.captions.push([`${FAULTS[band.kind] ?? band.kind} ${format.duration(end - band.from)}`, middle, top + caption, kind]);
+      else if (wide > 50) this.captions.push([FAULTS[band.kind] ?? band.kind, middle, top + caption, kind]);
+      this.hits.push({ left, right: left + wide, top, bottom: top + high, band: i });
+      const badge = this.hurt.get(i);
+      if (badge) this.spots.set(badge, { x: Math.min(Math.max(left, this.gutter) + 14, this.width - 12), y: top + high - 13, colour: colours[kind] });
+    });
+  },
+
+  paintHolds() {
+    const { pen, colours } = this;
+    const edge = new Map();
+    this.data.holds.forEach((hold, i) => {
+      const [granted, lane, resource, leased, believed] = hold;
+      const top = this.row.get(lane);
+      if (top === undefined) return;
+      const whole = this.extent(granted, Math.max(leased, believed), 2);
+      if (!whole) return;
+      if (whole[1] <= 2 && whole[0] - (edge.get(lane) ?? -9) < 1.5) return;
+      edge.set(lane, whole[0]);
+      pen.globalAlpha = this.strength(resource);
+      const bar = this.extent(granted, leased, 2);
+      if (bar) this.paintLease(bar, top, hold);
+      const belief = believed > leased ? this.extent(leased, believed, 1) : null;
+      if (belief) {
+        pen.strokeStyle = colours.belief;
+        pen.lineWidth = 2.5;
+        pen.setLineDash([5, 4]);
+        pen.beginPath();
+        pen.moveTo(belief[0], top + 12);
+        pen.lineTo(belief[0] + belief[1], top + 12);
+        pen.stroke();
+        pen.setLineDash([]);
+      }
+      pen.globalAlpha = 1;
+      this.hits.push({ left: whole[0], right: whole[0] + whole[1], top: top + 4, bottom: top + 21, hold: i });
+    });
+  },
+
+  paintLease([left, wide], top, hold) {
+    const { pen, colours } = this;
+    pen.fillStyle = colours.lease;
+    if (hold[HOLD.PROMISED] >= 0) pen.fillRect(left, top + 5, wide, 14);
+    pen.strokeStyle = pen.fillStyle = colours.belief;
+    if (hold[HOLD.PROMISED] < 0 && wide > 3) {
+      pen.lineWidth = 1;
+      pen.setLineDash([3, 3]);
+      pen.strokeRect(left + 0.5, top + 5.5, wide - 1, 13);
+      pen.setLineDash([]);
+    }
+    pen.fillRect(left, top + 5, Math.min(1.5, wide), 14);
+    if (wide > 3) pen.fillRect(left + wide - 1.5, top + 5, 1.5, 14);
+    const [shown, token] = [Math.max(left, this.gutter) + 6, hold[HOLD.TOKEN]];
+    const room = Math.min(left + wide, this.width) - shown - 5;
+    if (token === null || room < 8 || this.strength(hold[HOLD.RESOURCE]) < 1) return;
+    this.fit([`token ${token}`, token, format.token(token)], shown, top + 12.5, { colour: "lease-ink", weight: 600, size: 11.5, room });
+  },
+
+  paintOperations() {
+    const { operations: ops } = this.data;
+    const [start, end] = [this.moment(this.gutter), this.moment(this.width)];
+    const drawn = new Map();
+    for (let i = this.first(start - this.longest); i < ops.from.length && ops.from[i] <= end; i += 1) {
+      const top = this.row.get(ops.lane[i]);
+      if (top === undefined || ops.to[i] < start) continue;
+      const extent = this.extent(ops.from[i], ops.to[i], 1.5);
+      if (!extent) continue;
+      const key = ops.lane[i] * 64 + ops.kind[i] * 4 + ops.outcome[i];
+      const right = extent[0] + extent[1];
+      if (right - (drawn.get(key) ?? -9) < 1) continue; // another bar stands there already
+      drawn.set(key, right);
+      this.paintOperation(i, top, extent);
+    }
+    this.pen.globalAlpha = 1;
+  },
+
+  paintOperation(i, top, [left, wide]) {
+    const { pen, colours } = this;
+    const { operations: ops } = this.data;
+    const kind = ops.kinds[ops.kind[i]];
+    const outcome = ops.outcome[i];
+    pen.globalAlpha = this.strength(ops.resource[i]);
+    if (kind === "renew") {
+      pen.fillStyle = outcome === OUTCOME.OK ? colours.belief : colours.refused;
+      pen.fillRect(left, top + 19, Math.max(wide, 2), 4);
+      return;
+    }
+    const [y, high] = { acquire: [36, 5], release: [33, 10], revoke: [33, 10] }[kind] ?? [29, 17];
+    const wrong = this.scene?.wrong && this.accused.has(i);
+    const colour = wrong ? "stale" : this.isWrite[ops.kind[i]] ? "write" : kind === "read" ? "read" : kind === "acquire" ? "wait" : "release";
+    this.bar(left, top + y, wide, high, colours[colour], outcome, kind === "read" && !wrong, wrong);
+    this.hits.push({ left, right: left + wide, top: top + 25, bottom: top + 52, operation: i });
+  },
+
+  bar(left, y, wide, high, colour, outcome, hollow, wrong) {
+    const { pen, colours } = this;
+    if (outcome === OUTCOME.REJECTED || outcome === OUTCOME.FAILED) {
+      pen.strokeStyle = wrong ? colours.stale : colours.refused;
+      pen.lineWidth = 2;
+      if (wide < 4) {
+        pen.fillStyle = pen.strokeStyle;
+        pen.fillRect(left, y, wide, high);
+        return;
+      }
+      pen.strokeRect(left + 1, y + 1, wide - 2, high - 2);
+      pen.beginPath();
+      pen.moveTo(left + 1, y + high - 1);
+      pen.lineTo(left + wide - 1, y + 1);
+      pen.stroke();
+      return;
+    }
+    if (outcome === OUTCOME.UNKNOWN) {
+      const fade = pen.createLinearGradient(left, 0, left + Math.max(wide, 14), 0);
+      fade.addColorStop(0, colour);
+      fade.addColorStop(1, "transparent");
+      pen.fillStyle = fade;
+      pen.fillRect(left, y, Math.max(wide, 14), high);
+      pen.fillStyle = colour;
+      pen.fillRect(left, y, 2, high);
+      return;
+    }
+    if (hollow && wide > 4) {
+      pen.strokeStyle = colour;
+      pen.lineWidth = 2;
+      pen.strokeRect(left + 1, y + 1, wide - 2, high - 2);
+      return;
+    }
+    pen.fillStyle = colour;
+    pen.fillRect(left, y, wide, high);
+  },
+});

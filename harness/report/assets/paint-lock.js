@@ -1,0 +1,98 @@
+"use strict";
+
+/** The lock's own lane: who was promised it, with which token, for how long; and when nobody was. */
+Object.assign(Swimlane.prototype, {
+  /** The leases in view, each on the first line that is free. */
+  stacked(resource) {
+    const [start, end] = [this.moment(this.gutter), this.moment(this.width)];
+    const ends = [];
+    const placed = [];
+    this.data.holds.forEach((hold, i) => {
+      if (hold[HOLD.RESOURCE] !== resource || hold[HOLD.LEASED] < start || hold[HOLD.GRANTED] > end) return;
+      let line = ends.findIndex((until) => until <= hold[HOLD.GRANTED]);
+      if (line < 0) line = ends.length < 3 ? ends.length : 2;
+      ends[line] = hold[HOLD.LEASED];
+      placed.push([i, line]);
+    });
+    return { placed, rows: ends.length };
+  },
+
+  paintLocks() {
+    for (const [resource, top] of this.locks) {
+      const { placed } = this.stacks.get(resource);
+      this.paintGaps(placed, top);
+      const edges = [-9, -9, -9];
+      for (const [i, line] of placed) {
+        const hold = this.data.holds[i];
+        const bar = this.extent(hold[HOLD.GRANTED], hold[HOLD.LEASED], 2);
+        if (!bar || (bar[1] <= 2 && bar[0] - edges[line] < 1.5 && !this.isMarked(hold))) continue;
+        edges[line] = bar[0];
+        this.paintPromise(hold, bar, top + 4 + line * SIZES.leases);
+        this.hits.push({ left: bar[0], right: bar[0] + bar[1], top: top + 4 + line * SIZES.leases, bottom: top + 4 + (line + 1) * SIZES.leases, hold: i });
+      }
+      if (this.scene?.resource === resource) for (const span of this.scene.spans) this.paintSpan(span, top);
+    }
+  },
+
+  isMarked(hold) {
+    return this.accused.has(hold[HOLD.GRANT]) || this.against.has(hold[HOLD.GRANT]);
+  },
+
+  paintPromise(hold, [left, wide], y) {
+    const { pen, colours } = this;
+    const high = SIZES.leases - 3;
+    if (hold[HOLD.PROMISED] >= 0) {
+      pen.fillStyle = colours.lease;
+      pen.fillRect(left, y, wide, high);
+    }
+    const marked = this.scene?.wrong && this.isMarked(hold);
+    pen.strokeStyle = marked ? colours.stale : colours.belief;
+    pen.lineWidth = marked ? 2.5 : 1;
+    if (hold[HOLD.PROMISED] < 0) pen.setLineDash([3, 3]);
+    if (wide > 3) pen.strokeRect(left + 0.5, y + 0.5, wide - 1, high - 1);
+    else pen.fillRect(left, y, wide, high);
+    pen.setLineDash([]);
+    const shown = Math.max(left, this.gutter) + 5;
+    const room = Math.min(left + wide, this.width) - shown - 4;
+    if (room < 8) return;
+    const [who, token] = [this.data.lanes[hold[HOLD.LANE]], hold[HOLD.TOKEN]];
+    const ways = token === null ? [`${who}, no token`, who] : [`${who} · token ${token}`, `token ${token}`, token, format.token(token)];
+    this.fit(ways, shown, y + high / 2 + 0.5, { colour: marked ? "stale" : "lease-ink", weight: 600, size: 12, room });
+  },
+
+  /** Where no lease was promised to anybody. A thinned record says nothing of gaps. */
+  paintGaps(placed, top) {
+    if (!this.data.complete) return;
+    let until = null;
+    for (const [i] of placed) {
+      const hold = this.data.holds[i];
+      if (until !== null && hold[HOLD.GRANTED] > until) this.paintGap(until, hold[HOLD.GRANTED], top);
+      until = Math.max(until ?? 0, hold[HOLD.LEASED]);
+    }
+  },
+
+  paintGap(from, to, top) {
+    const gap = this.extent(from, to);
+    if (!gap || gap[1] < 40) return;
+    const middle = (Math.max(gap[0], this.gutter) + Math.min(gap[0] + gap[1], this.width)) / 2;
+    const words = [`no lease ${format.duration(to - from)}`, "no lease"];
+    this.fit(words, middle, top + 4 + SIZES.leases / 2 - 1, { colour: "soft", size: 11.5, align: "center", room: gap[1] - 8 });
+  },
+
+  /** A stretch that is wrong as a whole: promised to two, or to nobody for too long. */
+  paintSpan(span, top) {
+    const { pen, colours } = this;
+    const extent = this.extent(span.from, span.to, 3);
+    if (!extent) return;
+    const [left, wide] = extent;
+    const high = [...this.row.values(), this.below][0] - top - 6;
+    pen.fillStyle = this.hatch.alarm;
+    pen.fillRect(left, top + 3, wide, high);
+    pen.strokeStyle = colours.stale;
+    pen.lineWidth = 2;
+    pen.strokeRect(left, top + 3, wide, high);
+    const words = `${span.words} ${format.duration(span.to - span.from)}`;
+    const middle = (Math.max(left, this.gutter) + Math.min(left + wide, this.width)) / 2;
+    this.captions.push([words, middle, top + high + 1, "stale"]);
+  },
+});

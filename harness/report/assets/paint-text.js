@@ -1,0 +1,78 @@
+"use strict";
+
+const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
+
+/** Words in the drawing. */
+Object.assign(Swimlane.prototype, {
+  text(words, x, y, { colour = "ink", size = 13, weight = 400, align = "left", room = Infinity } = {}) {
+    const { pen } = this;
+    pen.font = `${weight} ${size}px ${FONT}`;
+    pen.fillStyle = this.colours[colour];
+    pen.textAlign = align;
+    pen.textBaseline = "middle";
+    const wide = pen.measureText(words).width;
+    if (wide > room) return 0;
+    pen.fillText(words, x, y);
+    return wide;
+  },
+
+  /** The first of several ways to say something that there is room for. */
+  fit(ways, x, y, options) {
+    return ways.some((words) => this.text(words, x, y, options) > 0);
+  },
+
+  /** Words on a patch of paper, so that what is beneath does not run into them. */
+  label(words, x, y, options = {}) {
+    const { pen } = this;
+    const { size = 13, weight = 400, align = "left" } = options;
+    pen.font = `${weight} ${size}px ${FONT}`;
+    const wide = pen.measureText(words).width;
+    const left = align === "left" ? x : align === "right" ? x - wide : x - wide / 2;
+    const start = Math.min(Math.max(left, this.gutter + 6), this.width - wide - 6);
+    pen.fillStyle = this.colours.paper;
+    pen.globalAlpha = 0.88;
+    pen.fillRect(start - 4, y - size * 0.72, wide + 8, size * 1.44);
+    pen.globalAlpha = 1;
+    this.text(words, start, y, { ...options, align: "left" });
+  },
+
+  /** What the bands are, above whatever was drawn on them. */
+  paintCaptions() {
+    for (const [words, x, y, colour] of this.captions) this.label(words, x, y, { colour, size: 12, weight: 600, align: "center" });
+  },
+
+  paintGutter() {
+    const { pen, colours } = this;
+    pen.fillStyle = colours.paper;
+    pen.fillRect(0, 0, this.gutter, this.height);
+    pen.fillStyle = colours.panel;
+    pen.fillRect(0, this.below, this.gutter, this.height - this.below);
+    pen.fillStyle = colours.rule;
+    pen.fillRect(this.gutter - 1, 0, 1, this.height);
+    for (const top of this.tops()) pen.fillRect(0, top, this.gutter, 1);
+    const narrow = this.width < 560;
+    const [inset, small] = narrow ? [6, 12] : [14, 13.5];
+    const room = this.gutter - inset - 4;
+    for (const [resource, top] of this.locks) {
+      const name = this.data.resources[resource];
+      const ways = name === "lock" || narrow ? ["lock"] : [`lock ${name}`, `lock ${name.slice(0, 8)}…`, "lock"];
+      this.fit(ways, inset, top + 4 + SIZES.leases / 2, { weight: 700, size: small, room });
+    }
+    for (const [lane, top] of this.row) {
+      const plays = this.scene?.lanes.includes(lane);
+      this.fit([this.data.lanes[lane], `${this.data.lanes[lane].slice(0, 10)}…`], inset, top + SIZES.lane / 2, { weight: plays ? 700 : 400, size: small, room });
+    }
+    for (const [resource, top] of this.shelves) {
+      this.text("storage", inset, top + 24, { weight: 700, size: small });
+      this.text(this.data.resources[resource].slice(0, 14), inset, top + 40, { colour: "soft", size: small - 1, room });
+    }
+    for (const [server, top] of this.racks) {
+      const name = this.data.servers[server];
+      this.fit([name, name.slice(name.indexOf(":") + 1), `${name.slice(0, 9)}…`], inset, top + SIZES.server / 2, { size: small - 0.5, room });
+    }
+  },
+
+  tops() {
+    return [...this.locks.values(), ...this.row.values(), ...this.shelves.values(), ...this.racks.values()];
+  },
+});
