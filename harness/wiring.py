@@ -9,7 +9,7 @@ from typing import Any
 from harness import services
 from harness.asking import Asking
 from harness.client_process import ClientTask
-from harness.engines import Cluster, ServerSpec, Topology
+from harness.engines import Address, Cluster, ServerSpec, Topology
 from harness.errors import ConfigurationError
 from harness.program import Command, missing
 from harness.target import ClockSpec, FaultSpec, KillSpec, LockSpec, PartitionSpec, StorageSpec, Target
@@ -119,13 +119,13 @@ def check(target: Target) -> None:
 
 def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSettings:
     """Where the harness itself reaches the storage: past every proxy, or in the run's folder."""
-    addresses = {server.name: str(server.address) for server in cluster.servers}
+    addresses = {server.name: server.address for server in cluster.servers}
     return _storage(target, [addresses[name] for name in target.storage_servers], folder, SETTING_UP)
 
 
 def asking(target: Target, cluster: Cluster, folder: Path, command: Command) -> Asking:
     """How the harness itself asks the program: it reaches the servers past every proxy."""
-    addresses = {server.name: str(server.address) for server in cluster.servers}
+    addresses = {server.name: server.address for server in cluster.servers}
     lock = _lock(target, [addresses[name] for name in target.lock.servers], folder, 0, SETTING_UP)
     return Asking(
         command=command,
@@ -140,8 +140,8 @@ def task(
     """Tell one client what to do, where its own edges lead, and which folder is the run's."""
     think = target.workload.think / SECOND
 
-    def edges(names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(str(cluster.edge(client, name)) for name in names)
+    def edges(names: Iterable[str]) -> Sequence[Address]:
+        return [cluster.edge(client, name) for name in names]
 
     return ClientTask(
         seed=seed,
@@ -156,11 +156,12 @@ def task(
 
 
 def _lock(
-    target: Target, endpoints: Iterable[str], folder: Path, client: int, timeout: float
+    target: Target, addresses: Sequence[Address], folder: Path, client: int, timeout: float
 ) -> LockSettings:
     return LockSettings(
         kind=target.lock.kind,
-        endpoints=services.endpoints(target.lock, endpoints),
+        endpoints=services.endpoints(target.lock, map(str, addresses)),
+        password=_password(addresses),
         run=folder.name,
         ttl=target.lock.ttl,
         timeout=timeout,
@@ -170,15 +171,21 @@ def _lock(
     )
 
 
-def _storage(target: Target, endpoints: Iterable[str], folder: Path, timeout: float) -> StorageSettings:
+def _storage(target: Target, addresses: Sequence[Address], folder: Path, timeout: float) -> StorageSettings:
     file = str(folder.resolve() / STORAGE_FILE)
     is_file = isinstance(target.storage, SqliteStorage)
     return StorageSettings(
         kind=target.storage.kind,
-        endpoints=(file,) if is_file else services.endpoints(target.storage, endpoints),
+        endpoints=(file,) if is_file else services.endpoints(target.storage, map(str, addresses)),
+        password=_password(addresses),
         run=folder.name,
         fencing=target.storage.fencing,
         policy=target.storage.policy,
         fence_on_acquire=target.storage.fence_on_acquire,
         timeout=timeout,
     )
+
+
+def _password(addresses: Sequence[Address]) -> str:
+    """What the servers of one side ask for: they all ask for the same, or for nothing."""
+    return next((each.password for each in addresses), "")

@@ -7,9 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Self
 
-from harness.engines import Cluster
+from harness.engines import Address, Cluster
 from workloads.client import Grant, Lock, Storage
+from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import of_kind
 
@@ -20,6 +22,28 @@ TTL = 2 * SECOND
 def run_named(name: str) -> str:
     """A run's id; another's tests may run on this machine at the same time."""
     return f"test-{name}-{secrets.token_hex(4)}"
+
+
+class Endpoint(str):
+    """Where a server is, with what it asks for beside."""
+
+    __slots__ = ("password",)
+    password: str
+
+    def __new__(cls, at: str, password: str = "") -> Self:
+        made = super().__new__(cls, at)
+        made.password = password
+        return made
+
+
+def password_of(endpoints: Sequence[str]) -> str:
+    """What the servers there ask for."""
+    return next((each.password for each in endpoints if isinstance(each, Endpoint)), "")
+
+
+def redis_at(address: Address, timeout: float = 1.0) -> RedisConnection:
+    """A connection to a Redis server that an engine has started."""
+    return RedisConnection(str(address), timeout, address.password)
 
 
 class Memory:
@@ -39,7 +63,13 @@ def lock_settings(
     kind: str, endpoints, *, client: int = 0, timeout: float = 1.0, token: str = "", ttl: int = TTL
 ) -> LockSettings:
     return LockSettings(
-        kind=kind, endpoints=tuple(endpoints), ttl=ttl, timeout=timeout, client=client, token=token
+        kind=kind,
+        endpoints=tuple(endpoints),
+        ttl=ttl,
+        timeout=timeout,
+        client=client,
+        token=token,
+        password=password_of(endpoints),
     )
 
 
@@ -47,7 +77,12 @@ def storage_settings(
     kind: str, endpoints, *, fencing: str = "none", policy: str = "strict", timeout: float = 1.0
 ) -> StorageSettings:
     return StorageSettings(
-        kind=kind, endpoints=tuple(endpoints), fencing=fencing, policy=policy, timeout=timeout
+        kind=kind,
+        endpoints=tuple(endpoints),
+        fencing=fencing,
+        policy=policy,
+        timeout=timeout,
+        password=password_of(endpoints),
     )
 
 
@@ -92,4 +127,8 @@ def commits_of(kind: str, endpoints: Sequence[str], resource: str) -> list[tuple
 
 
 def endpoints(cluster: Cluster, system: str) -> list[str]:
-    return [str(server.address) for server in cluster.servers if server.system == system]
+    return [
+        Endpoint(str(server.address), server.address.password)
+        for server in cluster.servers
+        if server.system == system
+    ]

@@ -16,12 +16,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
+from systems import Endpoint, password_of
+
 from workloads.settings import host_and_port
 
 Split = Callable[[bytes], Iterator[bytes]]
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA = 0  # the type of HTTP/2's frames that carry a message
+LOGIN = b"\r\nAUTH\r\n"
 PING = 11  # ZooKeeper's heartbeat
 
 
@@ -36,7 +39,7 @@ def of_etcd(stream: bytes) -> Iterator[bytes]:
 
 
 def of_redis(stream: bytes) -> Iterator[bytes]:
-    """Yield each command: an array of strings, each with its length before it."""
+    """Yield each command but the login: an array of strings, each with its length before it."""
     at = 0
     while header := re.compile(rb"\*(\d+)\r\n").match(stream, at):
         begin, at = at, header.end()
@@ -45,17 +48,19 @@ def of_redis(stream: bytes) -> Iterator[bytes]:
             if not length:
                 return
             at = length.end() + int(length[1]) + 2
-        if at <= len(stream):
+        if at <= len(stream) and LOGIN not in stream[begin:at]:
             yield stream[begin:at]
 
 
 def of_postgres(stream: bytes) -> Iterator[bytes]:
-    """Yield each statement, up to its Sync; the greeting has no type, the others a letter and a length."""
+    """Yield each statement, up to its Sync, but what logs in: the greeting, without a type, and "p"."""
     at = begin = int.from_bytes(stream[:4], "big")
     while at + 5 <= len(stream):
         kind, length = stream[at : at + 1], int.from_bytes(stream[at + 1 : at + 5], "big")
         at += 1 + length
-        if kind == b"S" and at <= len(stream):
+        if kind == b"p":
+            begin = at
+        elif kind == b"S" and at <= len(stream):
             yield stream[begin:at]
             begin = at
 
@@ -134,7 +139,7 @@ class Tap:
         listener = socket.create_server(("127.0.0.1", 0))
         self._listeners.append(listener)
         threading.Thread(target=self._accept, args=(listener, number, server), daemon=True).start()
-        return f"127.0.0.1:{listener.getsockname()[1]}"
+        return Endpoint(f"127.0.0.1:{listener.getsockname()[1]}", password_of([server]))
 
     def _accept(self, listener: socket.socket, number: int, server: str) -> None:
         with suppress(OSError):

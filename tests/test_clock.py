@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 
 import pytest
-from systems import run_named
+from systems import redis_at, run_named
 
 from harness.duration import NS
 from harness.engines import ServerSpec, Topology, redis_server
 from harness.errors import FaultNotInstalledError
 from harness.nemesis.clock import TOLERANCE, clock_jump
-from workloads.redis_connection import RedisConnection
 
 HOUR = NS["h"]
 TOPOLOGY = Topology(
@@ -29,7 +28,7 @@ def cluster(docker_engine, tmp_path_factory):
 
 
 def redis(cluster, number):
-    return RedisConnection(str(cluster.servers[number - 1].address), 1.0)
+    return redis_at(cluster.servers[number - 1].address)
 
 
 def ahead(cluster):

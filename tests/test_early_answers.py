@@ -8,7 +8,7 @@ import threading
 from contextlib import closing, contextmanager, suppress
 
 import pytest
-from systems import run_named, storage_settings
+from systems import Endpoint, redis_at, run_named, storage_settings
 
 from harness.engines import ServerSpec, Topology
 from workloads import redis_connection
@@ -75,12 +75,17 @@ def postgres_server(servers):
     return next(each for each in servers.servers if each.system == "postgres")
 
 
-def wire(endpoint):
-    return postgres.wire_to(storage_settings("postgres", [endpoint], timeout=5))
+def wire(server, endpoint):
+    return postgres.wire_to(
+        storage_settings("postgres", [Endpoint(endpoint, server.address.password)], timeout=5)
+    )
 
 
 def test_postgres_answer_that_waits_is_not_taken_for_the_next(postgres_server):
-    with between(postgres_server.address) as (endpoint, say), closing(wire(endpoint)) as opened:
+    with (
+        between(postgres_server.address) as (endpoint, say),
+        closing(wire(postgres_server, endpoint)) as opened,
+    ):
         assert opened.execute("SELECT 'first'") == [(b"first",)]
         say(a_row(b"forged"))
         assert something_waits(opened._connection.socket, 5)
@@ -89,7 +94,10 @@ def test_postgres_answer_that_waits_is_not_taken_for_the_next(postgres_server):
 
 
 def test_after_one_in_a_transaction_nothing_runs_outside_it(postgres_server):
-    with between(postgres_server.address) as (endpoint, say), closing(wire(endpoint)) as opened:
+    with (
+        between(postgres_server.address) as (endpoint, say),
+        closing(wire(postgres_server, endpoint)) as opened,
+    ):
 
         def work():
             with postgres.transaction(opened):
@@ -105,9 +113,12 @@ def test_after_one_in_a_transaction_nothing_runs_outside_it(postgres_server):
 
 
 def test_a_wire_that_the_server_closed_is_opened_anew_before_a_statement(postgres_server):
-    with between(postgres_server.address) as (endpoint, _), closing(wire(endpoint)) as opened:
+    with (
+        between(postgres_server.address) as (endpoint, _),
+        closing(wire(postgres_server, endpoint)) as opened,
+    ):
         ((pid,),) = opened.execute("SELECT pg_backend_pid()")
-        with closing(wire(endpoint)) as other:
+        with closing(wire(postgres_server, endpoint)) as other:
             other.execute("SELECT pg_terminate_backend($1)", (int(pid),))
         assert something_waits(opened._connection.socket, 5)
 
@@ -127,7 +138,7 @@ def redis_server(local_engine, tmp_path_factory):
 def test_redis_answer_that_waits_is_not_taken_for_the_next(redis_server):
     with (
         between(redis_server.address) as (endpoint, say),
-        closing(RedisConnection(endpoint, 5)) as connection,
+        closing(RedisConnection(endpoint, 5, redis_server.address.password)) as connection,
     ):
         assert connection.execute("ECHO", "first") == "first"
         say(b"+forged\r\n")
@@ -145,5 +156,5 @@ def test_a_redis_that_answers_whoever_connects_is_not_asked(redis_server, monkey
     ):
         connection.execute("INCR", "counted")
 
-    with closing(RedisConnection(str(redis_server.address), 5)) as connection:
+    with closing(redis_at(redis_server.address)) as connection:
         assert connection.execute("GET", "counted") is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from systems import Memory, lock_settings
+from systems import Memory, lock_settings, redis_at
 
 from harness.engines import ServerSpec, Topology, redis_server
 from harness.errors import FaultNotInstalledError
@@ -15,7 +15,6 @@ from harness.recorder import RecordedSession
 from workloads.client import Unknown
 from workloads.locks import connect
 from workloads.locks.redis import lock_key
-from workloads.redis_connection import RedisConnection
 
 pytestmark = pytest.mark.engine
 
@@ -46,7 +45,7 @@ def over_edge(cluster, *command, client=0):
 
 
 def edge(cluster, client=0):
-    return RedisConnection(str(cluster.edge(client, "redis-1")), 1.0)
+    return redis_at(cluster.edge(client, "redis-1"))
 
 
 def at(cluster, name):
@@ -100,7 +99,7 @@ def test_what_was_acknowledged_while_the_link_was_held_is_lost(cluster):
 
     assert again == 2
     assert "bandwidth 0 toxic upstream+downstream" in fault.evidence
-    assert RedisConnection(str(at(cluster, "redis-1")), 1.0).execute("GET", "token") == "2"
+    assert redis_at(at(cluster, "redis-1")).execute("GET", "token") == "2"
 
 
 def test_a_grant_that_waits_for_the_replica_is_unknown_while_the_link_is_held(cluster):
@@ -150,7 +149,7 @@ def test_everything_is_as_it_was_when_the_hold_is_cut_short(cluster):
 
     assert answering(cluster) == before
     assert over_edge(cluster, "WAIT", 1, 2000) == 1
-    assert RedisConnection(str(at(cluster, "redis-replica")), 1.0).execute("GET", "token") == "1"
+    assert redis_at(at(cluster, "redis-replica")).execute("GET", "token") == "1"
 
 
 def test_the_old_primary_follows_also_when_the_block_is_cut_short(cluster):

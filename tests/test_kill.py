@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from systems import redis_at
 
 from harness.engines import ServerSpec, Topology
 from harness.errors import FaultNotInstalledError, ServerNotReadyError
 from harness.nemesis.kill import kill
 from harness.network.probe import reply
 from harness.network.topology import Edge
-from workloads.redis_connection import RedisConnection
 
 pytestmark = pytest.mark.engine
 
@@ -44,7 +44,7 @@ def answers(cluster, server):
 
 
 def redis(cluster):
-    return RedisConnection(str(cluster.servers[0].address), 1.0)
+    return redis_at(cluster.servers[0].address)
 
 
 def test_a_server_is_down_until_the_block_ends_and_usable_then(cluster):

@@ -105,13 +105,14 @@ sys.stdin.read()
         "protocol": 1,
         "client": 3,
         "timeout_ms": 300,
-        "lock": {"kind": "client", "endpoints": [], "ttl_ms": 2000, "token": ""},
+        "lock": {"kind": "client", "endpoints": [], "ttl_ms": 2000, "token": "", "password": ""},
         "storage": {
             "kind": "client",
             "endpoints": ["a:1"],
             "fencing": "none",
             "policy": "strict",
             "fence_on_acquire": False,
+            "password": "",
         },
     }
     assert answer["second"] == {"id": 2, "op": "write", "resource": "r0", "token": 5, "value": "0-1.0"}

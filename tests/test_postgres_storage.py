@@ -37,7 +37,7 @@ def settings(servers):
 
 @pytest.fixture(scope="module")
 def conninfo(settings):
-    return postgres.conninfo(*host_and_port(settings.endpoints[0]))
+    return postgres.conninfo(*host_and_port(settings.endpoints[0]), settings.password)
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def open_lock():
 @pytest.fixture
 def ask_each(redis):
     """Ask each Redis itself."""
-    connections = [RedisConnection(endpoint, 1.0) for endpoint in redis]
+    connections = [RedisConnection(endpoint, 1.0, endpoint.password) for endpoint in redis]
     yield [connection.execute for connection in connections]
     for connection in connections:
         connection.close()

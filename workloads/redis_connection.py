@@ -33,11 +33,14 @@ _REFUSALS = (AuthenticationError, BusyLoadingError, MasterDownError, NoPermissio
 class RedisConnection:
     """One connection, opened by the first command; an error that leaves doubt closes it."""
 
-    def __init__(self, endpoint: str, timeout: float) -> None:
+    def __init__(self, endpoint: str, timeout: float, password: str = "", user: str | None = None) -> None:
+        """`timeout` is in seconds, of each step; without a password none is sent."""
         host, port = host_and_port(endpoint)
         self._connection: Any = Connection(  # type: ignore[no-untyped-call]
             host=host,
             port=port,
+            username=user if password else None,
+            password=password or None,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
             retry=Retry(NoBackoff(), 0),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+REDIS_ADMINISTRATOR = "fencepost"
+"""Who may change whom a Redis server follows, and whether it keeps a log, where it asks for a password."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +20,7 @@ class LockSettings:
     token: str  # what is taken for the fencing token
     wait_for_replica: bool = False  # does a grant count only once a replica has it? (Redis only)
     run: str = ""  # names the run, to a service that outlives it
+    password: str = field(default="", repr=False)  # that the servers ask for; "": for none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +34,7 @@ class StorageSettings:
     fence_on_acquire: bool = False
     timeout: float  # seconds; of each call
     run: str = ""  # names the run, to a service that outlives it
+    password: str = field(default="", repr=False)  # that the servers ask for; "": for none
 
 
 def host_and_port(endpoint: str) -> tuple[str, int]:

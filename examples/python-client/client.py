@@ -49,12 +49,13 @@ class StaleError(Exception):
 class Lock:
     """A key with an expiry, and a counter that rises with every grant: both set in one script."""
 
-    def __init__(self, endpoint: str, ttl_ms: int, timeout: float) -> None:
-        host, port = endpoint.split(":")
-        self._ttl_ms = ttl_ms
+    def __init__(self, lock: dict[str, Any], timeout: float) -> None:
+        host, port = lock["endpoints"][0].split(":")
+        self._ttl_ms = lock["ttl_ms"]
         self._redis = redis.Redis(
             host=host,
             port=int(port),
+            password=lock["password"] or None,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
             retry=Retry(NoBackoff(), 0),  # redis-py would repeat a script whose answer it missed
@@ -86,9 +87,10 @@ class Lock:
 class Register:
     """A row for each resource; one statement compares the token, writes, and logs what it wrote."""
 
-    def __init__(self, endpoint: str, timeout: float, *, unfenced: bool) -> None:
-        host, port = endpoint.split(":")
-        self._conninfo = f"host={host} port={port} user=fencepost password=fencepost dbname=fencepost"
+    def __init__(self, storage: dict[str, Any], timeout: float, *, unfenced: bool) -> None:
+        host, port = storage["endpoints"][0].split(":")
+        login = f"user=fencepost password={storage['password']} dbname=fencepost"
+        self._conninfo = f"host={host} port={port} {login}"
         self._timeout = timeout
         self._unfenced = unfenced
         self._connection: psycopg.Connection[Any] | None = None
@@ -151,8 +153,8 @@ class Client:
     def __init__(self, told: dict[str, Any]) -> None:
         timeout = told["timeout_ms"] / 1000
         storage = told["storage"]
-        self._lock = Lock(told["lock"]["endpoints"][0], told["lock"]["ttl_ms"], timeout)
-        self._register = Register(storage["endpoints"][0], timeout, unfenced=storage["fencing"] == "none")
+        self._lock = Lock(told["lock"], timeout)
+        self._register = Register(storage, timeout, unfenced=storage["fencing"] == "none")
         self._operations: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "acquire": self._lock.acquire,
             "release": self._lock.release,

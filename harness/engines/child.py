@@ -18,6 +18,7 @@ import psutil
 from harness import family
 from harness.engines import tether
 from harness.engines.failure import not_ready
+from harness.engines.private import own_file, own_folder, program_for
 from harness.log_file import open_log
 
 STOP_TIMEOUT = 5.0  # s; then SIGKILL
@@ -91,6 +92,7 @@ class Nest:
     home: Path  # their data; goes with them
     logs: Path  # stays
     environment: Mapping[str, str]  # all they get: ETCD_NAME or PGDATA of the user's would configure them
+    user: int | None = None  # whom they run as; None: the harness' own
     children: list[Child] = field(default_factory=list)
     # Children die with the thread that started them: this one lives as long as the nest.
     parent: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1))
@@ -101,20 +103,24 @@ class Nest:
         self.home.mkdir(mode=0o700)
         self.home.chmod(0o711)  # not left to the umask
 
-    def spawn(
-        self,
-        name: str,
-        command: Sequence[str | Path],
-        *,
-        user: int | None = None,
-        stop_signal: int = signal.SIGKILL,
-    ) -> Child:
+    def folder(self, name: str) -> Path:
+        """Make a folder for one child's data, that it alone can enter."""
+        return own_folder(self.home / name, self.user)
+
+    def file(self, name: str, text: str) -> Path:
+        """Make a file that the children alone can read, such as one with a password, in `home`."""
+        return own_file(self.home / name, text, self.user)
+
+    def program(self, program: str | Path) -> Path:
+        """Return a program that the children can run: a copy of it, if it is where they do not get."""
+        return program_for(Path(program), self.user, self.home)
+
+    def spawn(self, name: str, command: Sequence[str | Path], *, stop_signal: int = signal.SIGKILL) -> Child:
         """Start a process that logs to `logs/<name>.log`, deaf to the terminal's Ctrl-C.
 
         It gets `stop_signal` when the harness ends in any way; LET_IT_FINISH: it does not.
-        `user` is numeric; None: the harness' own.
         """
-        who = "-" if user is None else str(user)
+        who = "-" if self.user is None else str(self.user)
         tied = [sys.executable, "-I", "-S", tether.__file__, str(int(stop_signal)), str(os.getpid()), who]
         return self.parent.submit(self._start, name, [*tied, *map(str, command)], stop_signal).result()
 
@@ -139,11 +145,9 @@ class Nest:
         self.parent.submit(self._start, child.name, child.command, child.stop_signal).result()
         self.children.remove(child)
 
-    def run_to_its_end(
-        self, name: str, command: Sequence[str | Path], *, user: int | None, timeout: float
-    ) -> None:
+    def run_to_its_end(self, name: str, command: Sequence[str | Path], *, timeout: float) -> None:
         """Start one that ends by itself, and wait (s); ServerNotReadyError if it fails or takes longer."""
-        child = self.spawn(name, command, user=user)
+        child = self.spawn(name, command)
         child.finish(timeout)
         self.children.remove(child)
 

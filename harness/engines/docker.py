@@ -27,7 +27,7 @@ from harness.engines.docker_removal import remove_all
 from harness.engines.failure import not_ready
 from harness.engines.readiness import is_ready
 from harness.engines.shield import shielded
-from harness.engines.systems import SYSTEMS, Unfit
+from harness.engines.systems import POSTGRES_PASSWORD, SYSTEMS, Unfit
 from harness.errors import EngineUnavailableError
 from harness.leftovers import DOCKER
 from harness.network.topology import Edge, Way
@@ -60,7 +60,7 @@ class DockerCluster:
 
     def edge(self, client: int, server: str) -> Address:
         """Where this client reaches that server: its own proxy."""
-        return self.proxies[Edge(client, server)]
+        return replace(self.proxies[Edge(client, server)], password=self.known[server].address.password)
 
     def environment(self) -> dict[str, Any]:
         """Versions of what runs, the images with their ids and digests, and of Docker."""
@@ -104,7 +104,7 @@ class DockerCluster:
         containers = self._containers()  # their ports are published anew
         for name in servers:
             system = self.known[name].system
-            address = containers[name].published(SYSTEMS[system].port)
+            address = _published(containers[name], system)
             _wait(containers[name], partial(is_ready, system, address), deadline)
             self.known[name] = replace(self.known[name], address=address)
         with self.changing:
@@ -184,7 +184,7 @@ def _usable(client: docker.DockerClient, project: Project, run_id: str) -> Docke
             name=spec.name,
             system=spec.system,
             cluster=spec.cluster,
-            address=containers[spec.name].published(SYSTEMS[spec.system].port),
+            address=_published(containers[spec.name], spec.system),
             upstream=Address(spec.name, SYSTEMS[spec.system].port),
             durable=spec.durable,
             follows=project.link_address(spec) if spec.follows else None,
@@ -200,6 +200,12 @@ def _usable(client: docker.DockerClient, project: Project, run_id: str) -> Docke
         _wait(containers[server.name], partial(is_ready, server.system, server.address), deadline)
     proxies = {edge: containers[TOXIPROXY].published(port) for edge, port in project.edge_ports().items()}
     return DockerCluster(toxiproxy, proxies, client, run_id, {server.name: server for server in servers})
+
+
+def _published(container: Container, system: str) -> Address:
+    """Where a server is reached, and with which password: its container asks for none, or for one we know."""
+    password = POSTGRES_PASSWORD if system == "postgres" else ""
+    return replace(container.published(SYSTEMS[system].port), password=password)
 
 
 def _all_at_once(work: Callable[[Container], None], containers: Sequence[Container]) -> None:

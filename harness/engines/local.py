@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -26,6 +27,7 @@ from harness.engines import (
 )
 from harness.engines.child import Child, Nest
 from harness.engines.failure import not_ready
+from harness.engines.private import unprivileged_user
 from harness.engines.readiness import is_ready
 from harness.engines.shield import shielded
 from harness.engines.systems import SYSTEMS, Unfit
@@ -51,6 +53,7 @@ PACKAGES = {
     "postgres": local_postgres.PACKAGE,
     "redis": local_redis.PACKAGE,
 }
+ASKING = {"postgres", "redis"}  # for a password
 CLOCKS_NEED_DOCKER = "the local engine cannot move the clock of a server: use Docker"
 FORGETFUL = {"etcd"}
 KILLS_NEED_DOCKER = (
@@ -78,7 +81,7 @@ class LocalCluster:
     def edge(self, client: int, server: str) -> Address:
         """Where this client reaches that server: its own proxy, or the server if there are none."""
         direct = {each.name: each.address for each in self.servers}[server]
-        return self.proxies.get(Edge(client, server), direct)
+        return replace(self.proxies.get(Edge(client, server), direct), password=direct.password)
 
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last words, if one ended that no fault has killed."""
@@ -188,7 +191,7 @@ class LocalEngine:
         marks = owner.this_process().marks(run_id)
         home = _home(folder.resolve(), run_id)
         note = leave_note(marks, self.name, [home])
-        nest = Nest(home, folder.resolve() / "logs", owner.as_environment(marks))
+        nest = Nest(home, folder.resolve() / "logs", owner.as_environment(marks), unprivileged_user())
         try:
             yield _start(topology, run_id, nest, toxiproxy)
         finally:
@@ -225,7 +228,7 @@ def _start_once(topology: Topology, run_id: str, nest: Nest, program: Path | Non
     api, *addresses = ports.free_addresses(1 + len(topology.servers) + len(links(topology)))
     servers = _servers(topology, iter(addresses))
     if program is not None:
-        nest.spawn("toxiproxy", [program, f"-host={api.host}", f"-port={api.port}"])
+        nest.spawn("toxiproxy", [nest.program(program), f"-host={api.host}", f"-port={api.port}"])
     for system, start in STARTERS.items():
         members = [server for server in servers if server.system == system]
         for cluster in dict.fromkeys(server.cluster for server in members):
@@ -239,13 +242,17 @@ def _start_once(topology: Topology, run_id: str, nest: Nest, program: Path | Non
 
 
 def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:
-    """Give each server an address, and one more to each that follows another: its link's."""
+    """Give each server an address, and one more to each that follows another: its link's.
+
+    All ask for one password, made for this run.
+    """
+    password = secrets.token_hex(16)
     return tuple(
         Server(
             name=spec.name,
             system=spec.system,
             cluster=spec.cluster,
-            address=address,
+            address=replace(address, password=password if spec.system in ASKING else ""),
             upstream=address,
             durable=spec.durable,
             follows=next(free) if spec.follows else None,

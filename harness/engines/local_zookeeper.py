@@ -46,13 +46,13 @@ def start(servers: Sequence[Server], nest: Nest) -> None:
     ]
     java = [str(shutil.which("java")), *JVM, "-cp", os.pathsep.join(map(str, _jars()))]
     for number, server in enumerate(servers, 1):
-        configuration = _configure(nest.home / server.name, number, ensemble)
+        configuration = _configure(nest, server.name, number, ensemble)
         nest.spawn(server.name, [*java, MAIN, configuration])
 
 
-def _configure(folder: Path, number: int, ensemble: Sequence[str]) -> Path:
-    folder.mkdir()
-    (folder / "myid").write_text(f"{number}\n", encoding="utf-8")
+def _configure(nest: Nest, name: str, number: int, ensemble: Sequence[str]) -> Path:
+    folder = nest.folder(name)
+    nest.file(f"{name}/myid", f"{number}\n")
     settings = (
         f"dataDir={folder}",
         f"tickTime={TICK}",
@@ -64,9 +64,7 @@ def _configure(folder: Path, number: int, ensemble: Sequence[str]) -> Path:
         "4lw.commands.whitelist=srvr",
         *ensemble,
     )
-    configuration = folder / "zoo.cfg"
-    configuration.write_text("\n".join(settings) + "\n", encoding="utf-8")
-    return configuration
+    return nest.file(f"{name}/zoo.cfg", "\n".join(settings) + "\n")
 
 
 def _jars() -> Iterator[Path]:

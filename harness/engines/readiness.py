@@ -22,7 +22,8 @@ def is_ready(name: str, address: Address) -> bool:
     if not answer:
         _expect_silence(name, address)
         return False
-    if not (answer.startswith(system.answers) and system.speaks in answer):
+    locked_out = bool(system.locked) and answer.startswith(system.locked) and not address.password
+    if locked_out or not (answer.startswith(system.answers) and system.speaks in answer):
         raise Unfit(_is_another(name, answer))
     if not system.is_usable(address):
         return False

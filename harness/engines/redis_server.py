@@ -11,8 +11,21 @@ from typing import BinaryIO
 from harness.duration import NS
 from harness.engines import Address
 from harness.errors import InfrastructureError
+from workloads.settings import REDIS_ADMINISTRATOR
 
 TIMEOUT = 2.0  # s; of one question
+DANGEROUS = ("acl", "config", "debug", "failover", "migrate", "module", "replicaof", "shutdown", "slaveof")
+
+
+def access(password: str) -> tuple[str, ...]:
+    """Give the lines of a configuration that let in only who has the password, and to what is needed."""
+    everything = f"on >{password} ~* &* +@all"
+    never = " ".join(f"-{command}" for command in DANGEROUS)
+    return (
+        f"user default {everything} {never}",
+        f"user {REDIS_ADMINISTRATOR} {everything} {never} +replicaof +config|set",
+        f"masterauth {password}",
+    )
 
 
 def is_usable(address: Address) -> bool:
@@ -69,11 +82,17 @@ def follow(address: Address, primary: Address | None) -> None:
 
 @contextmanager
 def _asked(address: Address, command: bytes) -> Iterator[BinaryIO]:
-    """Send an inline command, and hand over its answer."""
-    with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
+    """Send an inline command, and hand over its answer; OSError where the server lets nobody in."""
+    with (
+        socket.create_connection((address.host, address.port), TIMEOUT) as connection,
+        connection.makefile("rb") as answer,
+    ):
+        if address.password:
+            connection.sendall(f"AUTH {REDIS_ADMINISTRATOR} {address.password}\r\n".encode())
+            if not (said := answer.readline()).startswith(b"+OK"):
+                raise PermissionError(f"Redis at {address}: {said.decode(errors='replace').strip()}")
         connection.sendall(command + b"\r\n")
-        with connection.makefile("rb") as answer:
-            yield answer
+        yield answer
 
 
 def _info(address: Address, section: str) -> dict[str, str]:

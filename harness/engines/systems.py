@@ -14,7 +14,8 @@ from harness.engines import Address, redis_server
 
 TIMEOUT = 2.0  # s; of one question
 KAHUNA_INVALID_INPUT, KAHUNA_NO_SUCH_LOCK = 100, 102  # `type` of an answer
-POSTGRES_LOGIN = "user=fencepost password=fencepost dbname=fencepost sslmode=disable"
+POSTGRES_LOGIN = "user=fencepost dbname=fencepost sslmode=disable"
+POSTGRES_PASSWORD = "fencepost"  # noqa: S105 - of images, where the engine has chosen no other
 POSTGRES_REFUSALS = (
     "authentication failed",
     "authentication method",
@@ -40,6 +41,7 @@ class System:
     probe: bytes  # sent over a new connection, this is answered at once ...
     answers: tuple[bytes, ...]  # ... by something that begins like one of these ...
     speaks: bytes = b""  # ... and has this in it
+    locked: bytes = b""  # how it answers where it asks for a password
     oldest: tuple[int, ...] = ()  # release that clients can use; (): it tells none
 
 
@@ -150,7 +152,8 @@ SYSTEMS: dict[str, System] = {
         is_usable=redis_server.is_usable,
         version=redis_server.version,
         probe=b"PING\r\n",
-        answers=(b"+PONG", b"-LOADING"),
+        answers=(b"+PONG", b"-LOADING", b"-NOAUTH"),
+        locked=b"-NOAUTH",
         oldest=(6, 2),  # pages of a stream
     ),
     "zookeeper": System(
@@ -200,7 +203,8 @@ def _postgres_row(address: Address, query: str) -> tuple[Any, ...]:
     import psycopg
 
     where = f"host={address.host} port={address.port} connect_timeout={TIMEOUT:.0f}"
-    with psycopg.connect(f"{where} {POSTGRES_LOGIN}", autocommit=True) as connection:
+    password = address.password or POSTGRES_PASSWORD
+    with psycopg.connect(f"{where} {POSTGRES_LOGIN}", password=password, autocommit=True) as connection:
         row = connection.execute(query.encode()).fetchone()
     assert row is not None, query  # noqa: S101
     return row

@@ -51,7 +51,8 @@ def member_names(address):
 
 def test_postgresql_speaks_utf8(servers):
     address = servers.servers[-1].address
-    with psycopg.connect(f"host={address.host} port={address.port} {POSTGRES_LOGIN}") as connection:
+    where = f"host={address.host} port={address.port} {POSTGRES_LOGIN}"
+    with psycopg.connect(where, password=address.password) as connection:
         row = connection.execute("SELECT 'ü', current_database(), current_setting('fsync')").fetchone()
 
     assert row == ("ü", "fencepost", "on")

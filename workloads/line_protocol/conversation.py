@@ -70,6 +70,7 @@ def introduction(client: int | None, lock: LockSettings, storage: StorageSetting
             "endpoints": lock.endpoints,
             "ttl_ms": lock.ttl // 1_000_000,
             "token": lock.token,
+            "password": lock.password,
         },
         "storage": {
             "kind": storage.kind,
@@ -77,6 +78,7 @@ def introduction(client: int | None, lock: LockSettings, storage: StorageSetting
             "fencing": storage.fencing,
             "policy": storage.policy,
             "fence_on_acquire": storage.fence_on_acquire,
+            "password": storage.password,
         },
     }
 

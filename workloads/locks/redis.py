@@ -42,7 +42,7 @@ class RedisService:
         granted: Callable[[str, str], None] = lambda _resource, _owner: None,
     ) -> None:
         self._granted = granted
-        self._connection = RedisConnection(settings.endpoints[0], settings.timeout)
+        self._connection = RedisConnection(settings.endpoints[0], settings.timeout, settings.password)
         self._ttl = settings.ttl  # ns
         self._wait = round(settings.timeout * 1000 / 2) if settings.wait_for_replica else 0  # ms
 

@@ -176,7 +176,10 @@ def _close(servers: Sequence[RedisConnection]) -> None:
 def connect(settings: LockSettings, renewals: Session) -> Redlock:
     """Make a client with two connections to each server: one for the hold, one for what renews it."""
     servers, renewing = (
-        [RedisConnection(endpoint, min(settings.timeout, SERVER_TIMEOUT)) for endpoint in settings.endpoints]
+        [
+            RedisConnection(endpoint, min(settings.timeout, SERVER_TIMEOUT), settings.password)
+            for endpoint in settings.endpoints
+        ]
         for _ in range(2)
     )
     return Redlock(servers, renewing, renewals, settings)

@@ -57,10 +57,10 @@ _FENCE = """INSERT INTO register (resource, token, mark) VALUES ($1, 0, $2)
 """
 
 
-def conninfo(host: str, port: int) -> str:
-    """Return how to reach the server that an engine started."""
+def conninfo(host: str, port: int, password: str = "") -> str:
+    """Return how to reach the server that an engine started; without a password, with that of images."""
     return (
-        f"host={host} port={port} user=fencepost password=fencepost dbname=fencepost"
+        f"host={host} port={port} user=fencepost password={password or 'fencepost'} dbname=fencepost"
         " sslmode=disable gssencmode=disable"
         f" options='-c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION}'"
     )
@@ -178,4 +178,4 @@ def committed(settings: StorageSettings) -> list[Commit]:
 
 def wire_to(settings: StorageSettings) -> Wire:
     """Make a connection to its server, which the first statement opens."""
-    return Wire(conninfo(*host_and_port(settings.endpoints[0])), settings.timeout)
+    return Wire(conninfo(*host_and_port(settings.endpoints[0]), settings.password), settings.timeout)

@@ -131,4 +131,4 @@ def key(resource: str) -> str:
 
 def connection(settings: StorageSettings) -> RedisConnection:
     """Make a connection to its server, which the first command opens."""
-    return RedisConnection(settings.endpoints[0], settings.timeout)
+    return RedisConnection(settings.endpoints[0], settings.timeout, settings.password)

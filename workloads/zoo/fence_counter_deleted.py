@@ -21,7 +21,7 @@ class FenceCounterDeleted:
 
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
         self._lock = redis.connect(settings, renewals)
-        self._tidying = RedisConnection(settings.endpoints[0], settings.timeout)
+        self._tidying = RedisConnection(settings.endpoints[0], settings.timeout, settings.password)
 
     def release(self, resource: str, owner: str) -> None:
         """Give the lock back, and leave nothing behind."""

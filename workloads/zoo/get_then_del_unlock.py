@@ -36,7 +36,7 @@ class GetThenDelUnlock:
 class _GetThenDel:
     def __init__(self, settings: LockSettings) -> None:
         self._service = RedisService(settings)
-        self._connection = RedisConnection(settings.endpoints[0], settings.timeout)
+        self._connection = RedisConnection(settings.endpoints[0], settings.timeout, settings.password)
 
     def release(self, resource: str, owner: str, credential: str | None) -> bool:  # noqa: ARG002
         """Delete the key if it was the owner's a moment ago."""

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
-from workloads.settings import StorageSettings
+from workloads.redis_connection import RedisConnection
+from workloads.settings import REDIS_ADMINISTRATOR, StorageSettings
 from workloads.storages import redis
 
 
@@ -27,7 +28,8 @@ class RedisWithoutPersistence:
     def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
         """Make the hashes; what comes after them stays in memory."""
         redis.set_up(settings, resources)
-        with closing(redis.connection(settings)) as connection:
+        address, password = settings.endpoints[0], settings.password
+        with closing(RedisConnection(address, settings.timeout, password, REDIS_ADMINISTRATOR)) as connection:
             connection.execute("CONFIG", "SET", "appendonly", "no")
 
     def __getattr__(self, name: str) -> Any:

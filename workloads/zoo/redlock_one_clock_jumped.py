@@ -26,8 +26,10 @@ class RedlockOneClockJumped:
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
         nearest_first = settings.endpoints[:: -1 if settings.client % 2 else 1]
         granted: set[str] = set()
-        servers: Any = [_Server(each, granted, len(nearest_first) // 2 + 1) for each in nearest_first]
-        renewing = [RedisConnection(each, SERVER_TIMEOUT) for each in nearest_first]
+        servers: Any = [
+            _Server(each, settings.password, granted, len(nearest_first) // 2 + 1) for each in nearest_first
+        ]
+        renewing = [RedisConnection(each, SERVER_TIMEOUT, settings.password) for each in nearest_first]
         self._lock = Redlock(servers, renewing, renewals, settings)
 
     def __getattr__(self, name: str) -> Any:
@@ -35,8 +37,8 @@ class RedlockOneClockJumped:
 
 
 class _Server:
-    def __init__(self, endpoint: str, granted: set[str], most: int) -> None:
-        self._connection = RedisConnection(endpoint, SERVER_TIMEOUT)
+    def __init__(self, endpoint: str, password: str, granted: set[str], most: int) -> None:
+        self._connection = RedisConnection(endpoint, SERVER_TIMEOUT, password)
         self._endpoint = endpoint
         self._granted = granted  # the servers that have granted, of all
         self._most = most

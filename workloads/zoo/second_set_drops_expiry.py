@@ -30,7 +30,7 @@ class SecondSetDropsExpiry:
 class _Signing:
     def __init__(self, settings: LockSettings) -> None:
         self._service = RedisService(settings)
-        self._connection = RedisConnection(settings.endpoints[0], settings.timeout)
+        self._connection = RedisConnection(settings.endpoints[0], settings.timeout, settings.password)
 
     def try_lock(self, resource: str, owner: str) -> Held | None:
         """Take the lock if it is free, and then sign it."""

@@ -31,7 +31,7 @@ class SeparateIncrAfterSet:
 class _SetThenIncr:
     def __init__(self, settings: LockSettings, session: Session) -> None:
         self._service = RedisService(settings)
-        self._connection = RedisConnection(settings.endpoints[0], settings.timeout)
+        self._connection = RedisConnection(settings.endpoints[0], settings.timeout, settings.password)
         self._session = session
         self._ttl = settings.ttl  # ns
 

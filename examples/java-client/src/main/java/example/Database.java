@@ -11,11 +11,11 @@ final class Database {
     private final Properties properties = new Properties();
     private Connection connection;
 
-    Database(String endpoint, int timeoutMillis) {
+    Database(String endpoint, String password, int timeoutMillis) {
         url = "jdbc:postgresql://" + endpoint + "/fencepost";
         String seconds = Integer.toString(Math.max(1, timeoutMillis / 1000));
         properties.setProperty("user", "fencepost");
-        properties.setProperty("password", "fencepost");
+        properties.setProperty("password", password);
         // These two end a call also while the server is stopped; a query timeout does not.
         properties.setProperty("connectTimeout", seconds);
         properties.setProperty("socketTimeout", seconds);

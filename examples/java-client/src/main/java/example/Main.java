@@ -25,8 +25,10 @@ public final class Main {
 
     private Main(JsonObject told, boolean careless) {
         // The lock is a table of the storage's own database: it has no server of its own.
-        String endpoint = told.getAsJsonObject("storage").getAsJsonArray("endpoints").get(0).getAsString();
-        database = new Database(endpoint, told.get("timeout_ms").getAsInt());
+        JsonObject storage = told.getAsJsonObject("storage");
+        String endpoint = storage.getAsJsonArray("endpoints").get(0).getAsString();
+        String password = storage.get("password").getAsString();
+        database = new Database(endpoint, password, told.get("timeout_ms").getAsInt());
         lease = new Lease(database, told.getAsJsonObject("lock").get("ttl_ms").getAsLong());
         register = new Register(database, careless);
     }
