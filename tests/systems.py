@@ -36,6 +36,11 @@ class Endpoint(str):
         return made
 
 
+def endpoint_of(address: Address) -> Endpoint:
+    """An address as a client gets it."""
+    return Endpoint(str(address), address.password)
+
+
 def password_of(endpoints: Sequence[str]) -> str:
     """What the servers there ask for."""
     return next((each.password for each in endpoints if isinstance(each, Endpoint)), "")
@@ -127,8 +132,4 @@ def commits_of(kind: str, endpoints: Sequence[str], resource: str) -> list[tuple
 
 
 def endpoints(cluster: Cluster, system: str) -> list[str]:
-    return [
-        Endpoint(str(server.address), server.address.password)
-        for server in cluster.servers
-        if server.system == system
-    ]
+    return [endpoint_of(server.address) for server in cluster.servers if server.system == system]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from systems import Memory, lock_settings, redis_at
+from systems import Memory, endpoint_of, lock_settings, redis_at
 
 from harness.engines import ServerSpec, Topology, redis_server
 from harness.errors import FaultNotInstalledError
@@ -103,7 +103,7 @@ def test_what_was_acknowledged_while_the_link_was_held_is_lost(cluster):
 
 
 def test_a_grant_that_waits_for_the_replica_is_unknown_while_the_link_is_held(cluster):
-    settings = lock_settings("redis", [str(cluster.edge(0, "redis-1"))])
+    settings = lock_settings("redis", [endpoint_of(cluster.edge(0, "redis-1"))])
     lock = connect(replace(settings, wait_for_replica=True), RecordedSession(Memory(), 1, 2))
     first = lock.acquire("r0", "a").token
     lock.release("r0", "a")
@@ -124,7 +124,7 @@ def test_a_grant_that_waits_for_the_replica_is_unknown_while_the_link_is_held(cl
 
 def test_a_grant_that_waits_for_the_replica_is_reported_before_it_does(cluster):
     reported = []
-    settings = lock_settings("redis", [str(cluster.edge(0, "redis-1"))])
+    settings = lock_settings("redis", [endpoint_of(cluster.edge(0, "redis-1"))])
     session = RecordedSession(
         Memory(), 1, 2, granted=lambda *hold: reported.append((*hold, over_edge(cluster, "GET", key)))
     )

@@ -181,7 +181,7 @@ def _build_with_go(program: Path, notify: Notify) -> None:
     command = ["go", "install", "-trimpath", f"-ldflags={flags}", f"{MODULE}/cmd/server@v{version}"]
     try:
         nest.make()
-        nest.run_to_its_end("go", command, user=None, timeout=BUILD_TIMEOUT)
+        nest.run_to_its_end("go", command, timeout=BUILD_TIMEOUT)
     finally:
         with shielded():
             nest.close()

@@ -38,7 +38,7 @@ def own_file(file: Path, text: str, user: int | None) -> Path:
 
 
 def program_for(program: Path, user: int | None, home: Path) -> Path:
-    """Return a program that this user can run: a copy in `home`, if it lies where it cannot get, as in /root."""
+    """Return a program that this user can run: a copy in `home`, if the user cannot get to it."""
     if user is None or others_can_reach(program):
         return program
     copies = home / "programs"
