@@ -32,7 +32,7 @@ MOST = {
 """How many bytes each file may have."""
 _REMEDY = {
     HISTORY: limits.SPLIT,
-    VERDICT: "remove it: `fencepost recheck` writes it again",
+    VERDICT: "look at what `fencepost recheck` prints",
     REPORT: "remove it: `fencepost show` writes it again",
 }
 _REPORT_WITHOUT = "no run of ours writes so much; remove it: the report does without"
@@ -47,11 +47,6 @@ def check(folder: Path) -> None:
     for name in MOST:
         _check(folder, name)
     _check_events(folder)
-
-
-def event_files(folder: Path) -> list[Path]:
-    """The files that each process of a run recorded into."""
-    return sorted((folder / EVENTS).glob("*.jsonl"))
 
 
 def content(folder: Path, name: str) -> bytes | None:

@@ -15,6 +15,8 @@ from typing import Any
 
 from checkers.history import Commit
 from checkers.printable import as_json
+from checkers.reading import limits
+from checkers.reading.files import read_bytes
 from checkers.reading.merge import merge
 from harness.errors import ConfigurationError
 from harness.private_folder import PRIVATE, make_missing
@@ -91,10 +93,9 @@ class RunFolder:
         """
         history = self.path / HISTORY
         if not history.exists():
-            try:
-                header = (self.path / HEADER).read_text(encoding="utf-8")
-            except FileNotFoundError:
-                raise ConfigurationError(f"{self.path}: this run ended before it had begun") from None
+            if not (self.path / HEADER).exists():
+                raise ConfigurationError(f"{self.path}: this run ended before it had begun")
+            header = read_bytes(self.path / HEADER, limits.DOCUMENT).decode(errors="replace")
             parts = sorted((self.path / EVENTS).glob("*.jsonl"))
             self._replace(HISTORY, (line + "\n" for line in (header, *merge(parts, tell))))
         return history

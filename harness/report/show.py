@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from harness import run_files
 from harness.report.run import NAME, write
 
 
@@ -19,6 +20,8 @@ def show(run: Path, environment: Mapping[str, str] = os.environ) -> bool:
     Prints its path in any case. Returns whether a browser was asked to open it:
     without a display none is, since a browser in the terminal would show nothing of it.
     """
+    if run.is_dir():
+        run_files.check(run)
     report = run / NAME if run.is_dir() else run
     if not report.exists() and run.is_dir():
         report = write(run)
