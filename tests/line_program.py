@@ -13,7 +13,7 @@ import time
 TABLES = """
 CREATE TABLE lease (resource text PRIMARY KEY, owner text, token integer, ends integer);
 CREATE TABLE register (resource text PRIMARY KEY, value text, token integer, mark integer);
-CREATE TABLE audit (seq integer PRIMARY KEY, resource text, token integer, value text);
+CREATE TABLE audit (seq integer PRIMARY KEY, resource text, token integer, value text, fence integer);
 """
 WRITE = """
 UPDATE register SET value = :value, token = :token, mark = :token WHERE resource = :resource
@@ -63,15 +63,19 @@ class Program:
         done = self.database.execute(WRITE, {**request, "fenced": self.fenced, "inclusive": self.inclusive})
         if done.rowcount:
             self.database.execute(
-                "INSERT INTO audit (resource, token, value) VALUES (:resource, :token, :value)", request
+                "INSERT INTO audit VALUES (NULL, :resource, :token, :value, FALSE)", request
             )
         self.database.execute("COMMIT")
         return {"outcome": "ok" if done.rowcount else "stale"}
 
     def fence(self, request):
+        self.database.execute("BEGIN IMMEDIATE")
         done = self.database.execute(
             "UPDATE register SET mark = :token WHERE resource = :resource AND mark <= :token", request
         )
+        if done.rowcount:
+            self.database.execute("INSERT INTO audit VALUES (NULL, :resource, :token, NULL, TRUE)", request)
+        self.database.execute("COMMIT")
         return {"outcome": "ok" if done.rowcount else "stale"}
 
     def read(self, request):
@@ -86,10 +90,11 @@ class Program:
     def committed(self, request):
         if "forgetful" in sys.argv:
             return {"outcome": "unsupported"}
-        for resource, token, value in self.database.execute(
-            "SELECT resource, token, value FROM audit ORDER BY seq"
+        for resource, token, value, fence in self.database.execute(
+            "SELECT resource, token, value, fence FROM audit ORDER BY seq"
         ):
-            say(id=request["id"], event="commit", resource=resource, token=token, value=value)
+            what = {"fence": True} if fence else {"value": value}
+            say(id=request["id"], event="commit", resource=resource, token=token, **what)
         return {"outcome": "ok"}
 
 

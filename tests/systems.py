@@ -17,6 +17,7 @@ from workloads.storages import of_kind
 
 SECOND = 1_000_000_000
 TTL = 2 * SECOND
+FENCE = "(fence)"
 
 
 def run_named(name: str) -> str:
@@ -124,11 +125,17 @@ def storage_clients(
 
 
 def commits_of(kind: str, endpoints: Sequence[str], resource: str) -> list[tuple[int | None, str]]:
-    """Read token and value of each accepted write of a resource, in the storage's own order."""
+    """Read token and value of each accepted write of a resource, in the storage's own order.
+
+    A fence has `FENCE` in place of a value.
+    """
     commits = of_kind(kind).committed(storage_settings(kind, endpoints, timeout=10))
     places = [each.seq for each in commits]
     assert places == sorted(set(places))
-    return [(each.token, each.value) for each in commits if each.resource == resource]
+    assert all((each.value is None) == each.fence for each in commits)
+    return [
+        (each.token, FENCE if each.fence else each.value) for each in commits if each.resource == resource
+    ]
 
 
 def endpoints(cluster: Cluster, system: str) -> list[str]:

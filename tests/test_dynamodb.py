@@ -92,7 +92,7 @@ def test_a_fence_makes_an_item_without_a_value_and_is_no_write(open_storage, res
 
     assert fenced == (None, 0)
     assert storage.read(resource) == ("own", 5)
-    assert commits_of(resource) == [(5, "own")]
+    assert commits_of(resource) == [(5, systems.FENCE), (5, "own"), (6, systems.FENCE)]
 
 
 def test_a_table_that_is_not_there_applies_nothing(open_storage, resource, monkeypatch):

@@ -184,6 +184,32 @@ class TestWhatAnAnswerMeans:
         with answering(answer({"error": "?"}, "404 Not Found")) as (endpoint, _):
             assert of_kind("http").committed(storage_settings("http", [endpoint])) is None
 
+    def test_an_order_may_have_the_fences_between_the_writes(self):
+        said = answer(
+            {
+                "commits": [
+                    {"resource_id": "r0", "fencing_token": 3, "bytes": "YQo="},
+                    {"resource_id": "r0", "fencing_token": 4, "fence": True},
+                    {"resource_id": "r0", "fencing_token": 4, "bytes": "Ygo=", "fence": False},
+                ]
+            }
+        )
+        with answering(said) as (endpoint, _):
+            commits = of_kind("http").committed(storage_settings("http", [endpoint]))
+
+        assert [(each.token, each.value, each.fence) for each in commits] == [
+            (3, "a", False),
+            (4, None, True),
+            (4, "b", False),
+        ]
+
+    @pytest.mark.parametrize("wrong", [{}, {"bytes": None}, {"bytes": "YQo=", "fence": True}])
+    def test_an_order_with_a_write_without_bytes_or_a_fence_with_them_is_unknown(self, wrong):
+        said = answer({"commits": [{"resource_id": "r0", "fencing_token": 3, **wrong}]})
+
+        with answering(said) as (endpoint, _), pytest.raises(Unknown, match="a write has bytes, and a fence"):
+            of_kind("http").committed(storage_settings("http", [endpoint]))
+
     def test_a_resource_that_was_written_before_the_run_is_refused(self):
         old = answer({"resource_id": "r0", "fencing_token": 7, "bytes": "dgo="})
 

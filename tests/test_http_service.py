@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from command import fencepost, run_target
 from scripts import started, wait_until_listening
-from systems import SECOND, Memory, commits_of, lock_settings, storage_settings
+from systems import FENCE, SECOND, Memory, commits_of, lock_settings, storage_settings
 
 from harness.engines.child import Nest
 from harness.engines.ports import free_addresses
@@ -125,6 +125,7 @@ class TestExample:
             storage.fence("r0", 4)
         assert storage.read("r0") == ("kept", 3)
         storage.reconnect()
+        assert commits_of("http", [str(address)], "r0") == [(3, "kept"), (5, FENCE)]
 
     @pytest.mark.parametrize("path", ["../r0.log", "..", "/etc/passwd", "a/b", ""])
     def test_a_file_elsewhere_is_refused(self, nest, address, path):

@@ -460,6 +460,23 @@ def test_the_order_of_accepted_writes_is_told_line_by_line(speak):
     ]
 
 
+def test_the_order_has_the_fences_between_the_writes(speak):
+    conversation = speak(
+        """
+        say(id=number, event="commit", resource="r0", token=3, value="0-3")
+        say(id=number, event="commit", resource="r0", token=4, fence=True)
+        say(id=number, event="commit", resource="r0", token=4, value="0-4")
+        say(id=number, outcome="ok")
+        """
+    )
+
+    assert [(each.seq, each.token, each.value, each.fence) for each in committed(conversation)] == [
+        (1, 3, "0-3", False),
+        (2, 4, None, True),
+        (3, 4, "0-4", False),
+    ]
+
+
 def test_an_order_that_is_not_known_is_none(speak):
     assert committed(speak('say(id=number, outcome="unsupported")')) is None
 
@@ -469,6 +486,8 @@ def test_an_order_that_is_not_known_is_none(speak):
     [
         'say(id=number, event="commit", resource="r0", token=3); say(id=number, outcome="ok")',
         'say(id=number, event="commit", resource="r0", token=3, value="x"); os._exit(0)',
+        'say(id=number, event="commit", resource="r0", token=3, value="x", fence=True); say(id=number, outcome="ok")',
+        'say(id=number, event="commit", resource="r0", fence=True); say(id=number, outcome="ok")',
     ],
 )
 def test_an_order_that_is_told_in_part_is_none_at_all(speak, body):

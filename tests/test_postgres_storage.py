@@ -264,4 +264,11 @@ def test_a_fence_keeps_the_value_and_older_writers_out(open_storage, settings, r
         storage.fence(resource, 4)
     assert storage.read(resource) == ("kept", 3)
     storage.write(resource, 5, "own", nothing)
-    assert commits_of(settings, resource) == [(3, "kept"), (5, "own")]
+    storage.fence(resource, 5)
+    committed = [each for each in postgres.committed(settings) if each.resource == resource]
+    assert [(each.token, each.value, each.fence) for each in committed] == [
+        (3, "kept", False),
+        (5, None, True),
+        (5, "own", False),
+        (5, None, True),
+    ]

@@ -180,7 +180,7 @@ def test_a_fence_keeps_the_value_and_older_writers_out(open_storage, commits_of)
         storage.fence("r0", 4)
     assert storage.read("r0") == ("kept", 3)
     storage.write("r0", 5, "own", nothing)
-    assert commits_of() == [(3, "kept"), (5, "own")]
+    assert commits_of() == [(3, "kept"), (5, systems.FENCE), (5, systems.FENCE), (5, "own")]
 
 
 def test_a_write_that_is_dropped_before_its_commit_leaves_nothing(open_storage, commits_of):

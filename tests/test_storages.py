@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 import systems
 from stopped import frozen
-from systems import endpoints, run_named, storage_clients, storage_settings
+from systems import FENCE, endpoints, run_named, storage_clients, storage_settings
 
 from harness.engines import ServerSpec, Topology
 from harness.target.storages import STORAGES
@@ -215,12 +215,64 @@ def test_a_fence_keeps_the_value_and_older_writers_out(open_storage, resource, c
         storage.write(resource, 4, "late", nothing)
     assert storage.read(resource) == ("kept", 3)
     storage.write(resource, 5, "own", nothing)
-    assert commits_of(resource) == [(3, "kept"), (5, "own")]
+    assert commits_of(resource) == [(3, "kept"), (5, FENCE), (5, FENCE), (5, "own")]
 
 
-def test_a_fence_below_the_mark_is_stale(open_storage, resource):
+def test_a_fence_below_the_mark_is_stale_and_not_in_the_log(open_storage, resource, commits_of):
     storage = open_storage(policy="inclusive")
     storage.fence(resource, 5)
 
     with pytest.raises(Stale):
         storage.fence(resource, 4)
+    assert commits_of(resource) == [(5, FENCE)]
+
+
+def test_fences_stand_between_the_writes_that_came_before_and_after_them(open_storage, resource, commits_of):
+    storage, other = open_storage(policy="inclusive"), open_storage(policy="inclusive")
+    storage.fence(resource, 0)
+    storage.write(resource, 0, "a", nothing)
+    storage.write(resource, 7, "b", nothing)
+    other.fence(resource, 7)  # of the same token as the write before: it changes nothing
+    other.write(resource, 7, "c", nothing)
+    other.fence(resource, 2**63 - 1)
+    for write in (storage.write, other.write):
+        with pytest.raises(Stale):
+            write(resource, 8, "late", nothing)
+
+    assert other.read(resource) == ("c", 7)
+    assert commits_of(resource) == [
+        (0, FENCE),
+        (0, "a"),
+        (7, "b"),
+        (7, FENCE),
+        (7, "c"),
+        (2**63 - 1, FENCE),
+    ]
+
+
+def test_fences_that_race_with_writes_are_logged_in_token_order(open_storage, resource, commits_of):
+    clients = [open_storage(policy="inclusive", timeout=10) for _ in range(4)]
+    tokens = random.Random(2).sample(range(1, 101), 100)
+    accepted = []
+
+    def work(number):
+        for token in tokens[number::4]:
+            try:
+                if number % 2:
+                    clients[number].fence(resource, token)
+                    accepted.append((token, FENCE))
+                else:
+                    clients[number].write(resource, token, f"v{token}", nothing)
+                    accepted.append((token, f"v{token}"))
+            except NotApplied:
+                continue
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    committed = commits_of(resource)
+    assert committed == sorted(accepted)
+    assert {FENCE} < {value for _, value in committed}

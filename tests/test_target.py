@@ -346,7 +346,10 @@ def test_nobody_can_be_cut_off_from_a_file(side):
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        (['lock={kind="redis"}', "faults.2.at=acquired"], 'lock.kind is "redis": it must be "etcd" or "etcd-lock"'),
+        (
+            ['lock={kind="redis"}', "faults.2.at=acquired"],
+            'lock.kind is "redis": it must be "etcd" or "etcd-lock"',
+        ),
         (["lock.kind=etcd-lock", "lock.token=header-revision"], 'lock.token must be "create-revision"'),
         (["storage.policy=strict"], 'storage.policy = "strict": needs storage.policy "inclusive"'),
         (["storage.fence_on_acquire=true"], "from the moment that its lock is gone"),

@@ -4,7 +4,7 @@ A lock is made as `Class(settings, renewals)` and a storage as `Class(settings)`
 must have is `Lock` and `Storage` of `workloads.client`. A lock that grants in steps calls
 `renewals.granted(resource, owner)` between them. A storage may also have two static
 methods: `set_up(settings, resources)`, called before the first write, and
-`committed(settings)`, which returns the order in which it accepted the writes.
+`committed(settings)`, which returns the order in which it accepted the writes and fences.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class Storage:
         self._files = data / "files"
         self._guard = threading.Lock()
         self._marks: dict[str, int] = {}
-        self._writes: list[dict[str, Any]] = []
+        self._accepted: list[dict[str, Any]] = []
         self._last: dict[str, dict[str, Any]] = {}
         self._journal = self._recovered(data / "journal.jsonl")
 
@@ -144,7 +144,7 @@ class Storage:
         with self._guard:
             if not self._passes(resource, token, "inclusive"):
                 raise RefusedError("stale")
-            self._commit({"resource_id": resource, "fencing_token": token})
+            self._commit({"resource_id": resource, "fencing_token": token, "fence": True})
         return {"resource_id": resource}
 
     def read(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -158,10 +158,12 @@ class Storage:
         }
 
     def commits(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """List the accepted writes in the order in which they were accepted."""
+        """List the accepted writes and fences in the order in which they were accepted."""
         with self._guard:
             return {
-                "commits": [each for each in self._writes if each["resource_id"].startswith(asked["prefix"])]
+                "commits": [
+                    each for each in self._accepted if each["resource_id"].startswith(asked["prefix"])
+                ]
             }
 
     def _passes(self, resource: str, token: int, policy: str) -> bool:
@@ -181,8 +183,8 @@ class Storage:
     def _happened(self, entry: dict[str, Any]) -> None:
         resource = entry["resource_id"]
         self._marks[resource] = max(entry["fencing_token"], self._marks.get(resource, NO_TOKEN))
+        self._accepted.append(entry)
         if "bytes" in entry:
-            self._writes.append(entry)
             self._last[resource] = entry
             with self._path(entry["file_path"]).open("ab") as file:
                 file.write(base64.b64decode(entry["bytes"]))

@@ -155,6 +155,7 @@ def committed(conversation: Conversation) -> list[Commit] | None:
                     resource=commit.resource,
                     token=commit.token,
                     value=commit.value,
+                    fence=commit.fence,
                 )
             )
 

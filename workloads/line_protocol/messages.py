@@ -62,11 +62,17 @@ class Renewed(Struct, frozen=True, kw_only=True):
 
 
 class Committed(Struct, frozen=True, kw_only=True):
-    """The event of one accepted write, in the storage's order."""
+    """The event of one accepted write or fence, in the storage's order; a fence has no value."""
 
     resource: str
     token: Token
-    value: str
+    value: str | None = None
+    fence: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a write without a value, and a fence with one."""
+        if self.fence == (self.value is not None):
+            raise ValueError("a write has a `value`, and a fence has none")
 
 
 def understood(line: bytes) -> tuple[Line, Mapping[str, Any]]:

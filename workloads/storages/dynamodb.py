@@ -3,8 +3,8 @@
 none                     the token is stored, and never looked at
 conditional-expression   the update has a condition: no mark yet, or one below my token
 
-The update counts the accepted writes of its item, and the table's stream keeps the image
-of the item after each: the images by that count are the committed order. (A list in the
+The update counts the accepted writes and fences of its item, and the table's stream keeps the
+image of the item after each: the images by that count are the committed order. (A list in the
 item would end at an item's 400 KB.) A request is one message.
 
 Of an answer that was cut short botocore makes an empty one: as if nothing had ever been
@@ -34,8 +34,9 @@ POLL = 0.05  # seconds between two looks at the end of the stream
 SERVER_ERROR = 500  # from here on an HTTP status does not say what became of the request
 
 _TABLE = "fencepost"
-_WRITE = "SET mark = :token, writer = :token, content = :value ADD writes :one"
-_FENCE = "SET mark = :token"
+_WRITE = "SET mark = :token, writer = :token, content = :value REMOVE fence ADD writes :one"
+_FENCE = "SET mark = :token, fence = :true ADD writes :one"
+_ONE = {"N": "1"}
 _GUARD = {
     "strict": "attribute_not_exists(mark) OR mark < :token",
     "inclusive": "attribute_not_exists(mark) OR mark <= :token",
@@ -61,7 +62,7 @@ class DynamodbStorage:
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write under a token, guarded as the fencing says."""
         self._sent = sent
-        values = {":token": {"N": str(token)}, ":value": {"S": value}, ":one": {"N": "1"}}
+        values = {":token": {"N": str(token)}, ":value": {"S": value}, ":one": _ONE}
         self._update(resource, _WRITE, self._guard, values)
 
     def _update(self, resource: str, expression: str, guard: str | None, values: dict[str, Any]) -> None:
@@ -87,7 +88,8 @@ class DynamodbStorage:
 
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and leave the value."""
-        self._update(resource, _FENCE, _GUARD["inclusive"], {":token": {"N": str(token)}})
+        values = {":token": {"N": str(token)}, ":true": {"BOOL": True}, ":one": _ONE}
+        self._update(resource, _FENCE, _GUARD["inclusive"], values)
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""
@@ -145,16 +147,21 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:  # noqa
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes in the order the storage accepted them, resource by resource."""
+    """Read the accepted writes and fences in the order the storage accepted them, resource by resource."""
     table = _client("dynamodb", settings)
-    accepted = sum(int(item["writes"]["N"]) for item in _items(table) if _is_written(item))
+    accepted = sum(int(item["writes"]["N"]) for item in _items(table))
     stream = _call(table.describe_table, TableName=_TABLE)["Table"]["LatestStreamArn"]
     deadline = time.monotonic() + settings.timeout
     images = _images(_client("dynamodbstreams", settings), stream, accepted, deadline)
     return [
-        Commit(seq=seq, resource=resource, token=int(image["writer"]["N"]), value=image["content"]["S"])
-        for seq, ((resource, _), image) in enumerate(sorted(images.items()), 1)
+        _commit(seq, resource, image) for seq, ((resource, _), image) in enumerate(sorted(images.items()), 1)
     ]
+
+
+def _commit(seq: int, resource: str, image: dict[str, Any]) -> Commit:
+    if "fence" in image:
+        return Commit(seq=seq, resource=resource, token=int(image["mark"]["N"]), fence=True)
+    return Commit(seq=seq, resource=resource, token=int(image["writer"]["N"]), value=image["content"]["S"])
 
 
 def _items(table: Any) -> Iterator[dict[str, Any]]:
@@ -166,7 +173,7 @@ def _items(table: Any) -> Iterator[dict[str, Any]]:
 
 
 def _images(streams: Any, stream: str, expected: int, deadline: float) -> dict[tuple[str, int], Any]:
-    """Read the item after each write, by resource and count; Unknown if the stream has too few."""
+    """Read the item after each write and fence, by resource and count; Unknown if the stream has too few."""
     images: dict[tuple[str, int], Any] = {}
     for shard in _call(streams.describe_stream, StreamArn=stream)["StreamDescription"]["Shards"]:
         iterator = _call(
@@ -179,20 +186,19 @@ def _images(streams: Any, stream: str, expected: int, deadline: float) -> dict[t
             page = _call(streams.get_records, ShardIterator=iterator, Limit=PAGE)
             iterator = page.get("NextShardIterator")
             for image in (record["dynamodb"]["NewImage"] for record in page["Records"]):
-                if _is_written(image):  # a fence leaves another image with the count of the write before
-                    images.setdefault((image["resource"]["S"], int(image["writes"]["N"])), image)
+                images[image["resource"]["S"], int(image["writes"]["N"])] = image
             if not page["Records"]:
                 if time.monotonic() > deadline:
                     break
                 time.sleep(POLL)
     if len(images) < expected:
-        raise Unknown(f"the stream has {len(images)} of {expected} writes")
+        raise Unknown(f"the stream has {len(images)} of {expected} writes and fences")
     return images
 
 
 def _is_written(item: dict[str, Any]) -> bool:
     """Has it a value? A fence may make an item that has none."""
-    return "writes" in item
+    return "content" in item
 
 
 def _client(service: str, settings: StorageSettings) -> Any:

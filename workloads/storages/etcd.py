@@ -16,7 +16,9 @@ from the token, one is the writer's. A write whose lock is gone is stale if some
 under a newer token since; if nobody has, it was refused all the same.
 
 A fence has to keep the value, which no transaction of etcd can: it reads, and puts if
-nobody has put meanwhile, and so it may lose a race and end as not applied.
+nobody has put meanwhile, and so it may lose a race and end as not applied. What it puts has
+the highest bit of the token set, which no token has: so its revisions differ from those of
+writes, also where the mark was equal before.
 
 The committed order is that of the key's revisions, each event of a watch counted once.
 """
@@ -45,6 +47,7 @@ from workloads.locks.etcd import lock_keys
 from workloads.settings import StorageSettings
 
 _WIDTH = 8  # bytes of a token
+_FENCED = 2**63  # the bit of the token that says that a fence has put this revision
 _REGISTERS = b"fencepost-register/"
 _AFTER = b"fencepost-register0"  # the first key that is none of them
 
@@ -116,12 +119,11 @@ class EtcdStorage:
         content = found[0].value
         if _mark(content) > token:
             raise Stale
-        if _mark(content) == token:
-            return
         unchanged = message["Compare"](
             result=EQUAL, target=MOD_REVISION, key=key, mod_revision=found[0].mod_revision
         )
-        put = {"request_put": {"key": key, "value": _bytes(token) + content[_WIDTH:]}}
+        fenced = _bytes(token) + _bytes(_token(content) | _FENCED) + content[2 * _WIDTH :]
+        put = {"request_put": {"key": key, "value": fenced}}
         if not self._connection.call("KV/Txn", compare=[unchanged], success=[put]).succeeded:
             raise NotApplied("somebody wrote meanwhile")
 
@@ -143,19 +145,21 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes in the order of their revisions."""
+    """Read the accepted writes and fences in the order of their revisions."""
     with closing(_connection(settings)) as connection:
         events = connection.history(_REGISTERS, _AFTER)
-    return [
-        Commit(
-            seq=event.mod_revision,
-            resource=event.key.removeprefix(_REGISTERS).decode(),
-            token=_token(event.value),
-            value=_value(event.value),
-        )
-        for event in events
-        if _is_write(event.value)
-    ]
+    return [_commit(event) for event in events if event.value]  # set_up puts no content
+
+
+def _commit(event: Any) -> Commit:
+    fence = _is_fence(event.value)
+    return Commit(
+        seq=event.mod_revision,
+        resource=event.key.removeprefix(_REGISTERS).decode(),
+        token=_mark(event.value) if fence else _token(event.value),
+        value=None if fence else _value(event.value),
+        fence=fence,
+    )
 
 
 def _connection(settings: StorageSettings) -> Connection:
@@ -179,12 +183,16 @@ def _mark(content: bytes) -> int:
 
 
 def _token(content: bytes) -> int:
+    return _token_and_bit(content) & ~_FENCED
+
+
+def _token_and_bit(content: bytes) -> int:
     return int.from_bytes(content[_WIDTH : 2 * _WIDTH], "big")
 
 
-def _is_write(content: bytes) -> bool:
-    """Was this put by a write? A fence has put a mark above the token, and set_up no value."""
-    return _mark(content) == _token(content) and _value(content) is not None
+def _is_fence(content: bytes) -> bool:
+    """Was this put by a fence? A write has put its own token as the mark, and a value."""
+    return _mark(content) != _token_and_bit(content) or _value(content) is None
 
 
 def _value(content: bytes) -> str | None:

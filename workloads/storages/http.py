@@ -30,11 +30,12 @@ class LastWrite(Struct, frozen=True, kw_only=True):
 
 
 class AcceptedWrite(Struct, frozen=True, kw_only=True):
-    """One entry of the order in which writes were accepted."""
+    """One entry of the order in which writes and fences were accepted; a fence has no bytes."""
 
     resource_id: str
     fencing_token: Token
-    bytes: str
+    bytes: str | None = None
+    fence: bool = False
 
 
 class Commits(Struct, frozen=True, kw_only=True):
@@ -90,21 +91,23 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
 
 
 def committed(settings: StorageSettings) -> list[Commit] | None:
-    """Read the accepted writes in the order the storage accepted them; None if it cannot tell."""
+    """Read the accepted writes and fences in the storage's own order; None if it cannot tell."""
     with closing(_service(settings)) as service:
         found = service.ask_for_list("/commits", Commits)
         if found is None:
             return None
         return [
-            Commit(
-                seq=seq,
-                resource=each.resource_id.removeprefix(service.prefix),
-                token=each.fencing_token,
-                value=_decoded(each.bytes),
-            )
+            _commit(seq, each.resource_id.removeprefix(service.prefix), each)
             for seq, each in enumerate(found.commits, 1)
             if each.resource_id.startswith(service.prefix)
         ]
+
+
+def _commit(seq: int, resource: str, accepted: AcceptedWrite) -> Commit:
+    if accepted.fence == (accepted.bytes is not None):
+        raise Unknown(f"a write has bytes, and a fence has none: {accepted}")
+    value = None if accepted.bytes is None else _decoded(accepted.bytes)
+    return Commit(seq=seq, resource=resource, token=accepted.fencing_token, value=value, fence=accepted.fence)
 
 
 def _encoded(value: str) -> str:

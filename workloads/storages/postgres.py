@@ -5,9 +5,9 @@ conditional-update   one UPDATE that names the mark in its WHERE
 select-for-update    lock the row, compare in the client, update, commit
 upsert               INSERT … ON CONFLICT DO UPDATE … WHERE; needs no row beforehand
 
-Each accepted write leaves a row in `audit`, in the same transaction and after
-the update, so that the row's lock orders the sequence: that is the committed
-order. All but select-for-update go to the server as one message, so that a
+Each accepted write and fence leaves a row in `audit`, in the same transaction
+and after the update, so that the row's lock orders the sequence: that is the
+committed order. All but select-for-update go to the server as one message, so that a
 request which the network holds back can still land later.
 """
 
@@ -30,7 +30,8 @@ CREATE TABLE register (
 );
 CREATE TABLE audit (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    resource text NOT NULL, token bigint NOT NULL, value text NOT NULL
+    resource text NOT NULL, token bigint NOT NULL, value text, fence boolean NOT NULL DEFAULT false,
+    CHECK (fence = (value IS NULL))
 )
 """
 _ACCEPTED = """, logged AS (
@@ -51,9 +52,12 @@ _UPSERT = """WITH written AS (
     RETURNING resource, token, value
 )"""
 _BELOW = {"strict": "<", "inclusive": "<="}
-_FENCE = """INSERT INTO register (resource, token, mark) VALUES ($1, 0, $2)
+_FENCE = """WITH raised AS (
+    INSERT INTO register (resource, token, mark) VALUES ($1, 0, $2)
     ON CONFLICT (resource) DO UPDATE SET mark = excluded.mark WHERE register.mark <= excluded.mark
-    RETURNING mark
+    RETURNING resource, mark
+)
+INSERT INTO audit (resource, token, fence) SELECT resource, mark, true FROM raised RETURNING seq
 """
 
 
@@ -162,17 +166,18 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes in the order the storage accepted them."""
+    """Read the accepted writes and fences in the order the storage accepted them."""
     with closing(wire_to(settings)) as wire:
-        rows = wire.execute("SELECT seq, resource, token, value FROM audit ORDER BY seq")
+        rows = wire.execute("SELECT seq, resource, token, value, fence::int FROM audit ORDER BY seq")
     return [
         Commit(
             seq=int(seq or 0),
             resource=(resource or b"").decode(),
             token=int(token or 0),
-            value=(value or b"").decode(),
+            value=None if value is None else value.decode(),
+            fence=bool(int(fence or 0)),
         )
-        for seq, resource, token, value in rows
+        for seq, resource, token, value, fence in rows
     ]
 
 

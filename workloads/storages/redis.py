@@ -4,8 +4,8 @@ none     the token is stored, and never looked at
 script   the script refuses a token below the mark (strict: or equal to it)
 
 Tokens are compared as decimal numbers of any length: Lua's own numbers are doubles,
-which cannot tell large ones apart. Each accepted write leaves an entry in a stream, in
-the same script: that is the committed order. A request is one message.
+which cannot tell large ones apart. Each accepted write and fence leaves an entry in a stream,
+in the same script: that is the committed order. A request is one message.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _FENCE = (
     _COMPARE.format(stale="below(token, mark)")
     + """
 redis.call('HSET', KEYS[1], 'mark', token)
+redis.call('XADD', KEYS[2], '*', 'resource', ARGV[2], 'token', token, 'fence', '1')
 return 'accepted'
 """
 )
@@ -80,7 +81,8 @@ class RedisStorage:
 
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and leave the value."""
-        _expect_accepted(self._connection.execute("EVAL", _FENCE, 1, key(resource), token), resource)
+        answer = self._connection.execute("EVAL", _FENCE, 2, key(resource), LOG, token, resource)
+        _expect_accepted(answer, resource)
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""
@@ -101,7 +103,7 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes in the order the storage accepted them."""
+    """Read the accepted writes and fences in the order the storage accepted them."""
     commits: list[Commit] = []
     after = "-"
     with closing(connection(settings)) as opened:
@@ -121,6 +123,8 @@ def _expect_accepted(answer: str, resource: str) -> None:
 def _commit(seq: int, fields: list[str]) -> Commit:
     entry = dict(zip(fields[::2], fields[1::2], strict=True))
     token = int(entry["token"]) if "token" in entry else None
+    if "fence" in entry:
+        return Commit(seq=seq, resource=entry["resource"], token=token, fence=True)
     return Commit(seq=seq, resource=entry["resource"], token=token, value=entry["value"])
 
 

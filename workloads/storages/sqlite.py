@@ -3,7 +3,7 @@
 none                 the token is stored, and never looked at
 conditional-update   one UPDATE that names the mark in its WHERE
 
-Each accepted write leaves a row in `audit`, in the same transaction: that is the committed
+Each accepted write and fence leaves a row in `audit`, in the same transaction: that is the committed
 order. Whoever writes locks the file against every other writer until the commit; others
 wait for it as long as a call may take, and then have certainly not written.
 """
@@ -26,13 +26,15 @@ CREATE TABLE register (
 ) STRICT;
 CREATE TABLE audit (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    resource TEXT NOT NULL, token INTEGER NOT NULL, value TEXT NOT NULL
+    resource TEXT NOT NULL, token INTEGER NOT NULL, value TEXT, fence INTEGER NOT NULL DEFAULT 0,
+    CHECK (fence = (value IS NULL))
 ) STRICT;
 """
 _UPDATE = "UPDATE register SET value = :value, token = :token, mark = :token WHERE resource = :resource"
 _GUARD = {"strict": " AND mark < :token", "inclusive": " AND mark <= :token"}
 _FENCE = "UPDATE register SET mark = :token WHERE resource = :resource AND mark <= :token"
 _LOG = "INSERT INTO audit (resource, token, value) VALUES (:resource, :token, :value)"
+_LOG_FENCE = "INSERT INTO audit (resource, token, fence) VALUES (:resource, :token, 1)"
 
 
 class SqliteStorage:
@@ -69,8 +71,10 @@ class SqliteStorage:
         """Raise the mark to a token and leave the value."""
         connection = self._opened()
         with _transaction(connection):
-            if connection.execute(_FENCE, {"resource": resource, "token": token}).rowcount == 0:
+            row = {"resource": resource, "token": token}
+            if connection.execute(_FENCE, row).rowcount == 0:
                 self._explain(connection, resource)
+            connection.execute(_LOG_FENCE, row)
 
     def reconnect(self) -> None:
         """Drop the connection, and what it had not committed: the next call opens a new one."""
@@ -121,11 +125,13 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes in the order the storage accepted them."""
+    """Read the accepted writes and fences in the order the storage accepted them."""
+    query = "SELECT seq, resource, token, value, fence FROM audit ORDER BY seq"
     with _complaints(), closing(_open(settings)) as connection:
-        rows = connection.execute("SELECT seq, resource, token, value FROM audit ORDER BY seq").fetchall()
+        rows = connection.execute(query).fetchall()
     return [
-        Commit(seq=seq, resource=resource, token=token, value=value) for seq, resource, token, value in rows
+        Commit(seq=seq, resource=resource, token=token, value=value, fence=bool(fence))
+        for seq, resource, token, value, fence in rows
     ]
 
 

@@ -3,7 +3,7 @@
 none            the token is stored, and never looked at
 version-check   read the mark and its version, compare in the client, write if the version is still that
 
-Each accepted write leaves a sequential znode in a log, in the same multi: their numbers
+Each accepted write and fence leaves a sequential znode in a log, in the same multi: their numbers
 are the committed order. A write that lost a race was refused for certain; the client looks
 at the new mark then. The multi is one message, and goes through or not as a whole.
 """
@@ -44,12 +44,22 @@ class ZookeeperStorage:
 
     def _written(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> bool:
         version = self._compared(resource, token) if self._guarded else ANY_VERSION
-        state = _encoded({"mark": token, "token": token, "value": value})
-        entry = _encoded({"resource": resource, "token": token, "value": value})
+        state = {"mark": token, "token": token, "value": value}
+        return self._put(resource, state, version, {"token": token, "value": value}, sent)
+
+    def _put(
+        self,
+        resource: str,
+        state: dict[str, Any],
+        version: int,
+        logged: dict[str, Any],
+        sent: Callable[[], None] = lambda: None,
+    ) -> bool:
+        """Set a state and log it, both or neither; False if the version is another by now."""
 
         def add(transaction: Any) -> None:
-            transaction.set_data(_path(resource), state, version)
-            transaction.create(f"{_LOG}/w-", entry, sequence=True)
+            transaction.set_data(_path(resource), _encoded(state), version)
+            transaction.create(f"{_LOG}/w-", _encoded({"resource": resource, **logged}), sequence=True)
 
         answers = self._opened().transact(add, sent)
         refusals = [each for each in answers if isinstance(each, Exception)]
@@ -103,11 +113,7 @@ class ZookeeperStorage:
         state, version = self._looked_at(resource)
         if state["mark"] > token:
             raise Stale
-        try:
-            self._opened().call("set", _path(resource), _encoded(state | {"mark": token}), version)
-        except BadVersionError:
-            return False
-        return True
+        return self._put(resource, state | {"mark": token}, version, {"token": token, "fence": True})
 
     def reconnect(self) -> None:
         """Drop the session: the next call opens a new one."""
@@ -139,7 +145,7 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes in the order the storage accepted them."""
+    """Read the accepted writes and fences in the order the storage accepted them."""
     with closing(_session(settings)) as session:
         names = sorted(session.call("get_children", _LOG))
         entries = session.call_each("get", [f"{_LOG}/{name}" for name in names])
