@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from harness import safe_path
 from harness.exit_codes import ExitCode, of_error
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ Of several runs, the first of 1, 130, 4, 3, 2, 0 that occurs.
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit with its code. Every error ends here, as one message."""
+    safe_path.leave_current_folder()
     sys.exit(_exit_code(arguments))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from harness import family, room
+from harness import family, room, safe_path
 from harness.client_process import ClientTask, events_of, main
 from harness.errors import InfrastructureError
 from harness.shared_state import SharedState
@@ -90,7 +90,8 @@ def started(
     """
     context: ForkServerContext = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*PRELOADED, *modules])
-    forkserver.ensure_running()
+    with safe_path.kept_by_children():
+        forkserver.ensure_running()
     state = SharedState.create(context, count, resources, snares)
     processes, tasks = [], []
     try:

@@ -8,7 +8,9 @@ ends them.
 
 import os
 
+from harness import safe_path
 from harness.dying import die_with_parent
 
+safe_path.clear()
 die_with_parent()
 os.setsid()

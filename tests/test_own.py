@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from command import run_target
+from command import ROOT, run_target
 
 EXAMPLE = Path(__file__).parents[1] / "examples/own-class"
 
@@ -73,4 +76,87 @@ class Around:
 
     done = run(folder, "lock.kind=around:Around")
 
+    assert done.returncode == 0, done.stderr
+
+
+HOSTILE = (
+    "json.py",
+    "socket.py",
+    "signal.py",
+    "selectors.py",
+    "random.py",
+    "msgspec.py",
+    "psutil.py",
+    "numpy.py",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "multiprocessing/__init__.py",
+    "harness/__init__.py",
+    "harness/forkserver_dies_with_parent.py",
+    "harness/guard.py",
+    "workloads/__init__.py",
+    "checkers/__init__.py",
+)
+LEAVES_A_MARK = """
+import os, sys
+os.close(os.open({mark!r} + "/" + __name__, os.O_CREAT | os.O_WRONLY))
+raise ImportError(__name__)
+"""
+
+
+@pytest.fixture
+def hostile(folder, tmp_path):
+    """Put files into the folder that leave a mark when they are imported; give the folder of marks."""
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    for name in HOSTILE:
+        file = folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(LEAVES_A_MARK.format(mark=str(marks)))
+    return marks
+
+
+def called_as_installed(folder, *words):
+    """Call the command without anything of ours in its environment."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    return subprocess.run(
+        [Path(sys.executable).with_name("fencepost"), *words],
+        cwd=folder,
+        env=clean,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def test_only_the_class_comes_from_the_folder_that_the_command_is_called_in(folder, hostile):
+    done = called_as_installed(
+        folder, "run", "--engine", "local", "--set", "workload.duration=7s", "files.toml"
+    )
+
+    assert sorted(mark.name for mark in hostile.iterdir()) == []
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_program_of_the_users_own_does_not_change_that_and_keeps_its_own_path(folder, hostile):
+    (folder / "beside.py").write_text("")
+    program = (
+        (ROOT / "tests/line_program.py").read_text().replace("import time\n", "import time, beside\n", 1)
+    )
+    lies_in = hostile.parent / "program"
+    lies_in.mkdir()
+    (lies_in / "line_program.py").write_text(program)
+    (lies_in / "beside.py").write_text("")
+    command = json.dumps([sys.executable, str(lies_in / "line_program.py"), str(folder / "file.db")])
+    (folder / "mine.toml").write_text(
+        f'name = "mine"\nexpect = "valid"\n[client]\ncommand = {command}\n'
+        '[lock]\nkind = "client"\nttl = "1s"\n'
+        '[storage]\nkind = "client"\nfencing = "compare and write"\n'
+        "[require]\nstale_writes_attempted = 0\n"
+    )
+
+    done = called_as_installed(folder, "run", "--set", "workload.duration=3s", "mine.toml")
+
+    assert sorted(mark.name for mark in hostile.iterdir()) == []
     assert done.returncode == 0, done.stderr

@@ -30,12 +30,14 @@ class UnfitError(Exception):
 def load(path: str, needed: Sequence[str]) -> Any:
     """Import a class, also from the folder that the command was called in.
 
+    That comes last: whatever is installed is never taken from there.
+
     Raises:
         UnfitError: it is not there, or lacks a method.
     """
     module, _, name = path.partition(":")
     if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path holds strings
-        sys.path.insert(0, os.getcwd())  # noqa: PTH109
+        sys.path.append(os.getcwd())  # noqa: PTH109
     try:
         found = getattr(import_module(module), name)
     except Exception as error:  # whatever a module of somebody else's does when it is imported
