@@ -6,12 +6,14 @@ import contextlib
 import secrets
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from differential import compared, disagreed
 from hypothesis import HealthCheck, Phase, settings
 from missing import miss
 from scripts import ScriptEngine
+from support.recorded_runs import unpack
 
 from harness.engines import Cluster, Engine, ServerSpec, Topology, local_toxiproxy
 from harness.engines.docker import DockerEngine, unavailability
@@ -135,6 +137,12 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
     """A cluster of each engine, with proxies."""
     found: Cluster = request.getfixturevalue(f"{request.param}_cluster")
     return found
+
+
+@pytest.fixture
+def recorded_run(tmp_path: Path) -> Callable[[str], Path]:
+    """Unpack a recorded run, such as that of an exhibit of the zoo, and give its folder."""
+    return lambda name: unpack(name, tmp_path)
 
 
 @pytest.fixture
