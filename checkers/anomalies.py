@@ -9,9 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Suspect = Literal["lock", "storage", "holder"]
-"""What a fault has to hit to open the window for an anomaly: a server of either side, or a holder."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anomaly:
@@ -26,7 +23,6 @@ class Anomaly:
     arises: str  # how it comes about, in one sentence
     remedy: str  # what to do about it, in one sentence
     counters: tuple[str, str, str]  # `found`, names of `COVERAGE`, or names of `WORK`
-    suspects: tuple[Suspect, ...] = ()  # the most likely first
     violation: bool = True  # False: it is counted, and nobody is to blame for it
 
     def happened(self, count: int) -> str:
@@ -51,7 +47,6 @@ _TABLE = (
             " the data, and refuse every older one."
         ),
         counters=("stale_writes_attempted", "stale_writes_rejected", "stale_writes_accepted"),
-        suspects=("storage", "holder"),
     ),
     Anomaly(
         name="stale-read",
@@ -69,7 +64,6 @@ _TABLE = (
             " or read in the same step as you write."
         ),
         counters=("found", "reads", "writes"),
-        suspects=("storage",),
     ),
     Anomaly(
         name="late-write",
@@ -81,7 +75,6 @@ _TABLE = (
         arises="A holder is stopped past its lease, and its write arrives before its successor's first.",
         remedy="Let a new holder raise the fence to its token before it reads (`fence_on_acquire`).",
         counters=("found", "late_writes_attempted", "pauses_past_lease"),
-        suspects=("holder",),
         violation=False,
     ),
     Anomaly(
@@ -122,7 +115,6 @@ _TABLE = (
         arises="A timeout or a broken connection is taken for a failure, though the request had arrived.",
         remedy="Report a timeout and a broken connection as unknown, never as failed.",
         counters=("found", "writes", "partitions"),
-        suspects=("storage", "holder"),
     ),
     Anomaly(
         name="duplicate-write",
@@ -134,7 +126,6 @@ _TABLE = (
         arises="A driver, a proxy or a queue repeats a request whose answer did not come.",
         remedy="Turn off retries of writes, or make the storage refuse a request that it has already done.",
         counters=("found", "writes", "partitions"),
-        suspects=("storage", "holder"),
     ),
     Anomaly(
         name="lost-write",
@@ -149,7 +140,6 @@ _TABLE = (
             " (`synchronous_commit`, `appendfsync always`, `WAIT`)."
         ),
         counters=("found", "writes", "server_faults"),
-        suspects=("storage",),
     ),
     Anomaly(
         name="high-water-regression",
@@ -161,7 +151,6 @@ _TABLE = (
         arises="The highest token is kept in memory, or less durably than the data.",
         remedy="Store the highest token in the same transaction as the data, and as durably.",
         counters=("found", "server_faults", "stale_writes_accepted"),
-        suspects=("storage",),
     ),
     Anomaly(
         name="unfenced-write",
@@ -187,7 +176,6 @@ _TABLE = (
             " a revision, a zxid, a persisted sequence."
         ),
         counters=("found", "grants", "server_faults"),
-        suspects=("lock",),
     ),
     Anomaly(
         name="token-regression",
@@ -202,7 +190,6 @@ _TABLE = (
             " a revision, a zxid, a persisted sequence."
         ),
         counters=("found", "grants", "server_faults"),
-        suspects=("lock",),
     ),
     Anomaly(
         name="early-grant",
@@ -220,7 +207,6 @@ _TABLE = (
             " is over, also through restarts and failovers."
         ),
         counters=("found", "grants", "server_faults"),
-        suspects=("lock",),
     ),
     Anomaly(
         name="double-belief",
@@ -232,7 +218,6 @@ _TABLE = (
         arises="A holder is stopped past its lease and does not know that somebody else got the lock.",
         remedy="Send the token with every write, and let the storage refuse older ones.",
         counters=("found", "pauses_past_lease", "grants_to_others"),
-        suspects=("holder",),
         violation=False,
     ),
     Anomaly(
@@ -245,7 +230,6 @@ _TABLE = (
         arises="A lock without an expiry is left behind by a client that died.",
         remedy="Give every lock an expiry in the same step that takes it, and keep it on every change.",
         counters=("found", "grants", "kills"),
-        suspects=("holder", "lock"),
     ),
     Anomaly(
         name="lost-update",
@@ -262,8 +246,7 @@ _TABLE = (
             "Raise the fence to the new token before you read (`fence_on_acquire`), or write back only"
             " what nobody has changed since you read it."
         ),
-        counters=("found", "appends", "late_writes_attempted"),
-        suspects=("storage", "holder"),
+        counters=("found", "appends", "pauses_past_lease"),
     ),
     Anomaly(
         name="non-linearizable",
@@ -275,7 +258,6 @@ _TABLE = (
         arises="One step passes the fence and another one writes, or a value that was replaced comes back.",
         remedy="Check the token and set the value in one atomic step, and answer reads from the same place.",
         counters=("found", "reads", "writes"),
-        suspects=("storage", "holder"),
     ),
 )
 

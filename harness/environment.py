@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ def environment(cluster: dict[str, Any], command: Sequence[str], again: Sequence
         "sqlite": sqlite3.sqlite_version,
         "kernel": f"{platform.system()} {platform.release()}",
         "cpus": os.cpu_count(),
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": list(command),
         "again": list(again),
     }

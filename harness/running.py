@@ -20,6 +20,7 @@ from harness.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.invocation import typed
 from harness.paths import as_seen_from_here
 from harness.report.console import Console, console
+from harness.report.groups import explained
 from harness.report.telling import Line, Telling, summary, tell
 from harness.run import RunOptions, run
 from harness.store import EVENTS, HISTORY
@@ -113,6 +114,6 @@ def _has_events(folder: Path) -> bool:
 
 def _history(judged: RunJudged) -> History | None:
     """Read what the faults behind the findings are told from; a clean run is told without."""
-    if not judged.document["findings"]:
+    if not explained(judged.document):
         return None
     return checkers.read(judged.folder / HISTORY, cache=column_folder())

@@ -21,8 +21,10 @@ from harness.events import Event, RunJudged
 from harness.exit_codes import ExitCode, of_error, of_several
 from harness.invocation import typed
 from harness.paths import as_seen_from_here
+from harness.report.answer import times
 from harness.report.console import console
-from harness.report.telling import Line, Tone, looked_for, times, violations
+from harness.report.groups import explained
+from harness.report.telling import Line, Tone, looked_for, violations
 from harness.run import RunOptions, run
 from harness.store import HISTORY, PLAN
 from harness.target import Target, load
@@ -180,7 +182,7 @@ def _seconds_to_find(folder: Path, document: Mapping[str, Any], expected: Sequen
     lines = (folder / HISTORY).read_text(encoding="utf-8").splitlines()
     moments = [
         max(json.loads(lines[number - 1])["time"] for number in finding["operations"])
-        for finding in document["findings"]
+        for finding in explained(document)
         if finding["anomaly"] in expected and finding["operations"]
     ]
     return round((min(moments) - started) / SECOND, 2) if moments else None

@@ -33,7 +33,7 @@ def test_a_stale_write_is_told_with_the_pause_that_opened_the_window():
     )
     assert finding.steps == (
         "Process 0 was granted the lock on r0 with token 33 at 0.100 s (line 3).",
-        "Meanwhile process 0 was stopped from 0.300 s to 4.000 s (lines 5 and 9).",
+        "Process 0 was paused 0.300–4.000 s (lines 5 and 9); its lease ended at 2.000 s.",
         "Process 1 was granted the lock on r0 with token 34 at 2.500 s (line 6).",
         (
             "By real time, the write of '1-1' came before the write of '0-1': the storage said ok to"
@@ -45,8 +45,8 @@ def test_a_stale_write_is_told_with_the_pause_that_opened_the_window():
             " accepted token 34 refuses token 33 from then on, and yet it was accepted at 4.200 s (line 11)."
         ),
         (
-            "So the write of '1-1' would have to come both before and after the write of '0-1', which is"
-            " impossible: the storage accepted the older token 33 after the newer token 34."
+            "So outdated data replaced newer data: the storage accepted the older token 33 after the newer"
+            " token 34."
         ),
     )
     assert finding.operations == (7, 8, 10, 11)
@@ -81,8 +81,8 @@ def test_a_read_that_shows_that_a_write_took_effect_belongs_to_the_proof():
             " compares tokens: it was accepted, since process 2 read '0-1' at 2.300 s (line 9)."
         ),
         (
-            "So the write of '1-1' would have to come both before and after the write of '0-1', which is"
-            " impossible: the storage accepted the older token 33 after the newer token 34."
+            "So outdated data replaced newer data: the storage accepted the older token 33 after the newer"
+            " token 34."
         ),
     )
 
@@ -112,10 +112,7 @@ def test_a_write_of_which_nobody_heard_is_proved_by_the_first_read_of_it():
             "So the read at line 8 came before the write of 'b': it returned 'a', and 'a' was gone for good"
             " once 'b' had replaced it, because each value is written once."
         ),
-        (
-            "So the write of 'b' would have to come both before and after the read at line 8, which is"
-            " impossible: the read returned 'a' with token 2 although token 3 had been accepted before."
-        ),
+        ("So the read returned 'a' with token 2 although token 3 had been accepted before."),
     )
 
 
@@ -127,10 +124,7 @@ def test_what_stood_there_before_the_run_is_told_as_such():
             " fence that stands at token 40 refuses token 33 from then on, and yet it was accepted at 0.100 s"
             " (line 3)."
         ),
-        (
-            "So what stood there before the run would have to come both before and after the write of '0-1',"
-            " which is impossible: the storage accepted token 33 although it stood at token 40."
-        ),
+        ("So the storage accepted token 33 although it stood at token 40."),
     )
 
 
@@ -140,7 +134,7 @@ def test_two_writes_that_overlap_cannot_both_use_a_token_of_a_strict_fence():
     assert first.startswith("By token order, the write of '0-1' must have come before the write of '0-2':")
     assert second.startswith("By token order, the write of '0-2' must have come before the write of '0-1':")
     assert "a strict fence that has accepted token 33 refuses token 33 from then on" in first
-    assert end.endswith("which is impossible: the storage accepted token 33 twice.")
+    assert end.endswith("So the storage accepted token 33 twice.")
 
 
 def test_an_operation_against_the_storage_s_own_order_is_told():
@@ -161,10 +155,7 @@ def test_an_operation_against_the_storage_s_own_order_is_told():
             "By the storage's own order, the write of 'b' came before the write of 'a': among what it"
             " accepted 'b' is number 1, and 'a' is number 2."
         ),
-        (
-            "So the write of 'a' would have to come both before and after the write of 'b', which is"
-            " impossible: the storage's own order has 'b' before what was accepted earlier."
-        ),
+        ("So the storage's own order has 'b' before what was accepted earlier."),
     )
 
 
@@ -376,14 +367,14 @@ def with_fault(target: str, kind: str = "pause", **hold: str) -> tuple[str, ...]
 @pytest.mark.parametrize(
     ("target", "kind", "hold", "says"),
     [
-        ("client:0", "pause", {"owner": "0-1", "resource": "r0"}, "process 0 was stopped"),
-        ("client:0", "partition", {"owner": "0-1"}, "process 0 was cut off"),
-        ("lock", "kill", {}, "the lock service was down"),
-        ("storage", "delay", {}, "delay of the storage was in force"),
+        ("client:0", "pause", {"owner": "0-1", "resource": "r0"}, "Process 0 was paused"),
+        ("client:0", "partition", {"owner": "0-1"}, "Process 0 was cut off"),
+        ("lock", "kill", {}, "The lock service was down"),
+        ("storage", "delay", {}, "Delay of the storage was in force"),
     ],
 )
 def test_a_fault_of_the_holder_or_of_a_server_is_told(target, kind, hold, says):
-    assert any(f"Meanwhile {says} from" in step for step in with_fault(target, kind, **hold))
+    assert any(step.startswith(f"{says} 0.300–4.000 s") for step in with_fault(target, kind, **hold))
 
 
 @pytest.mark.parametrize(
@@ -391,7 +382,7 @@ def test_a_fault_of_the_holder_or_of_a_server_is_told(target, kind, hold, says):
     [("client:3", {}), ("client:1", {"owner": "1-1", "resource": "r0"})],
 )
 def test_a_fault_of_somebody_else_is_not_told(target, hold):
-    assert not any("Meanwhile" in step for step in with_fault(target, **hold))
+    assert not any("was paused" in step for step in with_fault(target, **hold))
 
 
 BAD = sorted(

@@ -183,7 +183,7 @@ def test_a_set_is_told_as_the_file_has_it():
 
 def test_what_stood_there_from_the_start_is_not_told_as_a_second_value():
     assert steps_by("register.lines.invalid.json", "register")[-1].endswith(
-        "which is impossible: what stood there from the start was seen after another value had replaced it."
+        "So what stood there from the start was seen after another value had replaced it."
     )
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from checkers import FaultEvent, Header, History, Op, Outcome
+from checkers import ANOMALIES, FaultEvent, Header, History, Op, Outcome
 from harness.errors import ConfigurationError, EngineUnavailableError, HistoryError
 from harness.events import FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
 from harness.exit_codes import ExitCode, of_error, of_several, of_verdict
+from harness.report.causes import Openings
 from harness.report.console import console
 from harness.report.telling import Line, Telling, Tone, summary, tell
-from harness.report.window import opened_by
 
 SECOND = 1_000_000_000
 FOLDER = Path("runs/etcd-postgres/20260101T000000-abc123")
@@ -72,9 +72,15 @@ class TestTelling:
         lines = told(judged, folder=FOLDER, report=FOLDER / "report.html", seed=7)
 
         assert lines == [
-            "t: VALID: 17 stale writes attempted, all 17 rejected",
-            "  counted, nobody's fault: late-write ×4",
-            "  grants 1,084 · stale writes attempted 17 · stale writes rejected 17 · stale writes accepted 0",
+            "t: The fence held: 17 of 17 stale writes refused",
+            "  VALID, as expected",
+            "  Why it matters: Clients that had lost their lock tried to write, and were turned away.",
+            (
+                "  What to do: Nothing needs mending. A run is a test and no proof: repeat it with other seeds"
+                " and other faults."
+            ),
+            "  also seen, not violations: late-write ×4",
+            "  grants 1,084 · stale writes attempted 17 · stale writes rejected 17",
             f"  run folder   {FOLDER}",
             f"  report       {FOLDER}/report.html",
             f"  check again  fencepost recheck {FOLDER}",
@@ -102,19 +108,22 @@ class TestTelling:
         lines = told(judged, history=paused_history())
 
         assert lines == [
-            "t: INVALID, as expected: found stale-write ×2",
-            "  2 stale writes attempted: 2 accepted, 0 rejected",
+            "t: The test worked: it found what the target expects: the storage accepted 2 stale writes",
+            "  INVALID, as expected: stale-write ×2",
+            "  0 of 2 stale writes refused, 2 accepted",
+            f"  Why it matters: {ANOMALIES['stale-write'].matters}",
+            f"  What to do: {ANOMALIES['stale-write'].remedy} More: docs/anomalies.md#stale-write.",
             "",
             "  client 1 overwrote r0 with token 33 after token 34 had been written",
             "    stale-write: A write with an older token took effect after a write with a newer one had.",
             "    1. token 33 was granted to client 1",
             "    2. token 34 was written",
             "    3. token 33 was accepted after it",
-            "    What opened the window: pause of client:1, in force at 0.500 s (status is stopped), healed at 4.000 s",
+            "    Cause: client 1 was paused 0.500–4.000 s (status is stopped)",
+            "    1 more finding of this kind in the report",
             "",
-            "  1 more finding in the report",
             "  line numbers are those of the history",
-            "  counted, nobody's fault: late-write ×4",
+            "  also seen, not violations: late-write ×4",
             "  grants 1,084 · stale writes attempted 2 · stale writes accepted 2",
         ]
 
@@ -136,7 +145,10 @@ class TestTelling:
 
         lines = told(judged)
 
-        assert lines[0] == "t: VIOLATION: found early-grant, which was not expected"
+        assert lines[0] == (
+            "t: BUG FOUND: the lock was given away while another's lease was still promised"
+            " (also stale-write ×1)"
+        )
         assert lines.index("  EARLY") < lines.index(f"  {STALE['summary']}")
 
     def test_an_anomaly_that_had_to_be_found_and_was_not_is_named(self):
@@ -147,17 +159,23 @@ class TestTelling:
             reasons=["expected stale-write was not found"],
         )
 
-        assert told(judged)[0] == "t: NOT AS EXPECTED: expected stale-write was not found"
+        assert told(judged)[0] == "t: Not found: this target has to show stale-write, and this run did not"
 
     def test_an_expected_anomaly_that_is_nobodys_fault_is_said_to_be_found(self):
         judged = document(expected=["late-write"], stale_writes_attempted=1, stale_writes_rejected=1)
 
-        assert told(judged)[0] == "t: as expected: found late-write ×4"
+        assert told(judged)[0] == (
+            "t: The test worked: it found what the target expects:"
+            " superseded holders wrote 4 times before their successors did"
+        )
 
     def test_a_run_that_was_not_asked_for_stale_writes_says_so(self):
         judged = document(stale_writes_attempted=0)
 
-        assert told(judged)[0] == "t: VALID: stale writes were not asked for, and none was attempted"
+        lines = told(judged)
+
+        assert lines[0] == "t: Nothing wrong was found: the lock was granted 1,084 times"
+        assert "No stale write was attempted and none was asked for" in lines[2]
 
     def test_what_was_found_is_not_denied_by_what_was_attempted(self):
         judged = document("invalid", expected=["stale-write"], findings=[STALE], stale_writes_attempted=0)
@@ -166,16 +184,58 @@ class TestTelling:
 
     def test_a_run_that_challenged_nothing_is_no_pass(self):
         judged = document(
-            "unknown", as_expected=False, reasons=["not exercised: stale_writes_attempted is 0"]
+            "unknown",
+            as_expected=False,
+            reasons=["not exercised: no stale write was attempted: run longer, or with faults"],
         )
 
-        assert told(judged)[:2] == [
-            "t: UNKNOWN: not exercised: stale_writes_attempted is 0",
-            "  The run did not challenge the fence, so it says nothing about it: not a pass.",
+        assert told(judged)[:4] == [
+            "t: Not tested: no stale write was attempted",
+            "  UNKNOWN; not exercised: no stale write was attempted: run longer, or with faults",
+            "  Why it matters: That is no pass: a storage without any fence would have looked just the same.",
+            "  What to do: Run longer, or with faults, such as a pause of the holder before its write.",
         ]
 
     def test_an_interrupted_run_says_so(self):
-        assert told(document(), interrupted=True)[0].endswith("(interrupted: judged as far as it got)")
+        cut = document() | {"interrupted": {"seconds": 5.012, "planned": 20.0}}
+
+        assert told(cut)[1] == "  VALID, as expected; interrupted at 5 of 20 s"
+        assert told(document(), interrupted=True)[1].endswith("; interrupted: judged as far as it got")
+
+    def test_unknown_outcomes_are_part_of_the_sum(self):
+        judged = document(stale_writes_attempted=4, stale_writes_rejected=3, stale_writes_accepted=0)
+
+        assert told(judged)[0] == "t: The fence held: 3 of 4 stale writes refused, 0 accepted, 1 unknown"
+
+    def test_a_lost_update_that_is_only_counted_is_told_with_its_story(self):
+        lost = STALE | {"anomaly": "lost-update", "summary": "LOST", "steps": ["so it was"]}
+        judged = document(stale_writes_attempted=2, stale_writes_rejected=2) | {"counted": [lost]}
+        judged["anomalies"] |= {"lost-update": 14}
+
+        lines = told(judged)
+
+        assert lines[0] == "t: The fence held: 2 of 2 stale writes refused; but 14 updates were lost"
+        assert "  LOST" in lines
+        assert "    1. so it was" in lines
+        assert "    13 more findings of this kind in the report" in lines
+
+    def test_findings_of_one_cause_are_one_entry(self):
+        follows = {"caused_by": {"anomaly": "lost-write", "summary": "!", "operations": []}}
+        findings = [STALE] * 119 + [STALE | follows] * 3
+        judged = document("invalid", as_expected=False, findings=findings)
+
+        lines = told(judged)
+
+        assert lines.count("    118 more findings of this kind in the report") == 1
+        assert lines.count("    2 more findings of this kind in the report") == 1
+
+    def test_an_exhibit_says_that_its_bug_was_planted_and_where_it_is_done_right(self):
+        judged = document("invalid", expected=["stale-write"], findings=[STALE])
+
+        lines = [line.text for line in tell(Telling(target="check-then-write", document=judged))]
+
+        assert lines[0].startswith("check-then-write: The test worked: it found the planted bug: ")
+        assert lines[3].endswith(" Done right: check-then-write-twin.")
 
     def test_several_runs_end_in_a_line_each(self):
         runs = [
@@ -190,8 +250,11 @@ class TestTelling:
         ]
 
         assert [line.text for line in summary(runs, [*(run.target for run in runs), "failed"])] == [
-            "etcd-postgres-unfenced  invalid  as expected      stale-write ×1",
-            "etcd-postgres           valid    as expected      1 stale write attempted, and rejected",
+            (
+                "etcd-postgres-unfenced  invalid  as expected      "
+                "The test worked: it found the planted bug: the storage accepted a stale write"
+            ),
+            ("etcd-postgres           valid    as expected      The fence held: 1 of 1 stale write refused"),
             "failed                  no verdict",
         ]
 
@@ -234,21 +297,22 @@ def paused_history():
     )
 
 
+def opened(finding, history):
+    opening = Openings(history).of(finding)
+    return opening and f"{opening.title}: {opening.in_words(history.started)}"
+
+
 def test_the_fault_that_opened_the_window_hit_the_hold_with_the_lowest_token():
-    assert opened_by(STALE, paused_history()) == (
-        "pause of client:1, in force at 0.500 s (status is stopped), healed at 4.000 s"
-    )
+    assert opened(STALE, paused_history()) == ("Cause: client 1 was paused 0.500–4.000 s (status is stopped)")
 
 
 def test_a_finding_that_no_fault_explains_names_none():
-    assert opened_by(STALE | {"operations": [6, 7]}, paused_history()).startswith(
-        "probably the pause of client:2"
-    )
-    assert opened_by(STALE | {"operations": []}, paused_history()) is None
+    assert opened(STALE | {"operations": [6, 7]}, paused_history()).startswith("Probable cause: client 2 was")
+    assert opened(STALE | {"operations": []}, paused_history()) is None
 
 
 def test_a_fault_that_came_afterwards_opened_no_window():
-    assert opened_by(STALE | {"operations": [2, 3]}, paused_history()) is None
+    assert opened(STALE | {"operations": [2, 3]}, paused_history()) is None
 
 
 def test_of_several_faults_during_a_single_operation_the_first_was_enough():
@@ -262,8 +326,8 @@ def test_of_several_faults_during_a_single_operation_the_first_was_enough():
     faults = [cut(7 * SECOND, "in force"), cut(8 * SECOND, "healed"), cut(9 * SECOND, "in force")]
     history = replace(history, operations=(*history.operations[:3], write), faults=(*history.faults, *faults))
 
-    assert opened_by(STALE | {"operations": [8, 9]}, history) == (
-        "probably the partition of client:1, in force at 6.000 s (cut off), healed at 7.000 s"
+    assert opened(STALE | {"operations": [8, 9]}, history) == (
+        "Probable cause: client 1 was cut off 6.000–7.000 s (cut off)"
     )
 
 
@@ -280,11 +344,13 @@ def test_what_a_service_did_wrong_is_laid_to_the_last_fault_on_its_servers():
     history = replace(history, faults=(*history.faults, *faults))
     regression = STALE | {"anomaly": "token-regression", "operations": [2, 3, 4, 5]}
 
-    assert opened_by(regression, history) == (
-        "probably the kill of lock:redis-1, in force at 1.000 s (exited), healed at 3.000 s"
+    assert opened(regression, history) == (
+        "Probable cause: the lock service (redis-1) was down 1.000–3.000 s (exited)"
     )
-    assert opened_by(STALE | {"operations": [2, 3, 4, 5]}, history).startswith("probably the kill of storage")
-    assert opened_by(regression | {"operations": [2, 3]}, history) is None
+    assert opened(STALE | {"operations": [2, 3, 4, 5]}, history).startswith(
+        "Probable cause: the storage was down"
+    )
+    assert opened(regression | {"operations": [2, 3]}, history) is None
 
 
 class TestPlain:

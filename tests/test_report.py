@@ -251,61 +251,6 @@ def test_a_rejection_that_nothing_newer_explains_is_not_shown_as_the_fences_work
     assert rejections(stage(run, recorded(REFUSED))) == ()
 
 
-@pytest.mark.parametrize(
-    ("verdict", "tone", "chip", "words"),
-    [
-        (
-            {"verdict": "invalid", "as_expected": False},
-            "bad",
-            "not expected",
-            "broke what the target promises",
-        ),
-        (
-            {"verdict": "invalid", "as_expected": True, "expected": ["stale-write"]},
-            "good",
-            "as expected",
-            "Finding it is this run's success",
-        ),
-        (
-            {"verdict": "valid", "as_expected": False, "expected": ["stale-write"], "findings": []},
-            "bad",
-            "not expected",
-            "has to show stale-write",
-        ),
-        (
-            {
-                "verdict": "valid",
-                "as_expected": True,
-                "findings": [],
-                "coverage": {"stale_writes_attempted": 9, "stale_writes_rejected": 9},
-            },
-            "good",
-            "as expected",
-            "9 stale writes were attempted, and the storage rejected every one.",
-        ),
-        (
-            {"verdict": "unknown", "as_expected": False, "findings": [], "reasons": ["not exercised"]},
-            "unsure",
-            "not exercised",
-            "That is not a pass",
-        ),
-        (
-            {"verdict": "unknown", "as_expected": False, "findings": [], "reasons": ["out of time"]},
-            "unsure",
-            "undecided",
-            "could not be judged",
-        ),
-    ],
-)
-def test_a_verdict_is_told_with_whether_it_was_expected(
-    verdict: dict[str, object], tone: str, chip: str, words: str
-):
-    headline = wording.headline(VERDICT | verdict)
-
-    assert (headline.tone, headline.expectation) == (tone, chip)
-    assert words in headline.lead
-
-
 def test_a_point_of_the_latency_plot_stands_for_the_slowest_of_its_neighbours():
     operations = [
         operation(0, called=0, returned=5),
@@ -395,7 +340,8 @@ def test_what_is_only_counted_is_not_marked_like_a_violation(tmp_path: Path):
     ]
     assert '<tr class="marked"><th scope="row">stale-write' in page
     assert '<tr class="counted"><th scope="row">double-belief' in page
-    assert page.count("Only counted: it makes no run invalid.") == 2
+    assert page.count("Only counted: it makes no run invalid.") == 1
+    assert "<summary>Looked for and not found: late-write</summary>" in page
 
 
 def test_a_lost_update_that_a_late_write_explains_is_only_counted():
@@ -408,7 +354,9 @@ def test_the_facts_on_top_are_apart_and_count_renewals_apart_when_they_are_copie
     folder = run_folder(tmp_path)
     (folder / "plan.json").write_text('{"seed": 7}')
 
-    assert "seed 7 · 0.0 s of workload · 5 operations and 1 renewal</p>" in report.write(folder).read_text()
+    page = report.write(folder).read_text()
+
+    assert "0.0 s of work · seed 7 · 5 operations and 1 renewal</p>" in page
 
 
 def test_the_command_that_repeats_a_run_has_the_options_that_it_was_given(tmp_path: Path):
@@ -434,14 +382,14 @@ def test_a_value_with_a_hyphen_is_not_broken_and_its_markup_is_escaped(tmp_path:
 
 @pytest.mark.parametrize(
     ("count", "said"),
-    [(1, "This is the stale write that was"), (2, "These are the first of the stale writes that were")],
+    [(1, "The stale write that was"), (2, "The first of the stale writes that were")],
 )
 def test_refused_writes_are_the_first_of_them_only_where_there_are_more(
     tmp_path: Path, count: int, said: str
 ):
     folder = run_folder(tmp_path, REFUSED, findings=[], coverage={"stale_writes_rejected": count})
 
-    assert f"{said} turned away." in text_of(report.write(folder))
+    assert f"{said} refused." in text_of(report.write(folder))
 
 
 def test_lines_are_said_to_be_those_of_the_history_where_they_are_first_told(tmp_path: Path):
@@ -513,10 +461,10 @@ def test_a_report_asks_for_nothing_from_the_network(tmp_path: Path):
     assert "default-src 'none'" in page
 
 
-def test_a_fault_that_hit_the_stale_writers_hold_is_named_as_what_opened_the_window(tmp_path: Path):
+def test_a_fault_that_hit_the_stale_writers_hold_is_named_as_its_cause(tmp_path: Path):
     page = text_of(report.write(run_folder(tmp_path)))
 
-    assert "What opened the window: pause of client:0" in page
+    assert "Cause: client 0 was paused 0.000–0.000 s (T)." in page
 
 
 def test_whatever_an_engine_says_about_where_it_ran_is_shown():
@@ -545,3 +493,59 @@ def test_without_a_display_the_path_is_printed_and_no_browser_opened(
     assert not opened
     assert capsys.readouterr().out == f"{tmp_path / 'report.html'}\n"
     assert (tmp_path / "report.html").exists()
+
+
+def test_a_page_begins_with_what_was_run_when_and_what_was_changed(tmp_path: Path):
+    folder = run_folder(tmp_path, interrupted={"seconds": 5.0, "planned": 20.0})
+    (folder / "target.toml").write_text(
+        '# Stale writes.\n\n# changed with --set: workload.duration = "20s"\n\nname = "t"\n'
+    )
+    environment = {"began": "2026-11-22T05:13:46+00:00", "engine": "docker", "again": ["--no-faults"]}
+    (folder / "environment.json").write_text(json.dumps(environment))
+
+    page = text_of(report.write(folder))
+
+    assert "t : Stale writes." in page
+    assert "2026-11-22 05:13 UTC · interrupted at 5 of 20 s · docker engine" in page
+    assert "Changed with --set: workload.duration = &#34;20s&#34; , no faults" in page
+
+
+def test_a_folder_of_an_older_version_keeps_the_story_of_the_target_that_ships(tmp_path: Path):
+    text = STALE.replace('"target":"t"', '"target":"etcd-postgres-unfenced"')
+    folder = tmp_path / "20260101T101500-abc123"
+    folder.mkdir()
+    run_folder(folder, text)
+    (folder / "target.toml").write_text(
+        "# etcd-postgres-unfenced.toml with --set a.b=1 --set c=2\nname = 1\n"
+    )
+
+    page = text_of(report.write(folder))
+
+    assert "etcd-postgres-unfenced : PostgreSQL takes every write" in page
+    assert "2026-01-01 10:15 UTC" in page
+    assert "Changed with --set: a.b=1 , c=2" in page
+
+
+def test_findings_of_one_cause_are_one_entry_of_the_page(tmp_path: Path):
+    found = {"anomalies": {"stale-write": 119}, "findings": [FINDING] * 119}
+
+    page = text_of(report.write(run_folder(tmp_path, **found)))
+
+    assert "The storage accepted 119 stale writes stale-write ×119 · cause: pause of the holder" in page
+
+
+def test_a_run_of_a_planted_bug_shows_the_same_done_right(tmp_path: Path):
+    text = STALE.replace('"target":"t"', '"target":"check-then-write"')
+    page = report.write(run_folder(tmp_path, text)).read_text()
+
+    assert '<a href="#twin">check-then-write-twin</a>' in page
+    assert "The same done right: check-then-write-twin" in page
+    assert "name = &#34;check-then-write-twin&#34;" in page
+
+
+def test_counts_that_are_zero_are_folded_away(tmp_path: Path):
+    coverage = {"grants": 3, "kills": 0, "stale_writes_attempted": 1, "stale_writes_accepted": 1}
+
+    page = text_of(report.write(run_folder(tmp_path, coverage=coverage)))
+
+    assert "None: Kills" in page

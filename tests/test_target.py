@@ -22,7 +22,7 @@ from harness.target import (
 from harness.target.fields import OWN
 from harness.target.locks import LOCKS
 from harness.target.storages import STORAGES
-from harness.target.toml import dumps, head_comment, lines_of_keys
+from harness.target.toml import changed_in, dumps, head_comment, lines_of_keys
 
 SECOND = NS["s"]
 SMALL = """\
@@ -636,7 +636,7 @@ def test_the_source_of_an_overridden_target_gives_the_same_target(tmp_path):
     again.write_text(target.source)
 
     assert load(again) == target
-    assert "--set lock.ttl=3s" in target.source
+    assert '# changed with --set: lock.ttl = "3s"' in target.source
 
 
 @pytest.mark.parametrize(
@@ -775,3 +775,29 @@ def test_the_example_of_the_documentation_is_right(write):
     example = DOCUMENTATION.split("```toml\n")[1].split("```")[0]
 
     assert load(write(example)).name == "mine"
+
+
+def test_an_overridden_target_keeps_its_story_and_lists_what_was_changed(tmp_path):
+    target = load("etcd-postgres-append", ["workload.duration=6s", "faults.0.at=write-sent"])
+    again = tmp_path / "again.toml"
+    again.write_text(target.source)
+    twice = load(again, ["workload.duration=7s", "lock.nodes=1"]).source
+
+    assert head_comment(target.source).startswith("A fence is not enough for read-modify-write")
+    assert dict(changed_in(target.source)) == {
+        "workload.duration": '"6s"',
+        "faults.0.at": '"write-sent"',
+    }
+    assert head_comment(twice) == head_comment(target.source)
+    assert dict(changed_in(twice)) == dict(changed_in(target.source)) | {
+        "workload.duration": '"7s"',
+        "lock.nodes": "1",
+    }
+
+
+def test_what_was_changed_stays_in_its_line_of_the_comment():
+    source = load("etcd-postgres", ['client.command=["a\\nb = 1", "' + "x" * 5000 + '"]']).source
+
+    (change,) = changed_in(source)
+    assert change[0] == "client.command"
+    assert len(change[1]) < 300

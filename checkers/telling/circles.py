@@ -154,18 +154,14 @@ def _shortest(
 
 
 def around(edges: tuple[Edge, ...], words: Words, moral: str, accused: Node | None = None) -> tuple[str, ...]:
-    """The steps of a circle, and that it cannot be; the last of them is about who is accused.
+    """The steps of a circle, and what they come to; the last of them is about who is accused.
 
     Raises:
         LookupError: there is no circle.
     """
     edges = _turned(edges, words.operations, accused)
     told = {(edge.before, edge.after): edge for each in edges for edge in _with_premises(each)}
-    one, other = words.name(edges[0].before), words.name(edges[-1].before)
-    return (
-        *(words.step(edge) for edge in told.values()),
-        f"So {one} would have to come both before and after {other}, which is impossible: {moral}.",
-    )
+    return (*(words.step(edge) for edge in told.values()), f"So {moral}.")
 
 
 def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed], accused: Node | None) -> tuple[Edge, ...]:

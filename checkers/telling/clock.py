@@ -19,6 +19,12 @@ class Clock:
         """A moment, since the start."""
         return self.duration(time - self.started)
 
+    def span(self, begin: float, end: float) -> str:
+        """A stretch of time, since the start: "0.086–2.263 s"."""
+        first, last = self.moment(begin), self.moment(end)
+        number, _, unit = first.partition(" ")
+        return f"{number}–{last}" if last.endswith(f" {unit}") else f"{first} – {last}"
+
     def duration(self, time: float) -> str:
         """A time span; seconds in a run of seconds."""
         longest = max(abs(time), self.ended - self.started)

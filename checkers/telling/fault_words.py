@@ -6,7 +6,7 @@ from checkers.faults import Fault
 
 _PARTS = {"lock": "the lock service", "storage": "the storage"}
 _LASTING = {
-    "pause": "was stopped",
+    "pause": "was paused",
     "partition": "was cut off",
     "kill": "was down",
     "restart": "was down",
@@ -23,10 +23,10 @@ def part_of_run(target: str) -> str:
     return f"{name} ({member})" if member else name
 
 
-def was_hit(fault: Fault, target: str) -> str:
-    """What was so for as long as a fault was in force."""
-    happened = _LASTING.get(fault.kind)
-    return f"{fault.kind} of {target} was in force" if happened is None else f"{target} {happened}"
+def was_hit(kind: str, target: str) -> str:
+    """What was so for as long as a fault of this kind was in force."""
+    happened = _LASTING.get(kind)
+    return f"{kind} of {target} was in force" if happened is None else f"{target} {happened}"
 
 
 def restarted(fault: Fault) -> str:

@@ -115,7 +115,7 @@ class Narrator:
     def service_faults(self, start: float, end: float) -> list[str]:
         """The faults on the lock service between two moments."""
         return [
-            self._fault(fault)
+            self._fault(fault, None)
             for fault in self._faults
             if fault.target.partition(":")[0] == "lock" and fault.overlaps(start, end)
         ]
@@ -226,7 +226,7 @@ class Narrator:
         start = op.called if grant is None else (grant.returned or grant.called)
         end = op.called if op.learned is None else op.learned
         return [
-            self._fault(fault)
+            self._fault(fault, grant)
             for fault in self._faults
             if fault.overlaps(start, end) and self._hit(fault, op, grant)
         ][:1]
@@ -327,9 +327,15 @@ class Narrator:
             return part_of_run(fault.target)
         return f"{'process' if self.history.header.clients is None else 'client'} {fault.client}"
 
-    def _fault(self, fault: Fault) -> str:
+    def _fault(self, fault: Fault, grant: Op | None) -> str:
+        """What held up a holder, from when to when, and whether its lease ended meanwhile."""
+        what = was_hit(fault.kind, self._hit_by(fault))
         lines = " and ".join(str(line) for line in fault.lines)
-        number = "" if len(fault.lines) == 1 else "s"
-        until = "the end of the record" if len(fault.lines) == 1 else self.at(fault.healed)
-        what = was_hit(fault, self._hit_by(fault))
-        return f"Meanwhile {what} from {self.at(fault.began)} to {until} (line{number} {lines})."
+        if len(fault.lines) == 1:
+            when, where = f"from {self.at(fault.began)} to the end of the record", f"line {lines}"
+        else:
+            when, where = self._clock.span(fault.began, fault.healed), f"lines {lines}"
+        lease = math.inf if grant is None else self.lease(grant)
+        over = f"; its lease ended at {self.at(lease)}" if fault.began <= lease <= fault.healed else ""
+        over = over if fault.client is not None and lease < math.inf else ""
+        return f"{what[:1].upper()}{what[1:]} {when} ({where}){over}."

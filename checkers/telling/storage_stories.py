@@ -36,7 +36,10 @@ def _took_the_older(write: Op, newer: Op) -> str:
         return f"the storage accepted token {write.token} after it had been fenced with token {newer.token}"
     if newer.token == write.token:
         return f"the storage accepted token {write.token} twice"
-    return f"the storage accepted the older token {write.token} after the newer token {newer.token}"
+    return (
+        "outdated data replaced newer data: the storage accepted the older token"
+        f" {write.token} after the newer token {newer.token}"
+    )
 
 
 def _stale_as_seen(n: Narrator, conflict: Conflict) -> Story:

@@ -6,30 +6,35 @@ import base64
 import hashlib
 import importlib.resources
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from checkers.history import Op
-from checkers.printable import message
+from checkers.printable import message, shorten
 from harness.environment import options_of
 from harness.invocation import again, typed
 from harness.report import wording
+from harness.report.answer import answer
+from harness.report.causes import Opening, Openings
+from harness.report.counters import counters
 from harness.report.embed import fitted, script_safe
+from harness.report.groups import explained, groups
+from harness.report.heading import heading
 from harness.report.lanes import Lanes, lanes
 from harness.report.latency import points, summaries
 from harness.report.mentions import label, numbered
 from harness.report.narration import Narration, narrate
+from harness.report.primer import primer
 from harness.report.recorded import Recorded, load
 from harness.report.scenes import Scene, Stage, findings, rejections
 from harness.report.surroundings import surroundings
 from harness.report.timeline import Timeline, timeline
-from harness.target.toml import head_comment
 from harness.whole_file import replace_file
 
 NAME = "report.html"
 _MOST_SCENES = 100
 _MOST_TOLD = 25
+_MOST_NAMES = 6
 _SCRIPTS = (
     "uplot/uPlot.iife.min.js",
     "format.js",
@@ -82,6 +87,8 @@ def render(recorded: Recorded) -> str:
         "title": wording.title,
         "whole": _whole,
         "names_lines": _NAMES_LINES.search,
+        "code": _code,
+        "some": _some,
     }
     return environment.get_template("report.html.j2").render(_page(recorded))
 
@@ -91,14 +98,8 @@ def _page(recorded: Recorded) -> dict[str, Any]:
     style = "\n".join(_asset(name) for name in _STYLES)
     script = "\n".join(_asset(name) for name in _SCRIPTS)
     page = {
-        "target": _target(recorded),
-        "story": head_comment(recorded.target_file or ""),
-        "headline": wording.headline(verdict),
         "verdict": verdict,
-        "leads": [row for row in wording.coverage(verdict) if row[0] in wording.LEADS],
         "coverage": wording.coverage(verdict),
-        "rejected": wording.counted(verdict).get("stale_writes_rejected", 0),
-        "challenged": bool(wording.counted(verdict).get("stale_writes_attempted")),
         "anomalies": wording.anomalies(verdict),
         "plain": wording.MEANINGS,
         "faults": _faults(recorded),
@@ -123,7 +124,20 @@ def _timed(recorded: Recorded) -> dict[str, Any]:
     """The parts of the page that need a history."""
     clients = lanes(recorded.history) if recorded.history else Lanes((), None, {})
     laid_out = timeline(recorded, clients)
-    facts = {"facts": _facts(recorded, laid_out)}
+    head = heading(recorded, laid_out)
+    said = answer(recorded.verdict, head.target)
+    openings = Openings(recorded.history)
+    operations = laid_out.operations if laid_out else ()
+    facts: dict[str, Any] = {
+        "heading": head,
+        "answer": said,
+        "primer": primer(said),
+        "twin": said.twin.read_text(encoding="utf-8") if said.twin else "",
+        "rejected": wording.counted(recorded.verdict).get("stale_writes_rejected", 0),
+        "counters": counters(said, recorded.verdict, operations),
+        "doubts": wording.doubts(recorded.verdict, said.happened),
+        "groups": groups(recorded.verdict, openings),
+    }
     if laid_out is None:
         nothing: dict[str, Any] = {
             "timeline": None,
@@ -137,18 +151,30 @@ def _timed(recorded: Recorded) -> dict[str, Any]:
     scenes = _scenes(recorded, laid_out, clients)
     drawn, kept = fitted(laid_out, scenes, clients)
     data = {"drawing": drawn, "latency": _points(laid_out)}
+    causes = [openings.of(finding) for finding in explained(recorded.verdict)[: len(scenes)]]
     return facts | {
         "timeline": laid_out,
-        "scenes": [_told(number, scene, laid_out, clients) for number, scene in enumerate(scenes)],
-        "findings": len(recorded.verdict.get("findings", ())),
+        "scenes": [
+            _told(number, scene, laid_out, clients) | {"cause": _cause(number, causes, recorded)}
+            for number, scene in enumerate(scenes)
+        ],
+        "findings": len(explained(recorded.verdict)),
         "latency": summaries(laid_out.operations),
         "kept": kept,
         "data": script_safe(data),
     }
 
 
+def _cause(number: int, causes: Sequence[Opening | None], recorded: Recorded) -> tuple[str, str] | None:
+    """How sure the cause of a scene is, and what it was."""
+    opening = causes[number] if number < len(causes) else None
+    if opening is None or recorded.history is None:
+        return None
+    return opening.title, opening.in_words(recorded.history.started)
+
+
 def _scenes(recorded: Recorded, laid_out: Timeline, clients: Lanes) -> tuple[Scene, ...]:
-    documents = recorded.verdict.get("findings", ())[:_MOST_SCENES]
+    documents = explained(recorded.verdict)[:_MOST_SCENES]
     if recorded.history is None:
         return ()
     stage = Stage(laid_out, clients, recorded.history)
@@ -205,11 +231,6 @@ def _rerun(recorded: Recorded) -> str:
     return again(target, seed, options_of(recorded.environment))
 
 
-def _engine(environment: Mapping[str, Any]) -> str:
-    engine = environment.get("engine", "")
-    return str(engine.get("name", "") if isinstance(engine, dict) else engine)
-
-
 def _faults(recorded: Recorded) -> list[dict[str, Any]]:
     faults = recorded.plan.get("faults")
     return [fault for fault in faults if isinstance(fault, dict)] if isinstance(faults, list) else []
@@ -256,21 +277,20 @@ def _whole(text: str) -> Any:
     )
 
 
-def _facts(recorded: Recorded, laid_out: Timeline | None) -> list[str]:
-    """What the page's top line says of the run."""
-    facts = [f"seed {recorded.plan['seed']}"] if "seed" in recorded.plan else []
-    if laid_out:
-        facts.append(f"{(laid_out.end - laid_out.start) / 1e9:.1f} s of workload")
-        facts.append(_worked(laid_out.operations))
-    engine = _engine(recorded.environment)
-    return [*facts, f"on {engine}"] if engine else facts
+def _code(text: str) -> Any:
+    """Markup in which what stands between backticks is code."""
+    import markupsafe
+
+    return markupsafe.Markup().join(
+        markupsafe.Markup("<code>{}</code>").format(piece) if number % 2 else piece
+        for number, piece in enumerate(text.split("`"))
+    )
 
 
-def _worked(operations: Sequence[Op]) -> str:
-    """How much clients did; renewals go on beside their work, and are counted apart."""
-    renewals = sum(op.f == "renew" for op in operations)
-    beside = f" and {renewals:,} renewal{'s' * (renewals > 1)}" if renewals else ""
-    return f"{len(operations) - renewals:,} operations{beside}"
+def _some(names: Sequence[str]) -> str:
+    """The first few of many names."""
+    shown = ", ".join(map(shorten, names[:_MOST_NAMES]))
+    return f"{shown} and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else shown
 
 
 def _lines(lines: tuple[int, ...]) -> str:

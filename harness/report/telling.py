@@ -12,7 +12,10 @@ from typing import Any
 from checkers.anomalies import ANOMALIES
 from checkers.history import History
 from harness.invocation import again, typed
-from harness.report.window import opened_by
+from harness.report.answer import Answer, answer, coverage_of, refused, times
+from harness.report.answer import expected as expected_of
+from harness.report.causes import Openings
+from harness.report.groups import Group, explained, groups
 
 MOST_FINDINGS = 3  # told in full; the report has the others
 
@@ -60,10 +63,14 @@ class Telling:
 
 def tell(run: Telling) -> Iterator[Line]:
     """Tell a run's verdict: what it is, what proves it, and what to do next."""
-    yield Line(headline(run), run.tone)
-    yield from _because(run.document)
-    yield from _findings(run.document, run.history)
-    yield from _nobodys_fault(run.document)
+    said = answer(run.document, run.target)
+    yield Line(f"{run.target}: {said.headline}", run.tone)
+    yield Line(_verdict(run, said), indent=2)
+    yield from _stale_writes(run.document, said)
+    yield Line(f"Why it matters: {said.matters}", indent=2)
+    yield Line(f"What to do: {said.remedy}{_where(said)}", indent=2)
+    yield from _findings(run.document, run.history, said.leads)
+    yield from _also_seen(run.document)
     yield Line(counted(run.document["coverage"]), Tone.FAINT, 2)
     yield from _next_steps(run)
 
@@ -75,90 +82,79 @@ def summary(runs: Sequence[Telling], names: Sequence[str]) -> Iterator[Line]:
     for name in names:
         if run := judged.get(name):
             expected = "as expected" if run.document["as_expected"] else "NOT as expected"
-            verdict = f"{run.document['verdict']:<7}  {expected:<15}  {_in_short(run.document)}"
+            said = answer(run.document, run.target)
+            verdict = f"{run.document['verdict']:<7}  {expected:<15}  {said.headline}"
             yield Line(f"{name:<{widest}}  {verdict}", run.tone, 2)
         else:
             yield Line(f"{name:<{widest}}  no verdict", Tone.UNSURE, 2)
 
 
-def headline(run: Telling) -> str:
-    """Say the verdict in one line."""
-    document = run.document
-    cut = " (interrupted: judged as far as it got)" if run.interrupted else ""
-    found = violations(document)
-    why = "; ".join(document["reasons"])
-    match document["verdict"], bool(document["as_expected"]):
-        case "valid", True if document["expected"] != "valid":  # what had to be found is nobody's fault
-            said = f"as expected: found {times(looked_for(document))}"
-        case "valid", True:
-            said = f"VALID: {fence(document['coverage'])}"
-        case "invalid", True:
-            said = f"INVALID, as expected: found {times(found)}"
-        case "unknown", _:
-            said = f"UNKNOWN: {why or 'undecided'}"
-        case _:
-            said = f"{'VIOLATION' if found else 'NOT AS EXPECTED'}: {why or times(found)}"
-    return f"{run.target}: {said}{cut}"
+def _verdict(run: Telling, said: Answer) -> str:
+    """The verdict in its own words, and the reasons that the headline does not say."""
+    found = times(violations(run.document) | looked_for(run.document))
+    cut = said.interrupted or ("interrupted: judged as far as it got" if run.interrupted else "")
+    reasons = [reason for reason in run.document["reasons"] if reason not in said.happened]
+    return "; ".join([said.verdict + (f": {found}" if found else ""), *filter(None, [cut]), *reasons])
 
 
-def fence(coverage: Mapping[str, int]) -> str:
-    """Say what the fence did with stale writes."""
-    attempted = coverage.get("stale_writes_attempted", 0)
-    accepted = coverage.get("stale_writes_accepted", 0)
-    rejected = coverage.get("stale_writes_rejected", 0)
-    if not attempted:
-        return "stale writes were not asked for, and none was attempted"
-    if rejected == attempted:
-        every = f"all {rejected}" if rejected > 1 else "and"
-        return f"{_count(attempted, 'stale write')} attempted, {every} rejected"
-    unknown = attempted - accepted - rejected
-    parts = [f"{accepted} accepted"] * bool(accepted) + [f"{rejected} rejected"]
-    parts += [f"{unknown} of unknown outcome"] * (unknown > 0)
-    return f"{_count(attempted, 'stale write')} attempted: {', '.join(parts)}"
+def _stale_writes(document: Mapping[str, Any], said: Answer) -> Iterator[Line]:
+    """What became of the stale writes, where the headline is about something else."""
+    counts = coverage_of(document)
+    if counts.get("stale_writes_attempted") and "refused" not in said.happened:
+        yield Line(refused(counts), indent=2)
+
+
+def _where(said: Answer) -> str:
+    """Where more is to be read: the same done right, or the documentation."""
+    if said.twin:
+        return f" Done right: {said.twin.stem}."
+    return f" More: {said.documentation}." if said.documentation else ""
 
 
 def counted(coverage: Mapping[str, int]) -> str:
-    """Say how hard the run tried."""
-    return " · ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in coverage.items())
+    """Say how hard the run tried; what it has none of is left out."""
+    some = [f"{name.replace('_', ' ')} {number:,}" for name, number in coverage.items() if number]
+    return " · ".join(some) or "nothing was counted"
 
 
-def _because(document: Mapping[str, Any]) -> Iterator[Line]:
-    if document["verdict"] == "unknown":
-        if any("not exercised" in reason for reason in document["reasons"]):
+def _findings(document: Mapping[str, Any], history: History | None, leads: Sequence[str]) -> Iterator[Line]:
+    """Tell the first finding of each cause; what the headline is about comes first."""
+    openings = Openings(history)
+    found = sorted(groups(document, openings), key=lambda group: _rank(group, leads))
+    findings = explained(document)
+    for group in found[:MOST_FINDINGS]:
+        yield from _finding(findings[group.members[0]], openings, history)
+        if group.number > 1:
             yield Line(
-                "The run did not challenge the fence, so it says nothing about it: not a pass.", indent=2
+                f"{_count(group.number - 1, 'more finding')} of this kind in the report", Tone.FAINT, 4
             )
-    elif document["verdict"] == "invalid":
-        if document["coverage"].get("stale_writes_attempted"):
-            yield Line(fence(document["coverage"]), indent=2)
-        if document["as_expected"]:  # else the headline has the reasons
-            yield from (Line(reason, indent=2) for reason in document["reasons"])
-
-
-def _findings(document: Mapping[str, Any], history: History | None) -> Iterator[Line]:
-    """Tell the first finding of each anomaly; what was not expected comes first."""
-    expected = _expected(document)
-    first = {finding["anomaly"]: finding for finding in reversed(document["findings"])}
-    order = sorted(first, key=lambda name: (name in expected, list(violations(document)).index(name)))
-    for name in order[:MOST_FINDINGS]:
-        yield from _finding(first[name], history)
-    more = len(document["findings"]) - min(len(first), MOST_FINDINGS)
-    if more:
-        yield Line(f"{_count(more, 'more finding')} in the report", Tone.FAINT, 2)
-    if first:
+    for group in found[MOST_FINDINGS:]:
+        yield Line(f"also {group.anomaly} ×{group.number:,}{_because(group)}", Tone.FAINT, 2)
+    if found:
+        yield Line("")
         yield Line("line numbers are those of the history", Tone.FAINT, 2)
 
 
-def _nobodys_fault(document: Mapping[str, Any]) -> Iterator[Line]:
-    if found := _counted(document):
-        yield Line(f"counted, nobody's fault: {times(found)}", Tone.FAINT, 2)
+def _rank(group: Group, leads: Sequence[str]) -> tuple[int, bool]:
+    return leads.index(group.anomaly) if group.anomaly in leads else len(leads), group.counted
 
 
-def _finding(finding: Mapping[str, Any], history: History | None) -> Iterator[Line]:
+def _because(group: Group) -> str:
+    return f" ({group.cause})" if group.cause else ""
+
+
+def _also_seen(document: Mapping[str, Any]) -> Iterator[Line]:
+    explained_here = {finding["anomaly"] for finding in document.get("counted", ())}
+    rest = {name: number for name, number in _counted(document).items() if name not in explained_here}
+    if rest:
+        yield Line(f"also seen, not violations: {times(rest)}", Tone.FAINT, 2)
+
+
+def _finding(finding: Mapping[str, Any], openings: Openings, history: History | None) -> Iterator[Line]:
     yield from proof(finding)
-    if fault := history and opened_by(finding, history):
-        yield Line(f"What opened the window: {fault}", indent=4)
-    yield Line("")
+    opening = openings.of(finding)
+    if opening and history:
+        yield Line(f"{opening.title}: {opening.in_words(history.started)}", indent=4)
 
 
 def proof(finding: Mapping[str, Any]) -> Iterator[Line]:
@@ -185,13 +181,6 @@ def _next_steps(run: Telling) -> Iterator[Line]:
         yield Line(f"run again    {repeated}", Tone.COMMAND, 2)
 
 
-def _in_short(document: Mapping[str, Any]) -> str:
-    found = violations(document)
-    if document["verdict"] == "unknown":
-        return "; ".join(document["reasons"])
-    return times(found or looked_for(document)) or fence(document["coverage"])
-
-
 def violations(document: Mapping[str, Any]) -> dict[str, int]:
     """Count the violations; what is only counted (a late write, what it lost) makes no run invalid."""
     return dict(Counter(finding["anomaly"] for finding in document["findings"]))
@@ -206,16 +195,7 @@ def _counted(document: Mapping[str, Any]) -> dict[str, int]:
 
 def looked_for(document: Mapping[str, Any]) -> dict[str, int]:
     """Count what had to be found, and was nobody's fault."""
-    return {name: number for name, number in _counted(document).items() if name in _expected(document)}
-
-
-def _expected(document: Mapping[str, Any]) -> list[str]:
-    return [] if document["expected"] == "valid" else list(document["expected"])
-
-
-def times(found: Mapping[str, int]) -> str:
-    """Write counts of anomalies: "stale-write ×3"."""
-    return ", ".join(f"{name} ×{number}" for name, number in found.items())
+    return {name: number for name, number in _counted(document).items() if name in expected_of(document)}
 
 
 def _count(number: int, thing: str) -> str:

@@ -12,17 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from checkers.anomalies import ANOMALIES
-from checkers.columnar.columns import on_lines
 from checkers.coverage import is_client
-from checkers.faults import Fault, faults_of
-from checkers.history import FaultEvent, Header, History, Op, Outcome
+from checkers.faults import Fault
+from checkers.history import Header, Op
 from checkers.leases import ENDS
 
-NS = 1_000_000_000
 _TOO_LATE = frozenset({"stale-write", "late-write", "lost-update", "stale write rejected"})
 _OF_HOLDERS = _TOO_LATE | {"ghost-write", "duplicate-write"}
 _BY_ITSELF = frozenset({"unfenced-write", "false-rejection", "stale write rejected"})
@@ -49,15 +46,6 @@ class Cause:
 
     fault: Fault
     certain: bool  # False: it fits, and the history does not show the whole chain
-
-
-def opened_by(finding: Mapping[str, Any], history: History) -> str | None:
-    """Say which fault opened a finding's window; None where the history supports none."""
-    if not history.faults:
-        return None
-    claim = claimed(finding, partial(on_lines, history.operations))
-    cause = opening(claim, _grants(history.operations).get, faults_of(history.faults), history.header)
-    return None if cause is None else _told(cause, history)
 
 
 def claimed(finding: Mapping[str, Any], on_lines: Callable[[Iterable[int]], Sequence[Op]]) -> Claim:
@@ -93,14 +81,6 @@ def _likeliest(causes: Sequence[Cause], sent: int) -> Cause:
     """The certain ones first; of several while the operation was under way, the first was enough."""
     best = [cause for cause in causes if cause.certain] or causes
     return next((cause for cause in best if cause.fault.began > sent), best[-1])
-
-
-def _grants(operations: Iterable[Op]) -> dict[tuple[str, int | None], Op]:
-    grants: dict[tuple[str, int | None], Op] = {}
-    for op in operations:
-        if op.f == "acquire" and op.outcome is Outcome.OK:
-            grants.setdefault((op.resource, op.token), op)
-    return grants
 
 
 def _of_holder(claim: Claim, grant_of: GrantOf, faults: Sequence[Fault], header: Header) -> list[Cause]:
@@ -169,26 +149,3 @@ def _sides(anomaly: str) -> tuple[str, ...]:
     """Whose servers can have been at fault: a stale write takes a lock that was given away, too."""
     area = ANOMALIES[anomaly].area if anomaly in ANOMALIES else "both"
     return ("storage", "lock") if area == "both" or anomaly in _TOO_LATE else (area,)
-
-
-def _told(cause: Cause, history: History) -> str:
-    fault = cause.fault
-    likely = "" if cause.certain else "probably the "
-    healed = (
-        f"healed at {_seconds(fault.healed, history)} s"
-        if math.isfinite(fault.healed)
-        else "never seen healed"
-    )
-    evidence = _evidence(fault, history.faults)
-    begun = f"in force at {_seconds(fault.began, history)} s{evidence}"
-    return f"{likely}{fault.kind} of {fault.target}, {begun}, {healed}"
-
-
-def _seconds(time: float, history: History) -> str:
-    return f"{(time - history.started) / NS:.3f}"
-
-
-def _evidence(fault: Fault, events: Iterable[FaultEvent]) -> str:
-    same = (event for event in events if (event.kind, event.target) == (fault.kind, fault.target))
-    begun = next((event for event in same if event.time == fault.began), None)
-    return f" ({begun.evidence})" if begun and begun.evidence else ""

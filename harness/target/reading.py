@@ -23,7 +23,17 @@ from harness.target.names import did_you_mean
 from harness.target.problems import FAULTS, Problem, problems_of, report
 from harness.target.sections import Sections
 from harness.target.storages import StorageSpec
-from harness.target.toml import MAX_DEPTH, Key, dumps, lines_of_keys, loads
+from harness.target.toml import (
+    MAX_DEPTH,
+    Key,
+    as_dotted,
+    changed_in,
+    head_comment,
+    lines_of_keys,
+    literal,
+    loads,
+    with_changes,
+)
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -66,11 +76,17 @@ class Document:
         return self.file
 
     def source(self) -> str:
-        """The text that gives the same data again."""
+        """The text that gives the same data again: its story, what was changed in it, and the data."""
         if not self.overridden:
             return self.text
-        options = " ".join(f"--set {option}" for option in self.overridden.values())
-        return f"# {Path(self.file).name} with {options}\n{dumps(self.data)}"
+        changes = dict(changed_in(self.text))
+        for key in self.overridden:
+            changes[as_dotted(key)] = shorten(literal(_at(self.data, key)))
+        return with_changes(head_comment(self.text), changes, self.data)
+
+
+def _at(data: Any, key: Key) -> Any:
+    return data if not key else _at(data[key[0]], key[1:])
 
 
 def shipped() -> dict[str, Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -19,6 +20,8 @@ _INT64 = 1 << 63  # as TOML has it
 
 HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(#.*)?$")
 ASSIGNMENT = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_CHANGED = "# changed with --set: "
+_WIDTH = 100  # columns of a comment
 PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 
 
@@ -73,6 +76,33 @@ def lines_of_keys(text: str) -> dict[Key, int]:
         elif assignment := ASSIGNMENT.match(line):
             _add(lines, (*table, *_parts(assignment[1])), number)
     return lines
+
+
+def with_changes(story: str, changes: Mapping[str, str], data: Mapping[str, Any]) -> str:
+    """Write changed data with the story of its file, and what was changed in it."""
+    head = [f"# {line}" for line in textwrap.wrap(story, _WIDTH)]
+    changed = [f"{_CHANGED}{key} = {value}" for key, value in changes.items()]
+    return "\n".join([*head, *[""] * bool(head), *changed, *[""] * bool(changed), dumps(data)])
+
+
+def changed_in(text: str) -> Iterator[tuple[str, str]]:
+    """What `--set` changed in a text that `with_changes` wrote: dotted keys and TOML values."""
+    for line in text.splitlines():
+        if line.startswith(_CHANGED):
+            key, _, value = line.removeprefix(_CHANGED).partition(" = ")
+            yield key, value
+        elif line and not line.startswith("#"):
+            return
+
+
+def as_dotted(key: Key) -> str:
+    """Write a key as `--set` takes it, safe in a line of its own."""
+    return ".".join(str(part) if isinstance(part, int) else _key(part) for part in key)
+
+
+def literal(value: object) -> str:
+    """Write a value as TOML, in one line."""
+    return _value(value)
 
 
 def dumps(data: Mapping[str, Any]) -> str:
@@ -143,4 +173,5 @@ def _seen(character: str) -> str:
 def head_comment(text: str) -> str:
     """Return what the comment at the head of a file says, without the line for editors."""
     head = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
-    return " ".join(line.removeprefix("#").strip() for line in head if not line.startswith("#:"))
+    said = (line.removeprefix("#").strip() for line in head if not line.startswith(("#:", _CHANGED)))
+    return " ".join(said)

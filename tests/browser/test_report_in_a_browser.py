@@ -74,17 +74,39 @@ def test_a_report_opens_from_disk_without_errors_and_without_a_network(
 def test_the_verdict_says_that_a_planted_violation_was_this_runs_success(visitor: Visitor, unfenced: Path):
     page = visitor.open(unfenced).page
 
-    expect(page.get_by_role("heading", level=1)).to_have_text("INVALID as expected")
-    expect(page.get_by_text("Finding it is this run's success")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("The test worked: it found the planted bug")
+    expect(page.get_by_text("INVALID, as expected")).to_be_visible()
 
 
 def test_the_sentence_is_in_view_before_anything_is_scrolled(visitor: Visitor, unfenced: Path):
     page = visitor.open(unfenced).page
 
-    sentence = page.locator(".verdict .sentence")
+    sentence = page.locator(".scene:visible .sentence")
 
     expect(sentence).to_contain_text("the storage accepted a write with token")
     expect(sentence).to_be_in_viewport()
+
+
+def test_the_answer_takes_little_of_the_first_screen(visitor: Visitor, unfenced: Path):
+    page = visitor.open(unfenced, viewport={"width": 1400, "height": 900}).page
+    drawn(page)
+
+    height, top = page.evaluate(
+        """() => [document.querySelector(".answer").getBoundingClientRect().height,
+                  document.getElementById("lanes").getBoundingClientRect().top]"""
+    )
+
+    assert height <= 300
+    assert top < 600
+
+
+def test_the_same_done_right_opens_where_it_is_linked(visitor: Visitor, unfenced: Path):
+    page = visitor.open(unfenced).page
+
+    page.get_by_role("link", name="etcd-postgres", exact=True).click()
+
+    expect(page.locator("#twin pre")).to_be_visible()
+    expect(page.locator("#twin pre")).to_be_in_viewport()
 
 
 def test_the_stale_write_is_marked_in_the_drawing_and_in_the_table(visitor: Visitor, unfenced: Path):
@@ -108,7 +130,7 @@ def test_an_unexercised_run_shows_the_whole_run_and_says_that_it_is_no_pass(visi
     page = visitor.open(quiet).page
     drawn(page)
 
-    expect(page.get_by_text("That is not a pass")).to_be_visible()
+    expect(page.get_by_text("That is no pass")).to_be_visible()
     assert pixels(page, "write") > 100
 
 
@@ -286,7 +308,12 @@ def long_run(folder: Path, operations: int) -> Path:
         lines.append(call | {"type": "ok", "time": call["time"] + 150_000})
     lines[1:] = sorted(lines[1:], key=lambda line: line["time"])
     (folder / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    verdict = {"verdict": "unknown", "expected": "valid", "as_expected": False, "reasons": ["not exercised"]}
+    verdict = {
+        "verdict": "unknown",
+        "expected": "valid",
+        "as_expected": False,
+        "reasons": ["not exercised: x"],
+    }
     verdict |= {"anomalies": {}, "findings": [], "coverage": {}, "checkers": []}
     (folder / "verdict.json").write_text(json.dumps(verdict))
     return folder

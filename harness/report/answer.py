@@ -1,0 +1,317 @@
+"""The answer of a run in a few words: what happened, why it matters, what to do.
+
+Every surface shows this one: the terminal, the page, and whatever comes later.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checkers.anomalies import ANOMALIES, Anomaly
+from harness.interruption import in_words
+from harness.report.twin import correct_twin, is_planted
+
+_RUN_MORE = (
+    "Nothing needs mending. A run is a test and no proof: repeat it with other seeds and other faults."
+)
+_LABEL_ENDS = ": "
+
+
+class Tone(enum.StrEnum):
+    """Is the verdict what it should be?"""
+
+    GOOD = "good"
+    BAD = "bad"
+    UNSURE = "unsure"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a run says, to somebody who has not read the rest."""
+
+    tone: Tone
+    label: str  # "The test worked", "BUG FOUND", "The fence held", "Not tested", …
+    happened: str  # what goes after it
+    verdict: str  # "INVALID, as expected"
+    matters: str  # one sentence
+    remedy: str  # one sentence
+    twin: Path | None = None  # a target in which the same is done right
+    anomaly: Anomaly | None = None  # the one that it is about
+    leads: tuple[str, ...] = ()  # every one that the headline tells of
+    interrupted: str = ""  # "interrupted at 5 of 20 s"
+
+    @property
+    def headline(self) -> str:
+        """The label and what happened."""
+        return f"{self.label}{_LABEL_ENDS}{self.happened}"
+
+    @property
+    def documentation(self) -> str:
+        """Where the anomaly is explained."""
+        return f"docs/anomalies.md#{self.anomaly.name}" if self.anomaly else ""
+
+
+def answer(document: Mapping[str, Any], target: str) -> Answer:
+    """Sum up a verdict document; `target` is the name of what was run."""
+    verdict = _Verdict(document, target)
+    if verdict.word == "unknown":
+        return _not_tested(verdict) if verdict.not_exercised else _undecided(verdict)
+    if verdict.unexpected:
+        return _bug_found(verdict)
+    if verdict.missing:
+        return _not_found(verdict)
+    if not verdict.as_expected:
+        return _contradiction(verdict)
+    if verdict.expected:
+        return _worked(verdict)
+    return _held(verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """A verdict document, read once."""
+
+    document: Mapping[str, Any]
+    target: str
+
+    @property
+    def word(self) -> str:
+        return str(self.document.get("verdict", "unknown"))
+
+    @property
+    def as_expected(self) -> bool:
+        return bool(self.document.get("as_expected"))
+
+    @property
+    def reasons(self) -> list[str]:
+        return [str(reason) for reason in self.document.get("reasons", ())]
+
+    @property
+    def not_exercised(self) -> list[str]:
+        """What was not done, if that is the whole reason."""
+        short = [reason.removeprefix(_NOT_EXERCISED) for reason in self.reasons]
+        return short if all(reason.startswith(_NOT_EXERCISED) for reason in self.reasons) else []
+
+    @property
+    def violations(self) -> Counter[str]:
+        return Counter(str(finding.get("anomaly")) for finding in self.document.get("findings", ()))
+
+    @property
+    def expected(self) -> list[str]:
+        return expected(self.document)
+
+    @property
+    def unexpected(self) -> list[str]:
+        """The violations that the target does not name."""
+        named = {
+            reason.removeprefix("found ").removesuffix(", which was not expected") for reason in self.reasons
+        }
+        if self.as_expected:
+            return []
+        own = [name for name in self.violations if name in named or not self.expected]
+        return own or [name for name in named if name in ANOMALIES]
+
+    @property
+    def missing(self) -> list[str]:
+        """What the target has to show and did not."""
+        counts = self.document.get("anomalies", {})
+        return [name for name in self.expected if not counts.get(name) and name not in self.violations]
+
+    def count(self, name: str) -> int:
+        counts = self.document.get("anomalies", {})
+        return int(counts.get(name) or self.violations.get(name) or 1)
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """What makes no run invalid and is explained all the same."""
+        explained = dict.fromkeys(str(finding.get("anomaly")) for finding in self.document.get("counted", ()))
+        return {
+            name: self.count(name) - self.violations[name]
+            for name in explained
+            if self.count(name) > self.violations[name]
+        }
+
+    def says(
+        self,
+        tone: Tone,
+        label: str,
+        happened: str,
+        *,
+        matters: str,
+        remedy: str,
+        about: Sequence[str] = (),
+    ) -> Answer:
+        """Make an answer, with what is the same in all of them."""
+        anomaly = ANOMALIES.get(about[0]) if about else None
+        expectation = "as expected" if self.as_expected else "not as expected"
+        return Answer(
+            tone=tone,
+            label=label,
+            happened=happened,
+            verdict=self.word.upper() if tone is Tone.UNSURE else f"{self.word.upper()}, {expectation}",
+            matters=matters,
+            remedy=remedy,
+            twin=correct_twin(self.target) if anomaly else None,
+            anomaly=anomaly,
+            leads=tuple(about),
+            interrupted=in_words(self.document),
+        )
+
+    def happened(self, names: Sequence[str], others: Mapping[str, int]) -> str:
+        """What happened, by name; then what else was found."""
+        said = " and ".join(_happened(name, self.count(name)) for name in names)
+        return f"{said} (also {times(others)})" if others else said
+
+
+_NOT_EXERCISED = "not exercised: "
+
+
+def _bug_found(verdict: _Verdict) -> Answer:
+    lead = verdict.unexpected[0]
+    return verdict.says(
+        Tone.BAD,
+        "BUG FOUND",
+        verdict.happened([lead], _without(verdict.violations, [lead])),
+        matters=_of(lead, "matters", "The run broke what the target promises."),
+        remedy=_of(lead, "remedy", "See the findings below."),
+        about=[lead],
+    )
+
+
+def _worked(verdict: _Verdict) -> Answer:
+    leads = verdict.expected
+    found = verdict.violations + Counter(verdict.counted)
+    planted = "it found the planted bug" if is_planted(verdict.target) else "it found what the target expects"
+    return verdict.says(
+        Tone.GOOD,
+        "The test worked",
+        f"{planted}: {verdict.happened(leads, _without(found, leads))}",
+        matters=_of(leads[0], "matters", ""),
+        remedy=_of(leads[0], "remedy", ""),
+        about=leads,
+    )
+
+
+def _not_found(verdict: _Verdict) -> Answer:
+    names = " and ".join(verdict.missing)
+    found = f" (found {times(verdict.violations)})" if verdict.violations else ""
+    return verdict.says(
+        Tone.BAD,
+        "Planted bug not found" if is_planted(verdict.target) else "Not found",
+        f"this target has to show {names}, and this run did not{found}",
+        matters="A test that misses a bug that is known to be there proves nothing where it finds none.",
+        remedy="Run it longer, with other seeds, or with faults that strike where the bug is.",
+        about=verdict.missing,
+    )
+
+
+def _held(verdict: _Verdict) -> Answer:
+    counts = coverage_of(verdict.document)
+    lost = [_happened(name, number) for name, number in verdict.counted.items()]
+    but = f"; but {' and '.join(lost)}" if lost else ""
+    lead = next(iter(verdict.counted), None)
+    remedy = ANOMALIES[lead].remedy if lead in ANOMALIES else _RUN_MORE
+    if counts.get("stale_writes_rejected"):
+        return verdict.says(
+            Tone.GOOD,
+            "The fence held",
+            f"{refused(counts)}{but}",
+            matters=_of(
+                lead, "matters", "Clients that had lost their lock tried to write, and were turned away."
+            ),
+            remedy=remedy,
+            about=list(verdict.counted),
+        )
+    return verdict.says(
+        Tone.GOOD,
+        "Nothing wrong was found",
+        f"{_granted(counts.get('grants', 0))}{but}",
+        matters=_of(
+            lead,
+            "matters",
+            "No stale write was attempted and none was asked for: the run says nothing about a fence.",
+        ),
+        remedy=remedy,
+        about=list(verdict.counted),
+    )
+
+
+def _not_tested(verdict: _Verdict) -> Answer:
+    short = [reason.removesuffix(": run longer, or with faults") for reason in verdict.not_exercised]
+    return verdict.says(
+        Tone.UNSURE,
+        "Not tested",
+        " and ".join(short),
+        matters="That is no pass: a storage without any fence would have looked just the same.",
+        remedy="Run longer, or with faults, such as a pause of the holder before its write.",
+    )
+
+
+def _undecided(verdict: _Verdict) -> Answer:
+    return verdict.says(
+        Tone.UNSURE,
+        "Undecided",
+        "; ".join(verdict.reasons) or "nothing could be judged",
+        matters="The run could not be judged, and that is no pass.",
+        remedy="Judge it again, or run it again; a checker that crashes is a bug of Fencepost.",
+    )
+
+
+def _contradiction(verdict: _Verdict) -> Answer:
+    return verdict.says(
+        Tone.BAD,
+        "Contradiction",
+        "; ".join(verdict.reasons) or "the run is not as expected",
+        matters="The clients and the storage's own order cannot both be right.",
+        remedy="Look at how the storage logs its order of writes, and at the findings below.",
+    )
+
+
+def _happened(name: str, count: int) -> str:
+    return ANOMALIES[name].happened(count) if name in ANOMALIES else times({name: count})
+
+
+def _of(name: str | None, attribute: str, otherwise: str) -> str:
+    return str(getattr(ANOMALIES[name], attribute)) if name in ANOMALIES else otherwise
+
+
+def _without(found: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
+    return {name: number for name, number in found.items() if name not in set(names)}
+
+
+def _granted(grants: int) -> str:
+    return f"the lock was granted {grants:,} time{'' if grants == 1 else 's'}"
+
+
+def refused(counts: Mapping[str, int]) -> str:
+    """What became of the stale writes: "13 of 13 stale writes refused"; the parts add up."""
+    attempted = counts.get("stale_writes_attempted", 0)
+    accepted = counts.get("stale_writes_accepted", 0)
+    rejected = counts.get("stale_writes_rejected", 0)
+    unknown = attempted - accepted - rejected
+    said = f"{rejected:,} of {attempted:,} stale write{'' if attempted == 1 else 's'} refused"
+    if rejected == attempted:
+        return said
+    return f"{said}, {accepted:,} accepted" + (f", {unknown:,} unknown" if unknown > 0 else "")
+
+
+def coverage_of(document: Mapping[str, Any]) -> dict[str, int]:
+    """What a run challenged, by name."""
+    counts = document.get("coverage")
+    return dict(counts) if isinstance(counts, Mapping) else {}
+
+
+def expected(document: Mapping[str, Any]) -> list[str]:
+    """The anomalies that had to be found."""
+    names = document.get("expected", "valid")
+    return [str(name) for name in names] if isinstance(names, list | tuple) else []
+
+
+def times(found: Mapping[str, int]) -> str:
+    """Write counts of anomalies: "stale-write ×3"."""
+    return ", ".join(f"{name} ×{number:,}" for name, number in found.items())

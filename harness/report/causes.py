@@ -1,0 +1,97 @@
+"""The causes of a run's findings in words: which fault, and how sure it is; the same on every surface."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from checkers.faults import Fault, faults_of
+from checkers.history import Header, History, Op, Outcome
+from checkers.printable import shorten
+from checkers.telling.fault_words import part_of_run, was_hit
+from harness.report.mentions import Mentions
+from harness.report.window import Cause, claimed, opening
+
+NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """The fault behind a finding, and what was seen of it."""
+
+    cause: Cause
+    evidence: str
+
+    @property
+    def certain(self) -> bool:
+        """Does the history show the whole chain?"""
+        return self.cause.certain
+
+    @property
+    def title(self) -> str:
+        """How sure it is."""
+        return "Cause" if self.cause.certain else "Probable cause"
+
+    @property
+    def kind(self) -> str:
+        """What it was, for all faults of its kind: "pause of the holder", "kill of the storage"."""
+        fault = self.cause.fault
+        whom = "the holder" if fault.client is not None else part_of_run(fault.target.partition(":")[0])
+        return f"{fault.kind.replace('-', ' ')} of {whom}"
+
+    def in_words(self, started: int) -> str:
+        """What happened to whom, from when to when, on what evidence; seconds since `started`."""
+        fault = self.cause.fault
+        hit = was_hit(fault.kind, shorten(_name(fault.target)))
+        when = f"from {_seconds(fault.began, started)} s on, and was never seen healed"
+        if math.isfinite(fault.healed):
+            when = f"{_seconds(fault.began, started)}–{_seconds(fault.healed, started)} s"
+        return f"{hit} {when}" + (f" ({shorten(self.evidence)})" if self.evidence else "")
+
+
+class Openings:
+    """Finds the faults behind the findings of one history."""
+
+    def __init__(self, history: History | None) -> None:
+        self._faults: tuple[Fault, ...] = ()
+        if history is None or not history.faults:
+            return
+        self._faults = tuple(faults_of(history.faults))
+        self._evidence = {(each.kind, each.target, each.time): each.evidence for each in history.faults}
+        self._header: Header = history.header
+        self._mentions = Mentions(history.operations, ())
+        self._by_index = {op.index: op for op in self._mentions.by_line.values()}
+        self._grants: dict[tuple[str, int | None], Op] = {}
+        for op in history.operations:
+            if op.f == "acquire" and op.outcome is Outcome.OK:
+                self._grants.setdefault((op.resource, op.token), op)
+
+    def of(self, finding: Mapping[str, Any]) -> Opening | None:
+        """Find the fault that opened a finding's window; None where the history supports none."""
+        if not self._faults:
+            return None
+        claim = claimed(finding, self._on_lines)
+        steps = [str(step) for step in finding.get("steps", ())]
+        indexes = {index for each in self._mentions.of(steps, claim.proof) for index in each.operations}
+        claim = replace(claim, named=tuple(self._by_index[index] for index in sorted(indexes)))
+        cause = opening(claim, self._grants.get, self._faults, self._header)
+        if cause is None:
+            return None
+        fault = cause.fault
+        return Opening(cause=cause, evidence=self._evidence.get((fault.kind, fault.target, fault.began), ""))
+
+    def _on_lines(self, lines: Iterable[int]) -> list[Op]:
+        found = (self._mentions.by_line.get(line) for line in lines)
+        return list(dict.fromkeys(op for op in found if op is not None))
+
+
+def _name(target: str) -> str:
+    """A fault's target as a reader would call it: "client 3", "the storage", "the lock service (redis-1)"."""
+    part, _, member = target.partition(":")
+    return f"client {member}" if part == "client" and member else part_of_run(target)
+
+
+def _seconds(moment: float, started: int) -> str:
+    return f"{(moment - started) / NS:.3f}"

@@ -1,0 +1,83 @@
+"""The three numbers that an answer leads with, chosen by the anomaly that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from checkers.anomalies import COVERAGE, WORK
+from checkers.history import Op, Outcome
+from harness.report.answer import Answer, coverage_of
+
+_HELD = (
+    "stale_writes_attempted",
+    "stale_writes_rejected",
+    "pauses_past_lease",
+    "grants_to_others",
+    "server_faults",
+    "grants",
+    "writes",
+    "appends",
+)
+"""Of a run that shows no anomaly: those that are not zero, in this order."""
+
+_MOST = 3
+_WORK = {"reads": "read", "writes": "write", "appends": "append"}
+_SERVER_FAULTS = ("kills", "failovers", "clock_jumps")
+_ALARMS = {"found", "stale_writes_accepted"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counter:
+    """One number, and what it counts."""
+
+    name: str
+    number: int
+    what: str
+    alarm: bool = False
+
+
+def counters(answer: Answer, document: Mapping[str, Any], operations: Iterable[Op]) -> tuple[Counter, ...]:
+    """The numbers for an answer; fewer where the run has not counted them."""
+    counts = coverage_of(document) | _work(operations)
+    counts["server_faults"] = sum(counts.get(name, 0) for name in _SERVER_FAULTS)
+    if answer.anomaly is None:
+        names = [name for name in _HELD if counts.get(name)] or ["grants"]
+        if "stale_writes_attempted" in counts and answer.verdict.startswith("UNKNOWN"):
+            names = ["stale_writes_attempted", *(name for name in names if name != "stale_writes_attempted")]
+        return tuple(_counter(name, counts) for name in names[:_MOST] if name in counts)
+    anomaly = answer.anomaly
+    counts["found"] = int(document.get("anomalies", {}).get(anomaly.name, 0))
+    return tuple(
+        _found(anomaly.name, counts["found"]) if name == "found" else _counter(name, counts)
+        for name in anomaly.counters
+        if name in counts
+    )
+
+
+def _work(operations: Iterable[Op]) -> dict[str, int]:
+    answered = [op.f for op in operations if op.outcome is Outcome.OK]
+    return {name: answered.count(f) for name, f in _WORK.items()}
+
+
+def _found(name: str, number: int) -> Counter:
+    words = name.replace("-", " ").capitalize()
+    return Counter(name=words, number=number, what="found in this run", alarm=number > 0)
+
+
+def _counter(name: str, counts: Mapping[str, int]) -> Counter:
+    what = (COVERAGE | WORK)[name]
+    if name == "stale_writes_attempted" and (unknown := _unknown(counts)):
+        what += f"; of {unknown:,} nobody knows the outcome"
+    return Counter(
+        name=name.replace("_", " ").capitalize(),
+        number=counts[name],
+        what=what,
+        alarm=name in _ALARMS and counts[name] > 0,
+    )
+
+
+def _unknown(counts: Mapping[str, int]) -> int:
+    known = counts.get("stale_writes_rejected", 0) + counts.get("stale_writes_accepted", 0)
+    return max(0, counts["stale_writes_attempted"] - known)

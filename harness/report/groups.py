@@ -1,0 +1,78 @@
+"""Findings by cause: what went wrong in the same way, for the same reason, is one entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from checkers.anomalies import ANOMALIES
+from harness.report.causes import Opening, Openings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Findings of one name that have the same cause."""
+
+    anomaly: str
+    title: str  # what happened, so many times
+    number: int
+    cause: str  # "probable cause: kill of the storage"; empty where no fault explains it
+    counted: bool  # it makes no run invalid
+    certain: int = 0  # of how many members the cause is certain
+    members: tuple[int, ...]  # positions among the findings that are explained
+    resources: tuple[str, ...]
+
+
+def explained(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The findings that a verdict explains: the violations, then what is only counted."""
+    return [*document.get("findings", ()), *document.get("counted", ())]
+
+
+def groups(document: Mapping[str, Any], openings: Openings) -> tuple[Group, ...]:
+    """Group the findings of a verdict by name and cause, in the order of the first of each."""
+    violations = len(document.get("findings", ()))
+    found: dict[tuple[object, ...], Group] = {}
+    for position, finding in enumerate(explained(document)):
+        counted = position >= violations
+        name, opening = str(finding.get("anomaly")), openings.of(finding)
+        cause = _cause(finding, opening)
+        group = found.get((name, counted, cause)) or Group(
+            anomaly=name, title="", number=0, cause=cause, counted=counted, members=(), resources=()
+        )
+        found[name, counted, cause] = replace(
+            group,
+            number=group.number + 1,
+            certain=group.certain + (opening is not None and opening.certain),
+            members=(*group.members, position),
+            resources=tuple(dict.fromkeys((*group.resources, str(finding.get("resource"))))),
+        )
+    return tuple(_titled(group, document) for group in found.values())
+
+
+def _titled(group: Group, document: Mapping[str, Any]) -> Group:
+    """Of what is only counted, a verdict explains the first: the number is of all."""
+    number = group.number
+    if group.counted:
+        same = [each for each in document.get("findings", ()) if each.get("anomaly") == group.anomaly]
+        number = max(number, int(document.get("anomalies", {}).get(group.anomaly, 0)) - len(same))
+    known = ANOMALIES.get(group.anomaly)
+    title = known.happened(number) if known else group.anomaly
+    return replace(group, number=number, title=title[:1].upper() + title[1:], cause=_in_words(group))
+
+
+def _cause(finding: Mapping[str, Any], opening: Opening | None) -> str:
+    """The cause that all findings of a group share."""
+    if earlier := finding.get("caused_by"):
+        return f"follows from an earlier {earlier.get('anomaly')}"
+    return "" if opening is None else opening.kind
+
+
+def _in_words(group: Group) -> str:
+    """The cause, and in how many of the findings it is no more than probable."""
+    if not group.cause or group.cause.startswith("follows"):
+        return group.cause
+    if not group.certain:
+        return f"probable cause: {group.cause}"
+    rest = len(group.members) - group.certain
+    return f"cause: {group.cause}" + (f", in {rest:,} of them probably" if rest else "")

@@ -1,0 +1,92 @@
+"""The head of a page: what was run, when, for how long, on what, and what was changed in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from checkers.history import Op
+from harness.environment import options_of
+from harness.interruption import in_words
+from harness.report.recorded import Recorded
+from harness.report.timeline import Timeline
+from harness.report.twin import shipped_target
+from harness.target.toml import changed_in, head_comment
+
+_RUN_ID = re.compile(r"(\d{8}T\d{6})-[0-9a-f]+")
+_OLD_CHANGES = re.compile(r"\S+\.toml with (?P<options>--set .*)")  # as older versions wrote them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """What was run."""
+
+    target: str
+    story: str  # what its file says of it, in a sentence or two
+    facts: tuple[str, ...]  # date, duration, engine, seed, how much was done
+    changed: tuple[str, ...]  # "workload.duration = "6s"", "no faults"
+
+
+def heading(recorded: Recorded, laid_out: Timeline | None) -> Heading:
+    """Read the head of a page from a run's folder; what is not recorded is left out."""
+    target = recorded.history.header.target if recorded.history else recorded.folder.parent.name
+    story, changed = _story(recorded.target_file or "", target)
+    if "--no-faults" in options_of(recorded.environment):
+        changed = (*changed, "no faults")
+    facts = (
+        _date(recorded),
+        in_words(recorded.verdict) or _duration(recorded.plan, laid_out),
+        _engine(recorded.environment),
+        f"seed {recorded.plan['seed']}" if "seed" in recorded.plan else "",
+        _worked(laid_out.operations) if laid_out else "",
+    )
+    return Heading(target=target, story=story, facts=tuple(filter(None, facts)), changed=changed)
+
+
+def _story(text: str, target: str) -> tuple[str, tuple[str, ...]]:
+    """The story of a target, and what was changed in it."""
+    said = head_comment(text)
+    if old := _OLD_CHANGES.fullmatch(said):
+        file = shipped_target(target)
+        story = head_comment(file.read_text(encoding="utf-8")) if file else ""
+        return story, tuple(each.strip() for each in old["options"].split("--set ") if each.strip())
+    return said, tuple(f"{key} = {value}" for key, value in changed_in(text))
+
+
+def _date(recorded: Recorded) -> str:
+    """When it began, in UTC: as it was recorded, or as its folder is named."""
+    began = recorded.environment.get("began")
+    named = _RUN_ID.fullmatch(recorded.folder.name)
+    try:
+        if isinstance(began, str):
+            moment = datetime.fromisoformat(began).astimezone(UTC)
+        elif named:
+            moment = datetime.strptime(named[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        else:
+            return ""
+    except ValueError:
+        return ""
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _duration(plan: Mapping[str, Any], laid_out: Timeline | None) -> str:
+    planned = plan.get("duration")
+    if isinstance(planned, int):
+        return f"{planned / 1e9:g} s of work"
+    return f"{(laid_out.end - laid_out.start) / 1e9:.1f} s of work" if laid_out else ""
+
+
+def _engine(environment: Mapping[str, Any]) -> str:
+    engine = environment.get("engine", "")
+    name = engine.get("name", "") if isinstance(engine, dict) else engine
+    return f"{name} engine" if name else ""
+
+
+def _worked(operations: Sequence[Op]) -> str:
+    """How much clients did; renewals go on beside their work, and are counted apart."""
+    renewals = sum(op.f == "renew" for op in operations)
+    beside = f" and {renewals:,} renewal{'s' * (renewals > 1)}" if renewals else ""
+    return f"{len(operations) - renewals:,} operations{beside}"
