@@ -13,6 +13,8 @@ from checkers.early_grants import early_grants
 from checkers.evidence import Evidence
 from checkers.grants import duplicate_tokens, token_regressions
 
+pytestmark = pytest.mark.slow
+
 KINDS = [
     *(
         {"policy": policy, "sessions": sessions}
