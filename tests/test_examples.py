@@ -71,6 +71,16 @@ def test_the_python_client_without_the_comparison_lets_them_in(python_client):
     assert document["anomalies"]["stale-write"] >= 1
 
 
+def test_the_python_client_that_asks_for_its_token_by_itself_gets_the_newer_one_for_the_older_lock(
+    python_client,
+):
+    document = verdict(run(python_client, "separate-incr.toml"))
+
+    plan = json.loads((python_client / "runs/python-client-separate-incr/latest/plan.json").read_bytes())
+    assert document["anomalies"]["early-grant"] >= 1
+    assert "granted" in {fault["at"] for fault in plan["faults"]}
+
+
 @pytest.fixture(scope="module")
 def java_client(tmp_path_factory, local_engine):
     """Built once: Maven takes its time."""

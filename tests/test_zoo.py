@@ -92,7 +92,8 @@ def test_an_error_is_told_in_the_row():
     assert told["caught"] is False
 
 
-def test_the_command_runs_a_bug_and_its_twin(tmp_path):
+@pytest.mark.parametrize("bug", ["get-then-del-unlock", "separate-incr-after-set"])
+def test_the_command_runs_a_bug_and_its_twin(tmp_path, bug):
     done = subprocess.run(
         [
             sys.executable,
@@ -103,7 +104,7 @@ def test_the_command_runs_a_bug_and_its_twin(tmp_path):
             tmp_path,
             "--format",
             "json",
-            "get-then-del-unlock",
+            bug,
         ],
         capture_output=True,
         text=True,

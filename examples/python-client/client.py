@@ -47,10 +47,14 @@ class StaleError(Exception):
 
 
 class Lock:
-    """A key with an expiry, and a counter that rises with every grant: both set in one script."""
+    """A key with an expiry, and a counter that rises with every grant: both set in one script.
 
-    def __init__(self, lock: dict[str, Any], timeout: float) -> None:
+    With `separate_incr`, the counter is asked in a command of its own: a mistake to be found.
+    """
+
+    def __init__(self, lock: dict[str, Any], timeout: float, *, separate_incr: bool) -> None:
         host, port = lock["endpoints"][0].split(":")
+        self._separate_incr = separate_incr
         self._ttl_ms = lock["ttl_ms"]
         self._redis = redis.Redis(
             host=host,
@@ -67,11 +71,22 @@ class Lock:
         deadline = time.monotonic() + request["wait_ms"] / 1000
         while time.monotonic() < deadline:
             attempt = time.monotonic_ns()
-            token = self._redis.eval(GRANT, 2, *keys, request["owner"], self._ttl_ms)
-            if token:
+            if token := self._granted(request, *keys):
                 return {"token": token, "ttl_ms": self._ttl_ms, "attempt_ns": attempt}
             time.sleep(0.02)
         raise FailedError("not free in time")
+
+    def _granted(self, request: dict[str, Any], key: str, counter: str) -> int | None:
+        """Take the lock if it is free, and return its token."""
+        owner = request["owner"]
+        if not self._separate_incr:
+            token: int | None = self._redis.eval(GRANT, 2, key, counter, owner, self._ttl_ms)
+            return token
+        if not self._redis.set(key, owner, nx=True, px=self._ttl_ms):
+            return None
+        say(id=request["id"], event="granted", wait=True)
+        sys.stdin.readline()  # it says "go-on"
+        return self._redis.incr(counter)
 
     def release(self, request: dict[str, Any]) -> dict[str, Any]:
         """Free it if it is still ours."""
@@ -153,7 +168,7 @@ class Client:
     def __init__(self, told: dict[str, Any]) -> None:
         timeout = told["timeout_ms"] / 1000
         storage = told["storage"]
-        self._lock = Lock(told["lock"], timeout)
+        self._lock = Lock(told["lock"], timeout, separate_incr="separate-incr" in sys.argv)
         self._register = Register(storage, timeout, unfenced=storage["fencing"] == "none")
         self._operations: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "acquire": self._lock.acquire,
@@ -193,8 +208,13 @@ def main() -> None:
             client, answer = Client(request), {"outcome": "ok"}
         else:
             answer = client.answer(request)
-        sys.stdout.write(json.dumps({"id": request["id"], **answer}) + "\n")
-        sys.stdout.flush()
+        say(id=request["id"], **answer)
+
+
+def say(**fields: Any) -> None:
+    """Write one line."""
+    sys.stdout.write(json.dumps(fields) + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
