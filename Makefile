@@ -8,8 +8,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 MUTANTS := .venv-mutants
 MODULES ?=
+FUZZ_SECONDS ?= 600
+CASES ?=
 
-.PHONY: install run zoo test check bench mutants lock schemas clean
+.PHONY: install run zoo test check bench fuzz mutants lock schemas clean
 
 install: $(STAMP)
 
@@ -41,6 +43,11 @@ bench: install  ## the figures of docs/benchmarks.md; about two hours (Porcupine
 	$(BIN)/python -m benchmarks.killed --engine $(ENGINE) --times 10
 	$(BIN)/python -m benchmarks.runs --engine $(ENGINE) --times 20 etcd-postgres-unfenced $(FENCED)
 
+fuzz: install  ## rubbish for everything that reads; FUZZ_SECONDS=60 for less of it, CASES=20000 for a number, SURFACES='target history'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-fuzz.lock \
+	  || echo "Atheris does not install here: Hypothesis alone"
+	$(BIN)/python -m fuzzing $(SURFACES) $(if $(CASES),--cases $(CASES),--seconds $$(($(FUZZ_SECONDS) * 3 / 4)) --atheris $$(($(FUZZ_SECONDS) / 4)))
+
 mutants: $(MUTANTS)/installed  ## docs/mutants.md; goes on where it was stopped; MODULES='checkers.columnar.ranks.*' repeats some
 	PATH=$(CURDIR)/$(MUTANTS)/bin:$$PATH nice -n 19 mutmut run --max-children 1 $(MODULES)
 	$(MUTANTS)/bin/mutmut results
@@ -55,6 +62,8 @@ lock:  ## compile the pinned requirements anew (needs uv)
 	  --extra local --group dev --no-header --no-emit-index-url --no-annotate --quiet -o requirements.lock
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --constraint requirements.lock \
 	  --group mutation --no-header --no-emit-index-url --no-annotate --quiet -o requirements-mutation.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes \
+	  --group fuzz --no-header --no-emit-index-url --no-annotate --quiet -o requirements-fuzz.lock
 
 schemas: install  ## write the JSON Schemas that are committed
 	$(BIN)/python -m harness.schemas

@@ -30,6 +30,13 @@ LONGEST_SEED = 20  # digits
 SWEEPING = {"run", "recheck", "zoo"}
 """The commands that first remove what killed runs left behind; `clean` does, and tells more."""
 
+
+def _folder(_context: click.Context, _option: click.Parameter, path: Path) -> Path:
+    from harness.paths import path_of
+
+    return path_of(str(path))
+
+
 FORMATS = click.Choice(["text", "json"])
 ENGINES = click.Choice(["auto", "docker", "local"])
 RUNS = click.option(
@@ -37,6 +44,7 @@ RUNS = click.option(
     default="runs",
     show_default=True,
     type=click.Path(path_type=Path, file_okay=False),
+    callback=_folder,
     help="Where the folders of the runs are.",
 )
 MODELS = (

@@ -67,7 +67,7 @@ def run_folder(word: str, runs: Path) -> Path:
     path = path_of(word)
     if path.is_file():
         return path.parent
-    for folder in (path, runs / path):
+    for folder in (path, path_of(str(runs / path))):
         if folder.is_dir():
             return folder / LATEST if (folder / LATEST).is_dir() else folder
     if path.exists():

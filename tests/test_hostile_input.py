@@ -121,6 +121,15 @@ def test_a_name_that_no_file_can_have_is_refused_in_a_sentence(refused, command,
     refused(command[0], word, *command[1:])
 
 
+def test_a_folder_of_runs_that_cannot_be_is_refused_in_a_sentence(refused):
+    refused("show", "x", "--runs", NAME)
+    refused("show", f"{'a' * 200}/x", "--runs", "/".join(["b" * 200] * 20))
+
+
+def test_a_setting_that_is_no_text_is_refused_in_a_sentence(refused):
+    assert "is not UTF-8" in refused("validate", TARGET, "--set", "name=\udcff")
+
+
 def test_an_output_that_no_file_can_be_is_refused_in_a_sentence(refused):
     refused("export", HISTORY, "--to", "jepsen-edn", "-o", NAME)
 

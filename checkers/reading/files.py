@@ -27,6 +27,7 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+_PIECE = 1 << 24  # bytes
 REMEDY = "it is too large to be what it is called; look at it, and name another"
 
 
@@ -67,10 +68,19 @@ def read_bytes(path: Path, most: int, remedy: str = REMEDY) -> bytes:
         HistoryError: as `opened`.
     """
     with opened(path, most, remedy) as file:
-        content = file.read(most + 1)
+        content = _read_up_to(file, most + 1)
     if len(content) > most:  # it has grown, or does not say its size
         raise HistoryError(str(path), 0, f"it has more than {described(most)}; {remedy}")
     return content
+
+
+def _read_up_to(file: io.BufferedReader, most: int) -> bytes:
+    """As `read(most)`, which would reserve so much memory at once."""
+    pieces = []
+    while most > 0 and (piece := file.read(min(most, _PIECE))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
 
 
 def inside(folder: Path, name: str) -> Path:

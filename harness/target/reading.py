@@ -184,6 +184,8 @@ def _override(document: Document, overrides: Sequence[str]) -> Document:
         dotted, equals, text = option.partition("=")
         key: Key = tuple(map(_part, dotted.strip().split(".")))
         shown = shorten(option)
+        if not _is_utf_8(option):
+            raise ConfigurationError(f"--set {shown}: is not UTF-8")
         if not equals or "" in key:
             raise ConfigurationError(f"--set {shown}: write it as key=value, such as workload.clients=10")
         if len(key) > MAX_DEPTH:
@@ -191,6 +193,15 @@ def _override(document: Document, overrides: Sequence[str]) -> Document:
         _set(data, key, _value(shown, text.strip()), shown)
         overridden[key] = shown
     return Document(document.file, document.text, data, document.lines, overridden)
+
+
+def _is_utf_8(word: str) -> bool:
+    """Does a word of the command line have no bytes that are no text?"""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _part(text: str) -> str | int:

@@ -1,0 +1,320 @@
+"""What is attacked: each surface has seeds, and a way to hand a hostile one to what reads it.
+
+Its `act` runs in a process of its own, in an empty folder, and returns the exit code of the
+command, or 0 where it calls a reader that may only raise what it documents.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+HISTORIES = ROOT / "tests" / "histories"
+MODELS = (
+    "register",
+    "cas-register",
+    "fenced-mutex",
+    "reentrant-fenced-mutex",
+    "owned-mutex",
+    "set",
+    "counter",
+    "kv",
+)
+
+Files = Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """Something that reads what others wrote."""
+
+    seeds: Callable[[], tuple[Files, ...]]
+    """Sound inputs: files by name. One of them is edited, or taken away."""
+    act: Callable[[int], int]
+    """Hand the files of the current folder to the reader, in one of several ways."""
+
+
+def command(*arguments: str) -> int:
+    """Run the command as a user does, and give its exit code."""
+    from harness.cli import main
+
+    try:
+        main(arguments)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
+
+
+def _target(way: int) -> int:
+    return command("validate", *["t.toml", "."][way % 2 : way % 2 + 1])
+
+
+def _setting(_way: int) -> int:
+    options = Path("options").read_bytes().replace(b"\0", b"").split(b"\n")
+    words = [word for option in options[:20] for word in ("--set", os.fsdecode(option))]
+    return command("validate", "t.toml", *words)
+
+
+def _history(way: int) -> int:
+    extra = [[], ["--format", "json"], ["--model", MODELS[way % len(MODELS)]], []][way % 4]
+    commits = ["--commits", "commits.jsonl"] if Path("commits.jsonl").exists() and way % 4 != 2 else []
+    return command("recheck", "history.jsonl", *commits, *extra)
+
+
+def _run_folder(way: int) -> int:
+    return command(
+        ["recheck", "show", "recheck", "export"][way % 4], ".", *["--to", "jepsen-edn"] * (way % 4 == 3)
+    )
+
+
+def _foreign(way: int) -> int:
+    model = MODELS[way % len(MODELS)]
+    commands = (
+        ["recheck", "history", "--model", model],
+        ["recheck", "history", "--model", model, "--format", "json"],
+        ["import", "history", "--model", model],
+        ["export", "history", "--to", "jepsen-edn"],
+        ["export", "history", "--to", "porcupine-etcd", "--model", "cas-register"],
+    )
+    return command(*commands[way // len(MODELS) % len(commands)])
+
+
+def _name(way: int) -> int:
+    word = os.fsdecode(Path("word").read_bytes().replace(b"\0", b""))
+    commands = (
+        ["validate", word],
+        ["recheck", word],
+        ["recheck", word, "--model", word],
+        ["show", word],
+        ["show", "x", "--runs", word],
+        ["import", word, "--model", "register"],
+        ["export", word, "--to", "jepsen-edn"],
+        ["schema", word],
+        [word],
+        ["run", "no-such-target", "--seed", word],
+    )
+    return command(*commands[way % len(commands)])
+
+
+def _line_protocol(way: int) -> int:
+    """A program of the user's own answers with the lines of a file, whatever it is asked."""
+    from workloads.client import NotApplied, Unknown
+    from workloads.line_protocol import conversation as talking
+    from workloads.line_protocol.conversation import Conversation, ProgramError
+
+    talking.STARTING, talking.GRACE = 0.3, 0.1  # its deadlines hold as well if they are shorter
+    program = _Program(Path("answers").read_bytes())
+    with contextlib.suppress(NotApplied, Unknown, ProgramError):
+        conversation = Conversation(lambda: program, {"protocol": 1}, timeout=0.2)
+        for op in ("acquire", "write", "read", "release")[way % 4 :]:
+            with contextlib.suppress(NotApplied, Unknown):
+                conversation.ask(op, resource="r0", token=1)
+    return 0
+
+
+class _Program:
+    """Answers each request with the next line."""
+
+    def __init__(self, answers: bytes) -> None:
+        self.reading, told = os.pipe()
+        heard, self.writing = os.pipe()
+        threading.Thread(target=self._talk, args=(heard, told, answers), daemon=True).start()
+
+    @staticmethod
+    def _talk(heard: int, told: int, answers: bytes) -> None:
+        with contextlib.suppress(OSError):
+            for number, answer in enumerate(answers.splitlines(keepends=True), start=1):
+                if not os.read(heard, 1 << 16):
+                    break
+                os.write(told, answer.replace(b"$ID", str(number).encode()))
+            os.close(told)
+
+    def ending(self) -> str:
+        return "still runs"
+
+    def end(self) -> None:
+        for each in (self.reading, self.writing):
+            with contextlib.suppress(OSError):
+                os.close(each)
+
+
+def _http(way: int) -> int:
+    """A service of the user's own answers with the bytes of a file, whatever it is asked."""
+    from workloads.client import NotApplied, Unknown
+    from workloads.http_connection import HttpConnection
+    from workloads.http_contract import Done, HttpService
+
+    server = socket.create_server(("127.0.0.1", 0))
+    answer = Path("answer").read_bytes()
+    threading.Thread(target=_serve, args=(server, answer), daemon=True).start()
+    connection = HttpConnection(f"127.0.0.1:{server.getsockname()[1]}", timeout=0.5)
+    for _ in range(2):
+        with contextlib.suppress(NotApplied, Unknown):
+            if way % 2:
+                HttpService(connection, "").ask("/locks/acquire", "r0", Done)
+            else:
+                HttpService(connection, "").ask_for_list("/storage/committed", list[Done])
+    return 0
+
+
+def _serve(server: socket.socket, answer: bytes) -> None:
+    while True:
+        client, _ = server.accept()
+        with client, contextlib.suppress(OSError):
+            client.recv(1 << 16)
+            client.sendall(answer)
+
+
+@cache
+def _targets() -> tuple[Files, ...]:
+    files = sorted([*(ROOT / "targets").glob("*.toml"), *(ROOT / "examples").rglob("*.toml")])
+    return tuple({"t.toml": file.read_bytes()} for file in files)
+
+
+_SETTINGS = (
+    b"workload.clients=10\nlock.ttl=3s\nfaults.0.until=1.5 ttl",
+    b'expect=["stale-write"]\nmay=[]\nrequire.pauses=0',
+    b'faults=[]\nstorage.fencing="none"',
+    b"lock={kind = 'redis'}\nworkload={}",
+    b"faults.0.kind=kill\nfaults.0.target=lock\nfaults.1.x.y.z=1",
+)
+
+
+def _settings() -> tuple[Files, ...]:
+    target = (ROOT / "targets" / "etcd-postgres.toml").read_bytes()
+    return tuple({"options": options, "t.toml": target} for options in _SETTINGS)
+
+
+@cache
+def _histories() -> tuple[Files, ...]:
+    return tuple(
+        _with_commits(file) for file in sorted(HISTORIES.glob("*.jsonl")) if ".commits" not in file.name
+    )
+
+
+def _with_commits(history: Path) -> Files:
+    commits = history.with_name(f"{history.stem}.commits.jsonl")
+    order = {"commits.jsonl": commits.read_bytes()} if commits.exists() else {}
+    return {"history.jsonl": history.read_bytes()} | order
+
+
+@cache
+def _run_folders() -> tuple[Files, ...]:
+    return tuple(map(_as_run_folder, _histories()[::4]))
+
+
+def _as_run_folder(recorded: Files) -> Files:
+    """Everything that a run leaves, around a history."""
+    import checkers
+    from checkers.errors import HistoryError
+
+    lines = recorded["history.jsonl"].splitlines(keepends=True)
+    with contextlib.suppress(HistoryError):
+        verdict = checkers.judge(checkers.parse(lines)).to_document()
+        return {
+            **recorded,
+            "verdict.json": json.dumps(verdict).encode(),
+            "plan.json": _PLAN,
+            "environment.json": _ENVIRONMENT,
+            "target.toml": (ROOT / "targets" / "etcd-postgres.toml").read_bytes(),
+            "header.json": lines[0],
+            "events/client-0.jsonl": b"".join(lines[1:]),
+        }
+    return recorded
+
+
+_PLAN = json.dumps(
+    {
+        "seed": 7,
+        "started": 0,
+        "duration": 10**10,
+        "planned": [{"kind": "pause", "target": "holder", "at": "before-write", "moments": []}],
+        "faults": [
+            {"kind": "pause", "target": "client:0", "resource": "r0", "owner": "0-1", "at": "before-write"}
+            | {
+                "requested": 1,
+                "in_force": 2,
+                "healed": 3,
+                "evidence": "status is stopped",
+                "healed_evidence": "running",
+            }
+        ],
+    }
+).encode()
+_ENVIRONMENT = json.dumps(
+    {
+        "engine": {"name": "docker", "version": "20.10"},
+        "servers": {"etcd-1": {"version": "3.5"}},
+        "images": {"etcd-1": {"name": "fencepost/etcd", "digests": ["sha256:0"], "id": "sha256:1"}},
+        "fencepost": "0.1.0",
+        "cpus": 2,
+        "command": ["fencepost", "run", "etcd-postgres"],
+        "again": ["--engine", "docker"],
+    }
+).encode()
+
+
+@cache
+def _foreigns() -> tuple[Files, ...]:
+    files = sorted((HISTORIES / "foreign").iterdir())
+    return tuple({"history": file.read_bytes()} for file in files if file.is_file())
+
+
+_ANSWERS = (
+    b'{"id":$ID,"outcome":"ok"}\n',
+    b'{"id":$ID,"event":"sent"}\n',
+    b'{"id":$ID,"outcome":"ok","token":7,"ttl_ms":2000}\n',
+    b'{"id":$ID,"outcome":"ok","value":"a","token":7}\n',
+    b'{"id":$ID,"outcome":"failed","reason":"no"}\n',
+    b'{"event":"renewed","resource":"r0","owner":"o","ok":true}\n',
+)
+
+
+def _programs() -> tuple[Files, ...]:
+    start = _ANSWERS[0]
+    return tuple({"answers": start + b"".join(_ANSWERS[place:])} for place in range(len(_ANSWERS)))
+
+
+_BODY = b'{"resource_id":"r0"}'
+_REPLIES = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n" + _BODY,
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n14\r\n" + _BODY + b"\r\n0\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n[" + _BODY + b"]",
+    b'HTTP/1.1 409 Conflict\r\nContent-Length: 17\r\n\r\n{"error":"stale"}',
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n" + _BODY,
+    b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+)
+
+
+def _words() -> Iterator[Files]:
+    for word in (
+        b"etcd-postgres",
+        b"runs/etcd-postgres/latest",
+        b"etcd-*",
+        b"./t.toml",
+        b"register",
+        b"12345",
+        b"--help",
+    ):
+        yield {"word": word}
+
+
+SURFACES: dict[str, Surface] = {
+    "target": Surface(_targets, _target),
+    "setting": Surface(_settings, _setting),
+    "history": Surface(_histories, _history),
+    "run-folder": Surface(_run_folders, _run_folder),
+    "foreign": Surface(_foreigns, _foreign),
+    "name": Surface(lambda: tuple(_words()), _name),
+    "line-protocol": Surface(_programs, _line_protocol),
+    "http": Surface(lambda: tuple({"answer": reply} for reply in _REPLIES), _http),
+}
+"""By the name that `python -m fuzzing NAME` takes."""
