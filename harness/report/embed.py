@@ -290,7 +290,12 @@ def _scene(scene: Scene, scale: _Scale) -> dict[str, Any]:
 
 
 def _span(span: Span, scale: _Scale) -> dict[str, Any]:
-    return {"from": scale.time(span.start), "to": scale.time(span.end), "words": span.words}
+    return {
+        "from": scale.time(span.start),
+        "to": scale.time(span.end),
+        "words": span.words,
+        "free": span.free,
+    }
 
 
 def script_safe(document: object) -> str:

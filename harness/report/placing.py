@@ -3,13 +3,14 @@
 The storage says in which order it accepted writes, not when. A write took
 effect somewhere between its call and its return, so the order narrows each one
 down: no earlier than any write before it was called, no later than any write
-after it returned. It is drawn in the middle of what is left.
+after it returned. It is drawn in the middle of what is left; several that are left the
+same stretch share it evenly.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.history import Commit, History, Op, Outcome, Value
@@ -64,9 +65,13 @@ def _placed(commits: Sequence[Commit], sent: dict[tuple[str, Value], Op]) -> lis
     earliest = list(itertools.accumulate((_called(write) for write in writes), max))
     latest = list(itertools.accumulate((_returned(write) for write in reversed(writes)), min))[::-1]
     placed: list[Accepted] = []
+    shares = _shares(list(zip(earliest, latest, strict=True)))
     at = 0
-    for commit, write, low, high in zip(commits, writes, earliest, latest, strict=True):
-        at = max(at, low if high == _NEVER else (low + max(low, high)) // 2)
+    for commit, write, low, high, (place, several) in zip(
+        commits, writes, earliest, latest, shares, strict=True
+    ):
+        room = 0 if high == _NEVER else max(low, high) - low
+        at = max(at, low + room * place // (several + 1))
         placed.append(
             Accepted(
                 seq=commit.seq,
@@ -80,6 +85,13 @@ def _placed(commits: Sequence[Commit], sent: dict[tuple[str, Value], Op]) -> lis
             )
         )
     return placed
+
+
+def _shares(stretches: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Of each, its place among the neighbours that are left the same stretch, and how many those are."""
+    for _, group in itertools.groupby(stretches):
+        several = len(list(group))
+        yield from ((place, several) for place in range(1, several + 1))
 
 
 _NEVER = 2**63 - 1

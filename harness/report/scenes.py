@@ -61,6 +61,7 @@ class Span:
     start: int
     end: int
     words: str
+    free: bool = False  # nobody can have held it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,7 +315,7 @@ def _spans(claim: Claim, stage: Stage) -> Iterator[Span]:
                     int(max(stuck.start, stage.timeline.start)),
                     int(min(stuck.end, stage.timeline.end)),
                 )
-                yield Span(start=start, end=end, words="free, and granted to nobody")
+                yield Span(start=start, end=end, words="free, and granted to nobody", free=True)
 
 
 def _overlaps(claim: Claim, stage: Stage) -> Iterator[Span]:

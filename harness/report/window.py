@@ -23,6 +23,7 @@ from checkers.leases import ENDS
 _TOO_LATE = frozenset({"stale-write", "late-write", "lost-update", "stale write rejected"})
 _OF_HOLDERS = _TOO_LATE | {"ghost-write", "duplicate-write"}
 _BY_ITSELF = frozenset({"unfenced-write", "false-rejection", "stale write rejected"})
+RESTARTS = frozenset({"kill", "restart", "failover"})
 _LOSSES = frozenset({"lost-write", "phantom-accept"})
 
 GrantOf = Callable[[Op], Op | None]
@@ -73,6 +74,8 @@ def opening(
     held = _of_holder(claim, grant_of, faults, header)
     served = [_of_servers(side, claim, grant_of, faults) for side in _sides(claim.anomaly)]
     groups = [held, *served] if claim.anomaly in _OF_HOLDERS else [*served, held]
+    if header.fenced:  # a fence outlasts every pause of a holder: a restart of it may be why it did not
+        groups.insert(0, _restarts(claim, faults))
     sent = max((op.called for op in claim.accused), default=0)
     return next((_likeliest(group, sent) for group in groups if group), None)
 
@@ -142,6 +145,19 @@ def _of_servers(side: str, claim: Claim, grant_of: GrantOf, faults: Sequence[Fau
         Cause(fault=fault, certain=False)
         for fault in faults
         if fault.target.partition(":")[0] == side and fault.overlaps(first, after)
+    ]
+
+
+def _restarts(claim: Claim, faults: Sequence[Fault]) -> list[Cause]:
+    """Restarts and failovers of a storage that came between the newer write and the one that is too late."""
+    if claim.anomaly != "stale-write":
+        return []
+    newer = max((op.called for op in claim.against), default=0)
+    late = max((math.inf if op.returned is None else op.returned for op in claim.accused), default=0)
+    return [
+        Cause(fault=fault, certain=False)
+        for fault in faults
+        if fault.kind in RESTARTS and fault.target.startswith("storage") and newer <= fault.began <= late
     ]
 
 

@@ -21,16 +21,18 @@ Object.assign(Swimlane.prototype, {
     for (const [resource, top] of this.locks) {
       const { placed } = this.stacks.get(resource);
       this.paintGaps(placed, top);
-      const edges = [-9, -9, -9];
+      const [edges, named] = [[-9, -9, -9], []];
       for (const [i, line] of placed) {
         const hold = this.data.holds[i];
         const bar = this.extent(hold[HOLD.GRANTED], hold[HOLD.LEASED], 2);
         if (!bar || (bar[1] <= 2 && bar[0] - edges[line] < 1.5 && !this.isMarked(hold))) continue;
         edges[line] = bar[0];
         this.paintPromise(hold, bar, top + 4 + line * SIZES.leases);
+        named.push([hold, bar, top + 4 + line * SIZES.leases]);
         this.hits.push({ left: bar[0], right: bar[0] + bar[1], top: top + 4 + line * SIZES.leases, bottom: top + 4 + (line + 1) * SIZES.leases, hold: i });
       }
       if (this.scene?.resource === resource) for (const span of this.scene.spans) this.paintSpan(span, top);
+      for (const each of named) this.nameHolder(...each);
     }
   },
 
@@ -52,6 +54,12 @@ Object.assign(Swimlane.prototype, {
     if (wide > 3) pen.strokeRect(left + 0.5, y + 0.5, wide - 1, high - 1);
     else pen.fillRect(left, y, wide, high);
     pen.setLineDash([]);
+  },
+
+  nameHolder(hold, [left, wide], y) {
+    const free = this.scene?.spans.find((span) => span.free && span.from > hold[HOLD.GRANTED] && span.from < hold[HOLD.LEASED]);
+    if (free && this.scene.resource === hold[HOLD.RESOURCE]) wide = Math.min(wide, this.x(free.from) - left);
+    const [high, marked] = [SIZES.leases - 3, this.scene?.wrong && this.isMarked(hold)];
     const shown = Math.max(left, this.gutter) + 5;
     const room = Math.min(left + wide, this.width) - shown - 4;
     if (room < 8) return;
@@ -85,7 +93,11 @@ Object.assign(Swimlane.prototype, {
     const extent = this.extent(span.from, span.to, 3);
     if (!extent) return;
     const [left, wide] = extent;
-    const high = [...this.row.values(), this.below][0] - top - 6;
+    const high = [...this.row.values(), this.below][0] - top - SIZES.words - 3;
+    if (span.free) {
+      pen.fillStyle = colours.paper; // whatever was promised before was over
+      pen.fillRect(left, top + 1, wide, high + 4);
+    }
     pen.fillStyle = this.hatch.alarm;
     pen.fillRect(left, top + 3, wide, high);
     pen.strokeStyle = colours.stale;
@@ -93,6 +105,6 @@ Object.assign(Swimlane.prototype, {
     pen.strokeRect(left, top + 3, wide, high);
     const words = `${span.words} ${format.duration(span.to - span.from)}`;
     const middle = (Math.max(left, this.gutter) + Math.min(left + wide, this.width)) / 2;
-    this.captions.push([words, middle, top + high + 1, "stale"]);
+    this.captions.push([words, middle, top + high + 4 + SIZES.words / 2, "stale"]);
   },
 });

@@ -107,19 +107,24 @@ Object.assign(Swimlane.prototype, {
 
   /** What is wrong with the accused, in a few words beside it. */
   paintVerdict(mark) {
-    const options = { colour: this.alarm, weight: 700 };
     const [accused] = this.scene.accused;
-    const spot = mark ?? (accused === undefined ? null : this.besideBar(accused));
-    if (!spot || spot.x < this.gutter || spot.x > this.width) return;
-    const left = spot.x > this.width - 190;
-    this.label(this.scene.label, spot.x + (left ? -18 : 18), spot.y - (mark ? 15 : 0), { ...options, align: left ? "right" : "left" });
+    const spot = mark ? { left: mark.x - 16, right: mark.x + 16, y: mark.y - 24 } : accused === undefined ? null : this.besideBar(accused);
+    if (!spot || spot.right < this.gutter || spot.left > this.width) return;
+    const left = spot.right > this.width - 200;
+    this.label(this.scene.label, left ? spot.left : spot.right, spot.y, { colour: this.alarm, weight: 700, align: left ? "right" : "left" });
   },
 
+  /** The edges of an operation's bar, and of the badge on it. */
   besideBar(i) {
     const { operations: ops } = this.data;
     const top = this.row.get(ops.lane[i]);
     const extent = this.extent(ops.from[i], ops.to[i], 6);
-    return top === undefined || !extent ? null : { x: extent[0] + extent[1], y: top + 37 };
+    if (top === undefined || !extent) return null;
+    const badge = this.badges.get(i);
+    const half = badge && (this.isGrant(i) || extent[1] < this.badgeWidth(badge)) ? this.badgeWidth(badge) / 2 : 0;
+    const [from, to] = [extent[0], extent[0] + extent[1]];
+    const inner = this.isGrant(i) ? to : from;
+    return { left: inner - half - 10, right: to + half + 10, y: top + 37 };
   },
 
   /** Where an operation left its mark in the storage's lane; what was never stored left none, and shows that. */
@@ -197,18 +202,18 @@ Object.assign(Swimlane.prototype, {
     const { pen, colours } = this;
     const away = Math.abs(to.x - from.x);
     if (away < 26) return; // too close for it to say anything
-    const [x0, x1] = [from.x, to.x > from.x ? to.x - 10 : to.x + 10];
-    const y = to.y + 10;
+    const [x0, x1] = [from.x, to.x > from.x ? to.x - 11 : to.x + 11];
+    const [y, way] = [to.y - 9, to.x > from.x ? 1 : -1];
     pen.strokeStyle = pen.fillStyle = colours.stale;
     pen.lineWidth = 2;
     pen.beginPath();
-    pen.moveTo(x0, from.y + 7);
-    pen.quadraticCurveTo((x0 + x1) / 2, y + Math.min(20, 8 + away / 8), x1, y);
+    pen.moveTo(x0, from.y - 7);
+    pen.quadraticCurveTo((x0 + x1) / 2, from.y - 20, x1 - 4 * way, y - 3);
     pen.stroke();
     pen.beginPath();
-    pen.moveTo(x1 + 2, y - 3);
-    pen.lineTo(x1 - 8, y - 0.5);
-    pen.lineTo(x1 - 2, y + 8);
+    pen.moveTo(x1 + 2 * way, y + 2);
+    pen.lineTo(x1 - 9 * way, y - 0.5);
+    pen.lineTo(x1 - 4 * way, y - 9);
     pen.fill();
   },
 });

@@ -3,7 +3,7 @@
 const OUTCOME = { OK: 0, REJECTED: 1, FAILED: 2, UNKNOWN: 3 };
 const WORDS = ["ok", "rejected as stale", "refused", "unknown: no answer"];
 const HOLD = { GRANTED: 0, LANE: 1, RESOURCE: 2, LEASED: 3, BELIEVED: 4, PROMISED: 5, TOKEN: 6, RENEWALS: 7, OWNER: 8, GRANT: 9 };
-const SIZES = { axis: 40, leases: 20, lane: 54, store: 64, server: 28 };
+const SIZES = { axis: 40, leases: 20, words: 16, lane: 54, store: 64, server: 28 };
 const FEW = 12; // lanes that can be taken in at once
 const MOST = 40;
 
@@ -203,12 +203,18 @@ class Swimlane {
     const row = (high) => (top += high) - high;
     this.shown = this.lanes();
     this.stacks = new Map(this.stores().map((store) => [store, this.stacked(store)]));
-    this.locks = new Map([...this.stacks].map(([store, stack]) => [store, row(8 + SIZES.leases * Math.min(3, Math.max(1, stack.rows)))]));
+    this.locks = new Map([...this.stacks].map(([store, stack]) => [store, row(this.lockHeight(store, stack.rows))]));
     this.row = new Map(this.shown.map((lane) => [lane, row(SIZES.lane)]));
     this.below = top;
     this.shelves = new Map(this.stores().map((store) => [store, row(SIZES.store)]));
     this.racks = new Map(this.servers().map((server) => [server, row(SIZES.server)]));
     this.height = top;
+  }
+
+  /** Room for as many lines of leases as there are, and for what is wrong with them. */
+  lockHeight(store, rows) {
+    const words = this.scene?.resource === store && this.scene.spans.length ? SIZES.words : 0;
+    return 8 + SIZES.leases * Math.min(3, Math.max(1, rows)) + words;
   }
 
   x(moment) {
