@@ -1,18 +1,15 @@
-"""What the clients saw, held against the storage's own order: the same events, or a disagreement?
+"""What the clients saw, held against the storage's own order: is anything left to say?
 
-The log tells what took effect and in which order, so an event that it shows is told
-as the log has it. What the clients saw of it says the same with less precision: it
-accuses the same operation, or an operation that is only wrong because of one that
-the log accuses, such as a read of a value that a stale write put there.
-
-Where the log has a write that no client sent, the clients cannot see why a write was
-refused or what was read; the log can. Otherwise two kinds of findings remain that it
-does not have:
+The log decides what took effect and in which order, and the history is judged again with
+that knowledge (see `order` and `rejections`). What the clients saw says the same with less
+precision. It would accuse a read of what a duplicate put back, or a write that was never
+stored: with the log, there is another name for it, or nothing is wrong. Two kinds of findings
+remain:
 
 - What follows from a lost write. The log does not have what was lost, so it cannot
   show that a later write was stale, or that the mark went back.
-- A *disagreement*: none of the operations is wrong by the log, and the clients saw
-  that they are.
+- A *disagreement*: by the log nothing is wrong with a resource, and the clients saw that
+  something is.
 """
 
 from __future__ import annotations
@@ -21,14 +18,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from checkers.anomalies import RANK
 from checkers.evidence import Evidence
 from checkers.printable import shorten
 from checkers.telling.whole import Whole
 from checkers.verdict import Finding
 
 _AFTER_A_LOSS = ("stale-write", "high-water-regression")
-_BY_SOMEBODY_ELSE = ("false-rejection", "non-linearizable")
 _SAYS_NOTHING_OF_OTHERS = {"duplicate-write", "lost-update"}
 
 
@@ -48,24 +43,24 @@ def agree(evidence: Evidence, committed: Iterable[Finding], observed: Iterable[F
         committed: what the log shows.
         observed: what the clients saw.
     """
+    committed = list(committed)
     accused: dict[int, dict[str, Finding]] = defaultdict(dict)
     for finding in committed:
         accused[finding.accused][finding.anomaly] = finding
-    strayed = () if evidence.log is None else {each.commit.resource for each in evidence.log.strays}
+    decided = {finding.resource for finding in committed}
+    if evidence.log is not None:  # what nobody is known to have sent, the clients cannot see
+        decided.update(each.commit.resource for each in evidence.log.strays)
     whole = Whole(evidence)
     told: list[Finding] = []
     disagreements: list[str] = []
     for finding in observed:
-        if finding.resource in strayed and finding.anomaly in _BY_SOMEBODY_ELSE:
-            continue  # the log's rejections and reads are judged with those writes
-        own = accused.get(finding.accused, {})
-        others = _others(evidence, whole, finding, accused)
-        if all(RANK[finding.anomaly] < RANK[name] for name in own) and not others.keys() - {"lost-write"}:
-            cause = others.get("lost-write")
-            if cause is None or finding.anomaly in _AFTER_A_LOSS:
-                told.append(replace(finding, caused_by=finding.caused_by or cause))
-            if cause is None:
-                disagreements.append(_disagreement(finding, own))
+        if finding.resource not in decided:
+            told.append(finding)
+            disagreements.append(_disagreement(finding))
+        elif finding.anomaly in _AFTER_A_LOSS and finding.accused not in accused:
+            others = _others(evidence, whole, finding, accused)
+            if others.keys() == {"lost-write"}:
+                told.append(replace(finding, caused_by=finding.caused_by or others["lost-write"]))
     return Agreement(told=tuple(told), disagreements=tuple(disagreements))
 
 
@@ -84,9 +79,9 @@ def _others(
     }
 
 
-def _disagreement(finding: Finding, own: Mapping[str, Finding]) -> str:
-    by_the_log = "; ".join(each.summary for each in own.values()) or "none of these operations is wrong"
+def _disagreement(finding: Finding) -> str:
     return (
         f"what the clients saw of {shorten(finding.resource)} and the storage's own order of writes"
-        f" contradict each other; by the clients: {finding.summary}; by the storage's own order: {by_the_log}"
+        f" contradict each other; by the clients: {finding.summary}; by the storage's own order nothing is"
+        " wrong"
     )

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.once import once
+from checkers.order import orders
 from checkers.records import WRITES, Op, Outcome
 from checkers.restarts import any_between, restarts_of_storage
 from checkers.zones import Zone, registers
@@ -40,9 +41,9 @@ def read_without_commit(evidence: Evidence) -> Iterator[Conflict]:
 @once
 def _missing(evidence: Evidence) -> Sequence[Conflict]:
     """What the log lacks of what the clients know to be there."""
-    if evidence.log is None:
+    log = evidence.log
+    if log is None:
         return []
-    elsewhere = evidence.log.stored_elsewhere
     seen = {
         zone.write.index: zone
         for register in registers(evidence)
@@ -52,14 +53,31 @@ def _missing(evidence: Evidence) -> Sequence[Conflict]:
     acknowledged = (
         op
         for op in evidence.named(*WRITES)
-        if op.index in seen or (op.outcome is Outcome.OK and op.index not in evidence.log.places)
+        if op.index in seen or (op.outcome is Outcome.OK and op.index not in log.of_operation)
     )
     restarts = restarts_of_storage(evidence.history.faults)
+    elsewhere = log.stored_elsewhere
     return [
-        _judged(op, seen.get(op.index), restarted=any_between(restarts, op.called, math.inf))
-        for op in acknowledged
-        if op.index not in elsewhere
+        *(
+            _judged(op, seen.get(op.index), restarted=any_between(restarts, op.called, math.inf))
+            for op in acknowledged
+            if op.index not in elsewhere
+        ),
+        *(
+            _judged(fence, None, restarted=any_between(restarts, fence.called, math.inf))
+            for fence in _missing_fences(evidence)
+        ),
     ]
+
+
+def _missing_fences(evidence: Evidence) -> Iterator[Op]:
+    """Where fences are logged: those whose token the mark cannot have had when they were acknowledged."""
+    if not evidence.history.header.fenced:
+        return
+    for order in orders(evidence).values():
+        for op in order.operations if order.has_fences else ():
+            if op.f == "fence" and op.outcome is Outcome.OK and order.was_fenced(op) is None:
+                yield op
 
 
 def _judged(write: Op, zone: Zone | None, *, restarted: bool) -> Conflict:
@@ -77,8 +95,8 @@ def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
     """Writes that ended in fail and stand in the log; an info that took effect is never one."""
     if evidence.log is None:
         return
-    for op in evidence.named(*WRITES):
-        if op.outcome is Outcome.FAIL and op.index in evidence.log.places:
+    for op in evidence.named(*WRITES, "fence"):
+        if op.outcome is Outcome.FAIL and op.index in evidence.log.of_operation:
             yield Conflict(anomaly="ghost-write", rule=Rule.FAILED_BUT_LOGGED, accused=op)
 
 
@@ -87,7 +105,7 @@ def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
     if evidence.log is None:
         return
     for op in evidence.named(*WRITES):
-        if len(evidence.log.places.get(op.index, ())) > 1:
+        if len(evidence.log.places(op)) > 1:
             yield Conflict(anomaly="duplicate-write", rule=Rule.LOGGED_TWICE, accused=op)
 
 
@@ -100,12 +118,11 @@ def strays(evidence: Evidence) -> Iterator[Conflict]:
     for stray in () if evidence.log is None else evidence.log.strays:
         if history.header.fenced and stray.lost_its_token:
             continue  # an unfenced-write
-        sent = stray.write is not None
-        if not sent and history.is_cut_short:
+        if stray.sent is None and history.is_cut_short:
             continue
         yield Conflict(
             anomaly="non-linearizable",
-            rule=Rule.LOGGED_OTHERWISE if sent else Rule.NEVER_SENT,
+            rule=Rule.NEVER_SENT if stray.sent is None else Rule.LOGGED_OTHERWISE,
             accused=stray.accused,
             because=(stray.near,) if stray.near is not None else (),
         )

@@ -14,6 +14,8 @@ from checkers.once import once
 from checkers.reading.appends import with_lists
 from checkers.records import WRITES, Commit, History, Op
 
+_LOGGED = (*WRITES, "fence")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
@@ -45,11 +47,11 @@ def as_seen(evidence: Evidence) -> Evidence:
     return evidence if evidence.log is None else gather(evidence.history)
 
 
-def gather(history: History, commits: Iterable[Commit] | None = None) -> Evidence:
+def gather(history: History, commits: Iterable[Commit] | None = None, *, same_run: bool = False) -> Evidence:
     """Match the storage's order to the history.
 
     Raises:
-        HistoryError: no commit fits the history.
+        HistoryError: no commit fits the history, and they are not known to be of the same run.
     """
     if commits is None:
         history = with_lists(history)
@@ -58,7 +60,7 @@ def gather(history: History, commits: Iterable[Commit] | None = None) -> Evidenc
         if isinstance(operations, Operations) and not operations.columns.has_bare_writes:
             bulk = Bulk(operations, history.header, history.faults)
         return Evidence(history=history, bulk=bulk)
-    commits = tuple(commit for commit in commits if not commit.fence)
+    commits = tuple(commits)
     history = with_lists(history, commits)
-    written = {op.value: op for op in history.operations if op.f in WRITES}
-    return Evidence(history=history, log=match(written, commits))
+    sent = (op for op in history.operations if op.f in _LOGGED)
+    return Evidence(history=history, log=match(sent, commits, same_run=same_run))

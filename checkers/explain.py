@@ -74,7 +74,7 @@ def _proved_and_told(evidence: Evidence, check: Check, conflict: Conflict) -> Ac
     proof = prove(evidence, check, conflict, candidates)
     if proof is None:
         story = STORIES[conflict.rule](narrator, replace(conflict, proof=tuple(candidates)))
-        candidates = {*candidates, *story.proof}
+        candidates = [*candidates, *story.proof]
         proof = prove(evidence, check, conflict, candidates)
     if proof is None:
         return _account(story, conflict, candidates, _NOT_ALONE)
@@ -110,7 +110,7 @@ def _narrator(evidence: Evidence) -> Narrator:
     return Narrator(evidence)
 
 
-def _candidates(n: Narrator, conflict: Conflict) -> set[Op]:
+def _candidates(n: Narrator, conflict: Conflict) -> list[Op]:
     """What a conflict names, and what shows that it took effect: a few more than the smallest proof."""
     named = [conflict.accused, *conflict.because]
     if conflict.rule is Rule.FALSE_OR_STALE:
@@ -118,5 +118,5 @@ def _candidates(n: Narrator, conflict: Conflict) -> set[Op]:
     if conflict.rule is Rule.TOKEN_NOT_ABOVE:
         named += n.ends_between(conflict.because[0], conflict.accused)
     writers = [n.whole.writer(op) for op in named if op.f == "read" and op.outcome is Outcome.OK]
-    known = {*named, *(writer for writer in writers if writer is not None)}
-    return known | {read for op in known for read in n.first_reader(op)}
+    known = [*named, *(writer for writer in writers if writer is not None)]
+    return [*known, *(read for op in known for read in n.first_reader(op))]

@@ -30,15 +30,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 
-from checkers import losses, order, rejections
+from checkers import losses, rejections
 from checkers.columnar.loss_values import of_register
-from checkers.commit_log import CommitLog
+from checkers.commit_log import Entry
 from checkers.conflict import Conflict, Rule, firsts
 from checkers.evidence import Evidence, gather
 from checkers.highwater import HighWater, is_stale
 from checkers.once import once
-from checkers.records import Op
+from checkers.order import LogOrder, orders
+from checkers.records import Header, Op
+from checkers.restarts import restarts_of_storage
 from checkers.zones import Register, Zone, flip_flops, registers, token_of, went_back, wrote
 
 Mark = HighWater[tuple[Op, ...]]
@@ -71,46 +74,49 @@ def resolved(evidence: Evidence) -> Sequence[Conflict]:
 
 
 def _resolved(evidence: Evidence) -> Iterator[Conflict]:
-    stale = _indexes(stale_in_log(evidence))
-    misplaced = _indexes(order.against_the_log(evidence))
+    header = evidence.history.header
+    restarts = restarts_of_storage(evidence.history.faults)
     for register in registers(evidence):
         yield from register.misreads
-        if evidence.history.header.fenced:
-            after_fence = list(_after_fence(register))
-            yield from after_fence
-            broken = stale | _indexes(after_fence)
-            yield from rejections.of_fenced(register, broken, broken | register.ghosts, misplaced)
-        else:
-            yield from rejections.of_unfenced(register, misplaced)
+        order = orders(evidence)[register.resource]
+        if header.fenced and not order.has_fences:
+            yield from _after_fence(register, order)
+        yield from rejections.of_logged(register, order, restarts, fenced=header.fenced)
 
 
 @once
 def stale_in_log(evidence: Evidence) -> Sequence[Conflict]:
-    """Stale-write, decided exactly: a write that stands in the log after one with a newer token.
+    """Stale-write, decided exactly: a write that stands in the log after a newer token.
 
-    Strict: after another write with an equal token, too.
+    Strict: after another write with an equal token, too. The logged token decides, whoever
+    sent it, and a fence counts as a write does.
     """
-    return [] if evidence.log is None else list(_stale_in_log(evidence, evidence.log))
-
-
-def _stale_in_log(evidence: Evidence, log: CommitLog) -> Iterator[Conflict]:
+    if evidence.log is None:
+        return []
     header = evidence.history.header
+    return [
+        conflict
+        for entries in evidence.log.of_resource.values()
+        for conflict in _stale_among(entries, header)
+    ]
+
+
+def _stale_among(entries: Iterable[Entry], header: Header) -> Iterator[Conflict]:
     strict = header.policy == "strict"
-    highest: dict[str, Op] = {}
-    for write in log.writes:
-        if write.token is None:
+    highest: Op | None = None
+    for entry in entries:
+        token, op = entry.token, entry.op
+        if token is None:
             continue
-        top = highest.get(write.resource)
-        if is_stale(token_of(write), header.initial_token, strict=strict):
-            yield Conflict(anomaly="stale-write", rule=Rule.BELOW_THE_START, accused=write)
-        elif top is None or not is_stale(token_of(write), token_of(top), strict=strict):
-            highest[write.resource] = write
-        elif top is not write:  # one write that stands twice is a duplicate-write
+        is_above = highest is None or not is_stale(token, token_of(highest), strict=strict)
+        if not entry.commit.fence and is_stale(token, header.initial_token, strict=strict):
+            yield Conflict(anomaly="stale-write", rule=Rule.BELOW_THE_START, accused=op)
+        elif is_above or highest is None:
+            highest = op
+        elif not entry.commit.fence and highest.index != op.index:
+            # one write that stands twice is a duplicate-write
             yield Conflict(
-                anomaly="stale-write",
-                rule=Rule.LOGGED_AFTER_NEWER,
-                accused=write,
-                because=(top,),
+                anomaly="stale-write", rule=Rule.LOGGED_AFTER_NEWER, accused=op, because=(highest,)
             )
 
 
@@ -194,9 +200,22 @@ def _second_uses(zones: Iterable[Zone]) -> Iterator[Conflict]:
             )
 
 
-def _after_fence(register: Register) -> Iterator[Conflict]:
-    """Writes that took effect although a fence with a newer token had been acknowledged."""
-    yield from _sent_after(register, Mark(_acknowledged_fences(register)))
+def _after_fence(register: Register, order: LogOrder) -> Iterator[Conflict]:
+    """Writes that took effect after a fence with a newer token had been acknowledged that is not logged.
+
+    A write took effect after everything up to its place in the log had been called.
+    """
+    mark = Mark(_acknowledged_fences(register))
+    for place, entry in enumerate(order.entries):
+        token, found = entry.token, mark.before(order.starts[place])
+        if entry.commit.fence or token is None or found is None:
+            continue
+        if is_stale(token, found[0], strict=register.strict):
+            latest = max((each.op for each in order.entries[: place + 1]), key=attrgetter("called"))
+            because = (*found[1], *([] if latest.index == entry.op.index else [latest]))
+            yield Conflict(
+                anomaly="stale-write", rule=Rule.SENT_AFTER_NEWER, accused=entry.op, because=because
+            )
 
 
 def _sent_after(register: Register, mark: Mark) -> Iterator[Conflict]:

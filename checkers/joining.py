@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from checkers.anomalies import RANK
 from checkers.verdict import CheckerResult, Finding
@@ -17,28 +18,40 @@ def join(results: Iterable[CheckerResult]) -> tuple[Finding, ...]:
     the finding says that `also`: an expected name must not hide one that is not. What
     was lost from a list because of another finding names that as its cause.
     """
-    of_each: dict[tuple[int, bool], list[Finding]] = defaultdict(list)
+    of_each: dict[tuple[int, bool], list[_Told]] = defaultdict(list)
     for result in results:
         for finding in result.findings:
-            of_each[finding.accused, finding.is_violation].append(finding)
-    first = (_first(sorted(same, key=_rank)) for same in of_each.values())
+            told = _Told(finding, is_committed=result.evidence == "committed")
+            of_each[finding.accused, finding.is_violation].append(told)
+    first = (_first(sorted(same, key=lambda told: _rank(told.finding))) for same in of_each.values())
     joined = sorted(first, key=lambda finding: (_rank(finding), finding.accused))
     return tuple(_with_cause(finding, joined) for finding in joined)
 
 
-def _first(same: Sequence[Finding]) -> Finding:
-    first = same[0]
-    also = dict.fromkeys(finding.anomaly for finding in _of_other_events(same))
+class _Told(NamedTuple):
+    """A finding, and whether the storage's own order shows it."""
+
+    finding: Finding
+    is_committed: bool
+
+
+def _first(same: Sequence[_Told]) -> Finding:
+    first = same[0].finding
+    also = dict.fromkeys(told.finding.anomaly for told in same[1:] if _is_of_another_event(told, first))
     return replace(first, also=tuple(also)) if also else first
 
 
-def _of_other_events(same: Sequence[Finding]) -> Iterator[Finding]:
-    """Those that nothing tells already; the widest name only says what a narrower one does."""
-    first = same[0]
-    for finding in same[1:]:
-        shared = set(finding.because) & set(first.because)
-        if finding.anomaly not in {first.anomaly, "non-linearizable"} and not shared:
-            yield finding
+def _is_of_another_event(told: _Told, first: Finding) -> bool:
+    """Does nothing tell it already? What clients saw has no more to say under the widest name.
+
+    The log has: that it contradicts real time, or what the clients sent.
+    """
+    finding = told.finding
+    if finding.anomaly == first.anomaly:
+        return False
+    if finding.anomaly == "non-linearizable":
+        return told.is_committed
+    return set(finding.because).isdisjoint(first.because)
 
 
 def _with_cause(finding: Finding, joined: Sequence[Finding]) -> Finding:

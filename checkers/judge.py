@@ -171,29 +171,30 @@ OTHERS = (
 )
 
 
-def judge(history: History, commits: Iterable[Commit] | None = None) -> Verdict:
+def judge(history: History, commits: Iterable[Commit] | None = None, *, same_run: bool = False) -> Verdict:
     """Judge a run by what its clients saw and, where there is one, by the storage's own order.
 
+    `same_run` says that the commits are known to be those of this run, as they are in its own
+    folder: then one that fits nothing is evidence.
+
     Raises:
-        HistoryError: no commit fits the history.
+        HistoryError: no commit fits the history, and they may be those of another run.
     """
     with uncollected():
-        return _judge(gather(history, commits))
+        return _judge(gather(history, commits, same_run=same_run))
 
 
 def _judge(evidence: Evidence) -> Verdict:
     header = evidence.history.header
-    committed = () if evidence.log is None else COMMITTED
-    ran = (*committed, *AS_SEEN, *OTHERS)
-    crashes: list[str] = []
-    results = [_run(each, evidence, crashes) for each in ran]
+    examined = examine(evidence)
+    ran, findings = examined.checkers, examined.findings
+    crashes = list(examined.crashes)
     counts = _counts(evidence, crashes)
-    findings, disagreements = _joined(evidence, results)
     violations = tuple(each for each in findings if each.is_violation)
     anomalies = _tally(findings, ran)
     doubts = (*crashes, *_cut_short(evidence), *_not_exercised(counts, header.require))
     validity = Validity.INVALID if violations else Validity.UNKNOWN if doubts else Validity.VALID
-    unexpected = (*_unexpected(header, anomalies, violations, validity), *disagreements)
+    unexpected = (*_unexpected(header, anomalies, violations, validity), *examined.disagreements)
     return Verdict(
         validity=validity,
         expected=header.expect,
@@ -203,9 +204,35 @@ def _judge(evidence: Evidence) -> Verdict:
         findings=violations,
         counted=tuple(_worth_explaining(findings, header)),
         coverage=counts,
-        checkers=_by_anomaly(ran, results),
+        checkers=_by_anomaly(ran, examined.results),
         notices=tuple(notices(evidence)),
         target=header.target,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """What all checkers found; no finding is explained before somebody asks."""
+
+    checkers: tuple[Checker, ...]  # those that ran
+    results: tuple[CheckerResult, ...]  # of each of them
+    findings: tuple[Finding, ...]  # one for each event
+    disagreements: tuple[str, ...]  # where clients and log contradict each other
+    crashes: tuple[str, ...]
+
+
+def examine(evidence: Evidence) -> Examined:
+    """Run every checker on some evidence."""
+    ran = (*AS_SEEN, *OTHERS) if evidence.log is None else (*COMMITTED, OBSERVED_REGISTER, *OTHERS)
+    crashes: list[str] = []
+    results = tuple(_run(each, evidence, crashes) for each in ran)
+    findings, disagreements = _joined(evidence, results)
+    return Examined(
+        checkers=ran,
+        results=results,
+        findings=findings,
+        disagreements=disagreements,
+        crashes=tuple(crashes),
     )
 
 
@@ -307,7 +334,7 @@ def _worth_explaining(findings: Iterable[Finding], header: Header) -> Iterator[F
 
 def _cut_short(evidence: Evidence) -> Iterator[str]:
     strays = () if evidence.log is None else evidence.log.strays
-    missing = sum(stray.write is None for stray in strays)
+    missing = sum(stray.sent is None for stray in strays)
     if missing and evidence.history.is_cut_short:
         yield (
             "the history ends in the middle of a line, and the storage's own order has"

@@ -3,9 +3,7 @@
 A fence refuses a token because of a newer one (strict: or an equal one) that it has
 met. The accepted writes of a fenced storage stand in the order of their tokens, so
 the mark passes through fixed *levels*. A level can be reached at its *start* at the
-earliest: when something that raised the mark to it was called. With a commit log,
-which has the order of all writes, a level cannot start before any of the writes that
-stand before it in the log was called, either.
+earliest: when something that raised the mark to it was called.
 
 The cause of a rejection is the lowest level high enough that had started when the
 rejection returned. A level that was certainly reached, but started later, hides
@@ -16,6 +14,12 @@ called after that can have taken effect below it.
 Where no fence is promised, tokens stand in no order and nothing hides anything: a
 rejection is false iff nothing with a high enough token can have been accepted
 before it returned.
+
+With a commit log the mark is known at each place, whoever raised it. The cause is the first
+place with a mark high enough, and the log can have got there once all that stands up to there
+had been called. What the log lacks may be the cause only if it may have been there for a
+while: an acknowledged write, anything that a restart of the storage may have undone, and a
+fence where the log has none.
 """
 
 from __future__ import annotations
@@ -23,57 +27,100 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import accumulate
 
 from checkers.columnar.earliest import Earliest
 from checkers.conflict import Conflict, Rule
+from checkers.faults import Fault
 from checkers.highwater import HighWater
-from checkers.records import Op
+from checkers.order import LogOrder
+from checkers.records import WRITES, Op, Outcome
+from checkers.restarts import any_between
 from checkers.zones import Register, Zone, token_of, wrote
 
 
-def of_fenced(
-    register: Register,
-    broken: AbstractSet[int],
-    odd: AbstractSet[int],
-    misplaced: AbstractSet[int] = frozenset(),
-) -> Iterator[Conflict]:
+def of_fenced(register: Register, broken: AbstractSet[int], odd: AbstractSet[int]) -> Iterator[Conflict]:
     """Rejections without a cause, and what contradicts the cause that a rejection must have had.
 
     Args:
-        register: of one resource.
+        register: of one resource, without a commit log.
         broken: stale writes, which say nothing certain of their level.
         odd: writes that say nothing certain of what came after them; `broken` are among them.
-        misplaced: writes that came too late for their place in the log, which say nothing of others' starts.
     """
     if not register.rejected:
         return
-    levels = _levels(register, broken, misplaced)
+    levels = _levels(register, broken)
     caused: list[tuple[float, float, tuple[Op, ...]]] = []
     for rejected in register.rejected:
         cause = levels.cause(rejected, strict=register.strict)
         if isinstance(cause, Conflict):
             yield cause
-        elif rejected.returned is not None and cause.lasts:
+        elif rejected.returned is not None:
             caused.append((rejected.returned, cause.token, (rejected,)))
     yield from _against_causes(register, caused, odd)
 
 
-def of_unfenced(register: Register, misplaced: AbstractSet[int] = frozenset()) -> Iterator[Conflict]:
+def of_logged(
+    register: Register, order: LogOrder, restarts: Iterable[Fault], *, fenced: bool
+) -> Iterator[Conflict]:
+    """Rejections that the log does not explain, and what contradicts the place that explains one."""
+    if not register.rejected:
+        return
+    unlogged = _unlogged(register, order, list(restarts))
+    earliest = _Possible((token_of(op), op.called) for op in unlogged)
+    causes: list[tuple[int, int]] = []
+    for rejected in register.rejected:
+        least, returned = _least(rejected, strict=register.strict), _returned(rejected)
+        place = order.place_of_mark(least)
+        by_another = earliest.call(least) <= returned
+        if place is not None and order.start(place) <= returned:
+            if not by_another:
+                causes.append((rejected.index, place))
+        elif not by_another:
+            yield _uncaused(rejected)
+    if fenced:
+        yield from order.contradictions(causes)
+
+
+def _unlogged(register: Register, order: LogOrder, restarts: Sequence[Fault]) -> Iterator[Op]:
+    """What the log lacks, and may have raised the mark for a while."""
+    yield from (zone.write for zone in register.written if zone.write is not None and not zone.places)
+    yield from register.optional
+    for op in order.operations:
+        is_info = op.f in WRITES and op.outcome is Outcome.INFO and op.token is not None
+        if is_info and op.index not in order.logged and any_between(restarts, op.called, math.inf):
+            yield op
+    for fence in register.fences:
+        if not order.has_fences or any_between(restarts, fence.called, math.inf):
+            yield fence
+
+
+class _Possible:
+    """When something with a token or a higher one can have been accepted at the earliest."""
+
+    def __init__(self, calls: Iterable[tuple[int, float]]) -> None:
+        ordered = sorted(calls)
+        self._tokens = [token for token, _ in ordered]
+        self._ever = list(accumulate((called for _, called in reversed(ordered)), min))[::-1]
+
+    def call(self, least: int) -> float:
+        """The first call with a token of `least` or more, in ns; infinity if there is none."""
+        place = bisect_left(self._tokens, least)
+        return self._ever[place] if place < len(self._ever) else math.inf
+
+
+def of_unfenced(register: Register) -> Iterator[Conflict]:
     """Rejections by a storage that promises no fence, though it can have met no newer token."""
     if not register.rejected:
         return
-    starts = _starts(register, misplaced)
-    possible = [(zone.token, _start(zone, starts)) for zone in register.zones]
-    possible += [(token_of(op), op.called) for op in (*register.optional, *register.fences)]
-    possible.sort()
-    ever = list(accumulate((start for _, start in reversed(possible)), min))[::-1]
+    possible = [(zone.token, _start(zone)) for zone in register.zones]
+    raising = ((token_of(op), op.called) for op in (*register.optional, *register.fences))
+    earliest = _Possible([*possible, *raising])
     for rejected in register.rejected:
-        place = bisect_left(possible, (_least(rejected, strict=register.strict), -math.inf))
-        if place == len(possible) or ever[place] > _returned(rejected):
+        if earliest.call(_least(rejected, strict=register.strict)) > _returned(rejected):
             yield _uncaused(rejected)
 
 
@@ -106,15 +153,13 @@ class _Level:
     definite: bool  # a write of it took effect, so every higher level came later
     start: float  # ns; the mark cannot have been there before
     first: Op | None  # what raised it, or may have; None: it was there before the run
-    lasts: bool = True  # False: something that the log lacks may have raised it, and that may be lost
 
 
 class _Levels:
     """The levels of a register, lowest first."""
 
-    def __init__(self, levels: Sequence[_Level], *, logged: bool) -> None:
+    def __init__(self, levels: Sequence[_Level]) -> None:
         self._levels = levels
-        self._logged = logged  # they came in this order for certain
         self._tokens = [level.token for level in levels]
         self._starts = Earliest([level.start for level in levels])
         self._next_definite = _next_definite(levels)
@@ -123,9 +168,8 @@ class _Levels:
         """The lowest level that can have caused a rejection, or the conflict if there is none.
 
         A definite level that came too late hides those above it, which come
-        later still, which the log knows. Without a log, if one of those can have
-        been there all the same, then either it was, and the definite one is
-        stale, or the rejection is false.
+        later still. If one of those can have been there all the same, then either
+        it was, and the definite one is stale, or the rejection is false.
         """
         place = bisect_left(self._tokens, _least(rejected, strict=strict))
         in_time = self._starts.first(place, _returned(rejected))
@@ -135,7 +179,7 @@ class _Levels:
         if in_time <= hides:
             return self._levels[in_time]
         first = self._levels[hides].first
-        if self._logged or first is None:
+        if first is None:
             return _uncaused(rejected)
         return Conflict(
             anomaly="non-linearizable", rule=Rule.FALSE_OR_STALE, accused=first, because=(rejected,)
@@ -148,32 +192,27 @@ def _next_definite(levels: Sequence[_Level]) -> list[int]:
     return list(accumulate(reversed(places), min))[::-1]
 
 
-def _levels(register: Register, broken: AbstractSet[int], misplaced: AbstractSet[int]) -> _Levels:
+def _levels(register: Register, broken: AbstractSet[int]) -> _Levels:
     zones: dict[int, list[Zone]] = defaultdict(list)
     raising: dict[int, list[Op]] = defaultdict(list)  # what may have raised the mark, for a while
     for zone in register.zones:
-        if zone.write is not None and register.logged and not zone.places:
-            raising[zone.token].append(zone.write)  # it was read, and the log has it no more
-        elif not wrote(zone, broken):
+        if not wrote(zone, broken):
             zones[zone.token].append(zone)
     for write in register.optional:
-        used_up = register.strict and not register.logged and token_of(write) in zones
+        used_up = register.strict and token_of(write) in zones
         if not used_up:
             raising[token_of(write)].append(write)
     for fence in register.fences:
         raising[token_of(fence)].append(fence)
-    starts = _starts(register, misplaced)
     levels = [
-        _level(token, zones.get(token, []), raising.get(token, []), starts, logged=register.logged)
+        _level(token, zones.get(token, []), raising.get(token, []))
         for token in sorted(zones.keys() | raising.keys())
         if token >= register.initial_token
     ]
-    return _Levels(levels, logged=register.logged)
+    return _Levels(levels)
 
 
-def _level(
-    token: int, zones: Sequence[Zone], raising: Sequence[Op], starts: Mapping[int, float], *, logged: bool
-) -> _Level:
+def _level(token: int, zones: Sequence[Zone], raising: Sequence[Op]) -> _Level:
     definite = bool(zones)
     if any(zone.write is None for zone in zones):
         return _Level(token=token, definite=definite, start=-math.inf, first=None)
@@ -182,44 +221,21 @@ def _level(
     return _Level(
         token=token,
         definite=definite,
-        start=min((*(_start(zone, starts) for zone in firsts), *(op.called for op in raising))),
+        start=min(op.called for op in (*writes, *raising)),
         first=min(writes or raising, key=lambda op: op.called),
-        lasts=not logged or all(op.f == "fence" for op in raising),
     )
 
 
 def _possible_firsts(zones: Sequence[Zone]) -> Sequence[Zone]:
     """The values of a level that can have been its first: none of the others surely came before."""
-    logged = [zone for zone in zones if zone.places]
-    if logged:
-        return [min(logged, key=lambda zone: zone.places)]
     two = sorted(zones, key=lambda zone: zone.settled)[:2]
     firsts = [zone for zone in zones if not any(each.surely_before(zone) for each in two if each is not zone)]
     return firsts or zones  # a flip-flop, which is told by itself
 
 
-def _start(zone: Zone, starts: Mapping[int, float]) -> float:
+def _start(zone: Zone) -> float:
     """When a value can have been there at the earliest."""
-    if zone.write is None:
-        return -math.inf
-    return starts.get(zone.write.index, zone.write.called)
-
-
-def _starts(register: Register, misplaced: AbstractSet[int]) -> dict[int, float]:
-    """When each logged write can have taken effect at the earliest: after those before it were called.
-
-    By the write's index in the history; nothing without a log.
-    """
-    logged = sorted((zone for zone in register.all_zones if zone.places), key=lambda zone: zone.places)
-    starts: dict[int, float] = {}
-    latest = -math.inf
-    for zone in logged:
-        if zone.write is None:
-            continue
-        starts[zone.write.index] = max(latest, zone.write.called)
-        if zone.write.index not in misplaced:
-            latest = max(latest, zone.write.called)
-    return starts
+    return -math.inf if zone.write is None else zone.write.called
 
 
 def _uncaused(rejected: Op) -> Conflict:

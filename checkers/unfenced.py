@@ -42,7 +42,7 @@ def _sent_without_a_token(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def _stored_without_a_token(log: CommitLog | None) -> Iterator[Conflict]:
-    """Their clients had a token, and some way to the storage leaves it out."""
+    """Their clients had a token, and some way to the storage leaves it out; or no client sent them."""
     for stray in () if log is None else log.strays:
         if stray.lost_its_token:
             yield Conflict(

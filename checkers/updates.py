@@ -65,8 +65,9 @@ def _dropped_in_log(evidence: Evidence) -> Iterator[Conflict]:
     if evidence.log is None:
         return
     written: dict[str, list[Op]] = defaultdict(list)
-    for write in evidence.log.writes:
-        written[write.resource].append(write)
+    for entry in evidence.log.entries:
+        if not entry.is_of_nobody and not entry.commit.fence:
+            written[entry.op.resource].append(entry.op)
     for lists in _resources(evidence):
         there: dict[Element, Op] = {}  # with the write that brought it, for the first time or back again
         for write in written[lists.resource]:

@@ -136,15 +136,16 @@ def went_back(one: Zone, other: Zone) -> Conflict:
 def _register(resource: str, operations: Sequence[Op], header: Header, log: CommitLog | None) -> Register:
     writes = [op for op in operations if op.f in WRITES]
     strays = () if log is None else log.strays_of(resource)
-    readers, misreads = _sort_reads(operations, writes, header, {each.commit.value for each in strays})
+    stray_values = {each.commit.value for each in strays if not each.commit.fence}
+    readers, misreads = _sort_reads(operations, writes, header, stray_values)
     initial_reads = readers.pop(None, [])
     ghosts: set[int] = set()
     zones = [initial_zone(header, initial_reads)]
     bare: list[Zone] = []
-    optional = [each.unrecorded for each in strays if each.commit.token is not None]
+    optional: list[Op] = []
     for write in writes:
         reads = readers.get(write.index, [])
-        places = () if log is None else log.places.get(write.index, ())
+        places = () if log is None else log.places(write)
         acknowledged = write.outcome is Outcome.OK and (log is None or bool(places))
         if reads or places or acknowledged:
             kind = bare if write.token is None else zones

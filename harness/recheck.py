@@ -53,7 +53,7 @@ def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
     history = folder.merge_events(cut.append)
     commits = path / COMMITS
     order = commits if commits.exists() else None
-    judged = judge_file(history, order, stage)
+    judged = judge_file(history, order, stage, same_run=True)
     cut_short = interruption(run_files.document(path, PLAN), judged.history)
     judged = replace(judged, document=judged.document | {"interrupted": cut_short})
     notices = (*cut, *judged.notices, *([] if order else [NO_ORDER]))
@@ -77,8 +77,12 @@ def _no_room(error: Exception, path: Path) -> NoRoomError | None:
     return None
 
 
-def judge_file(history: Path, commits: Path | None = None, stage: Stage = quietly) -> Judged:
+def judge_file(
+    history: Path, commits: Path | None = None, stage: Stage = quietly, *, same_run: bool = False
+) -> Judged:
     """Judge a history, with the storage's committed order where there is one.
+
+    `same_run`: both stand in one run's folder, so the order is evidence even if nothing in it fits.
 
     Writes nothing, but for the columns of a long history, into the user's cache folder.
     """
@@ -89,7 +93,7 @@ def judge_file(history: Path, commits: Path | None = None, stage: Stage = quietl
     read = _read(history)
     order = None if commits is None else checkers.read_commits(commits)
     stage(f"judging {len(read.operations):,} operations")
-    verdict = checkers.judge(read, order)
+    verdict = checkers.judge(read, order, same_run=same_run)
     document = verdict.to_document(history)
     return Judged(document=document, history=read, notices=(*read.notices, *verdict.notices))
 

@@ -78,10 +78,13 @@ def test_a_commit_without_the_token_contradicts_the_clients_where_no_fence_is_pr
     assert list(unfenced_writes(known)) == []
 
 
-def test_a_commit_without_a_token_that_nobody_sent_is_no_write_of_a_client():
-    (stray,) = strays(evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", None)))
+def test_a_commit_without_a_token_that_nobody_sent_is_an_unfenced_write():
+    known = evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", None))
 
-    assert stray.rule is Rule.NEVER_SENT
+    (unfenced,) = unfenced_writes(known)
+
+    assert unfenced.rule is Rule.STORED_WITHOUT_A_TOKEN
+    assert list(strays(known)) == []
 
 
 def test_a_commit_without_a_token_on_another_resource_is_told_as_that():

@@ -79,8 +79,7 @@ def _restart(n: Narrator, first: Op, then: Op | None) -> list[str]:
 def _stray(n: Narrator, write: Op) -> Commit:
     """The commit of a write that was not sent as it is logged."""
     strays = () if n.log is None else n.log.strays
-    what = (write.resource, write.value)
-    return next(each.commit for each in strays if (each.accused.resource, each.accused.value) == what)
+    return next(each.commit for each in strays if each.accused.index == write.index)
 
 
 def _shown(read: Op) -> str:
@@ -127,8 +126,7 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
 
 def _passed_the_fence_by(n: Narrator, conflict: Conflict) -> Story:
     write, reads = conflict.accused, conflict.because
-    logged = n.log is not None and write.index in n.log.places
-    place = n.place(write) if logged and write.outcome is not Outcome.OK else ""
+    place = n.place(write) if n.numbers(write) and write.outcome is not Outcome.OK else ""
     return Story(
         summary=(
             f"{n.whom(write)} wrote {content(write.value)} to {write.resource} without a token, and the"

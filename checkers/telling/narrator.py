@@ -167,15 +167,14 @@ class Narrator:
 
     def place(self, write: Op, *, first: bool = False) -> str:
         """Where a write stands in the storage's own order, the first or the last time."""
-        if self.log is None or write.index not in self.log.places:
+        numbers = self.numbers(write)
+        if not numbers:
             return "nowhere in the storage's own order"
-        commit = self.log.commits[self.log.places[write.index][0 if first else -1]]
-        return f"number {commit.seq}"
+        return f"number {numbers[0 if first else -1]}"
 
     def numbers(self, write: Op) -> list[int]:
         """The numbers under which a write stands in the storage's own order."""
-        places = () if self.log is None else self.log.places.get(write.index, ())
-        return [] if self.log is None else [self.log.commits[place].seq for place in places]
+        return [] if self.log is None else self.log.numbers(write)
 
     def with_token(self, op: Op) -> str:
         """With which token, if there is one."""
@@ -295,8 +294,8 @@ class Narrator:
         if self.log is None:
             return None
         reaching = self.whole.raising(resource, least, math.inf)
-        placed = [(self.log.places[op.index][0], op) for op in reaching if op.index in self.log.places]
-        return min(placed, key=lambda each: each[0], default=(0, None))[1]
+        placed = [op for op in reaching if self.log.places(op)]
+        return min(placed, key=self.log.places, default=None)
 
     def ends_between(self, earlier: Op, later: Op) -> list[Op]:
         """The release that makes two grants to one owner two holds."""

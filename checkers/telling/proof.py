@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from checkers.conflict import Conflict
-from checkers.errors import HistoryError
 from checkers.evidence import Evidence, gather
 from checkers.records import WRITES, Op, Outcome
 
@@ -59,12 +58,11 @@ def alone(evidence: Evidence, operations: Sequence[Op]) -> Evidence:
     began = min([*(op.called for op in recorded), *(fault.time for fault in history.faults)], default=0)
     history = replace(history, operations=recorded, started=began)
     log = evidence.log
-    if log is None:
-        return gather(history)
-    chosen = {op.index for op in operations}
-    commits = [log.commits[place] for index in chosen for place in log.places.get(index, ())]
-    commits += [stray.commit for stray in log.strays if stray.accused.index in chosen]
-    return gather(history, sorted(set(commits), key=lambda commit: (commit.resource, commit.seq)))
+    return (
+        gather(history)
+        if log is None
+        else Evidence(history=history, log=log.only({op.index for op in operations}))
+    )
 
 
 def without(operations: Sequence[Op], one: Op) -> tuple[Op, ...]:
@@ -73,7 +71,10 @@ def without(operations: Sequence[Op], one: Op) -> tuple[Op, ...]:
 
 
 def _in_order(operations: Iterable[Op]) -> tuple[Op, ...]:
-    return tuple(sorted(set(operations), key=lambda op: op.index))
+    by_index: dict[int, Op] = {}
+    for op in operations:
+        by_index.setdefault(op.index, op)
+    return tuple(by_index[index] for index in sorted(by_index))
 
 
 def _smaller(
@@ -106,11 +107,13 @@ def _found(evidence: Evidence, check: Check, conflict: Conflict, operations: Seq
 
 
 def _seen(evidence: Evidence, check: Check, operations: Sequence[Op]) -> Iterable[Conflict]:
-    """What is found among these operations alone; nothing if no commit fits them."""
-    try:
+    """What is found among these operations alone; nothing if they do not show whose log it is."""
+    log = evidence.log
+    if log is None or not log.fits:
         return check(alone(evidence, operations))
-    except HistoryError:  # they alone do not show that the log is that of this run
-        return ()
+    part = alone(evidence, operations)
+    is_recognised = part.log is None or part.log.fits or not part.log.entries
+    return check(part) if is_recognised else ()
 
 
 def _returned(read: Op, write: Op) -> bool:

@@ -158,9 +158,9 @@ def _log(n: Narrator, conflict: Conflict) -> tuple[Op, ...] | None:
     if n.log is None:
         return None
     places = {
-        op: n.log.places[op.index][-1 if op.value == conflict.accused.value else 0]
+        op: n.log.places(op)[-1 if op.value == conflict.accused.value else 0]
         for op in conflict.proof
-        if op.f in WRITES and op.index in n.log.places
+        if op.f in {*WRITES, "fence"} and n.log.places(op)
     }
     return tuple(sorted(places, key=lambda op: places[op]))
 

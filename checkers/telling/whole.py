@@ -74,7 +74,7 @@ class Whole:
         log = self._evidence.log
         if log is None:
             return None
-        found = self._latest_sent[write.resource].before(log.places[write.index][0])
+        found = self._latest_sent[write.resource].before(log.places(write)[0])
         return None if found is None else found[1]
 
     @cached_property
@@ -82,8 +82,9 @@ class Whole:
         """For each resource, by place in the log: the latest call so far."""
         log = self._evidence.log
         entries: dict[str, list[tuple[float, float, Op]]] = defaultdict(list)
-        for place, write in enumerate(() if log is None else log.writes):
-            entries[write.resource].append((place, write.called, write))
+        for entry in () if log is None else log.entries:
+            if not entry.is_of_nobody:
+                entries[entry.op.resource].append((entry.place, entry.op.called, entry.op))
         return {resource: HighWater(each) for resource, each in entries.items()}
 
     def _same_value(self, op: Op) -> Ints:
@@ -124,7 +125,7 @@ class Whole:
         if op.f == "fence":
             return op.outcome is not Outcome.FAIL
         log = self._evidence.log
-        may = op.outcome is not Outcome.FAIL if log is None else op.index in log.places
+        may = op.outcome is not Outcome.FAIL if log is None else bool(log.places(op))
         return may or any(not read.precedes(op) for read in self.readers(op))
 
 

@@ -1,0 +1,428 @@
+"""What is wrong with one resource by its commit log: the definitions, pair by pair, with every choice tried.
+
+Written from the definitions alone and meant for small histories; it shares no rule with the
+checkers. The log is complete: it says which writes took effect, in which order. What it leaves
+open is tried in every way: after which of its places a write that is logged twice was read.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from checkers.records import Commit, Header, Op, Outcome
+
+START = -1
+"""The place of what was there before the run."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """The anomalies that must be found, and those that may be found with them."""
+
+    must: frozenset[str] = frozenset()
+    may: frozenset[str] = frozenset()
+
+    def agree(self, found: Iterable[str]) -> bool:
+        """Is this what was found?"""
+        return self.must <= set(found) <= self.must | self.may
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One place of the log: what was stored, and the operation that sent it, if one did."""
+
+    place: int
+    commit: Commit
+    op: Op | None
+
+    @property
+    def token(self) -> int | None:
+        """As it was stored; of a write that lost its token on the way, as it was sent."""
+        if self.commit.token is None and self.op is not None:
+            return self.op.token
+        return self.commit.token
+
+    @property
+    def called(self) -> float:
+        return float("-inf") if self.op is None else self.op.called
+
+
+@dataclass
+class Resource:
+    """One resource's operations and commits."""
+
+    header: Header
+    operations: Sequence[Op]
+    commits: Sequence[Commit]
+    restarts: Sequence[tuple[float, float]] = ()
+    is_cut_short: bool = False
+    logs_fences: bool = False
+    entries: list[Entry] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.entries = [Entry(place, each, self._sender(each)) for place, each in enumerate(self.commits)]
+
+    def _sender(self, commit: Commit) -> Op | None:
+        if commit.fence:
+            same = [op for op in self.operations if op.f == "fence" and op.token == commit.token]
+            same.sort(key=lambda op: op.called)
+            return next((op for op in same if op.outcome is not Outcome.FAIL), same[0] if same else None)
+        return next((op for op in self.writes if op.value == commit.value), None)
+
+    @property
+    def writes(self) -> list[Op]:
+        return [op for op in self.operations if op.f == "write"]
+
+    @property
+    def fences(self) -> list[Op]:
+        return [op for op in self.operations if op.f == "fence" and op.outcome is not Outcome.FAIL]
+
+    @property
+    def reads(self) -> list[Op]:
+        return [op for op in self.operations if op.f == "read" and op.outcome is Outcome.OK]
+
+    @property
+    def rejected(self) -> list[Op]:
+        """The writes that a fence refused, but for ghosts."""
+        refused = (op for op in self.writes if op.outcome is Outcome.FAIL and op.error == "stale")
+        return [op for op in refused if op.token is not None and not self.places(op) and not self.readers(op)]
+
+    def places(self, op: Op) -> list[int]:
+        return [each.place for each in self.entries if each.op is op]
+
+    def readers(self, write: Op) -> list[Op]:
+        return [
+            read
+            for read in self.reads
+            if read.value == write.value
+            and (
+                None in {read.token, write.token} or read.token in {write.token, *self._logged_tokens(write)}
+            )
+            and not read.precedes(write)
+        ]
+
+    def _logged_tokens(self, write: Op) -> set[int | None]:
+        return {self.entries[place].token for place in self.places(write)}
+
+    def refuses(self, token: int, mark: int) -> bool:
+        return token <= mark if self.header.policy == "strict" else token < mark
+
+    def restarted_after(self, moment: float) -> bool:
+        return any(end >= moment for _, end in self.restarts)
+
+
+def names(resource: Resource) -> Names:
+    """The anomalies of one resource."""
+    must: set[str] = set()
+    may: set[str] = set()
+    for rule in (_stale, _twice, _ghosts, _missing, _without_token, _strays, _fences, _misreads):
+        must.update(rule(resource))
+    for rule in (_time_and_reads, _rejections, _after_losses):
+        surely, perhaps = rule(resource)
+        must.update(surely)
+        may.update(perhaps)
+    return Names(frozenset(must), frozenset(may))
+
+
+def _stale(r: Resource) -> Iterator[str]:
+    for late in r.entries:
+        token = late.token
+        if token is None or late.commit.fence:
+            continue
+        if r.refuses(token, r.header.initial_token):
+            yield "stale-write"
+        for early in r.entries[: late.place]:
+            is_itself = early.op is not None and early.op is late.op
+            if early.token is not None and not (is_itself and early.token == token):
+                if r.refuses(token, early.token):
+                    yield "stale-write"
+
+
+def _twice(r: Resource) -> Iterator[str]:
+    for write in r.writes:
+        if len(r.places(write)) > 1:
+            yield "duplicate-write"
+
+
+def _ghosts(r: Resource) -> Iterator[str]:
+    for write in r.writes:
+        if write.outcome is Outcome.FAIL and (r.places(write) or r.readers(write)):
+            yield "ghost-write"
+    for entry in r.entries:
+        if entry.commit.fence and entry.op is not None and entry.op.outcome is Outcome.FAIL:
+            yield "ghost-write"
+
+
+def _missing(r: Resource) -> Iterator[str]:
+    for write in r.writes:
+        if r.places(write) or write.outcome is Outcome.FAIL:
+            continue
+        was_read = bool(r.readers(write))
+        if write.outcome is Outcome.OK:
+            yield "lost-write" if _is_lost(r, write) else "phantom-accept"
+        elif was_read:
+            yield "lost-write" if r.restarted_after(write.called) else "non-linearizable"
+
+
+def _is_lost(r: Resource, write: Op) -> bool:
+    """Is it gone from the storage, though it had been there?"""
+    if r.places(write) or write.outcome is Outcome.FAIL:
+        return False
+    seen = bool(r.readers(write))
+    if write.outcome is Outcome.OK:
+        return seen or r.restarted_after(write.called)
+    return seen and r.restarted_after(write.called)
+
+
+def _without_token(r: Resource) -> Iterator[str]:
+    if not r.header.fenced:
+        return
+    if any(not each.commit.fence and each.commit.token is None for each in r.entries):
+        yield "unfenced-write"
+    if any(write.token is None and r.readers(write) for write in r.writes):
+        yield "unfenced-write"
+
+
+def _strays(r: Resource) -> Iterator[str]:
+    for entry in r.entries:
+        commit, op = entry.commit, entry.op
+        if r.header.fenced and commit.token is None:
+            continue  # an unfenced write, whoever sent it
+        if op is None and not r.is_cut_short:
+            yield "non-linearizable"
+        if op is not None and op.token != commit.token:
+            yield "non-linearizable"
+
+
+def _misreads(r: Resource) -> Iterator[str]:
+    """Reads of what nobody can have seen."""
+    for read in r.reads:
+        logged = [each for each in r.entries if not each.commit.fence and each.commit.value == read.value]
+        write = next((op for op in r.writes if op.value == read.value), None)
+        if write is not None and read.precedes(write):
+            yield "non-linearizable"
+        elif write is not None or logged:
+            known = {each.token for each in logged} | ({write.token} if write else set())
+            if not (None in known or read.token is None or read.token in known):
+                yield "non-linearizable"
+        elif read.value != r.header.initial_value or read.token not in {None, r.header.initial_token}:
+            yield "non-linearizable"
+
+
+def _reached(r: Resource, token: int) -> int | None:
+    """The first place at which the mark had a token or more; None: never."""
+    if r.header.initial_token >= token:
+        return START
+    for entry in r.entries:
+        if entry.token is not None and entry.token >= token:
+            return entry.place
+    return None
+
+
+def _can_be_before(r: Resource, place: int, moment: float) -> bool:
+    """Can the log have got to a place by a moment: had all up to there been called?"""
+    return all(entry.called <= moment for entry in r.entries[: place + 1])
+
+
+def _fences(r: Resource) -> Iterator[str]:
+    """An acknowledged fence whose token the mark cannot have had by then; or that let an older token pass."""
+    if not r.header.fenced:
+        return
+    if not r.logs_fences:
+        for fence, entry in itertools.product(r.fences, r.entries):
+            if fence.outcome is Outcome.OK and entry.token is not None:
+                too_late = not _can_be_before(r, entry.place, fence.returned or 0)
+                if too_late and r.refuses(entry.token, fence.token or 0):
+                    yield "stale-write"
+        return
+    for fence in r.fences:
+        if fence.outcome is Outcome.OK and fence.returned is not None:
+            place = _reached(r, fence.token or 0)
+            if place is None or not _can_be_before(r, place, fence.returned):
+                yield "lost-write" if r.restarted_after(fence.called) else "phantom-accept"
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Something that happened at a place of the log: not before all up to `after`, and before `until`."""
+
+    op: Op
+    after: int
+    until: int
+    bounded: bool  # had it happened when it returned?
+
+    @property
+    def returned(self) -> float:
+        known = self.bounded and self.op.returned is not None
+        return float(self.op.returned or 0) if known else float("inf")
+
+
+def _steps(r: Resource) -> list[_Step]:
+    """The writes and fences of the log."""
+    steps = []
+    for entry in r.entries:
+        if entry.op is None:
+            continue
+        op = entry.op
+        is_first = r.places(op)[0] == entry.place
+        bounded = op.outcome is Outcome.OK and is_first and not entry.commit.fence
+        steps.append(_Step(op, entry.place, entry.place + 1, bounded))
+    if r.logs_fences and r.header.fenced:
+        for fence in r.fences:
+            place = _reached(r, fence.token or 0)
+            if fence.outcome is Outcome.OK and place is not None:
+                if _can_be_before(r, place, fence.returned or 0):
+                    steps.append(_Step(fence, place, len(r.entries) + 1, True))
+    return steps
+
+
+def _next_write(r: Resource, place: int) -> int:
+    later = (each.place for each in r.entries[place + 1 :] if not each.commit.fence)
+    return next(later, len(r.entries) + 1)
+
+
+def _explained_reads(r: Resource) -> list[tuple[Op, list[int]]]:
+    """The reads of what the log has, with the places after which each can have been."""
+    found = []
+    for read in r.reads:
+        write = next((op for op in r.writes if op.value == read.value), None)
+        if write is not None and read.precedes(write):
+            continue
+        places = [
+            each.place for each in r.entries if not each.commit.fence and each.commit.value == read.value
+        ]
+        tokens = {r.entries[place].token for place in places} | ({write.token} if write else set())
+        if places and (read.token is None or None in tokens or read.token in tokens):
+            found.append((read, places))
+        elif write is None and not places and read.value == r.header.initial_value:
+            if read.token in {None, r.header.initial_token}:
+                found.append((read, [START]))
+    return found
+
+
+def _time_and_reads(r: Resource) -> tuple[set[str], set[str]]:
+    """Does the log agree with real time and with what was read? In every reading of what it leaves open."""
+    steps = _steps(r)
+    reads = _explained_reads(r)
+    certain = set(_order(r, steps))
+    said = [
+        frozenset(_order(r, [*steps, *_read_steps(r, reads, chosen)]))
+        for chosen in itertools.product(*(places for _, places in reads))
+    ]
+    if frozenset() in said:
+        return certain, set()
+    every = frozenset.intersection(*said)
+    return certain | every, set(frozenset.union(*said))
+
+
+def _read_steps(r: Resource, reads: Sequence[tuple[Op, list[int]]], chosen: Sequence[int]) -> list[_Step]:
+    return [
+        _Step(read, place, _next_write(r, place), True)
+        for (read, _), place in zip(reads, chosen, strict=True)
+    ]
+
+
+def _order(r: Resource, steps: Sequence[_Step]) -> Iterator[str]:
+    """Whatever had returned before another was called, and yet happened after it by the log.
+
+    One name for each operation that was called too late.
+    """
+    for second in steps:
+        passed = [
+            first.after
+            for first in steps
+            if first.returned < second.op.called and first.after >= second.until
+        ]
+        if passed:
+            is_old = second.op.f == "read" and any(_is_old(r, second, place) for place in passed)
+            yield "stale-read" if is_old else "non-linearizable"
+
+
+def _is_old(r: Resource, read: _Step, upto: int) -> bool:
+    """Had a higher token than that of what was read been accepted at a place that was reached?"""
+    own = r.header.initial_token if read.after == START else r.entries[read.after].token
+    return any(
+        not each.commit.fence and each.token is not None and (own is None or each.token > own)
+        for each in r.entries[read.after + 1 : upto + 1]
+    )
+
+
+def _rejections(r: Resource) -> tuple[set[str], set[str]]:
+    """Rejections without a cause, and reads that contradict the cause of one."""
+    must: set[str] = set()
+    may: set[str] = set()
+    steps = _steps(r)
+    reads = _explained_reads(r)
+    choices = [
+        [*steps, *_read_steps(r, reads, chosen)]
+        for chosen in itertools.product(*(places for _, places in reads))
+    ]
+    possible = [each for each in choices if not list(_order(r, each))]
+    pinned: list[_Step] = []
+    for write in r.rejected:
+        least = (write.token or 0) + (r.header.policy == "inclusive")
+        place = _reached(r, least)
+        outside = list(_unlogged_causes(r, write, least))
+        if place is not None and _can_be_before(r, place, write.returned or 0):
+            if not outside and r.header.fenced:
+                pinned.append(_Step(write, place, len(r.entries) + 1, True))
+        elif outside:
+            if any(op.f == "fence" or op.outcome is Outcome.INFO for op in outside):
+                may |= {"false-rejection", "non-linearizable"}  # what it explains, it may make stale later
+        elif not possible and _reached(r, least) is not None:
+            may.add("false-rejection")  # the log contradicts real time: who knows when it got there?
+        else:
+            must.add("false-rejection")
+    clashes = [bool(list(_order(r, [*each, *pinned]))) for each in possible]
+    if possible and all(clashes):
+        must.add("non-linearizable")
+    elif pinned and not possible:
+        may.add("non-linearizable")  # something else is wrong with the reads already
+    return must, may
+
+
+def _unlogged_causes(r: Resource, rejected: Op, least: int) -> Iterator[Op]:
+    """What the log lacks, and may have raised the mark for a while."""
+    for op in (*r.writes, *r.fences):
+        if op.token is None or op.token < least or op.called > (rejected.returned or 0) or op is rejected:
+            continue
+        if op.f == "fence":
+            if not r.logs_fences or r.restarted_after(op.called):
+                yield op
+        elif not r.places(op):
+            lost = op.outcome is Outcome.INFO and r.restarted_after(op.called)
+            if op.outcome is Outcome.OK or r.readers(op) or lost:
+                yield op
+
+
+def _after_losses(r: Resource) -> tuple[set[str], set[str]]:
+    """What follows from a write that is lost: a later one below it is stale; what was read went back."""
+    must: set[str] = set()
+    may: set[str] = set()
+    for lost in r.writes:
+        if not _is_lost(r, lost) or lost.token is None:
+            continue
+        ends = [
+            op.returned
+            for op in (lost, *r.readers(lost))
+            if op.returned is not None and op.outcome is Outcome.OK
+        ]
+        may |= {"high-water-regression", "stale-read"}
+        for entry in r.entries:
+            token = entry.token
+            if entry.op is not None and token is not None and ends and min(ends) < entry.op.called:
+                if not entry.commit.fence and r.refuses(token, lost.token):
+                    may.add("stale-write")
+            if token == lost.token and r.header.policy == "strict":
+                may.add("stale-write")  # one token was accepted twice, whichever came first
+    return must, may
+
+
+def names_of_all(resources: Mapping[str, Resource]) -> Names:
+    """The anomalies of a whole run."""
+    each = [names(resource) for resource in resources.values()]
+    return Names(
+        frozenset().union(*(one.must for one in each)), frozenset().union(*(one.may for one in each))
+    )
