@@ -40,6 +40,8 @@ class Rule(enum.Enum):
     FAILED_BUT_LOGGED = enum.auto()
     FAILED_BUT_READ = enum.auto()  # because: the read
     LOGGED_TWICE = enum.auto()
+    FENCE_NEVER_RAISED = enum.auto()  # phantom-accept or lost-write
+    FENCE_FAILED_BUT_LOGGED = enum.auto()
     # late-write
     AFTER_NEWER_GRANT = enum.auto()  # because: the grant
     # non-linearizable

@@ -64,7 +64,11 @@ def _missing(evidence: Evidence) -> Sequence[Conflict]:
             if op.index not in elsewhere
         ),
         *(
-            _judged(fence, None, restarted=any_between(restarts, fence.called, math.inf))
+            Conflict(
+                anomaly="lost-write" if any_between(restarts, fence.called, math.inf) else "phantom-accept",
+                rule=Rule.FENCE_NEVER_RAISED,
+                accused=fence,
+            )
             for fence in _missing_fences(evidence)
         ),
     ]
@@ -97,7 +101,8 @@ def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
         return
     for op in evidence.named(*WRITES, "fence"):
         if op.outcome is Outcome.FAIL and op.index in evidence.log.of_operation:
-            yield Conflict(anomaly="ghost-write", rule=Rule.FAILED_BUT_LOGGED, accused=op)
+            rule = Rule.FENCE_FAILED_BUT_LOGGED if op.f == "fence" else Rule.FAILED_BUT_LOGGED
+            yield Conflict(anomaly="ghost-write", rule=rule, accused=op)
 
 
 def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:

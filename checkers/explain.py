@@ -14,6 +14,7 @@ from checkers.evidence import Evidence
 from checkers.once import once
 from checkers.printable import naming, shorten
 from checkers.records import Op, Outcome
+from checkers.telling.fence_stories import FENCE_STORIES
 from checkers.telling.lock_stories import LOCK_STORIES
 from checkers.telling.loss_stories import LOSS_STORIES
 from checkers.telling.narrator import Narrator, Story
@@ -25,7 +26,13 @@ from checkers.telling.waiting_stories import WAITING_STORIES
 from checkers.verdict import Account, Finding
 
 STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = (
-    STORAGE_STORIES | REFUSAL_STORIES | LOSS_STORIES | LOCK_STORIES | UPDATE_STORIES | WAITING_STORIES
+    STORAGE_STORIES
+    | FENCE_STORIES
+    | REFUSAL_STORIES
+    | LOSS_STORIES
+    | LOCK_STORIES
+    | UPDATE_STORIES
+    | WAITING_STORIES
 )
 
 

@@ -127,14 +127,21 @@ def of_unfenced(register: Register) -> Iterator[Conflict]:
 def _against_causes(
     register: Register, caused: Iterable[tuple[float, float, tuple[Op, ...]]], odd: AbstractSet[int]
 ) -> Iterator[Conflict]:
-    """What was called after a rejection had returned that proves a newer token, and carries an older."""
+    """What was called after a rejection had returned that proves a newer token, and carries an older.
+
+    A rejection that a fence may have caused proves a newer token, and no newer value.
+    """
     caused = list(caused)
+    fences = _Possible((token_of(fence), fence.called) for fence in register.fences)
     mark = HighWater(caused)
-    read_mark = HighWater([] if register.fences else caused)  # a fence may have caused it: no value then
+    read_mark = HighWater(
+        each for each in caused if fences.call(_least(each[2][0], strict=register.strict)) > each[0]
+    )
     for zone in register.zones:
         if wrote(zone, odd):
             continue
-        for op, by in ((zone.write, mark), *((read, read_mark) for read in zone.reads)):
+        marks: list[tuple[Op | None, HighWater[tuple[Op, ...]]]] = [(zone.write, mark)]
+        for op, by in (*marks, *((read, read_mark) for read in zone.reads)):
             found = None if op is None else by.before(op.called)
             if op is not None and found is not None and found[0] > zone.token:
                 yield Conflict(

@@ -303,12 +303,35 @@ def _rejections(zones: ZoneColumns, broken: Flags, odd: Flags) -> Iterator[Confl
     least = places_in(levels.height, refused)
     causes = _causes(levels, least, returned)
     yield from _uncaused(zones, levels, causes, least, returned)
-    caused = causes >= 0
-    if not np.any(caused):
-        return
-    by, cause = rejected[caused], levels.height[causes[caused]]
-    mark = Summit(zones.ranks.size, returned[caused], cause)
-    yield from _false_or_stale(zones, mark, by, odd)
+    caused = np.flatnonzero(causes >= 0)
+    if len(caused):
+        by_value = caused[_fenced_first(zones, refused[caused]) > returned[caused]]
+        height = levels.height[causes]
+        mark, mark_of_values = (
+            _Caused(by=rejected[each], mark=Summit(zones.ranks.size, returned[each], height[each]))
+            for each in (caused, by_value)
+        )
+        yield from _false_or_stale(zones, mark, mark_of_values, odd)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Caused:
+    """Rejections, and the mark that they prove."""
+
+    by: Ints
+    mark: Summit
+
+
+def _fenced_first(zones: ZoneColumns, heights: Ints) -> Ints:
+    """When the first fence to each height or a higher one was called: such a fence leaves no value.
+
+    That of a later resource has a higher rank than anything of an earlier one.
+    """
+    order = stable_order(zones.height[zones.fences])
+    called = zones.ranks.called[zones.fences][order]
+    ever = np.append(np.minimum.accumulate(called[::-1])[::-1], UNRANKED)
+    first: Ints = ever[np.searchsorted(zones.height[zones.fences][order], heights)]
+    return first
 
 
 def _causes(levels: _Levels, least: Ints, returned: Ints) -> Ints:
@@ -352,26 +375,25 @@ def _uncaused(
         )
 
 
-def _false_or_stale(zones: ZoneColumns, mark: Summit, by: Ints, odd: Flags) -> Iterator[Conflict]:
+def _false_or_stale(zones: ZoneColumns, caused: _Caused, by_value: _Caused, odd: Flags) -> Iterator[Conflict]:
     """What was called after a rejection had returned that proves a newer token, and carries an older."""
     written = np.arange(zones.initials, len(zones.level))
-    late = written[mark.before(zones.ranks.called[zones.write]) > zones.level[written]]
+    late = written[caused.mark.before(zones.ranks.called[zones.write]) > zones.level[written]]
     late = late[~odd[late]]
     reads, of = zones.all_reads
-    fenced = np.zeros(zones.initials, dtype=np.bool_)
-    fenced[zones.columns.resource[zones.fences]] = True  # a fence may have caused it: no value then
-    old = np.flatnonzero(mark.before(zones.ranks.called[reads]) > zones.level[of])
-    old = old[~odd[of[old]] & ~fenced[zones.resource[of[old]]]]
+    old = np.flatnonzero(by_value.mark.before(zones.ranks.called[reads]) > zones.level[of])
+    old = old[~odd[of[old]]]
     row = np.concatenate((zones.write[late - zones.initials], reads[old]))
     place = np.concatenate((late, of[old]))
     is_read = zones.columns.f[row] == READ
     for each in np.lexsort((row, is_read, place)).tolist():
-        entry = mark.entries_before(zones.ranks.called[row[each : each + 1]])[0]
+        rejections = by_value if is_read[each] else caused
+        entry = rejections.mark.entries_before(zones.ranks.called[row[each : each + 1]])[0]
         yield Conflict(
             anomaly="non-linearizable",
             rule=Rule.FALSE_OR_STALE,
             accused=zones.ops[int(row[each])],
-            because=(zones.ops[int(by[entry])],),
+            because=(zones.ops[int(rejections.by[entry])],),
         )
 
 

@@ -110,7 +110,7 @@ def of_long_waits(columns: Columns, least: Callable[[int], float], gap: float) -
 def _longest_stretch(starts: Ints, ends: Ints, gap: float) -> int:
     """The longest stretch that these cover together; they stand by their starts."""
     reached = np.maximum.accumulate(ends)
-    first = np.flatnonzero(np.append(gap + 1, starts[1:] - reached[:-1]) > gap)
+    first = np.flatnonzero(np.append(True, starts[1:] - reached[:-1] > gap))
     last = np.append(first[1:], len(starts)) - 1
     return int((reached[last] - starts[first]).max())
 

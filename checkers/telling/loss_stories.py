@@ -145,6 +145,21 @@ def _passed_the_fence_by(n: Narrator, conflict: Conflict) -> Story:
 
 def _stored_without_a_token(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
+    if not write.lines:
+        return Story(
+            summary=(
+                f"somebody unknown wrote {content(write.value)} to {write.resource} without a token, and the"
+                " storage, which is said to be fenced, accepted it"
+            ),
+            steps=(
+                (
+                    f"In the storage's own order, {content(write.value)} is number"
+                    f" {_stray(n, write).seq}, and has no token. No client sent it there."
+                ),
+                _NEEDS_NONE,
+            ),
+            proof=conflict.because,
+        )
     return Story(
         summary=(
             f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}, and"
@@ -163,16 +178,17 @@ def _never_sent(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     commit = _stray(n, write)
     beside = "".join(f", beside {content(op.value)} (sent {n.sent(op)})" for op in conflict.because)
+    what = n.name(write) if commit.fence else content(write.value)
+    did = "fenced" if commit.fence else "wrote"
     return Story(
         summary=(
-            f"the storage's own order of writes to {write.resource} has {content(write.value)}, which no"
-            " client sent there"
+            f"the storage's own order of writes to {write.resource} has {what}, which no client sent there"
         ),
         steps=(
-            f"In the storage's own order, {content(write.value)} is number {commit.seq}{beside}.",
+            f"In the storage's own order, {what} is number {commit.seq}{beside}.",
             (
-                f"The history has no write of {content(write.value)} to {write.resource}: somebody else wrote"
-                " there, or one of the two records is wrong."
+                f"The history has no {'such fence' if commit.fence else f'write of {what}'} on"
+                f" {write.resource}: somebody else {did} there, or one of the two records is wrong."
             ),
         ),
         proof=conflict.because,

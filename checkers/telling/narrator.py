@@ -122,10 +122,14 @@ class Narrator:
 
     def sent(self, op: Op) -> str:
         """When an operation was called, and where that is written."""
+        if not op.lines:
+            return "at an unknown time"
         return f"at {self.at(op.called)} (line {op.lines[0]})"
 
     def answered(self, op: Op) -> str:
         """When an operation returned, and where that is written."""
+        if not op.lines:
+            return "at an unknown time"
         if op.learned is None or len(op.lines) == 1:
             return f"never, as far as was recorded (line {op.lines[0]})"
         return f"at {self.at(op.learned)} (line {op.lines[-1]})"
@@ -312,6 +316,8 @@ class Narrator:
 
     def whom(self, op: Op) -> str:
         """Who did it, within a sentence: the client, where the header tells whose process that is."""
+        if not op.lines:
+            return "somebody unknown"
         clients = self.history.header.clients
         return f"process {op.process}" if clients is None else f"client {op.process % clients}"
 

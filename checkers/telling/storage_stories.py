@@ -130,19 +130,22 @@ def _went_back(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
-    op, by = conflict.accused, conflict.because[-1]
+    op = conflict.accused
+    stored = (each for each in conflict.because if each.f != "read" and each.index != op.index)
+    later = next(each for each in stored if each.f == "fence" or each.value != op.value)
     if op.f == "read":
         summary = (
-            f"{n.whom(op)} read {content(op.value)} from {op.resource} although {content(by.value)}, which"
+            f"{n.whom(op)} read {content(op.value)} from {op.resource} although {_stored(n, later)}, which"
             " the storage's own order puts after it, had been accepted before"
         )
-        moral = f"the read returned {content(op.value)} although {content(by.value)} had replaced it"
+        moral = f"the read returned {content(op.value)} although {_stored(n, later)} had replaced it"
     else:
+        did = "fenced" if op.f == "fence" else f"wrote {content(op.value)} to"
         summary = (
-            f"{n.whom(op)} wrote {content(op.value)} to {op.resource} after {content(by.value)} had been"
+            f"{n.whom(op)} {did} {op.resource} after {_stored(n, later)} had been"
             " accepted, and the storage's own order puts it before"
         )
-        moral = f"the storage's own order has {content(op.value)} before what was accepted earlier"
+        moral = f"the storage's own order has {_stored(n, op)} before what was accepted earlier"
     return Story(
         summary=summary,
         steps=circle(
@@ -151,6 +154,10 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
             moral,
         ),
     )
+
+
+def _stored(n: Narrator, op: Op) -> str:
+    return n.name(op) if op.f == "fence" else content(op.value)
 
 
 def _log(n: Narrator, conflict: Conflict) -> tuple[Op, ...] | None:

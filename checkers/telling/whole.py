@@ -90,8 +90,14 @@ class Whole:
     def _same_value(self, op: Op) -> Ints:
         """The rows of a long history that have the value of this operation's row."""
         rows, values, own = self._by_value
-        first, last = np.searchsorted(values, (own[op.index], own[op.index] + 1))
+        number = own[op.index] if op.lines else self._number(op.value)
+        first, last = np.searchsorted(values, (number, number + 1))
         return rows[first:last]
+
+    def _number(self, value: Value) -> int:
+        """The number of a value of which nobody recorded the write; -1 if nobody read it, either."""
+        known = () if self._long is None else self._long.columns.values
+        return next((number for number, each in enumerate(known) if each == value), -1)
 
     @cached_property
     def _by_value(self) -> tuple[Ints, Ints, Ints]:

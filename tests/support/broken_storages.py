@@ -303,8 +303,10 @@ def _carry_out(
         for turn, moment in enumerate(request.moments):
             steps.append((moment, rng.random(), _step(storage, request, turn, done)))
     if storage.kind == "stray writers":
-        for number in range(rng.randint(1, 2)):
-            steps.append((rng.uniform(0, 9), rng.random(), _stray(rng, storage, number)))
+        steps += [
+            (rng.uniform(0, 9), rng.random(), _stray(rng, storage, number))
+            for number in range(rng.randint(1, 2))
+        ]
     if restart is not None:
         steps.append((restart - rng.choice([0.5, 1.5, 2.5]), 0, storage.save))
         steps.append((restart, 1, storage.restart))

@@ -135,9 +135,9 @@ def _stale(r: Resource) -> Iterator[str]:
             yield "stale-write"
         for early in r.entries[: late.place]:
             is_itself = early.op is not None and early.op is late.op
-            if early.token is not None and not (is_itself and early.token == token):
-                if r.refuses(token, early.token):
-                    yield "stale-write"
+            again = is_itself and early.token == token
+            if early.token is not None and not again and r.refuses(token, early.token):
+                yield "stale-write"
 
 
 def _twice(r: Resource) -> Iterator[str]:
@@ -272,9 +272,9 @@ def _steps(r: Resource) -> list[_Step]:
     if r.logs_fences and r.header.fenced:
         for fence in r.fences:
             place = _reached(r, fence.token or 0)
-            if fence.outcome is Outcome.OK and place is not None:
-                if _can_be_before(r, place, fence.returned or 0):
-                    steps.append(_Step(fence, place, len(r.entries) + 1, True))
+            is_there = place is not None and _can_be_before(r, place, fence.returned or 0)
+            if fence.outcome is Outcome.OK and place is not None and is_there:
+                steps.append(_Step(fence, place, len(r.entries) + 1, True))
     return steps
 
 
@@ -297,8 +297,7 @@ def _explained_reads(r: Resource) -> list[tuple[Op, list[int]]]:
         if places and (read.token is None or None in tokens or read.token in tokens):
             found.append((read, places))
         elif write is None and not places and read.value == r.header.initial_value:
-            if read.token in {None, r.header.initial_token}:
-                found.append((read, [START]))
+            found += [(read, [START])] if read.token in {None, r.header.initial_token} else []
     return found
 
 
@@ -413,8 +412,7 @@ def _after_losses(r: Resource) -> tuple[set[str], set[str]]:
         for entry in r.entries:
             token = entry.token
             if entry.op is not None and token is not None and ends and min(ends) < entry.op.called:
-                if not entry.commit.fence and r.refuses(token, lost.token):
-                    may.add("stale-write")
+                may |= {"stale-write"} if r.refuses(token, lost.token) else set()
             if token == lost.token and r.header.policy == "strict":
                 may.add("stale-write")  # one token was accepted twice, whichever came first
     return must, may
