@@ -30,6 +30,8 @@ from checkers.reading import column_cache, event_columns
 from checkers.reading.event_columns import NotSoundError, read_events
 from checkers.records import Op, Outcome
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
 FOLDER = Path(__file__).parent / "histories"
 

@@ -27,7 +27,7 @@ from checkers.register import judge_register
 from checkers.updates import lost_updates
 from checkers.verdict import Validity
 
-pytestmark = pytest.mark.timeout(120 if SCALE == 0 else 3600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 if SCALE == 0 else 3600)]
 
 SEARCHES = {
     "register": (register_step, 0),

@@ -33,7 +33,7 @@ from checkers.records import Header, Op, Outcome
 from checkers.reference import definitions
 from checkers.reference.storages import false_rejections, is_right, stale_writes
 
-pytestmark = pytest.mark.timeout(120 if SCALE == 0 else 3600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 if SCALE == 0 else 3600)]
 
 Make = Callable[[random.Random], tuple[Op, ...]]
 

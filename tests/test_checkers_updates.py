@@ -19,6 +19,8 @@ from checkers.records import Header, History, List, Op, Outcome
 from checkers.reference.lists import lost_elements, overwritten
 from checkers.updates import dropped_in_log, lost_updates
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
 
 
