@@ -78,7 +78,10 @@ def test_the_python_client_that_asks_for_its_token_by_itself_gets_the_newer_one_
 
     plan = json.loads((python_client / "runs/python-client-separate-incr/latest/plan.json").read_bytes())
     assert document["anomalies"]["early-grant"] >= 1
-    assert "granted" in {fault["at"] for fault in plan["faults"]}
+    at_granted = [fault for fault in plan["faults"] if fault["at"] == "granted"]
+    assert at_granted
+    assert all(fault["owner"] and fault["in_force"] < fault["healed"] for fault in at_granted)
+    assert document["coverage"]["pauses"] == len(plan["faults"])
 
 
 @pytest.fixture(scope="module")
