@@ -8,7 +8,8 @@ mutex does, so such a history is judged by its own checkers, not by a model.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from checkers.formats.event import Call, Foreign
 from checkers.formats.operations import PROTECTED
@@ -38,7 +39,7 @@ def read(text: Text) -> Foreign:
 
 
 def calls(history: History) -> tuple[Call, ...]:
-    """The operations of a history as calls; at equal times calls come before returns."""
+    """The operations of a history as calls; at equal times calls come before returns, whoever asks."""
     places = _places(history)
     return tuple(_call(op, places) for op in history.operations)
 
@@ -68,17 +69,37 @@ _Moment = tuple[int, int]
 
 
 def _places(history: History) -> dict[_Moment, int]:
-    """The place of each moment in one order of all.
-
-    At equal times calls come first, as far as one process' own order lets them.
-    """
-    ends = {(op.process, op.learned) for op in history.operations if op.learned is not None}
+    """The place of each moment in one order of all: at equal times calls come first."""
     moments: list[tuple[int, bool, int, _Moment]] = []
     for op in history.operations:
-        moments.append((op.called, (op.process, op.called) in ends, op.lines[0], (op.index, 0)))
+        moments.append((op.called, False, op.lines[0], (op.index, 0)))
         if op.learned is not None:
             moments.append((op.learned, True, op.lines[-1], (op.index, 1)))
     return {moment: place for place, (*_, moment) in enumerate(sorted(moments))}
+
+
+def in_process_order(recorded: Sequence[Call]) -> list[Call]:
+    """Our calls as other tools take them: each process asks for nothing before it had its last answer.
+
+    To us, an operation that is called when another returns is concurrent with it, even in one process.
+    """
+    ends = {(call.process, call.times[1]) for call in recorded if call.completed is not None}
+    moments: list[tuple[int, bool, int, _Moment]] = []
+    for index, call in enumerate(recorded):
+        called, completed = call.times
+        if call.called >= 0 and called is not None:
+            moments.append((called, (call.process, called) in ends, call.lines[0], (index, 0)))
+        if call.called >= 0 and completed is not None:
+            moments.append((completed, True, call.lines[-1], (index, 1)))
+    places = {moment: place for place, (*_, moment) in enumerate(sorted(moments))}
+    return [
+        replace(
+            call,
+            called=places.get((index, 0), call.called),
+            completed=places.get((index, 1), call.completed),
+        )
+        for index, call in enumerate(recorded)
+    ]
 
 
 def _call(op: Op, places: dict[_Moment, int]) -> Call:

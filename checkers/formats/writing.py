@@ -13,6 +13,7 @@ from checkers.errors import HistoryError
 from checkers.formats import jepsen, porcupine
 from checkers.formats.edn import Keyword
 from checkers.formats.event import Call, Foreign
+from checkers.formats.fencepost import in_process_order
 from checkers.formats.grants import grants_of, rising_times
 from checkers.formats.keys import name_of
 from checkers.formats.operations import VOCABULARY, operations, resource, token
@@ -31,9 +32,10 @@ def export(history: Foreign, form: str, model: str | None = None, key: str | Non
     Raises:
         HistoryError: the format has no words for it.
     """
+    recorded = in_process_order(history.calls) if history.is_ours else history.calls
     calls = [
         call
-        for call in history.calls
+        for call in recorded
         if (model is None or call.f in VOCABULARY[model]) and (key is None or _is_about(call, key))
     ]
     if key is not None and not any(_is_about(call, key) for call in history.calls):
