@@ -11,7 +11,7 @@ MODULES ?=
 FUZZ_SECONDS ?= 600
 CASES ?=
 
-.PHONY: install run zoo test check bench fuzz mutants lock schemas clean
+.PHONY: install run zoo test check bench fuzz mutants lock schemas clean golden
 
 install: $(STAMP)
 
@@ -67,6 +67,9 @@ lock:  ## compile the pinned requirements anew (needs uv)
 
 schemas: install  ## write the JSON Schemas that are committed
 	$(BIN)/python -m harness.schemas
+
+golden: install  ## what the terminal and the page say of recorded runs: read the difference
+	$(BIN)/python -m tests.support.golden $(NAMES)
 
 clean:
 	rm -rf $(VENV) $(MUTANTS) mutants

@@ -69,8 +69,11 @@ class Openings:
                 self._grants.setdefault((op.resource, op.token), op)
 
     def of(self, finding: Mapping[str, Any]) -> Opening | None:
-        """Find the fault that opened a finding's window; None where the history supports none."""
-        if not self._faults:
+        """Find the fault that opened a finding's window; None where the history supports none.
+
+        What follows from an earlier finding has that for its cause.
+        """
+        if not self._faults or finding.get("caused_by"):
             return None
         claim = claimed(finding, self._on_lines)
         steps = [str(step) for step in finding.get("steps", ())]

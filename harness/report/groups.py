@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from checkers.anomalies import ANOMALIES
 from harness.report.causes import Opening, Openings
+
+Finding = Mapping[str, Any]
+"""A finding of verdict.json."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,17 +27,21 @@ class Group:
     resources: tuple[str, ...]
 
 
-def explained(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The findings that a verdict explains: the violations, then what is only counted."""
-    return [*document.get("findings", ()), *document.get("counted", ())]
+def explained(document: Mapping[str, Any], leads: Sequence[str] = ()) -> list[Finding]:
+    """The findings that a verdict explains: what leads first, then other violations, then the rest."""
+
+    def rank(finding: Finding) -> int:
+        return leads.index(finding["anomaly"]) if finding.get("anomaly") in leads else len(leads)
+
+    return sorted([*document.get("findings", ()), *document.get("counted", ())], key=rank)
 
 
-def groups(document: Mapping[str, Any], openings: Openings) -> tuple[Group, ...]:
-    """Group the findings of a verdict by name and cause, in the order of the first of each."""
-    violations = len(document.get("findings", ()))
+def groups(document: Mapping[str, Any], openings: Openings, leads: Sequence[str] = ()) -> tuple[Group, ...]:
+    """Group the findings of a verdict by name and cause, in the order of `explained`."""
+    only_counted = list(map(id, document.get("counted", ())))
     found: dict[tuple[object, ...], Group] = {}
-    for position, finding in enumerate(explained(document)):
-        counted = position >= violations
+    for position, finding in enumerate(explained(document, leads)):
+        counted = id(finding) in only_counted
         name, opening = str(finding.get("anomaly")), openings.of(finding)
         cause = _cause(finding, opening)
         group = found.get((name, counted, cause)) or Group(

@@ -18,7 +18,7 @@ from harness.report.answer import answer
 from harness.report.causes import Opening, Openings
 from harness.report.counters import counters
 from harness.report.embed import fitted, script_safe
-from harness.report.groups import explained, groups
+from harness.report.groups import Finding, explained, groups
 from harness.report.heading import heading
 from harness.report.lanes import Lanes, lanes
 from harness.report.latency import points, summaries
@@ -136,7 +136,7 @@ def _timed(recorded: Recorded) -> dict[str, Any]:
         "rejected": wording.counted(recorded.verdict).get("stale_writes_rejected", 0),
         "counters": counters(said, recorded.verdict, operations),
         "doubts": wording.doubts(recorded.verdict, said.happened),
-        "groups": groups(recorded.verdict, openings),
+        "groups": groups(recorded.verdict, openings, said.leads),
     }
     if laid_out is None:
         nothing: dict[str, Any] = {
@@ -148,17 +148,18 @@ def _timed(recorded: Recorded) -> dict[str, Any]:
             "data": "{}",
         }
         return facts | nothing
-    scenes = _scenes(recorded, laid_out, clients)
+    documents = explained(recorded.verdict, said.leads)
+    scenes = _scenes(recorded, documents[:_MOST_SCENES], laid_out, clients)
     drawn, kept = fitted(laid_out, scenes, clients)
     data = {"drawing": drawn, "latency": _points(laid_out)}
-    causes = [openings.of(finding) for finding in explained(recorded.verdict)[: len(scenes)]]
+    causes = [openings.of(finding) for finding in documents[:_MOST_SCENES]]
     return facts | {
         "timeline": laid_out,
         "scenes": [
             _told(number, scene, laid_out, clients) | {"cause": _cause(number, causes, recorded)}
             for number, scene in enumerate(scenes)
         ],
-        "findings": len(explained(recorded.verdict)),
+        "findings": len(documents),
         "latency": summaries(laid_out.operations),
         "kept": kept,
         "data": script_safe(data),
@@ -173,8 +174,9 @@ def _cause(number: int, causes: Sequence[Opening | None], recorded: Recorded) ->
     return opening.title, opening.in_words(recorded.history.started)
 
 
-def _scenes(recorded: Recorded, laid_out: Timeline, clients: Lanes) -> tuple[Scene, ...]:
-    documents = explained(recorded.verdict)[:_MOST_SCENES]
+def _scenes(
+    recorded: Recorded, documents: Sequence[Finding], laid_out: Timeline, clients: Lanes
+) -> tuple[Scene, ...]:
     if recorded.history is None:
         return ()
     stage = Stage(laid_out, clients, recorded.history)

@@ -10,6 +10,8 @@ from typing import Any
 from harness.report.wording import title
 
 _TITLES = {"fencepost": "Fencepost", "cpus": "CPUs", "command": "Started with"}
+_ELSEWHERE = {"servers", "images", "began", "again"}
+"""What is shown in the table, at the head of the page, or with the commands."""
 _FIRST = ("fencepost", "git_commit", "engine", "command")
 
 
@@ -46,7 +48,7 @@ def _facts(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     names = [*_FIRST, *(name for name in environment if name not in _FIRST)]
     for name in names:
         value = environment.get(name)
-        if name not in {"servers", "images"} and value not in (None, "", [], {}):
+        if name not in _ELSEWHERE and value not in (None, "", [], {}):
             shown = (
                 shlex.join(map(str, value))
                 if name == "command" and isinstance(value, list)

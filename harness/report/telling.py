@@ -120,8 +120,8 @@ def counted(coverage: Mapping[str, int]) -> str:
 def _findings(document: Mapping[str, Any], history: History | None, leads: Sequence[str]) -> Iterator[Line]:
     """Tell the first finding of each cause; what the headline is about comes first."""
     openings = Openings(history)
-    found = sorted(groups(document, openings), key=lambda group: _rank(group, leads))
-    findings = explained(document)
+    found = groups(document, openings, leads)
+    findings = explained(document, leads)
     for group in found[:MOST_FINDINGS]:
         yield from _finding(findings[group.members[0]], openings, history)
         if group.number > 1:
@@ -133,10 +133,6 @@ def _findings(document: Mapping[str, Any], history: History | None, leads: Seque
     if found:
         yield Line("")
         yield Line("line numbers are those of the history", Tone.FAINT, 2)
-
-
-def _rank(group: Group, leads: Sequence[str]) -> tuple[int, bool]:
-    return leads.index(group.anomaly) if group.anomaly in leads else len(leads), group.counted
 
 
 def _because(group: Group) -> str:

@@ -98,7 +98,7 @@ def answer(operation: Op) -> str:
         case "write" | "append", "ok":
             return "accepted"
         case "read", "ok":
-            token = "" if operation.token is None else f", token {operation.token}"
+            token = "" if operation.token is None or operation.token < 0 else f", token {operation.token}"
             return f"{'nothing' if operation.value is None else shorten(str(operation.value))}{token}"
         case _, "ok":
             return "done"
