@@ -7,6 +7,8 @@ from typing import NoReturn
 
 import pytest
 
+from harness.engines import Engine, Topology
+
 REQUIRED = "FENCEPOST_REQUIRE_ENGINES"
 
 
@@ -14,3 +16,9 @@ def miss(why: str) -> NoReturn:
     if os.environ.get(REQUIRED):
         pytest.fail(f"{REQUIRED} is set, and {why}")
     pytest.skip(why)
+
+
+def need(engine: Engine, topology: Topology) -> None:
+    """Skip a test whose servers this engine cannot run here."""
+    if refused := engine.refusal(topology):
+        miss(refused)

@@ -8,6 +8,7 @@ import threading
 from contextlib import closing, contextmanager, suppress
 
 import pytest
+from missing import need
 from systems import Endpoint, redis_at, run_named, storage_settings
 
 from harness.engines import ServerSpec, Topology
@@ -129,8 +130,7 @@ def test_a_wire_that_the_server_closed_is_opened_anew_before_a_statement(postgre
 def redis_server(local_engine, tmp_path_factory):
     spec = ServerSpec(name="redis-1", system="redis", cluster="lock")
     topology = Topology(servers=(spec,), clients=1, partitions=False)
-    if refused := local_engine.refusal(topology):
-        pytest.skip(refused)
+    need(local_engine, topology)
     with local_engine.start(topology, run_named("early"), tmp_path_factory.mktemp("run"), print) as cluster:
         yield cluster.servers[0]
 

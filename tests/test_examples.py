@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from command import run_target
-from missing import miss
+from missing import miss, need
 
 from checkers.anomalies import VIOLATIONS
 from harness.engines import ServerSpec, Topology
@@ -53,8 +53,7 @@ def stopped_processes(folder, name):
 
 @pytest.fixture
 def python_client(tmp_path, local_engine):
-    if refused := local_engine.refusal(topology("redis", "postgres")):
-        pytest.skip(refused)
+    need(local_engine, topology("redis", "postgres"))
     return shutil.copytree(EXAMPLES / "python-client", tmp_path / "python-client")
 
 

@@ -6,6 +6,7 @@ import itertools
 import time
 
 import pytest
+from missing import need
 from systems import SECOND, TTL, Memory, endpoints, hand_over, lock_settings, run_named
 
 from harness.engines import ServerSpec, Topology
@@ -45,8 +46,7 @@ def servers(kind, request, tmp_path_factory):
     system, count, _ = KINDS[kind]
     specs = tuple(ServerSpec(name=f"{system}-{number + 1}", system=system) for number in range(count))
     topology = Topology(servers=specs, clients=1, partitions=False)
-    if refused := engine.refusal(topology):
-        pytest.skip(refused)
+    need(engine, topology)
     with engine.start(topology, run_named(kind), tmp_path_factory.mktemp("run"), print) as cluster:
         yield cluster
 

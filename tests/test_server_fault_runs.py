@@ -8,8 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from missing import need
+
+from harness.engines import ServerSpec, Topology
 
 pytestmark = pytest.mark.engine
+SERVERS = Topology(
+    servers=(ServerSpec(name="redis-1", system="redis"), ServerSpec(name="postgres", system="postgres")),
+    clients=1,
+    partitions=False,
+)
 
 FENCEPOST = Path(sys.executable).with_name("fencepost")
 KILLED = """\
@@ -52,7 +60,7 @@ stale_writes_attempted = 0
 
 @pytest.mark.parametrize("engine", ["local", "docker"])
 def test_what_was_acknowledged_outlives_kills_of_both_sides(request, tmp_path, engine):
-    request.getfixturevalue(f"{engine}_engine")
+    need(request.getfixturevalue(f"{engine}_engine"), SERVERS)
     (tmp_path / "killed.toml").write_text(KILLED)
 
     command = [FENCEPOST, "run", "killed.toml", "--engine", engine, "--format", "json"]

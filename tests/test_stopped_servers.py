@@ -12,6 +12,7 @@ from contextlib import ExitStack, suppress
 from functools import partial
 
 import pytest
+from missing import need
 from stopped import frozen
 from systems import (
     SECOND,
@@ -136,8 +137,7 @@ def servers(system, request, tmp_path_factory):
     if len(specs) == 1 and system in {"dynamodb", "postgres"}:
         specs = [ServerSpec(name=system, system=system)]
     topology = Topology(servers=tuple(specs), clients=1, partitions=False)
-    if refused := engine.refusal(topology):
-        pytest.skip(refused)
+    need(engine, topology)
     with engine.start(
         topology, run_named(f"stop-{system}"), tmp_path_factory.mktemp("run"), print
     ) as cluster:

@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 import systems
+from missing import need
 from stopped import frozen
 from systems import FENCE, endpoints, run_named, storage_clients, storage_settings
 
@@ -48,8 +49,7 @@ def servers(kind, request, tmp_path_factory):
     (name,) = STORAGES[kind](kind=kind, fencing="none").servers
     spec = ServerSpec(name=name, system=kind, cluster="storage")
     topology = Topology(servers=(spec,), clients=1, partitions=False)
-    if refused := engine.refusal(topology):
-        pytest.skip(refused)
+    need(engine, topology)
     with engine.start(topology, run_named(kind), tmp_path_factory.mktemp("run"), print) as cluster:
         yield cluster
 

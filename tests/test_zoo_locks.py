@@ -8,6 +8,7 @@ import time
 from contextlib import closing
 
 import pytest
+from missing import need
 from systems import SECOND, Memory, endpoints, lock_settings, run_named
 
 from harness.engines import ServerSpec, Topology
@@ -28,8 +29,7 @@ names = (f"r{number}" for number in itertools.count())
 
 def started(engine, folder, *specs):
     topology = Topology(servers=specs, clients=1, partitions=False)
-    if refused := engine.refusal(topology):
-        pytest.skip(refused)
+    need(engine, topology)
     return engine.start(topology, run_named(f"zoo-{specs[0].system}"), folder, print)
 
 

@@ -7,6 +7,7 @@ import time
 from contextlib import closing
 
 import pytest
+from missing import need
 from stopped import frozen
 from systems import Memory, commits_of, endpoints, lock_settings, run_named, storage_settings
 from tap import Tap
@@ -36,8 +37,7 @@ def cluster(local_engine, tmp_path_factory):
     """A PostgreSQL and a Redis."""
     specs = tuple(ServerSpec(name=name, system=system) for system, name in SERVERS.items())
     topology = Topology(servers=specs, clients=1, partitions=False)
-    if refused := local_engine.refusal(topology):
-        pytest.skip(refused)
+    need(local_engine, topology)
     with local_engine.start(
         topology, run_named("zoo-storages"), tmp_path_factory.mktemp("run"), print
     ) as started:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import docker
 import pytest
+from missing import need
 from systems import run_named
 
 from harness.engines import Address, ServerSpec, Topology
@@ -62,6 +63,7 @@ def test_a_server_that_is_not_there_is_not_ready_yet():
 
 @pytest.mark.parametrize("system", LOCAL)
 def test_a_server_that_is_too_old_is_refused(local_engine, run_id, tmp_path, monkeypatch, system):
+    need(local_engine, one(system))
     version = {"etcd": r"3\.5\.\d+", "postgres": r"18\.\d+.*", "redis": r"6\.2\.\d+"}[system]
     monkeypatch.setitem(SYSTEMS, system, replace(SYSTEMS[system], oldest=(99, 1)))
 
