@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.history import Commit
+from harness import family
 from harness.errors import InfrastructureError
 from harness.program import Command
 from workloads.client import NotApplied, Unknown
@@ -40,9 +41,12 @@ class Asking:
     @contextmanager
     def _conversation(self) -> Iterator[Conversation]:
         try:
-            with closing(
-                Conversation(lambda: self.command.start(self.log), self.introduction, PATIENCE)
-            ) as conversation:
+            with (
+                family.no_orphans(),
+                closing(
+                    Conversation(lambda: self.command.start(self.log), self.introduction, PATIENCE)
+                ) as conversation,
+            ):
                 yield conversation
         except (ProgramError, NotApplied, Unknown) as error:
             raise InfrastructureError(f"{self.command}: {error}; {self._last_words()}") from error

@@ -115,7 +115,9 @@ class SharedProgress:
 
 def main(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
     """Be client number `client`: get ready, wait for the start, work until told to stop."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the fork server's is another
     die_with_parent()
+    adopt_orphans()
     try:
         _log_to(folder / LOGS / f"client-{client}.log")
         _be(client, state, folder, tasks)
@@ -179,7 +181,6 @@ def _systems(client: int, task: ClientTask, renewals: Session) -> tuple[Lock, St
     """What the client speaks to: the systems themselves, or a program that does."""
     if task.command is None:
         return connect_lock(task.lock, renewals), of_kind(task.storage.kind).connect(task.storage)
-    adopt_orphans()
     told = introduction(client, task.lock, task.storage)
     conversation = Conversation(task.command.start, told, task.storage.timeout)
     lock = LineLock(conversation, renewals, task.lock.ttl)

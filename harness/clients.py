@@ -93,7 +93,9 @@ def started(
     with safe_path.kept_by_children():
         forkserver.ensure_running()
     state = SharedState.create(context, count, resources, snares)
-    processes, tasks = [], []
+    processes: list[ForkServerProcess] = []
+    tasks: list[Connection] = []
+    server: psutil.Process | None = None
     try:
         for number in range(count):
             receiving, sending = context.Pipe(duplex=False)
@@ -101,12 +103,22 @@ def started(
                 target=main, args=(number, state, folder, receiving), name=f"client-{number}"
             )
             process.start()
+            server = server or _parent_of(process)
             receiving.close()
             processes.append(process)
             tasks.append(sending)
         yield Clients(state, folder, processes, tasks)
     finally:
         _end(processes)
+        if server is not None:
+            family.end_offspring(server)  # which has adopted what clients have started and left
+
+
+def _parent_of(process: ForkServerProcess) -> psutil.Process | None:
+    """The fork server; None where the process has ended already."""
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(process.pid).parent()
+    return None
 
 
 def _end(processes: Sequence[ForkServerProcess]) -> None:

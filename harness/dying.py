@@ -21,12 +21,12 @@ def die_with_parent(sign: signal.Signals = signal.SIGKILL) -> None:
         os.kill(os.getpid(), sign)
 
 
-def adopt_orphans() -> None:
+def adopt_orphans(*, adopt: bool = True) -> None:
     """Have what this process starts stay its offspring, also what its children start and leave.
 
     So a pause finds it, and so does whoever ends this process. Linux only (prctl(2)).
     """
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(_PR_SET_CHILD_SUBREAPER, int(adopt))
 
 
 def _prctl(option: int, value: int) -> None:

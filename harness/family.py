@@ -7,12 +7,15 @@ started is known from /proc, whatever process group or session it has moved to.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
+
+from harness.dying import adopt_orphans
 
 SETTLING = 5.0  # seconds; signals arrive asynchronously, to a process that must first get a processor
 _POLL = 0.0005  # seconds
@@ -73,12 +76,37 @@ def end(head: psutil.Process) -> None:
     """Kill all of them; whoever started the process waits for it."""
     _signal(head.suspend)  # from now on it starts no other
     wait_until_stopped(head)
+    end_offspring(head)
+    _signal(head.kill)
+
+
+def end_offspring(head: psutil.Process) -> None:
+    """Kill all that a process has started, until there is nothing left of it."""
     deadline = time.monotonic() + SETTLING
     while (offspring := members(head)[1:]) and time.monotonic() < deadline:
         for each in offspring:
             _signal(each.kill)
         time.sleep(_POLL)
-    _signal(head.kill)
+
+
+@contextmanager
+def no_orphans() -> Iterator[None]:
+    """End what is left, when the block ends, of what was started in it and whose own parent has ended.
+
+    A program may fork twice, change its session and clean its environment: as its parent ends,
+    it becomes a child of this process.
+    """
+    this = psutil.Process()
+    before = set(this.children())
+    adopt_orphans()
+    try:
+        yield
+    finally:
+        for orphan in set(this.children()) - before:
+            end(orphan)
+            with suppress(ChildProcessError):  # whoever started it has waited for it
+                os.waitpid(orphan.pid, 0)
+        adopt_orphans(adopt=False)
 
 
 def _settles(condition: Callable[[], bool]) -> bool:

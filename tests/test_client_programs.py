@@ -9,6 +9,8 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -17,10 +19,12 @@ from command import run_target
 from systems import lock_settings, storage_settings
 
 from harness import clients
+from harness.asking import Asking
 from harness.client_process import ClientTask
 from harness.family import is_stopped
 from harness.guard import guarded
 from harness.program import Command
+from workloads.line_protocol.conversation import introduction
 
 PROGRAM = Path(__file__).with_name("line_program.py")
 TARGET = """
@@ -46,6 +50,24 @@ subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_ne
 for line in sys.stdin:
     print(json.dumps({"id": json.loads(line)["id"], "outcome": "ok"}), flush=True)
 time.sleep(60)
+"""
+LEAVES_A_DAEMON = """
+import json, os, sys
+there, tell = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.close(os.open(os.path.join({folder!r}, str(os.getpid())), os.O_CREAT))
+        os.write(tell, b"!")
+        for each in range(3):
+            os.dup2(os.open(os.devnull, os.O_RDWR), each)
+        os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)"], {{}})
+    os._exit(0)
+os.read(there, 1)
+for line in sys.stdin:
+    request = json.loads(line)
+    done = "unsupported" if request["op"] == "committed" else "ok"
+    print(json.dumps({{"id": request["id"], "outcome": done}}), flush=True)
 """
 
 
@@ -206,3 +228,93 @@ def test_no_program_outlives_a_harness_that_is_killed_nor_what_it_started(folder
 
         assert len(everybody) == 6
         assert wait_for(lambda: gone(everybody))
+
+
+def sleeps(process):
+    """Has it become the daemon, and is it there?"""
+    with suppress(psutil.Error):
+        return process.cmdline()[-1:] == ["import time; time.sleep(600)"]
+    return False
+
+
+@pytest.fixture
+def daemons(tmp_path):
+    """Give the daemons that programs have left so far: each has forked twice and has no environment."""
+    (tmp_path / "daemons").mkdir()
+    seen = {}
+
+    def look():
+        for file in (tmp_path / "daemons").iterdir():
+            with suppress(psutil.NoSuchProcess):
+                seen.setdefault(file.name, psutil.Process(int(file.name)))
+        return [each for each in seen.values() if sleeps(each)]
+
+    yield look
+    for each in look():
+        each.kill()
+
+
+def leaving_daemons(folder, run_id):
+    source = LEAVES_A_DAEMON.format(folder=str(folder / "daemons"))
+    return replace(task(run_id), command=Command.of_run((sys.executable, "-c", source), run_id))
+
+
+def test_at_the_end_of_the_block_no_daemon_is_left(folder, run_id, daemons):
+    with guarded(run_id), clients.started(2, 1, 0, folder) as started:
+        started.get_ready(lambda _client: leaving_daemons(folder, run_id))
+        assert wait_for(lambda: len(daemons()) == 2)
+
+    assert daemons() == []
+
+
+def test_nor_that_of_a_client_that_was_killed(folder, run_id, daemons):
+    with guarded(run_id), clients.started(1, 1, 0, folder) as started:
+        started.get_ready(lambda _client: leaving_daemons(folder, run_id))
+        assert wait_for(lambda: len(daemons()) == 1)
+        os.kill(started.processes[0].pid, signal.SIGKILL)
+        assert wait_for(lambda: started.processes[0].exitcode is not None)
+
+    assert daemons() == []
+
+
+def test_nor_that_of_a_program_of_the_harness(folder, run_id, daemons):
+    asked = leaving_daemons(folder, run_id)
+    told = introduction(None, asked.lock, asked.storage)
+    asking = Asking(command=asked.command, introduction=told, log=folder / "logs" / "program.log")
+
+    asking.set_up(["r0"])
+    assert asking.committed() is None
+
+    assert len(list((folder / "daemons").iterdir())) == 2
+    assert daemons() == []
+
+
+WITH_DAEMONS_UNTIL_KILLED = """
+import sys, time
+sys.path[:0] = {path!r}
+from pathlib import Path
+from harness.clients import started
+from harness.guard import guarded
+from test_client_programs import leaving_daemons
+
+if __name__ == "__main__":
+    folder = Path({folder!r})
+    with guarded({run_id!r}), started(2, 1, 0, folder) as clients:
+        clients.get_ready(lambda _client: leaving_daemons(folder, {run_id!r}))
+        print("ready", flush=True)
+        time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
+def test_no_daemon_outlives_a_harness_that_is_killed(folder, run_id, daemons, deadly):
+    script = folder / "harness_that_is_killed.py"
+    script.write_text(WITH_DAEMONS_UNTIL_KILLED.format(path=sys.path, run_id=run_id, folder=str(folder)))
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as harness:
+        assert harness.stdout.readline() == "ready\n"
+        assert wait_for(lambda: len(daemons()) == 2)
+        daemons()[0].suspend()
+
+        harness.send_signal(deadly)
+
+        assert wait_for(lambda: daemons() == [])
