@@ -408,11 +408,18 @@ def doctor(runs: Path) -> int:
 
 
 @cli.command(short_help="Remove what killed runs left behind.")
-def clean() -> None:
+@click.option(
+    "--columns", is_flag=True, help="Also what is kept of long histories to read them faster the next time."
+)
+def clean(*, columns: bool) -> None:
     """Remove what killed runs left behind: processes, containers, networks. Run folders stay."""
     from harness.leftovers import clean as remove
 
     swept = remove()
+    if columns:
+        from harness import column_folder
+
+        swept += column_folder.remove()
     _report_sweep(swept)
     if not swept.removed and not swept.kept and not swept.notices:
         click.echo("nothing was left behind")

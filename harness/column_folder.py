@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from checkers.reading import column_cache
+from checkers.reading.limits import described
 from harness import private_folder
 from harness.cache_folder import cache_folder
+from harness.leftovers import Sweep
 from harness.private_folder import UnsafeFolderError
 
 
@@ -35,6 +38,16 @@ def why_not() -> str | None:
     except (OSError, UnsafeFolderError) as error:
         return f"{folder}: {error}"
     return None
+
+
+def remove() -> Sweep:
+    """Remove all columns: each history is read once more."""
+    if column_folder() is None:
+        return Sweep()
+    before = size()
+    column_cache.trim(place(), 0)
+    freed = before - size()
+    return Sweep(removed=(f"{described(freed)} of columns in {place()}",) if freed else ())
 
 
 def size() -> int:

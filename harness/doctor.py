@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -41,11 +42,13 @@ def examine(runs: Path = Path("runs")) -> list[Finding]:
         LOCAL: _local,
         "toxiproxy-server": _toxiproxy,
         "ports": _ports,
+        "file descriptors": _descriptors,
         "processors": _processors,
         "runs folder": lambda: _runs_folder(runs),
         "pausing": _pausing,
         "clock": _clock,
         "leftovers": _leftovers,
+        "column cache": _column_cache,
     }
     return [_look(name, look) for name, look in looks.items()]
 
@@ -129,6 +132,18 @@ def _ports() -> Finding:
     return Finding("ports", ok=True, seen=f"{PORTS} are free on 127.0.0.1")
 
 
+def _descriptors() -> Finding:
+    from harness.room import descriptors_for
+
+    needed = descriptors_for(PORTS)
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if limit == resource.RLIM_INFINITY or limit >= needed:
+        seen = "as many as are wanted" if limit == resource.RLIM_INFINITY else f"up to {limit}"
+        return Finding("file descriptors", ok=True, seen=seen)
+    seen = f"up to {limit}, and a large run needs {needed}"
+    return Finding("file descriptors", ok=False, seen=seen, remedy="ulimit -n 4096")
+
+
 def _processors() -> Finding:
     count = len(os.sched_getaffinity(0))
     if count >= CPUS:
@@ -188,6 +203,17 @@ def _leftovers() -> Finding:
     if dead:
         return Finding("leftovers", ok=False, seen=f"of {_killed(dead)}", remedy="fencepost clean")
     return Finding("leftovers", ok=True, seen=f"none{_going_on(alive)}")
+
+
+def _column_cache() -> Finding:
+    from checkers.reading.limits import COLUMNS, described
+    from harness.column_folder import place, size, why_not
+
+    if why := why_not():
+        remedy = "long histories are read line by line, which only takes longer; XDG_CACHE_HOME names another"
+        return Finding("column cache", ok=False, seen=why, remedy=remedy)
+    seen = f"{described(size())} of at most {described(COLUMNS)} in {place()}; it may be removed at any time"
+    return Finding("column cache", ok=True, seen=seen)
 
 
 def _killed(dead: int) -> str:

@@ -13,6 +13,8 @@ _DISK = {
     errno.EDQUOT: "this user's disk quota is used up; make room",
     errno.EFBIG: "it reached the limit for the size of a file; raise it: ulimit -f unlimited",
 }
+_DESCRIPTORS = 256  # etcd alone wants 150
+_PER_EDGE = 8  # from a client to a server: both ends of two connections, and some that are about to close
 USED_UP = frozenset({*_DISK, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """The errors of the system that say so."""
 
@@ -33,6 +35,24 @@ def too_few_descriptors() -> str:
     """Name the limit of this process, and how to raise it."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return f"too few file descriptors: the limit is {limit}; raise it, such as with: ulimit -n 4096"
+
+
+def descriptors_for(edges: int) -> int:
+    """How many file descriptors a process of a run may need: a server, a proxy or the harness."""
+    return _DESCRIPTORS + _PER_EDGE * edges
+
+
+def provide_descriptors(needed: int) -> None:
+    """Raise this process' limit, which all that it starts inherits, if that many are more than it has.
+
+    Raises NoRoomError where it may not: the run would fail somewhere in the middle, and say less.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        if hard != resource.RLIM_INFINITY and hard < needed:
+            message = f"{too_few_descriptors()} (this run needs about {needed})"
+            raise NoRoomError(message, errno.EMFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def no_room(error: OSError, path: str | os.PathLike[str]) -> NoRoomError | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.history import Commit
-from harness import wiring
+from harness import room, wiring
 from harness.asking import Asking
 from harness.clients import started
 from harness.drive import Drive
@@ -60,6 +60,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     topology = wiring.topology(target, faults)
     if refusal := engine.refusal(topology):
         raise EngineUnavailableError(refusal)
+    room.provide_descriptors(room.descriptors_for(topology.clients * len(topology.servers)))
     folder = RunFolder.create(options.runs, target.name)
     yield RunStarted(
         target=target.name,

@@ -41,7 +41,10 @@ def opened(path: Path, most: int, remedy: str = REMEDY) -> Iterator[io.BufferedR
     try:
         check(path.stat(), str(path), most, remedy)
         with open(os.open(path, _READING), "rb") as file:  # noqa: PTH123 (a descriptor)
-            check(os.fstat(file.fileno()), str(path), most, remedy)
+            found = os.fstat(file.fileno())
+            check(found, str(path), most, remedy)
+            if not found.st_size and file.peek(1):
+                raise HistoryError(str(path), 0, "the system makes up what is in it; name a file on a disk")
             yield file
     except OSError as error:
         if error.errno in _OUR_OWN or error.filename not in (None, path, str(path)):

@@ -10,9 +10,10 @@ wait for it as long as a call may take, and then have certainly not written.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from urllib.parse import quote
 
 from checkers.history import Commit
@@ -117,7 +118,9 @@ def connect(settings: StorageSettings) -> SqliteStorage:
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-    """Make the file, with its tables and a row for each resource."""
+    """Make the file, for this user alone, with its tables and a row for each resource."""
+    with suppress(FileExistsError):
+        os.close(os.open(settings.endpoints[0], os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
     with _complaints(), closing(_open(settings, "rwc")) as connection:
         connection.executescript(_TABLES)
         rows = [(each, UNWRITTEN, UNWRITTEN) for each in resources]
