@@ -15,6 +15,7 @@ import pytest
 from missing import need
 from stopped import frozen
 from systems import (
+    FENCE,
     SECOND,
     Memory,
     commits_of,
@@ -301,8 +302,10 @@ def test_a_call_to_a_storage_that_stops_ends_in_time_and_takes_effect_at_most_on
     assert nth or len(sent) == len(outcomes)
     assert len(set(sent)) == len(sent)
     applied = commits_of(kind, direct, resource)[1:]
+    if f in {"write", "fence"}:
+        logged = [(2, "late" if f == "write" else FENCE)]
+        assert applied in {"ok": [logged], "info": [logged, []], "fail": [[]]}[outcome]
     if f == "write":
-        assert applied in {"ok": [[(2, "late")]], "info": [[(2, "late")], []], "fail": [[]]}[outcome]
         assert len(left) == 1 or (outcome == "fail" and not left)
     if f == "fence" and outcome != "info":
         with storage_clients(kind, direct, fencing=fencing, timeout=10) as open_storage:
