@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.history import Commit
-from harness import room, wiring
+from harness import log_limit, room, wiring
 from harness.asking import Asking
 from harness.clients import started
 from harness.drive import Drive
@@ -27,7 +27,7 @@ from harness.guard import guarded
 from harness.invocation import typed
 from harness.program import Command
 from harness.recheck import judge_folder
-from harness.store import HEADER, RunFolder
+from harness.store import HEADER, LOGS, RunFolder
 from harness.target import Target
 from harness.target.fields import PROGRAM
 from workloads import append, storages
@@ -75,6 +75,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     command = Command.of_run(target.client.command, folder.run_id) if target.client else None
     with ExitStack() as stack:
         stack.enter_context(folder.in_use())
+        cut = stack.enter_context(log_limit.limited(folder.path / LOGS))
         if command:
             stack.enter_context(guarded(folder.run_id))
         clients = stack.enter_context(
@@ -106,7 +107,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             _keep_logs(folder, cluster)
             stack.callback(_beside(servers.pop_all().close).join)
             judged = judge_folder(folder.path)
-        yield from (Notice(text=text) for text in judged.notices)
+        yield from (Notice(text=text) for text in (*judged.notices, *map(_cut, sorted(cut))))
         yield RunJudged(
             folder=folder.path,
             document=judged.document,
@@ -143,6 +144,10 @@ def _keep_logs(folder: RunFolder, cluster: Cluster) -> None:
     """Save what the servers said, before they go."""
     for name, text in cluster.logs().items():
         folder.write_text(f"logs/{name}.log", text)
+
+
+def _cut(log: str) -> str:
+    return f"{LOGS}/{log} is cut: more than {log_limit.MOST >> 20} MiB were written to it"
 
 
 def _beside(work: Callable[[], None]) -> threading.Thread:

@@ -23,6 +23,7 @@ from harness.asking import Asking
 from harness.client_process import ClientTask
 from harness.family import is_stopped
 from harness.guard import guarded
+from harness.log_limit import CUT, MOST
 from harness.program import Command
 from workloads.line_protocol.conversation import introduction
 
@@ -203,6 +204,7 @@ sys.path[:0] = {path!r}
 from pathlib import Path
 from harness.clients import started
 from harness.guard import guarded
+from harness.log_limit import CUT, MOST
 from test_client_programs import offspring, task
 
 if __name__ == "__main__":
@@ -295,6 +297,7 @@ sys.path[:0] = {path!r}
 from pathlib import Path
 from harness.clients import started
 from harness.guard import guarded
+from harness.log_limit import CUT, MOST
 from test_client_programs import leaving_daemons
 
 if __name__ == "__main__":
@@ -318,3 +321,27 @@ def test_no_daemon_outlives_a_harness_that_is_killed(folder, run_id, daemons, de
         harness.send_signal(deadly)
 
         assert wait_for(lambda: daemons() == [])
+
+
+def test_a_program_that_floods_its_standard_error_fills_no_disk_and_holds_nobody_up(run, tmp_path):
+    flooding = tmp_path / "flooding.py"
+    flooding.write_text(
+        "import os, runpy, sys, threading\n"
+        "def flood():\n"
+        "    for _ in range(2000): os.write(2, b'x' * 2**20)\n"
+        "threading.Thread(target=flood, daemon=True).start()\n"
+        f"runpy.run_path({str(PROGRAM)!r}, run_name='__main__')\n"
+    )
+
+    done = run(
+        [sys.executable, flooding, tmp_path / "file.db"],
+        "require.stale_writes_attempted=0",
+        "workload.clients=3",
+        "workload.resources=1",
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "logs/client-0.log is cut: more than 16 MiB were written" in done.stderr
+    logs = list((tmp_path / "runs/mine/latest/logs").glob("client-*.log"))
+    assert {log.stat().st_size for log in logs} == {MOST + len(CUT)}
+    assert all(log.read_bytes().endswith(CUT) for log in logs)

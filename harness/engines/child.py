@@ -20,6 +20,7 @@ from harness.engines import tether
 from harness.engines.failure import not_ready
 from harness.engines.private import own_file, own_folder, program_for
 from harness.log_file import open_log
+from harness.log_limit import MOST, shortened
 
 STOP_TIMEOUT = 5.0  # s; then SIGKILL
 LET_IT_FINISH = 0  # the signal that is none: for a command that ends by itself, and better not half-way
@@ -67,7 +68,8 @@ class Child:
 
     def read_log(self) -> str:
         """Return what it has written so far, on either stream."""
-        return self.log.read_text(encoding="utf-8", errors="replace")
+        with self.log.open("rb") as log:
+            return shortened(log.read(MOST + 2**20)).decode(errors="replace")
 
     def ask_to_stop(self) -> None:
         """Send its stop signal, also to one that a fault has stopped."""

@@ -21,7 +21,7 @@ from harness.engines import Address, Server, Topology
 from harness.engines.child import Nest
 from harness.engines.docker_api import check_compose, compose_version, connect, told_plainly
 from harness.engines.docker_compose import TOXIPROXY, Project
-from harness.engines.docker_containers import Container, containers_of
+from harness.engines.docker_containers import Container, containers_of, gone
 from harness.engines.docker_images import provide
 from harness.engines.docker_removal import remove_all
 from harness.engines.failure import not_ready
@@ -84,35 +84,40 @@ class DockerCluster:
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last words, if one ended that no fault has killed."""
         with self.changing:
-            for name, each in self._containers().items():
-                if name not in self.down:
-                    each.check()
+            for name in {*self.known, TOXIPROXY} - self.down:
+                self._container(name).check()
 
     def kill(self, servers: Sequence[str]) -> str:
         """End containers with SIGKILL, all at once; return how they were seen ended."""
-        containers = self._containers()
+        containers = [self._container(name) for name in servers]
         with self.changing:
             self.down.update(servers)
-        _all_at_once(Container.kill, [containers[name] for name in servers])
+        _all_at_once(Container.kill, containers)
         return f"SIGKILL, and Docker shows {', '.join(servers)} exited"
 
     def start_again(self, servers: Sequence[str]) -> None:
         """Start containers that were killed, and wait until each server is usable."""
-        containers = self._containers()
-        _all_at_once(Container.start_again, [containers[name] for name in servers])
+        _all_at_once(Container.start_again, [self._container(name) for name in servers])
         deadline = time.monotonic() + READY_TIMEOUT
-        containers = self._containers()  # their ports are published anew
         for name in servers:
             system = self.known[name].system
-            address = _published(containers[name], system)
-            _wait(containers[name], partial(is_ready, system, address), deadline)
+            container = self._container(name)  # its port is published anew
+            address = _published(container, system)
+            _wait(container, partial(is_ready, system, address), deadline)
             self.known[name] = replace(self.known[name], address=address)
         with self.changing:
             self.down.difference_update(servers)
 
     def move_clock(self, server: str, ahead: int) -> None:
         """Set the wall clock that clock.so shows to a server that many ns ahead of this machine's."""
-        self._containers()[server].run(["sh", "-c", SET_CLOCK, str(ahead)])
+        self._container(server).run(["sh", "-c", SET_CLOCK, str(ahead)])
+
+    def _container(self, server: str) -> Container:
+        """The container of one server; ServerNotReadyError if somebody has removed it."""
+        found = self._containers().get(server)
+        if found is None:
+            raise gone(server)
+        return found
 
     def _containers(self) -> dict[str, Container]:
         return containers_of(self.client, self.run_id)

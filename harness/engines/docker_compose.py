@@ -14,6 +14,7 @@ from typing import Any
 from harness.engines import Address, ServerSpec, Topology
 from harness.engines.child import LET_IT_FINISH, Nest
 from harness.engines.our_images import image_of, our_image
+from harness.log_limit import MOST
 from harness.network.topology import Edge, Link, edges, links
 from harness.whole_file import replace_file
 
@@ -21,6 +22,8 @@ TOXIPROXY = "toxiproxy"
 FIRST_EDGE_PORT = 20000  # in Toxiproxy's container
 FIRST_LINK_PORT = 19000  # as above; not published
 MOVABLE_CLOCK = "/clock/clock.so"  # of our image of Redis
+LOGGING = {"driver": "json-file", "options": {"max-size": f"{MOST}", "max-file": "1"}}
+"""Docker keeps that much of what a container writes, the newest, and no more of its disk."""
 TIMEOUT = 60.0  # s; it takes one to two
 
 
@@ -98,7 +101,8 @@ class Project:
     def _override(self) -> dict[str, Any]:
         labels = dict(self.marks)
         services: dict[str, Any] = {
-            service: {"image": image, "labels": labels} for service, image in self.images().items()
+            service: {"image": image, "labels": labels, "logging": LOGGING}
+            for service, image in self.images().items()
         }
         for name in self.topology.clocks:
             services[name]["environment"] = {"LD_PRELOAD": MOVABLE_CLOCK}

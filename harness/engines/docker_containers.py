@@ -11,7 +11,8 @@ from harness import owner
 from harness.engines import Address
 from harness.engines.docker_api import told_plainly
 from harness.engines.failure import not_ready
-from harness.errors import InfrastructureError
+from harness.errors import InfrastructureError, ServerNotReadyError
+from harness.log_limit import shortened
 
 END_TIMEOUT = 10  # s
 SERVICE = "com.docker.compose.service"
@@ -36,8 +37,13 @@ class Container:
 
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last words, if it has ended or is unhealthy."""
-        with told_plainly():
-            state = self.client.api.inspect_container(self.id)["State"]
+        try:
+            with told_plainly():
+                state = self.client.api.inspect_container(self.id)["State"]
+        except InfrastructureError as error:
+            if isinstance(error.__cause__, docker.errors.NotFound):
+                raise gone(self.name) from None
+            raise
         if not state["Running"]:
             raise not_ready(self.name, f"ended with status {state['ExitCode']}", self.log())
         if state.get("Health", {}).get("Status") == "unhealthy":
@@ -92,10 +98,15 @@ class Container:
             raise InfrastructureError(f"{self.name} was to be {status}, and is {seen}")
 
     def log(self) -> str:
-        """Return all that it wrote."""
+        """Return what it wrote, as far as Docker has kept it (see docker_compose)."""
         with told_plainly():
             written: bytes = self.client.api.logs(self.id, stdout=True, stderr=True)
-        return written.decode("utf-8", errors="replace")
+        return shortened(written).decode("utf-8", errors="replace")
+
+
+def gone(server: str) -> ServerNotReadyError:
+    """Make the error for a container that is not there any more."""
+    return ServerNotReadyError(f"{server} is gone: somebody has removed its container while the run went on")
 
 
 def containers_of(client: docker.DockerClient, run_id: str) -> dict[str, Container]:

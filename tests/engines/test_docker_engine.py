@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from held import running_harness, wait_for_line, wait_until
 
-from harness import leftovers, notes, owner
+from harness import leftovers, log_limit, notes, owner
 from harness.engines import ServerSpec, Topology, docker_images, our_images
 from harness.engines.docker_containers import containers_of
 from harness.engines.systems import POSTGRES_LOGIN
@@ -295,3 +295,33 @@ def test_an_engine_that_cannot_be_used_is_refused(docker_engine, run_id, tmp_pat
         docker_engine.start(postgres_from(None), run_id, tmp_path, print),
     ):
         pass
+
+
+def test_a_container_that_somebody_removes_is_named(client, docker_engine, run_id, tmp_path):
+    topology = Topology(
+        servers=(ServerSpec(name="redis-1", system="redis", cluster="lock"),), clients=1, partitions=False
+    )
+    gone = "redis-1 is gone: somebody has removed its container while the run went on"
+    with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
+        cluster.check()
+        client.api.remove_container(containers_of(client, run_id)["redis-1"].id, force=True)
+
+        for act in (
+            cluster.check,
+            lambda: cluster.kill(["redis-1"]),
+            lambda: cluster.start_again(["redis-1"]),
+        ):
+            with pytest.raises(ServerNotReadyError, match=gone):
+                act()
+        assert set(cluster.logs()) == {"toxiproxy"}
+
+
+def test_docker_keeps_no_more_of_a_log_than_it_may_have(client, docker_engine, run_id, tmp_path):
+    with docker_engine.start(postgres_from(None), run_id, tmp_path, print) as cluster:
+        postgres = containers_of(client, run_id)["postgres"]
+        postgres.run(
+            ["sh", "-c", f"head -c {3 * log_limit.MOST} /dev/zero | tr '\\0' x | fold > /proc/1/fd/2"]
+        )
+        log = cluster.logs()["postgres"]
+
+    assert log_limit.MOST // 4 < len(log) <= log_limit.MOST + len(log_limit.CUT)
