@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from harness import report
+from tests.browser.sample_run import write_sample
+
 _CHROMIUM = os.environ.get("FENCEPOST_CHROMIUM") or shutil.which("chromium")
 _SWITCHES = [
     "--no-sandbox",  # it will not start as root otherwise
@@ -36,14 +39,14 @@ class Visitor:
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
 
-    def open(self, report: Path, **context: object) -> Visit:
+    def open(self, report: Path, *, fragment: str = "", **context: object) -> Visit:
         """Load a report; `context` goes to the browser (`color_scheme`, `viewport`, …)."""
         page = self.browser.new_page(**({"viewport": {"width": 1280, "height": 900}} | context))
         visit = Visit(page)
         page.on("pageerror", lambda error: visit.complaints.append(str(error)))
         page.on("console", lambda message: self._hear(visit, message.type, message.text))
         page.on("request", lambda request: visit.requests.append(request.url))
-        page.goto(report.resolve().as_uri())
+        page.goto(report.resolve().as_uri() + fragment)
         return visit
 
     @staticmethod
@@ -70,3 +73,25 @@ def visitor(browser: Browser) -> Iterator[Visitor]:
     yield visitor
     for context in browser.contexts:
         context.close()
+
+
+def drawn(page: Page) -> None:
+    """Wait until the timeline was painted."""
+    page.wait_for_function("document.getElementById('lanes').height > 100")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+@pytest.fixture(scope="session")
+def unfenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report.write(write_sample(tmp_path_factory.mktemp("unfenced")))
+
+
+@pytest.fixture(scope="session")
+def fenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report.write(write_sample(tmp_path_factory.mktemp("fenced"), fenced=True))
+
+
+@pytest.fixture(scope="session")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("quiet")
+    return report.write(write_sample(folder, fenced=True, pauses=False, duration=3_000_000_000))

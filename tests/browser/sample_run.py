@@ -289,9 +289,11 @@ def _finding(
             line[id(stale)],
             ends[stale["value"], "write"],
         ],
+        "accused": [line[id(stale)], ends[stale["value"], "write"]],
+        "against": [line[id(newer)], ends[newer["value"], "write"]],
         "steps": [
-            f"{early} wrote {newer['value']} to {where} with token {newer['token']}, and the storage accepted it.",
-            f"{late} wrote {stale['value']} to {where} with token {stale['token']}, and the storage accepted it too.",
+            f"{early} wrote {newer['value']} with token {newer['token']}, and it was accepted (line {line[id(newer)]}).",
+            f"{late} wrote {stale['value']} with token {stale['token']}, and so was that (line {line[id(stale)]}).",
             f"In the storage's own order, token {stale['token']} stands after token {newer['token']}.",
             f"{stale['token']} < {newer['token']}: the older holder overwrote the newer one. A fence must not allow that.",
         ],

@@ -8,28 +8,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from harness import report
-from tests.browser.conftest import Visitor
+from tests.browser.conftest import Visitor, drawn
 from tests.browser.sample_run import write_sample
 
 AXIS, LOCK, LANE = 40, 28, 54  # pixels; as in timeline.js, with one line of leases
-PHONE = {"width": 390, "height": 844}
-DESK = {"width": 1400, "height": 900}
-
-
-@pytest.fixture(scope="session")
-def unfenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return report.write(write_sample(tmp_path_factory.mktemp("unfenced")))
-
-
-@pytest.fixture(scope="session")
-def fenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return report.write(write_sample(tmp_path_factory.mktemp("fenced"), fenced=True))
-
-
-@pytest.fixture(scope="session")
-def quiet(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("quiet")
-    return report.write(write_sample(folder, fenced=True, pauses=False, duration=3_000_000_000))
 
 
 def pixels(page: Page, colour: str) -> int:
@@ -50,11 +32,6 @@ def pixels(page: Page, colour: str) -> int:
         }""",
         colour,
     )
-
-
-def drawn(page: Page) -> None:
-    page.wait_for_function("document.getElementById('lanes').height > 100")
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 @pytest.mark.parametrize("name", ["unfenced", "fenced", "quiet"])

@@ -7,9 +7,10 @@ Object.assign(Swimlane.prototype, {
     let [best, nearest] = [null, reach];
     for (let i = this.hits.length - 1; i >= 0; i -= 1) {
       const hit = this.hits[i];
-      if (y < hit.top || y > hit.bottom) continue;
+      const off = Math.max(hit.top - y, y - hit.bottom, 0);
+      if (off > reach - 6) continue;
       const rank = hit.band !== undefined ? reach - 1 : hit.hold !== undefined ? 1 : 0;
-      const away = Math.max(hit.left - x, x - hit.right, 0) + rank;
+      const away = Math.max(hit.left - x, x - hit.right, 0) + off + rank;
       if (away < nearest) [best, nearest] = [hit, away];
     }
     return best;
