@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import socket
+import time
 
 from harness.engines import Address
-from harness.engines.systems import SYSTEMS, TIMEOUT, System, Unfit
+from harness.engines.systems import MOST, SYSTEMS, TIMEOUT, System, Unfit
 
 LONGEST_ANSWER = 80  # characters that are shown
 
@@ -48,15 +49,18 @@ def _is_another(name: str, answer: bytes) -> str:
 
 
 def _answer(system: System, address: Address) -> bytes:
-    """Send the probe; return what comes until it has said enough, or falls silent."""
+    """Send the probe; return what comes until it has said enough, or too much, or time is up."""
     answer = b""
+    deadline = time.monotonic() + TIMEOUT
     try:
         with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
             connection.sendall(system.probe)
             while chunk := connection.recv(65536):
                 answer += chunk
-                if system.speaks in answer:
+                left = deadline - time.monotonic()
+                if system.speaks in answer or len(answer) > MOST or left <= 0:
                     break
+                connection.settimeout(left)
     except OSError:
         pass
     return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from harness.errors import InfrastructureError
 from workloads.settings import REDIS_ADMINISTRATOR
 
 TIMEOUT = 2.0  # s; of one question
+MOST = 2**20  # bytes of one answer
 DANGEROUS = ("acl", "config", "debug", "failover", "migrate", "module", "replicaof", "shutdown", "slaveof")
 
 
@@ -63,7 +65,7 @@ def role(address: Address) -> Role:
 def clock(address: Address) -> int:
     """Ask a server for its wall clock (ns since 1970); OSError where it does not answer."""
     with _asked(address, b"TIME") as answer:
-        _, _, seconds, _, microseconds = (answer.readline() for _ in range(5))
+        _, _, seconds, _, microseconds = (answer.readline(MOST) for _ in range(5))
     return int(seconds) * NS["s"] + int(microseconds) * NS["us"]
 
 
@@ -89,7 +91,7 @@ def _asked(address: Address, command: bytes) -> Iterator[BinaryIO]:
     ):
         if address.password:
             connection.sendall(f"AUTH {REDIS_ADMINISTRATOR} {address.password}\r\n".encode())
-            if not (said := answer.readline()).startswith(b"+OK"):
+            if not (said := answer.readline(MOST)).startswith(b"+OK"):
                 raise PermissionError(f"Redis at {address}: {said.decode(errors='replace').strip()}")
         connection.sendall(command + b"\r\n")
         yield answer
@@ -97,11 +99,13 @@ def _asked(address: Address, command: bytes) -> Iterator[BinaryIO]:
 
 def _info(address: Address, section: str) -> dict[str, str]:
     with _asked(address, f"INFO {section}".encode()) as answer:
-        size = answer.readline()[1:]
-        info = answer.read(int(size or 0)).decode()
+        size = answer.readline(MOST)
+        if not re.fullmatch(rb"\$\d{1,7}\r\n", size):
+            raise ConnectionError(f"Redis at {address} answered INFO with {size[:80]!r}")
+        info = answer.read(int(size[1:])).decode(errors="replace")
     return dict(line.split(":", 1) for line in info.splitlines() if ":" in line)
 
 
 def _line(address: Address, command: bytes) -> bytes:
     with _asked(address, command) as answer:
-        return answer.readline().rstrip()
+        return answer.readline(MOST).rstrip()

@@ -13,6 +13,7 @@ from typing import Any
 from harness.engines import Address, redis_server
 
 TIMEOUT = 2.0  # s; of one question
+MOST = 2**20  # bytes of one answer
 KAHUNA_INVALID_INPUT, KAHUNA_NO_SUCH_LOCK = 100, 102  # `type` of an answer
 POSTGRES_LOGIN = "user=fencepost dbname=fencepost sslmode=disable"
 POSTGRES_PASSWORD = "fencepost"  # noqa: S105 - of images, where the engine has chosen no other
@@ -193,7 +194,7 @@ def _json(address: Address, path: str, asked: dict[str, Any] | None = None) -> d
             connection.request("GET", path)
         else:
             connection.request("POST", path, json.dumps(asked), {"Content-Type": "application/json"})
-        answer: dict[str, Any] = json.load(connection.getresponse())
+        answer: dict[str, Any] = json.loads(connection.getresponse().read(MOST))
     finally:
         connection.close()
     return answer
@@ -215,7 +216,7 @@ def _zookeeper_status(address: Address) -> bytes:
     with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
         connection.sendall(b"srvr")
         with connection.makefile("rb") as answer:
-            return answer.read()
+            return answer.read(MOST)
 
 
 def _server_header(address: Address) -> str:

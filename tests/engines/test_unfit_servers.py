@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import itertools
 import os
+import socket
 import subprocess
 import sys
+import threading
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 
 import docker
@@ -16,7 +18,7 @@ import pytest
 from missing import need
 from systems import run_named
 
-from harness.engines import Address, ServerSpec, Topology
+from harness.engines import Address, ServerSpec, Topology, redis_server
 from harness.engines.child import Nest
 from harness.engines.docker_images import provide
 from harness.engines.our_images import our_image
@@ -155,3 +157,35 @@ def test_the_command_tells_it_and_exits_with_3(build, tmp_path):
     assert done.returncode == 3
     assert 'redis-1 cannot be used as redis: it answers "-NOAUTH Authentication required."' in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@contextmanager
+def saying(said):
+    """Give the address of a server that says this again and again to whoever connects."""
+
+    def flood(connection):
+        with connection, suppress(OSError):
+            while True:
+                connection.sendall(said)
+
+    def accept():
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=flood, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield Address("127.0.0.1", listener.getsockname()[1])
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_server_that_never_stops_talking_is_told_too(system):
+    with saying(b"x" * 2**16) as address, pytest.raises(Unfit, match=f"cannot be used as {system}"):
+        is_ready(system, address)
+
+
+@pytest.mark.parametrize("said", [b"+PONG\r\n", b"$99999999999\r\n", b"$-1\r\n", b"-ERR no\r\n", b"$ \r\n"])
+def test_nonsense_of_a_redis_is_no_answer(said):
+    with saying(said) as address, pytest.raises(ConnectionError, match="answered INFO with"):
+        redis_server.role(address)
