@@ -191,7 +191,7 @@ class TestTelling:
 
         assert told(judged)[:4] == [
             "t: Not tested: no stale write was attempted",
-            "  UNKNOWN; not exercised: no stale write was attempted: run longer, or with faults",
+            "  UNKNOWN: not exercised: no stale write was attempted: run longer, or with faults",
             "  Why it matters: That is no pass: a storage without any fence would have looked just the same.",
             "  What to do: Run longer, or with faults, such as a pause of the holder before its write.",
         ]

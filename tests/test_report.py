@@ -531,7 +531,7 @@ def test_findings_of_one_cause_are_one_entry_of_the_page(tmp_path: Path):
 
     page = text_of(report.write(run_folder(tmp_path, **found)))
 
-    assert "The storage accepted 119 stale writes stale-write ×119 · cause: pause of the holder" in page
+    assert "The storage accepted 119 stale writes stale-write ×119 · cause: pause of a client" in page
 
 
 def test_a_run_of_a_planted_bug_shows_the_same_done_right(tmp_path: Path):

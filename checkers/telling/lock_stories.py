@@ -20,7 +20,7 @@ def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
             f" with token {grant.token}"
         ),
         steps=(
-            *n.grant_steps(other, grant),
+            *n.grant_steps(*sorted((other, grant), key=lambda each: each.returned or 0)),
             (
                 f"These are two grants to two owners, {other.owner} and {grant.owner}, and each has to"
                 f" get a token of its own: a storage that is shown token {grant.token} cannot tell whose"

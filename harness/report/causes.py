@@ -15,6 +15,7 @@ from harness.report.mentions import Mentions
 from harness.report.window import Cause, claimed, opening
 
 NS = 1_000_000_000
+_KINDS = {"clock": "clock jump"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +37,10 @@ class Opening:
 
     @property
     def kind(self) -> str:
-        """What it was, for all faults of its kind: "pause of the holder", "kill of the storage"."""
+        """What it was, for all faults of its kind: "pause of a client", "kill of the storage"."""
         fault = self.cause.fault
-        whom = "the holder" if fault.client is not None else part_of_run(fault.target.partition(":")[0])
-        return f"{fault.kind.replace('-', ' ')} of {whom}"
+        whom = "a client" if fault.client is not None else part_of_run(fault.target.partition(":")[0])
+        return f"{_KINDS.get(fault.kind, fault.kind)} of {whom}"
 
     def in_words(self, started: int) -> str:
         """What happened to whom, from when to when, on what evidence; seconds since `started`."""

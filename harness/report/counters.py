@@ -20,7 +20,10 @@ _HELD = (
     "writes",
     "appends",
 )
-"""Of a run that shows no anomaly: those that are not zero, in this order."""
+"""Of a run that shows no anomaly, and in place of what is zero: those that are not, in this order."""
+
+_ALWAYS = {"found", "stale_writes_attempted", "stale_writes_rejected", "stale_writes_accepted"}
+"""What says something by being zero."""
 
 _MOST = 3
 _WORK = {"reads": "read", "writes": "write", "appends": "append"}
@@ -49,10 +52,11 @@ def counters(answer: Answer, document: Mapping[str, Any], operations: Iterable[O
         return tuple(_counter(name, counts) for name in names[:_MOST] if name in counts)
     anomaly = answer.anomaly
     counts["found"] = int(document.get("anomalies", {}).get(anomaly.name, 0))
+    telling = [name for name in anomaly.counters if name in counts and (counts[name] or name in _ALWAYS)]
+    names = list(dict.fromkeys([*telling, *(name for name in _HELD if counts.get(name))]))
     return tuple(
         _found(anomaly.name, counts["found"]) if name == "found" else _counter(name, counts)
-        for name in anomaly.counters
-        if name in counts
+        for name in names[:_MOST]
     )
 
 

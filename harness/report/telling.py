@@ -94,7 +94,8 @@ def _verdict(run: Telling, said: Answer) -> str:
     found = times(violations(run.document) | looked_for(run.document))
     cut = said.interrupted or ("interrupted: judged as far as it got" if run.interrupted else "")
     reasons = [reason for reason in run.document["reasons"] if reason not in said.happened]
-    return "; ".join([said.verdict + (f": {found}" if found else ""), *filter(None, [cut]), *reasons])
+    because = "; ".join(filter(None, [found, *reasons]))
+    return said.verdict + (f": {because}" if because else "") + (f"; {cut}" if cut else "")
 
 
 def _stale_writes(document: Mapping[str, Any], said: Answer) -> Iterator[Line]:

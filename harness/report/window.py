@@ -76,7 +76,7 @@ def opening(
     groups = [held, *served] if claim.anomaly in _OF_HOLDERS else [*served, held]
     if header.fenced:  # a fence outlasts every pause of a holder: a restart of it may be why it did not
         groups.insert(0, _restarts(claim, faults))
-    sent = max((op.called for op in claim.accused), default=0)
+    sent = max((op.sent for op in claim.accused), default=0)
     return next((_likeliest(group, sent) for group in groups if group), None)
 
 
@@ -98,7 +98,10 @@ def _of_holder(claim: Claim, grant_of: GrantOf, faults: Sequence[Fault], header:
 
 def _suspects(claim: Claim) -> Iterator[Op]:
     """The operations whose client, had it been held up, could explain the claim; never the victim's."""
-    if claim.anomaly in _OF_HOLDERS:
+    if claim.anomaly == "lost-update":  # the one that wrote without the element, or the one that was late
+        yield from claim.accused
+        yield from claim.against
+    elif claim.anomaly in _OF_HOLDERS:
         yield from claim.accused
     elif claim.anomaly in {"duplicate-token", "token-regression"}:
         yield from claim.accused
@@ -116,9 +119,9 @@ def _hit(fault: Fault, op: Op, grant: Op | None, header: Header) -> bool:
     ended = math.inf if op.learned is None and op.returned is None else max(op.learned or 0, op.returned or 0)
     if not fault.overlaps(begun, ended):
         return False
-    if fault.owner is not None:
-        return fault.owner == (op.owner if grant is None else grant.owner)
-    return fault.client is not None and is_client(op.process, fault.client, header)
+    if fault.client is not None and is_client(op.process, fault.client, header):
+        return True  # whatever hold it was aimed at: a client is one process
+    return fault.owner is not None and fault.owner == (op.owner if grant is None else grant.owner)
 
 
 def _is_certain(claim: Claim, grant_of: GrantOf, fault: Fault) -> bool:
@@ -138,7 +141,7 @@ def _of_servers(side: str, claim: Claim, grant_of: GrantOf, faults: Sequence[Fau
     if claim.anomaly in _BY_ITSELF:
         return []
     grants = (grant_of(op) for op in claim.proof)
-    first = min((op.called for op in (*claim.proof, *(g for g in grants if g is not None))), default=0)
+    first = min((op.sent for op in (*claim.proof, *(g for g in grants if g is not None))), default=0)
     last = max((math.inf if op.returned is None else op.returned for op in claim.proof), default=0)
     after = math.inf if claim.anomaly in _LOSSES else last
     return [
