@@ -97,7 +97,8 @@ def unpack(name: str, folder: Path) -> Path:
 def pack(run: Path, archive: Path) -> None:
     """Keep what a report and `recheck` read of a run; whose machine it was is left out."""
     environment = run / "environment.json"
-    environment.write_text(json.dumps(_scrubbed(json.loads(environment.read_bytes())), indent=1))
+    scrubbed = _scrubbed(json.loads(environment.read_bytes()), run.parent.name)
+    environment.write_text(json.dumps(scrubbed, indent=1))
     archive.parent.mkdir(exist_ok=True)
     with tarfile.open(archive, "w:xz", preset=9) as packed:
         for name in FILES:
@@ -105,8 +106,8 @@ def pack(run: Path, archive: Path) -> None:
                 packed.add(run / name, f"{run.parent.name}/{run.name}/{name}", filter=_anonymous)
 
 
-def _scrubbed(environment: dict[str, Any]) -> dict[str, Any]:
-    command = ["fencepost", *environment["again"]]
+def _scrubbed(environment: dict[str, Any], target: str) -> dict[str, Any]:
+    command = ["fencepost", "run", f"{target}.toml", *environment["again"]]
     return environment | {"command": command, "git_commit": None, "kernel": "Linux", "cpus": None}
 
 
