@@ -119,9 +119,9 @@ def _hit(fault: Fault, op: Op, grant: Op | None, header: Header) -> bool:
     ended = math.inf if op.learned is None and op.returned is None else max(op.learned or 0, op.returned or 0)
     if not fault.overlaps(begun, ended):
         return False
-    if fault.client is not None and is_client(op.process, fault.client, header):
-        return True  # whatever hold it was aimed at: a client is one process
-    return fault.owner is not None and fault.owner == (op.owner if grant is None else grant.owner)
+    if fault.owner is not None and fault.kind != "partition":  # which cuts off whatever the client holds
+        return fault.owner == (op.owner if grant is None else grant.owner)
+    return fault.client is not None and is_client(op.process, fault.client, header)
 
 
 def _is_certain(claim: Claim, grant_of: GrantOf, fault: Fault) -> bool:
