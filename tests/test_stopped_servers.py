@@ -256,6 +256,9 @@ def test_a_renewal_at_a_lock_that_stops_is_in_doubt_and_sent_once(open_tap, open
     tap, resource = open_tap(count), next(names)
     lock, memory = open_lock(kind, tap.endpoints, ttl=2 * SECOND)
     lock.acquire(resource, "0-1")
+    deadline = time.monotonic() + 10
+    while not memory.of("ok") and time.monotonic() < deadline:  # now it is logged in everywhere
+        time.sleep(0.01)
 
     tap.stop_before(1, stop)
     already = len(memory.events)
