@@ -14,6 +14,8 @@ from __future__ import annotations
 import json
 import re
 
+from checkers.redaction import redacted
+
 LONGEST = 200
 """Characters of a value that are shown."""
 LONGEST_LINE = 5_000
@@ -52,8 +54,8 @@ def quoted(value: object, most: int = LONGEST) -> str:
 
 
 def message(text: str) -> str:
-    """A message of one or several lines, each of them escaped and shortened."""
-    lines = text.split("\n")
+    """A message of one or several lines, each of them escaped and shortened, without passwords."""
+    lines = redacted(text).split("\n")
     shown = [shorten(line, LONGEST_LINE) for line in lines[:MOST_LINES]]
     more = len(lines) - len(shown)
     return "\n".join([*shown, *[f"… and {more:,} more lines"] * bool(more)])

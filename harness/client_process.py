@@ -136,7 +136,8 @@ def _be(client: int, state: SharedState, folder: Path, tasks: Connection) -> Non
         task: ClientTask = tasks.recv()
     except EOFError:  # the servers never came up
         return
-    recorder = Recorder(events_of(client, folder))
+    passwords = (task.lock.password, task.storage.password)
+    recorder = Recorder(events_of(client, folder), passwords)
     try:
         _work(_client(client, state, task, recorder), state, task)
     except ProgramError as error:

@@ -14,6 +14,7 @@ import msgspec
 
 from checkers.history import Outcome
 from checkers.printable import in_16_bits
+from checkers.redaction import redacted
 from harness import room
 from harness.log_file import open_log
 from workloads.client import Answer, outcome_of
@@ -26,7 +27,9 @@ class Recorder:
     half a line at the end of a file is left out, and elsewhere it makes the file unreadable.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, passwords: tuple[str, ...] = ()) -> None:
+        """`passwords` are hidden in what a client says of its errors."""
+        self.passwords = passwords
         self._path = path
         self._file = open_log(path, new=True)
         self._encode = msgspec.json.Encoder().encode
@@ -92,7 +95,7 @@ class RecordedSession:
         try:
             answer = Answer(Outcome.OK, action())
         except Exception as error:  # noqa: BLE001 - whatever a client meets is its outcome
-            answer = Answer(outcome_of(error), {"error": _said(error)})
+            answer = Answer(outcome_of(error), {"error": redacted(_said(error), self._recorder.passwords)})
         self._record(answer.outcome, {**operation, **known, **answer.fields})
         if answer.outcome is Outcome.INFO:
             self._process += self._stride

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.history import Commit
+from checkers.redaction import redacted
 from harness import log_limit, room, wiring
 from harness.asking import Asking
 from harness.clients import started
@@ -61,7 +62,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     if refusal := engine.refusal(topology):
         raise EngineUnavailableError(refusal)
     room.provide_descriptors(room.descriptors_for(topology.clients * len(topology.servers)))
-    folder = RunFolder.create(options.runs, target.name)
+    folder = RunFolder.create(options.runs, target.name, wiring.passwords(target))
     yield RunStarted(
         target=target.name,
         engine=engine.name,
@@ -84,7 +85,12 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         yield StageReached(stage="starting", detail=wiring.listing(topology))
         servers = stack.enter_context(ExitStack())
         cluster = servers.enter_context(
-            engine.start(topology, folder.run_id, folder.path, lambda text: options.notify(Notice(text=text)))
+            engine.start(
+                topology,
+                folder.run_id,
+                folder.path,
+                lambda text: options.notify(Notice(text=redacted(text, folder.passwords))),
+            )
         )
         folder.write_json(
             "environment.json", environment(cluster.environment(), options.command, options.again)

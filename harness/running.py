@@ -12,9 +12,11 @@ import click
 
 import checkers
 from checkers import History
+from checkers.printable import message
+from checkers.redaction import redacted
 from harness.column_folder import column_folder
 from harness.engines import Engine
-from harness.errors import FencepostError, NoRoomError
+from harness.errors import ConfigurationError, FencepostError, NoRoomError
 from harness.events import RunJudged, RunStarted
 from harness.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.invocation import typed
@@ -25,6 +27,7 @@ from harness.report.telling import Line, Telling, summary, tell
 from harness.run import RunOptions, run
 from harness.store import EVENTS, HISTORY
 from harness.target import Target
+from harness.wiring import passwords
 
 
 def run_all(
@@ -53,13 +56,21 @@ def run_all(
                     codes.append(of_verdict(telling.document, interrupted=telling.interrupted))
             except (FencepostError, KeyboardInterrupt) as error:
                 screen.clear()
-                click.echo(f"{target.name}: {str(error) or 'interrupted'}", err=True)
+                said = redacted(str(error), _passwords(target)) or "interrupted"
+                click.echo(message(f"{target.name}: {said}"), err=True)
                 codes.append(of_error(error))
             if ExitCode.INTERRUPTED in codes:
                 break
         if len(targets) > 1:
             screen.write([Line(""), *summary(told, [target.name for target in targets])])
     return of_several(codes)
+
+
+def _passwords(target: Target) -> tuple[str, ...]:
+    try:
+        return passwords(target)
+    except ConfigurationError:  # that is what went wrong
+        return ()
 
 
 def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -> Iterator[Telling]:

@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from checkers.printable import as_json
 from checkers.reading import limits
 from checkers.reading.files import read_bytes
 from checkers.reading.merge import merge
+from checkers.redaction import redacted, redacted_document
 from harness.errors import ConfigurationError
 from harness.private_folder import PRIVATE, make_missing
 from harness.whole_file import remove_unfinished, replace_file
@@ -36,9 +37,10 @@ class RunFolder:
     """One run's files; `runs/<target>/<time>-<id>/`. Only the user who made it can enter it."""
 
     path: Path
+    passwords: tuple[str, ...] = field(default=(), repr=False)  # hidden in all that is written
 
     @classmethod
-    def create(cls, runs: Path, target: str) -> RunFolder:
+    def create(cls, runs: Path, target: str, passwords: tuple[str, ...] = ()) -> RunFolder:
         """Make a new folder, and point `latest` beside it to it."""
         run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
         path = (runs / target / run_id).absolute()
@@ -51,7 +53,7 @@ class RunFolder:
             raise ConfigurationError(
                 f"{runs}: cannot hold the runs: {error.strerror}; name another folder with --runs"
             ) from None
-        return cls(path)
+        return cls(path, passwords)
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
@@ -76,11 +78,11 @@ class RunFolder:
 
     def write_json(self, name: str, document: dict[str, Any], indent: int | None = 1) -> None:
         """Write a document as a whole: a reader never sees half of one."""
-        self._replace(name, [as_json(document, indent)])
+        self._replace(name, [as_json(redacted_document(document, self.passwords), indent)])
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text file."""
-        self._replace(name, [text])
+        self._replace(name, [redacted(text, self.passwords)])
 
     def write_commits(self, commits: Iterable[Commit]) -> None:
         """Write the storage's order of accepted writes and fences."""

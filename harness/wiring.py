@@ -16,6 +16,7 @@ from harness.target import ClockSpec, FaultSpec, KillSpec, LockSpec, PartitionSp
 from harness.target.aims import servers_hit, sides_of
 from harness.target.faults import ServerFault
 from harness.target.locks import REPLICA, RedisLock
+from harness.target.passwords import password_of
 from harness.target.storages import SqliteStorage
 from workloads import own
 from workloads.client import UNWRITTEN
@@ -114,7 +115,14 @@ def check(target: Target) -> None:
                 own.load(kind, needed)
             except own.UnfitError as error:
                 raise ConfigurationError(f"{target.name}: {error}") from error
+    passwords(target)
     services.check(target)
+
+
+def passwords(target: Target) -> tuple[str, ...]:
+    """The passwords that a target names, to be hidden in whatever is written; ConfigurationError without."""
+    sides = (password_of(target.lock, "lock"), password_of(target.storage, "storage"))
+    return tuple(password for password in sides if password)
 
 
 def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSettings:
@@ -161,7 +169,7 @@ def _lock(
     return LockSettings(
         kind=target.lock.kind,
         endpoints=services.endpoints(target.lock, map(str, addresses)),
-        password=_password(addresses),
+        password=_password(addresses) or password_of(target.lock, "lock"),
         run=folder.name,
         ttl=target.lock.ttl,
         timeout=timeout,
@@ -177,7 +185,7 @@ def _storage(target: Target, addresses: Sequence[Address], folder: Path, timeout
     return StorageSettings(
         kind=target.storage.kind,
         endpoints=(file,) if is_file else services.endpoints(target.storage, map(str, addresses)),
-        password=_password(addresses),
+        password=_password(addresses) or password_of(target.storage, "storage"),
         run=folder.name,
         fencing=target.storage.fencing,
         policy=target.storage.policy,

@@ -32,6 +32,7 @@ NEEDS = {
 def contradictions(sections: Sections) -> Iterator[Contradiction]:
     """Yield every pair of settings that do not go together."""
     yield from _program(sections)
+    yield from _passwords(sections)
     yield from _duration(sections)
     yield from _writes(sections)
     yield from _fence_on_acquire(sections)
@@ -51,6 +52,19 @@ def _program(sections: Sections) -> Iterator[Contradiction]:
             yield Contradiction(
                 (side, "kind"),
                 'is a class, and the program of [client] calls none; "client" is what it uses by itself',
+            )
+
+
+def _passwords(sections: Sections) -> Iterator[Contradiction]:
+    for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
+        named = [key for key in ("password_env", "password_file") if getattr(spec, key, None)]
+        if len(named) > 1:
+            yield Contradiction((side, named[1]), "and password_env name two passwords: give one of them")
+        elif named and getattr(spec, "server", None):
+            yield Contradiction(
+                (side, named[0]),
+                f"is for servers that run already; the {spec and spec.system} that Fencepost starts gets a"
+                " password of its own, which the class finds in settings.password",
             )
 
 

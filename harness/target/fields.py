@@ -19,6 +19,7 @@ MOST_REQUIRED = 10**9
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 IMAGE_PATTERN = r"^\S+$"
+VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 CLASS_PATTERN = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 OWN = "<module:Class>"
 """What stands for the kind of a class of the user's own, among the names of kinds."""

@@ -14,6 +14,7 @@ from harness.target.fields import (
     OWN,
     PROGRAM,
     STRICT,
+    VARIABLE_PATTERN,
     Duration,
     Image,
     kind_of,
@@ -262,6 +263,10 @@ class OwnLock(BaseModel):
     """How long a grant lasts without a renewal."""
     token: str = ""
     """What is taken for the fencing token: handed to the class."""
+    password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
+    """The environment variable with the password of its servers: given to the class."""
+    password_file: Annotated[str, Field(min_length=1)] | None = None
+    """The file with that password, in place of a variable."""
     image: Image | None = None
     """An image to run instead of Fencepost's own."""
 
@@ -300,6 +305,10 @@ class ProgramLock(BaseModel):
     """How long a grant lasts without a renewal."""
     token: str = ""
     """What is taken for the fencing token: handed to the program."""
+    password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
+    """The environment variable with the password of its servers: given to the program."""
+    password_file: Annotated[str, Field(min_length=1)] | None = None
+    """The file with that password, in place of a variable."""
 
 
 AnyLock = (

@@ -12,11 +12,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from checkers.printable import shorten
+from checkers.redaction import HIDDEN, names_a_password, redacted
 from harness.target.faults import ClockSpec, FailoverSpec, KillSpec, PartitionSpec, PauseSpec
-from harness.target.fields import CLASS_PATTERN, IMAGE_PATTERN, NAME_PATTERN, kind_of
+from harness.target.fields import CLASS_PATTERN, IMAGE_PATTERN, NAME_PATTERN, VARIABLE_PATTERN, kind_of
 from harness.target.locks import LOCKS
 from harness.target.models import ClientSpec, Target, WorkloadSpec
 from harness.target.names import did_you_mean
+from harness.target.passwords import REMEDIES
 from harness.target.storages import STORAGES
 from harness.target.toml import Key
 
@@ -48,6 +50,7 @@ WORDS_OF_FAULTS = {
 PATTERNS = {
     NAME_PATTERN: "must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first",
     CLASS_PATTERN: 'must be "package.module:Class"',
+    VARIABLE_PATTERN: 'must be the name of an environment variable, such as "PGPASSWORD"',
     IMAGE_PATTERN: 'must be the name of an image, without spaces, such as "postgres:18"',
 }
 """What a pattern allows, in words."""
@@ -64,10 +67,18 @@ class Problem:
     what: str
     data: Mapping[str, Any]  # the whole file's; the value is shown from it
 
+    @property
+    def hidden(self) -> bool:
+        """Is its value a password?"""
+        return self.what in REMEDIES or any(names_a_password(str(part)) for part in self.key)
+
     def __str__(self) -> str:
         path = ".".join(shorten(str(part), LONGEST_VALUE) for part in self.key)
         value = _at(self.data, self.key)
-        shown = "" if value is MISSING or isinstance(value, dict) else f" = {_shown(value)}"
+        if value is MISSING or isinstance(value, dict):
+            shown = ""
+        else:
+            shown = f" = {HIDDEN if self.hidden else _shown(value)}"
         return f"{path}{shown}: {self.what}" if path else self.what
 
 
@@ -156,4 +167,4 @@ def _at(data: Any, key: Key) -> Any:
 
 
 def _shown(value: object) -> str:
-    return shorten(json.dumps(value, default=str, ensure_ascii=False), LONGEST_VALUE)
+    return shorten(redacted(json.dumps(value, default=str, ensure_ascii=False)), LONGEST_VALUE)

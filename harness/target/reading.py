@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from checkers.printable import shorten
+from checkers.redaction import redacted
 from harness.errors import ConfigurationError
 from harness.paths import as_seen_from_here, path_of
 from harness.target.contradictions import contradictions
@@ -20,6 +21,7 @@ from harness.target.faults import FaultSpec
 from harness.target.locks import LockSpec
 from harness.target.models import Target, WorkloadSpec
 from harness.target.names import did_you_mean
+from harness.target.passwords import literal_passwords
 from harness.target.problems import FAULTS, Problem, problems_of, report
 from harness.target.sections import Sections
 from harness.target.storages import StorageSpec
@@ -172,7 +174,7 @@ def _syntax_error(path: Path, text: str, message: str) -> str:
     found = re.search(r" \(at line (\d+), column (\d+)\)$", message)
     lines = text.removesuffix("\n").split("\n")
     line = min(int(found[1]), len(lines)) if found else len(lines)
-    shown = shorten(lines[line - 1].strip())
+    shown = shorten(redacted(lines[line - 1].strip()))
     what = message[: found.start()] if found else message.removesuffix(" (at end of document)")
     return f"{path}:{line}: is not TOML: {what}: {shown}"
 
@@ -183,7 +185,7 @@ def _override(document: Document, overrides: Sequence[str]) -> Document:
     for option in overrides:
         dotted, equals, text = option.partition("=")
         key: Key = tuple(map(_part, dotted.strip().split(".")))
-        shown = shorten(option)
+        shown = shorten(redacted(option))
         if not _is_utf_8(option):
             raise ConfigurationError(f"--set {shown}: is not UTF-8")
         if not equals or "" in key:
@@ -249,7 +251,8 @@ def _contradictions(data: Mapping[str, Any], *, faults: bool) -> list[Problem]:
     sections = _right_sections(data)
     if not faults:
         sections = replace(sections, faults={})
-    return [Problem(found.key, found.problem, data) for found in contradictions(sections)]
+    passwords = [Problem(key, remedy, data) for key, remedy in literal_passwords(data)]
+    return passwords + [Problem(found.key, found.problem, data) for found in contradictions(sections)]
 
 
 def _right_sections(data: Mapping[str, Any]) -> Sections:

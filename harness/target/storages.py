@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Discriminator, Field, Tag
 
-from harness.target.fields import CLASS_PATTERN, OWN, PROGRAM, STRICT, Image, kind_of
+from harness.target.fields import CLASS_PATTERN, OWN, PROGRAM, STRICT, VARIABLE_PATTERN, Image, kind_of
 from harness.target.url import Url
 
 Policy = Literal["strict", "inclusive"]
@@ -181,6 +181,10 @@ class OwnStorage(BaseModel):
     """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
     """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+    password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
+    """The environment variable with the password of its servers: given to the class."""
+    password_file: Annotated[str, Field(min_length=1)] | None = None
+    """The file with that password, in place of a variable."""
     image: Image | None = None
     """An image to run instead of Fencepost's own."""
 
@@ -227,6 +231,10 @@ class ProgramStorage(BaseModel):
     kind: Literal["client"]
     fencing: str
     """"none" if every write is accepted; anything else is handed to the program."""
+    password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
+    """The environment variable with the password of its servers: given to the program."""
+    password_file: Annotated[str, Field(min_length=1)] | None = None
+    """The file with that password, in place of a variable."""
     policy: Policy = "strict"
     """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False

@@ -1,0 +1,66 @@
+"""Passwords are not shown: those in URLs, those assigned to a name that says so, and known ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+HIDDEN = "***"
+
+_IN_URL = re.compile(r"""(://[^\s/:@'"]*):[^\s/'"]+@|://[^\s/:@'"]{20,}@""")  # so long a user is a token
+_NAME = r"(?:password|passwd|passphrase|pwd|secret|api[_-]?key|access[_-]?key|credentials?)"
+_VALUE = r"""("[^"\n]*"|'[^'\n]*'|["']?[^\s"',;&]+)"""
+_ASSIGNED = re.compile(rf"""({_NAME}["']?\s*=\s*|{_NAME}["']\s*:\s*){_VALUE}""", re.IGNORECASE)
+_OPTION = re.compile(rf"--?[\w-]{{0,40}}{_NAME}", re.IGNORECASE)
+_OF_OPTION = re.compile(rf"""((?<![\w-])--[\w-]{{0,40}}?{_NAME}["']?[\s,]+["']?)[^\s"',\]]+""", re.IGNORECASE)
+_ALONE = re.compile(rf"(?:^|[._-]){_NAME}$", re.IGNORECASE)
+_SHORT = 6  # characters; shorter ones are hidden as words alone
+
+
+def redacted(text: str, known: Iterable[str] = ()) -> str:
+    """Hide what looks like a password in a text, and what is known to be one."""
+    for password in sorted(filter(None, known), key=len, reverse=True):
+        text = _without(password, text)
+    if "://" in text:
+        text = _IN_URL.sub(lambda found: f"{found[1] or '://'}:{HIDDEN}@", text)
+    if "--" in text:
+        text = _OF_OPTION.sub(rf"\1{HIDDEN}", text)
+    return _ASSIGNED.sub(rf"\1{HIDDEN}", text)
+
+
+def redacted_document(document: Any, known: Iterable[str] = ()) -> Any:
+    """Hide passwords in all texts of a document of JSON."""
+    known = tuple(known)
+    if isinstance(document, str):
+        return redacted(document, known)
+    if isinstance(document, dict):
+        return {name: redacted_document(value, known) for name, value in document.items()}
+    if isinstance(document, list | tuple):
+        options = [False, *(isinstance(word, str) and is_option(word) for word in document)]
+        return [
+            HIDDEN if hidden else redacted_document(value, known)
+            for hidden, value in zip(options, document, strict=False)
+        ]
+    return document
+
+
+def names_a_password(name: str) -> bool:
+    """Does a key, such as `password` or `db.password`, say that its value is a password?"""
+    return bool(_ALONE.search(name))
+
+
+def has_password(text: str) -> bool:
+    """Does a text have what looks like a password in it, as `redacted` would hide?"""
+    return redacted(text) != text
+
+
+def is_option(word: str) -> bool:
+    """Is a word of a command an option whose value, the next word, is a password?"""
+    return bool(_OPTION.fullmatch(word))
+
+
+def _without(password: str, text: str) -> str:
+    if len(password) >= _SHORT:
+        return text.replace(password, HIDDEN)
+    return re.sub(rf"(?<!\w){re.escape(password)}(?!\w)", HIDDEN, text)

@@ -1,0 +1,71 @@
+"""Passwords of services of the user's own: a target names where one is, and never has it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from checkers.errors import HistoryError
+from checkers.reading.files import read_bytes
+from checkers.redaction import has_password, is_option, names_a_password
+from harness.errors import ConfigurationError
+from harness.target.toml import Key
+
+REMEDY = (
+    "a password does not belong in a target file: name the environment variable that has it, "
+    'password_env = "…", or the file, password_file = "…"'
+)
+REMEDY_OF_COMMAND = (
+    "a password does not belong in a target file: set an environment variable, which the program inherits"
+)
+REMEDIES = (REMEDY, REMEDY_OF_COMMAND)
+_MOST = 1 << 16  # bytes of a file
+
+
+def literal_passwords(data: Mapping[str, Any]) -> Iterator[tuple[Key, str]]:
+    """Yield every key of a target file whose value has a password in it, and what to do instead."""
+    waiting: list[tuple[Key, Any]] = [((), data)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [((*key, name), each) for name, each in value.items()]
+        elif key == ("client", "command") and isinstance(value, list):
+            if _has_password(value):
+                yield key, REMEDY_OF_COMMAND
+        elif isinstance(value, list):
+            waiting += [((*key, place), each) for place, each in enumerate(value)]
+        elif isinstance(value, str) and (has_password(value) or (value and names_a_password(str(key[-1])))):
+            yield key, REMEDY
+
+
+def _has_password(command: list[Any]) -> bool:
+    """Does a command have one, as `--password=x`, as `--password x`, or in a URL?"""
+    words = [str(word) for word in command]
+    return any(map(has_password, words)) or any(map(is_option, words[:-1]))
+
+
+def password_of(section: Any, name: str) -> str:
+    """The password that a section names; "" if it names none.
+
+    Raises ConfigurationError where it is not to be had.
+    """
+    variable, file = getattr(section, "password_env", None), getattr(section, "password_file", None)
+    if variable is not None:
+        if not os.environ.get(variable):
+            raise ConfigurationError(
+                f"{name}.password_env: {variable} is not set, or empty: export it, or name another"
+            )
+        return os.environ[variable]
+    return _in_file(Path(file), name) if file is not None else ""
+
+
+def _in_file(path: Path, name: str) -> str:
+    try:
+        password = read_bytes(path, _MOST).decode().rstrip("\r\n")
+    except (HistoryError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{name}.password_file: {error}") from None
+    if not password:
+        raise ConfigurationError(f"{name}.password_file: {path} is empty")
+    return password
