@@ -233,3 +233,31 @@ def test_a_fault_of_a_client_without_a_number_is_of_no_client(number):
     )
 
     assert faults.faults_of([event])[0].client is None
+
+
+def test_a_received_run_folder_never_runs_what_its_target_names(tmp_path, monkeypatch, capsys):
+    """Neither its class nor its program, by any command that reads a folder; it is also the current one."""
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.chdir(tmp_path)
+    ran = tmp_path / "ran"
+    shutil.copy(HISTORY, tmp_path / "history.jsonl")
+    (tmp_path / "evil.py").write_text(f"open({str(ran)!r}, 'w')\nclass Lock: pass\nclass Storage: pass\n")
+    (tmp_path / "target.toml").write_text(
+        'name = "t"\nexpect = "valid"\n[lock]\nkind = "evil:Lock"\n'
+        '[storage]\nkind = "evil:Storage"\nfencing = "yes"\n'
+        f'[client]\ncommand = ["touch", "{ran}"]\n'
+    )
+
+    for command in (
+        ("recheck", "."),
+        ("show", "."),
+        ("export", ".", "--to", "jepsen-edn"),
+        ("import", ".", "--model", "fenced-mutex"),
+        ("validate", "target.toml"),
+        ("validate", "."),
+    ):
+        with pytest.raises(SystemExit):
+            main(command)
+
+    assert "Traceback" not in "".join(capsys.readouterr())
+    assert not ran.exists()
