@@ -252,9 +252,8 @@ def test_a_program_that_answers_before_it_is_asked_at_all_does_not_get_ready():
         assert something_waits(started.reading, 10)
         return started
 
-    with pytest.raises(
-        ProgramError, match="did not get ready: the program answered a request that was not made"
-    ):
+    refused = r"did not get ready: the program answered a request (that was not|before it was) made"
+    with pytest.raises(ProgramError, match=refused):  # the end of its line may come after our first
         Conversation(start, TOLD, TIMEOUT)
 
 
