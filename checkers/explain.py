@@ -85,9 +85,18 @@ def _proved_and_told(evidence: Evidence, check: Check, conflict: Conflict) -> Ac
         proof = prove(evidence, check, conflict, candidates)
     if proof is None:
         return _account(story, conflict, candidates, _NOT_ALONE)
-    story = STORIES[proof.conflict.rule](narrator, replace(proof.conflict, proof=proof.operations))
+    shown = replace(_with_the_same_accused(conflict, proof.conflict), proof=proof.operations)
+    story = STORIES[shown.rule](narrator, shown)
     lasting = not story.others or holds(evidence, check, proof.conflict, {*proof.operations, *story.others})
-    return _account(story, proof.conflict, proof.operations, "" if lasting else _CHANGED)
+    return _account(story, shown, proof.operations, "" if lasting else _CHANGED)
+
+
+def _with_the_same_accused(conflict: Conflict, shown: Conflict) -> Conflict:
+    """Of two writes with one token, fewer operations may not show which came second; the others do."""
+    is_pair = conflict.rule is shown.rule is Rule.SAME_TOKEN_TWICE
+    if not is_pair or shown.accused == conflict.accused or conflict.accused not in shown.because:
+        return shown
+    return replace(shown, accused=conflict.accused, because=(shown.accused, *shown.because))
 
 
 _NOT_ALONE = "the operations named here were not found to be wrong by themselves"

@@ -42,7 +42,7 @@ from checkers.once import once
 from checkers.order import LogOrder, orders
 from checkers.records import Header, Op
 from checkers.restarts import restarts_of_storage
-from checkers.zones import Register, Zone, flip_flops, registers, token_of, went_back, wrote
+from checkers.zones import Register, Zone, flip_flops, registers, token_of, used_again, went_back, wrote
 
 Mark = HighWater[tuple[Op, ...]]
 """What proves the highest token reached before a moment; nothing for the initial one."""
@@ -185,19 +185,21 @@ def _stale_writes(register: Register) -> Iterator[Conflict]:
 
 
 def _second_uses(zones: Iterable[Zone]) -> Iterator[Conflict]:
-    """Strict: of several accepted writes with one token, all but one came too late."""
-    first: dict[int, Op] = {}
+    """Strict: of several accepted writes with one token, all but one came too late.
+
+    Of two, that is the one that surely came second; if nothing says which, the one that was
+    called later.
+    """
+    first: dict[int, Zone] = {}
     for zone in zones:  # in the order of their calls
-        if zone.write is None:
+        other = first.setdefault(zone.token, zone)
+        if other is zone:
             continue
-        other = first.setdefault(zone.token, zone.write)
-        if other is not zone.write:
-            yield Conflict(
-                anomaly="stale-write",
-                rule=Rule.SAME_TOKEN_TWICE,
-                accused=zone.write,
-                because=(other,),
-            )
+        if zone.surely_before(other) and not other.surely_before(zone):
+            first[zone.token] = zone
+            yield used_again(other, zone)
+        else:
+            yield used_again(zone, other)
 
 
 def _after_fence(register: Register, order: LogOrder) -> Iterator[Conflict]:

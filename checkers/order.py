@@ -47,6 +47,7 @@ class LogOrder:
     header: Header
     has_fences: bool  # does the storage log them?
     logged: frozenset[int]  # indexes of what stands there
+    fences: Mapping[int | None, int]  # the first place of a fence with each token
     misplaced: frozenset[int]  # indexes of writes and fences that were sent too late for their place
     conflicts: Sequence[Conflict]
     marks: Sequence[float]  # the highest token up to each place
@@ -73,11 +74,17 @@ class LogOrder:
             yield from (each for each in found if each.accused.index not in alone)
 
     def was_fenced(self, fence: Op) -> int | None:
-        """The place at which the mark had an acknowledged fence's token; None if it cannot have by then."""
+        """The place at which the mark had an acknowledged fence's token; None if it cannot have by then.
+
+        If it cannot have and yet a fence with this token is logged, that is the place: the log
+        contradicts real time.
+        """
         place = None if fence.token is None else self.place_of_mark(fence.token)
         if place is None or fence.returned is None:
             return None
-        return place if place == START or self.called[place] <= fence.returned else None
+        if place == START or self.called[place] <= fence.returned:
+            return place
+        return self.fences.get(fence.token)
 
 
 @once
@@ -114,6 +121,11 @@ def _order(
         header=header,
         has_fences=has_fences,
         logged=frozenset(entry.op.index for entry in entries),
+        fences={
+            each.commit.token: place
+            for place, each in reversed(list(enumerate(entries)))
+            if each.commit.fence
+        },
         misplaced=frozenset(),
         conflicts=(),
         marks=marks,
@@ -202,8 +214,7 @@ class _Sweep:
         place = next((each for each in places if self._next[each + 1] > self._reached.place), None)
         refused = None
         if place is None:
-            last = places[-1]
-            yield self._conflict(read, [] if last == START else [self._entries[last].op], last)
+            yield self._wrong_read(read, places[-1])
             place = places[0]
         elif place != places[0]:
             refused = self._reached.refused
@@ -222,29 +233,35 @@ class _Sweep:
             places = (START,) if read.value == self._order.header.initial_value else ()
         return places if read.token is None or not tokens.isdisjoint({None, read.token}) else ()
 
-    def _conflict(self, op: Op, own: Sequence[Op], place: int | None = None) -> Conflict:
+    def _wrong_read(self, read: Op, place: int) -> Conflict:
+        """A read after a place that another write had replaced; a stale-read if one of those was newer."""
+        header, own = self._order.header, None if place == START else self._entries[place]
+        token = header.initial_token if own is None else own.token
+        passed = [
+            each for each in self._entries[place + 1 : self._reached.place + 1] if not each.commit.fence
+        ]
+        newer = (each for each in passed if each.token is not None and (token is None or each.token > token))
+        first_newer = next(newer, None)
+        return self._conflict(
+            read,
+            [each.op for each in (own, first_newer, passed[0]) if each is not None],
+            anomaly="non-linearizable" if first_newer is None else "stale-read",
+        )
+
+    def _conflict(self, op: Op, shown: Sequence[Op], anomaly: str = "non-linearizable") -> Conflict:
         reached = self._reached
         if reached.refused is not None:
             return Conflict(
                 anomaly="non-linearizable", rule=Rule.FALSE_OR_STALE, accused=op, because=(reached.refused,)
             )
-        is_old = place is not None and self._is_old(place, reached.place)
         later = self._entries[reached.place].op
         by = () if reached.by is None else (reached.by,)
         return Conflict(
-            anomaly="stale-read" if is_old else "non-linearizable",
+            anomaly=anomaly,
             rule=Rule.AGAINST_THE_LOG,
             accused=op,
-            because=tuple({each.index: each for each in (*own, later, *by)}.values()),
+            because=tuple({each.index: each for each in (*shown, later, *by)}.values()),
         )
-
-    def _is_old(self, place: int, reached: int) -> bool:
-        """Had a newer token than that of a place been accepted at one that was reached?"""
-        header = self._order.header
-        own = header.initial_token if place == START else self._entries[place].token
-        between = self._entries[place + 1 : reached + 1]
-        tokens = (each.token for each in between if not each.commit.fence)
-        return any(token is not None and (own is None or token > own) for token in tokens)
 
 
 def _next_writes(entries: Sequence[Entry]) -> list[int]:

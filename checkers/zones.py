@@ -133,6 +133,20 @@ def went_back(one: Zone, other: Zone) -> Conflict:
     )
 
 
+def used_again(late: Zone, early: Zone) -> Conflict:
+    """Accuse the write of a value whose token another value had used up, and say what shows their order."""
+    if late.write is None or early.write is None:  # impossible: the initial value is no second write
+        raise AssertionError("a second write without a write")
+    shown = [early.settled_by, late.claimed_by] if early.surely_before(late) else []
+    because = dict.fromkeys((early.write, *early.proof, *shown))
+    return Conflict(
+        anomaly="stale-write",
+        rule=Rule.SAME_TOKEN_TWICE,
+        accused=late.write,
+        because=tuple(op for op in because if op is not None and op is not late.write),
+    )
+
+
 def _register(resource: str, operations: Sequence[Op], header: Header, log: CommitLog | None) -> Register:
     writes = [op for op in operations if op.f in WRITES]
     strays = () if log is None else log.strays_of(resource)

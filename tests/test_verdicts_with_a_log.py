@@ -196,6 +196,27 @@ def test_a_write_lost_in_a_restart_may_have_caused_a_rejection():
     assert names(judge(parse(lines), order)) == ["false-rejection"]
 
 
+@pytest.mark.parametrize("seen", [True, False])
+def test_of_two_writes_with_one_token_the_one_that_surely_came_second_is_accused(seen):
+    operations = [write(0, 2, 1, 9), write(1, 2, 3, 4), read(2, ("v0", 2), 5, 6)]
+
+    (finding,) = judged(operations if seen else operations[:2], None).findings
+
+    assert finding.accused == (0 if seen else 1)
+    assert finding.summary.startswith(f"process {finding.accused} wrote 'v{finding.accused}'")
+    assert "was accepted with the same token" in finding.summary  # both are: no order is claimed
+
+
+def test_an_unknown_write_that_was_read_after_another_with_its_token_came_second():
+    operations = [write(0, 2, 1, 9, "info"), write(1, 2, 3, 4), read(2, ("v0", 2), 5, 6)]
+
+    (finding,) = judged(operations, None).findings
+
+    assert (finding.anomaly, finding.accused) == ("stale-write", 0)
+    assert "'v0'" in finding.summary
+    assert "after the storage had accepted 'v1'" in finding.summary
+
+
 def test_a_lock_whose_service_may_take_for_ever_is_never_stuck():
     lines = [
         '{"fencepost":1,"target":"t","grace":9223372036854775807,"require":{"stale_writes_attempted":0}}\n',

@@ -17,7 +17,7 @@ from checkers.columnar.ranks import UNRANKED, Summit, distinct, is_repeated, pla
 from checkers.columnar.zone_columns import ZoneColumns
 from checkers.conflict import Conflict, Rule, firsts
 from checkers.records import Op
-from checkers.zones import went_back
+from checkers.zones import used_again, went_back
 
 _AT_ONCE = 32  # levels that are tried for all rejections together, before each is looked at alone
 
@@ -133,18 +133,22 @@ def _second_uses(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
     ordered = np.sort(levels)
     if not np.any(ordered[1:] == ordered[:-1]):
         return
-    again = is_repeated(levels)
-    used, first = levels[~again], sound[~again]
-    by_level = np.argsort(used)
-    for place in sound[again].tolist():
-        other = first[by_level[np.searchsorted(used, zones.level[place], sorter=by_level)]]
-        broken[place] = True
-        yield Conflict(
-            anomaly="stale-write",
-            rule=Rule.SAME_TOKEN_TWICE,
-            accused=_write(zones, place),
-            because=(_write(zones, int(other)),),
-        )
+    different, numbers = distinct(levels)
+    shared = np.bincount(numbers, minlength=len(different))[numbers] > 1
+    first: dict[int, int] = {}
+    for place, level in zip(sound[shared].tolist(), levels[shared].tolist(), strict=True):
+        late, early = place, first.setdefault(level, place)
+        if late == early:
+            continue
+        if _surely_before(zones, late, early) and not _surely_before(zones, early, late):
+            late, early = early, late
+            first[level] = early
+        broken[late] = True
+        yield used_again(zones.zone(late), zones.zone(early))
+
+
+def _surely_before(zones: ZoneColumns, one: int, other: int) -> bool:
+    return bool(zones.settled[one] < zones.claimed[other])
 
 
 def _stale_reads(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:

@@ -120,7 +120,7 @@ class Storage:
     def fences(self) -> list[Op]:
         """Those that raised the mark, or may have."""
         fences = [op for op in self.operations if op.f == "fence" and op.outcome is not Outcome.FAIL]
-        return fences if self.fenced else []
+        return [op for op in fences if self.fenced or op in (self.log or ())]
 
     @property
     def rejected(self) -> list[Op]:

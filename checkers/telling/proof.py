@@ -40,14 +40,15 @@ def prove(evidence: Evidence, check: Check, conflict: Conflict, candidates: Iter
     found = _found(evidence, check, conflict, operations)
     if found is None:
         return None
-    while (smaller := _smaller(evidence, check, conflict, operations)) is not None:
+    known = _shows_its_run(evidence, operations)
+    while (smaller := _smaller(evidence, check, conflict, operations, known=known)) is not None:
         operations, found = smaller
     return Proof(operations=operations, conflict=found)
 
 
 def holds(evidence: Evidence, check: Check, conflict: Conflict, operations: Iterable[Op]) -> bool:
     """Is this very conflict found among these operations alone?"""
-    found = _seen(evidence, check, _in_order(operations))
+    found = check(alone(evidence, _in_order(operations)))
     return any((each.rule, each.accused.index) == (conflict.rule, conflict.accused.index) for each in found)
 
 
@@ -78,11 +79,12 @@ def _in_order(operations: Iterable[Op]) -> tuple[Op, ...]:
 
 
 def _smaller(
-    evidence: Evidence, check: Check, conflict: Conflict, operations: Sequence[Op]
+    evidence: Evidence, check: Check, conflict: Conflict, operations: Sequence[Op], *, known: bool
 ) -> tuple[tuple[Op, ...], Conflict] | None:
+    """A set that lacks one operation; if the log was `known` to be that of these, it still is."""
     for rest in _each_without_one(operations):
         found = _found(evidence, check, conflict, rest)
-        if found is not None:
+        if found is not None and (not known or _shows_its_run(evidence, rest)):
             return rest, found
     return None
 
@@ -99,21 +101,19 @@ def _found(evidence: Evidence, check: Check, conflict: Conflict, operations: Seq
     """The same anomaly on the same resource, if these operations show it; of several that of the accused."""
     same = [
         each
-        for each in _seen(evidence, check, operations)
+        for each in check(alone(evidence, operations))
         if (each.anomaly, each.accused.resource) == (conflict.anomaly, conflict.accused.resource)
     ]
     own = (each for each in same if each.accused.index == conflict.accused.index)
     return next(own, same[0] if same else None)
 
 
-def _seen(evidence: Evidence, check: Check, operations: Sequence[Op]) -> Iterable[Conflict]:
-    """What is found among these operations alone; nothing if they do not show whose log it is."""
-    log = evidence.log
-    if log is None or not log.fits:
-        return check(alone(evidence, operations))
-    part = alone(evidence, operations)
-    is_recognised = part.log is None or part.log.fits or not part.log.entries
-    return check(part) if is_recognised else ()
+def _shows_its_run(evidence: Evidence, operations: Sequence[Op]) -> bool:
+    """Does something of the log fit these operations, so that it is seen to be that of their run?"""
+    if evidence.log is None:
+        return True
+    part = evidence.log.only({op.index for op in operations})
+    return part.fits or not part.entries
 
 
 def _returned(read: Op, write: Op) -> bool:

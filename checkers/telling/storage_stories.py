@@ -47,6 +47,21 @@ def _stale_as_seen(n: Narrator, conflict: Conflict) -> Story:
     return _stale(n, conflict, newer, Question(proof=conflict.proof, fenced=True, accused=conflict.accused))
 
 
+def _used_again(n: Narrator, conflict: Conflict) -> Story:
+    """Of two writes with one token, that came too late which surely came second; or one of the two."""
+    write, other = conflict.accused, conflict.because[0]
+    story = _stale_as_seen(n, conflict)
+    first = [op for op in conflict.proof if op is other or (op.f == "read" and op.value == other.value)]
+    last = [op for op in conflict.proof if op is write or (op.f == "read" and op.value == write.value)]
+    if any(one.precedes(two) for one in first for two in last):
+        return story
+    summary = (
+        f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}, and"
+        f" {content(other.value)} was accepted with the same token, which a strict fence lets through once"
+    )
+    return replace(story, summary=summary)
+
+
 def _logged_after_newer(n: Narrator, conflict: Conflict) -> Story:
     write, newer = conflict.accused, conflict.because[0]
     log = (newer, write)
@@ -161,11 +176,12 @@ def _stored(n: Narrator, op: Op) -> str:
 
 
 def _log(n: Narrator, conflict: Conflict) -> tuple[Op, ...] | None:
-    """The storage's own order of the proof's writes; what is accused has the last of its places."""
+    """The storage's own order of the proof; a value that is wrongly read has the last of its places."""
     if n.log is None:
         return None
+    read = conflict.accused.value if conflict.accused.f == "read" else None
     places = {
-        op: n.log.places(op)[-1 if op.value == conflict.accused.value else 0]
+        op: n.log.places(op)[-1 if op.f in WRITES and op.value == read else 0]
         for op in conflict.proof
         if op.f in {*WRITES, "fence"} and n.log.places(op)
     }
@@ -337,7 +353,7 @@ STORAGE_STORIES: dict[Rule, Callable[[Narrator, Conflict], Story]] = {
     Rule.SENT_AFTER_NEWER: _stale_as_seen,
     Rule.SEEN_AFTER_NEWER: _stale_as_seen,
     Rule.LOGGED_AFTER_NEWER: _logged_after_newer,
-    Rule.SAME_TOKEN_TWICE: _stale_as_seen,
+    Rule.SAME_TOKEN_TWICE: _used_again,
     Rule.BELOW_THE_START: _below_the_start,
     Rule.OLDER_THAN_ACCEPTED: _older_than_accepted,
     Rule.WENT_BACK: _went_back,

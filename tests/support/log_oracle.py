@@ -239,9 +239,18 @@ def _fences(r: Resource) -> Iterator[str]:
         return
     for fence in r.fences:
         if fence.outcome is Outcome.OK and fence.returned is not None:
-            place = _reached(r, fence.token or 0)
-            if place is None or not _can_be_before(r, place, fence.returned):
+            place = _fenced_at(r, fence)
+            if place is None:
                 yield "lost-write" if r.restarted_after(fence.called) else "phantom-accept"
+
+
+def _fenced_at(r: Resource, fence: Op) -> int | None:
+    """The place that the log had got to when a fence was acknowledged; None if it lacks the fence."""
+    place = _reached(r, fence.token or 0)
+    if place is not None and _can_be_before(r, place, fence.returned or 0):
+        return place
+    own = (each.place for each in r.entries if each.commit.fence and each.commit.token == fence.token)
+    return next(own, None)
 
 
 @dataclass(frozen=True)
@@ -271,9 +280,8 @@ def _steps(r: Resource) -> list[_Step]:
         steps.append(_Step(op, entry.place, entry.place + 1, bounded))
     if r.logs_fences and r.header.fenced:
         for fence in r.fences:
-            place = _reached(r, fence.token or 0)
-            is_there = place is not None and _can_be_before(r, place, fence.returned or 0)
-            if fence.outcome is Outcome.OK and place is not None and is_there:
+            place = _fenced_at(r, fence)
+            if fence.outcome is Outcome.OK and place is not None:
                 steps.append(_Step(fence, place, len(r.entries) + 1, True))
     return steps
 
