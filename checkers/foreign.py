@@ -9,7 +9,6 @@ same, or a later one with a lower. What that explains is not told a second time.
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +27,7 @@ from checkers.linearizable import BUDGET, search
 from checkers.models import MODELS as OBJECTS
 from checkers.models import Fenced, FencedMutex, FencedNested, Model, ReentrantFencedMutex
 from checkers.mutex import judge_mutex
+from checkers.nearest import nearest
 from checkers.operation import Operation
 from checkers.register import judge_register
 from checkers.telling.order_stories import gave_up, story
@@ -69,8 +69,8 @@ def judge_foreign(path: str | os.PathLike[str], model: str, budget: int = BUDGET
         ModelError: there is no such model.
     """
     if model not in MODELS:
-        near = difflib.get_close_matches(model, MODELS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(MODELS)}"
+        near = nearest(model, MODELS)
+        hint = f"did you mean {near!r}?" if near else f"there are {', '.join(MODELS)}"
         raise ModelError(f"no model is called {model!r}; {hint}")
     history = formats.read(Path(path))
     tokens = _tokens(history, model) if model in FENCED else ()

@@ -7,7 +7,6 @@ better to judge nothing than to judge something else.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable
 from io import BufferedReader
@@ -19,6 +18,7 @@ import msgspec
 from checkers.anomalies import ANOMALIES, COVERAGE
 from checkers.errors import HistoryError
 from checkers.garbage import uncollected
+from checkers.nearest import nearest
 from checkers.reading import column_cache, limits
 from checkers.reading.assembly import Assembly
 from checkers.reading.event_columns import NotSoundError, read_events
@@ -223,6 +223,6 @@ def _check_names(line: Line, what: str, names: Iterable[str], known: Iterable[st
     known = tuple(known)
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            near = nearest(name, known)
+            hint = f"did you mean {near!r}?" if near else f"known are {', '.join(known)}"
             raise line.error(f"there is no {what} {name[:40]!r}; {hint}")

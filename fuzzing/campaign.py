@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shutil
@@ -129,7 +130,7 @@ def wrong(outcome: Outcome, folder: Path) -> str | None:
         return "traceback"
     if outcome.code not in DOCUMENTED:
         return f"exit code {outcome.code}"
-    if printable(outcome.said, keep="\n") != outcome.said:
+    if printable(outcome.said, keep="\n\t") != outcome.said:
         return "a character that acts on the terminal"
     if len(outcome.said) > _MOST_SAID:
         return "endless output"
@@ -208,3 +209,5 @@ def _warm_up(names: Iterable[str]) -> None:
     import_module("jinja2")
     for name in names:
         SURFACES[name].seeds()
+    gc.collect()
+    gc.freeze()  # a child's own collections then leave the memory alone that it shares

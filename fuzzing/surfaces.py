@@ -18,6 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 HISTORIES = ROOT / "tests" / "histories"
+LONGEST_WORD = (1 << 17) - 1
+"""Bytes of a word of a command that Linux takes."""
 MODELS = (
     "register",
     "cas-register",
@@ -59,7 +61,7 @@ def _target(way: int) -> int:
 
 def _setting(_way: int) -> int:
     options = Path("options").read_bytes().replace(b"\0", b"").split(b"\n")
-    words = [word for option in options[:20] for word in ("--set", os.fsdecode(option))]
+    words = [word for option in options[:20] for word in ("--set", os.fsdecode(option[:LONGEST_WORD]))]
     return command("validate", "t.toml", *words)
 
 
@@ -88,7 +90,7 @@ def _foreign(way: int) -> int:
 
 
 def _name(way: int) -> int:
-    word = os.fsdecode(Path("word").read_bytes().replace(b"\0", b""))
+    word = os.fsdecode(Path("word").read_bytes().replace(b"\0", b"")[:LONGEST_WORD])
     commands = (
         ["validate", word],
         ["recheck", word],

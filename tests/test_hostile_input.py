@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
 from checkers import faults
+from checkers.nearest import nearest
 from checkers.records import FaultEvent
 from harness.cli import main
 from harness.exit_codes import ExitCode
@@ -128,6 +130,14 @@ def test_a_folder_of_runs_that_cannot_be_is_refused_in_a_sentence(refused):
 
 def test_a_setting_that_is_no_text_is_refused_in_a_sentence(refused):
     assert "is not UTF-8" in refused("validate", TARGET, "--set", "name=\udcff")
+
+
+def test_no_name_is_sought_for_long():
+    began = time.process_time()
+
+    assert nearest("etcd-postgers", ["etcd-postgres"]) == "etcd-postgres"
+    assert nearest("ab" * 50_000_000, ["etcd-postgres"]) is None
+    assert time.process_time() - began < 1
 
 
 def test_an_output_that_no_file_can_be_is_refused_in_a_sentence(refused):

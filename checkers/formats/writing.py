@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +16,7 @@ from checkers.formats.fencepost import in_process_order
 from checkers.formats.grants import grants_of, rising_times
 from checkers.formats.keys import name_of
 from checkers.formats.operations import VOCABULARY, operations, resource, token
+from checkers.nearest import nearest
 from checkers.records import History, Op, Outcome
 
 WRITERS = {"jepsen-edn": jepsen.write_edn, "porcupine-etcd": porcupine.write_etcd}
@@ -81,9 +81,9 @@ def _is_about(call: Call, key: str) -> bool:
 
 def _hint(calls: Sequence[Call], key: str) -> str:
     known = list(dict.fromkeys(name_of(call.key) for call in calls if call.key is not None))
-    near = difflib.get_close_matches(key, known, n=1)
+    near = nearest(key, known)
     if near:
-        return f"; did you mean {near[0]}?"
+        return f"; did you mean {near}?"
     return f"; there are: {', '.join(known[:_MOST_KEYS])}" if known else "; it has one object, without a name"
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from checkers.anomalies import ANOMALIES, COVERAGE, VIOLATIONS
+from checkers.nearest import nearest
 from harness.engines.our_images import is_ours, our_images
 
 EXPECTABLE = tuple(name for name in ANOMALIES if name in VIOLATIONS)
@@ -15,8 +15,8 @@ EXPECTABLE = tuple(name for name in ANOMALIES if name in VIOLATIONS)
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Say which known name is nearest, else all of them; begins with a separator."""
     known = list(known)
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(known)}"
+    near = nearest(name, known)
+    return f"; did you mean {near}?" if near else f"; there are: {', '.join(known)}"
 
 
 def known_image(name: str) -> str:
