@@ -148,12 +148,15 @@ class _Verdict:
     ) -> Answer:
         """Make an answer, with what is the same in all of them."""
         anomaly = ANOMALIES.get(about[0]) if about else None
+        counts = self.document.get("anomalies", {})
         expectation = "as expected" if self.as_expected else "not as expected"
+        is_counted = self.word == "valid" and anomaly is not None and counts.get(anomaly.name)
+        only = " (what it found is only counted)" if is_counted else ""
         return Answer(
             tone=tone,
             label=label,
             happened=happened,
-            verdict=self.word.upper() if tone is Tone.UNSURE else f"{self.word.upper()}, {expectation}",
+            verdict=self.word.upper() if tone is Tone.UNSURE else f"{self.word.upper()}, {expectation}{only}",
             matters=matters,
             remedy=remedy,
             twin=correct_twin(self.target) if anomaly else None,
