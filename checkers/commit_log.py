@@ -169,7 +169,7 @@ def match(operations: Iterable[Op], commits: Iterable[Commit], *, same_run: bool
             written[op.value] = op
         else:
             other = fenced.setdefault((op.resource, op.token), op)
-            if other.outcome is Outcome.FAIL:  # one that was not refused may have been it
+            if other.outcome is Outcome.FAIL is not op.outcome:  # one that was not refused may have been it
                 fenced[op.resource, op.token] = op
     entries = [
         Entry(

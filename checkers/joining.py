@@ -42,16 +42,16 @@ def _first(same: Sequence[_Told]) -> Finding:
 
 
 def _is_of_another_event(told: _Told, first: Finding) -> bool:
-    """Does nothing tell it already? What clients saw has no more to say under the widest name.
+    """Does nothing tell it already?
 
-    The log has: that it contradicts real time, or what the clients sent.
+    Each name that the log shows is an event of its own. What clients saw of one event may fit
+    several names, above all the widest.
     """
     finding = told.finding
-    if finding.anomaly == first.anomaly:
-        return False
-    if finding.anomaly == "non-linearizable":
-        return told.is_committed
-    return set(finding.because).isdisjoint(first.because)
+    if told.is_committed or finding.anomaly == first.anomaly:
+        return finding.anomaly != first.anomaly
+    is_apart = set(finding.because).isdisjoint(first.because)
+    return is_apart and finding.anomaly != "non-linearizable"
 
 
 def _with_cause(finding: Finding, joined: Sequence[Finding]) -> Finding:
