@@ -507,7 +507,7 @@ def test_a_page_begins_with_what_was_run_when_and_what_was_changed(tmp_path: Pat
 
     assert "t : Stale writes." in page
     assert "2026-11-22 05:13 UTC · interrupted at 5 of 20 s · docker engine" in page
-    assert "Changed with --set: workload.duration = &#34;20s&#34; , no faults" in page
+    assert "Changed for this run: workload.duration = &#34;20s&#34; , --no-faults" in page
 
 
 def test_a_folder_of_an_older_version_keeps_the_story_of_the_target_that_ships(tmp_path: Path):
@@ -523,7 +523,7 @@ def test_a_folder_of_an_older_version_keeps_the_story_of_the_target_that_ships(t
 
     assert "etcd-postgres-unfenced : PostgreSQL takes every write" in page
     assert "2026-01-01 10:15 UTC" in page
-    assert "Changed with --set: a.b=1 , c=2" in page
+    assert "Changed for this run: a.b=1 , c=2" in page
 
 
 def test_findings_of_one_cause_are_one_entry_of_the_page(tmp_path: Path):

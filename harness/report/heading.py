@@ -27,7 +27,7 @@ class Heading:
     target: str
     story: str  # what its file says of it, in a sentence or two
     facts: tuple[str, ...]  # date, duration, engine, seed, how much was done
-    changed: tuple[str, ...]  # "workload.duration = "6s"", "no faults"
+    changed: tuple[str, ...]  # "workload.duration = "6s"", "--no-faults"
 
 
 def heading(recorded: Recorded, laid_out: Timeline | None) -> Heading:
@@ -35,7 +35,7 @@ def heading(recorded: Recorded, laid_out: Timeline | None) -> Heading:
     target = recorded.history.header.target if recorded.history else recorded.folder.parent.name
     story, changed = _story(recorded.target_file or "", target)
     if "--no-faults" in options_of(recorded.environment):
-        changed = (*changed, "no faults")
+        changed = (*changed, "--no-faults")
     facts = (
         _date(recorded),
         in_words(recorded.verdict) or _duration(recorded.plan, laid_out),
