@@ -34,19 +34,19 @@ def _nobody_got_the_lock(evidence: Evidence) -> Iterator[str]:
 def _not_complete(evidence: Evidence) -> Iterator[str]:
     """The rules are sound there and not complete: they accuse nobody wrongly, and may miss something."""
     fenced = evidence.by_resource("fence")
-    if not fenced or not evidence.history.header.fenced:
+    log = evidence.log
+    if not fenced or not evidence.history.header.fenced or (log is not None and log.has_fences):
         return
     where = _some(list(fenced))
-    if evidence.log is None:
-        yield (
-            f"{where} was fenced without a write: what clients saw of it is judged by rules that"
-            " accuse nobody wrongly but may miss a violation; the storage's own order of writes would decide"
-        )
-    else:
-        yield (
-            f"{where} was fenced without a write: what clients saw of it may miss a violation;"
-            " the storage's own order of writes decides"
-        )
+    decides = (
+        "the storage's own order of writes and fences would decide"
+        if log is None
+        else "the storage's own order has no fences, so it was not decided"
+    )
+    yield (
+        f"{where} was fenced without a write: what clients saw of it is judged by rules that accuse nobody"
+        f" wrongly but may miss a violation; {decides}"
+    )
 
 
 def _some(resources: list[str]) -> str:

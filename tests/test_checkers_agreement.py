@@ -180,8 +180,11 @@ def test_fences_are_named_as_what_clients_cannot_decide_alone():
     alone = judged([A, fenced], None)
     logged = judged([A, fenced], commits((1, "v0")))
 
+    decided = judged([A, fenced], [*commits((1, "v0")), Commit(seq=2, resource="r0", token=2, fence=True)])
+
     assert "would decide" in alone.notices[0]
-    assert "own order of writes decides" in logged.notices[0]
+    assert "was not decided" in logged.notices[0]
+    assert decided.notices == ()
     assert alone.validity is logged.validity
     assert alone.as_expected
     assert judged([A], None).notices == ()
