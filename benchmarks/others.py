@@ -43,7 +43,7 @@ def rows(operations: int, times: int) -> list[Row]:
         ),
         (
             "columns",
-            "the same from the columns beside them",
+            "the same from the columns in the cache folder",
             lambda: in_own_process("from_disk", shape=shape, times=times, kept=True),
         ),
         (
