@@ -159,7 +159,11 @@ def _shown(operations: Sequence[Op], timeline: Timeline, scenes: Sequence[Scene]
 
 def _needed(scene: Scene) -> set[int]:
     """The operations without which a scene cannot be drawn."""
-    return {*scene.proof, *(index for mention in scene.mentions for index in mention.operations)}
+    return {
+        *scene.proof,
+        *scene.holds,
+        *(index for mention in scene.mentions for index in mention.operations),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,6 +277,7 @@ def _scene(scene: Scene, scale: _Scale) -> dict[str, Any]:
         "proof": scale.positions(scene.proof),
         "accused": scale.positions(scene.accused),
         "against": scale.positions(scene.against),
+        "holds": scale.positions(scene.holds),
         "strays": [scale.accepted[place] for place in scene.strays],
         "spans": [_span(span, scale) for span in scene.spans],
         "lanes": [scale.lanes[lane] for lane in scene.lanes],

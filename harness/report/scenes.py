@@ -83,6 +83,7 @@ class Scene:
     cause: Band | None  # the fault that opened the window
     probable: bool  # the cause fits, and the history does not show the whole chain
     lanes: tuple[int, ...]  # who had to do with it, from the top
+    holds: tuple[int, ...] = ()  # indices of the grants that they acted under
 
     @property
     def label(self) -> str:
@@ -238,6 +239,7 @@ def _staged(told: _Told, stage: Stage) -> Scene:
         cause=cause,
         probable=probable,
         lanes=_cast(shown, involved, stage.lanes),
+        holds=tuple(hold.grant for hold in involved),
     )
 
 
@@ -254,12 +256,17 @@ def _from(op: Op) -> int:
 
 def _involved(shown: Sequence[Op], stage: Stage) -> list[Hold]:
     """The holds under which the operations of a scene were done."""
-    found: dict[int, Hold] = {}
-    for op in shown:
-        for hold in stage.timeline.holds.get((op.resource, op.token), ()):
-            if hold.lane == stage.lanes.lane(op.process):
-                found[hold.grant] = hold
-    return list(found.values())
+    found = (_hold_of(op, stage) for op in shown)
+    return list({hold.grant: hold for hold in found if hold is not None}.values())
+
+
+def _hold_of(op: Op, stage: Stage) -> Hold | None:
+    """The hold that an operation began, or was done under: of those with its token, the last before it."""
+    if op.index in stage.by_grant:
+        return stage.by_grant[op.index]
+    same = stage.timeline.holds.get((op.resource, op.token), ())
+    own = (hold for hold in same if hold.lane == stage.lanes.lane(op.process) and hold.granted <= op.called)
+    return max(own, key=lambda hold: hold.granted, default=None)
 
 
 def _hits(involved: Sequence[Hold], proof: Sequence[Op], bands: Sequence[Band]) -> list[Band]:

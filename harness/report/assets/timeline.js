@@ -3,7 +3,7 @@
 const OUTCOME = { OK: 0, REJECTED: 1, FAILED: 2, UNKNOWN: 3 };
 const WORDS = ["ok", "rejected as stale", "refused", "unknown: no answer"];
 const HOLD = { GRANTED: 0, LANE: 1, RESOURCE: 2, LEASED: 3, BELIEVED: 4, PROMISED: 5, TOKEN: 6, RENEWALS: 7, OWNER: 8, GRANT: 9 };
-const SIZES = { axis: 40, leases: 20, words: 16, lane: 54, store: 64, server: 28 };
+const SIZES = { axis: 40, leases: 20, words: 16, lane: 54, store: 60, server: 28 };
 const FEW = 12; // lanes that can be taken in at once
 const MOST = 40;
 
@@ -105,9 +105,7 @@ class Swimlane {
 
   /** Was something of the scene done under this hold? */
   playedBy(hold) {
-    const { operations: ops } = this.data;
-    const own = (i) => i === hold[HOLD.GRANT] || (ops.lane[i] === hold[HOLD.LANE] && ops.token[i] === hold[HOLD.TOKEN]);
-    return this.actors.some(own);
+    return this.scene.holds.includes(hold[HOLD.GRANT]);
   }
 
   zoom(factor, around = 0.5) {
