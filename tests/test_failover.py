@@ -137,6 +137,20 @@ def test_a_grant_that_waits_for_the_replica_is_reported_before_it_does(cluster):
     lock.close()
 
 
+def test_a_wait_over_another_connection_says_nothing_of_a_grant(cluster):
+    """As after a pause during which the replica took over: WAIT would count nothing, and succeed."""
+    address = endpoint_of(cluster.edge(0, "redis-1"))
+    settings = replace(lock_settings("redis", [address]), wait_for_replica=True)
+    opened = []
+    session = RecordedSession(Memory(), 1, 2, granted=lambda *_hold: opened[0].reconnect())
+    opened.append(connect(settings, session))
+
+    with pytest.raises(Unknown, match="the connection has ended meanwhile"):
+        opened[0].acquire("r8", "a")
+    opened[0].revoke("r8", "a")
+    opened[0].close()
+
+
 def test_everything_is_as_it_was_when_the_hold_is_cut_short(cluster):
     before = answering(cluster)
 

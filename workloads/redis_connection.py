@@ -55,6 +55,19 @@ class RedisConnection:
         Raises NotApplied if the server refused it or was never reached, Unknown for anything else.
         """
         self._open()
+        return self._exchange(command, sent)
+
+    def follow(self, *command: str | int) -> Any:
+        """Send a command over the very connection of the one before, and return its answer.
+
+        For what is about that connection, such as WAIT: Unknown where it has ended meanwhile.
+        """
+        if not self._connection.is_connected or self._has_something_to_read():
+            self.close()
+            raise Unknown("the connection has ended meanwhile")
+        return self._exchange(command)
+
+    def _exchange(self, command: tuple[str | int, ...], sent: Callable[[], None] | None = None) -> Any:
         try:
             self._connection.send_command(*command)
             if sent is not None:

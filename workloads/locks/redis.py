@@ -77,7 +77,7 @@ class RedisService:
         if not self._wait:
             return
         try:
-            reached = self._connection.execute("WAIT", 1, self._wait)
+            reached = self._connection.follow("WAIT", 1, self._wait)
         except NotApplied as error:  # what was not applied is the WAIT
             raise Unknown(str(error)) from error
         if not reached:
