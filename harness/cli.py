@@ -83,7 +83,7 @@ Exit codes:
   0  as expected
   1  a violation, or an expected one was not found
   2  unknown: not exercised, or undecided
-  3  servers, engine or faults did not do their part
+  3  infrastructure failure: servers, engine or faults
   4  bad configuration, or a wrong use of this command
   5  nothing was selected
   130  interrupted

@@ -57,8 +57,9 @@ def run_all(
             except (FencepostError, KeyboardInterrupt) as error:
                 screen.clear()
                 said = redacted(str(error), _passwords(target)) or "interrupted"
-                click.echo(message(f"{target.name}: {said}"), err=True)
                 codes.append(of_error(error))
+                kind = "infrastructure failure: " * (codes[-1] is ExitCode.INFRASTRUCTURE)
+                click.echo(message(f"{target.name}: {kind}{said}"), err=True)
             if ExitCode.INTERRUPTED in codes:
                 break
         if len(targets) > 1:

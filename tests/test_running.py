@@ -3,6 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from harness.errors import InfrastructureError
 from harness.exit_codes import ExitCode
 from harness.run import RunOptions
 from harness.running import run_all
@@ -26,6 +27,18 @@ class InterruptedEngine:
             (folder / "events" / name).write_text('{"an": "event"}\n')
         raise KeyboardInterrupt
         yield
+
+
+class BrokenEngine:
+    """An engine whose servers do not start."""
+
+    name = "broken"
+
+    def refusal(self, _topology):
+        return None
+
+    def start(self, *_anything):
+        raise InfrastructureError("etcd-1 does not start")
 
 
 @pytest.fixture
@@ -54,3 +67,13 @@ def test_a_run_that_was_not_judged_says_how_to_judge_it(interrupted):
 
 def test_a_run_that_saw_nothing_is_only_interrupted(interrupted):
     assert interrupted() == (ExitCode.INTERRUPTED, "etcd-postgres: interrupted\n")
+
+
+def test_an_infrastructure_failure_says_that_it_is_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    options = RunOptions(seed=7, faults=False, runs=tmp_path / "runs", command=("fencepost",))
+
+    code = run_all([load("etcd-postgres")], BrokenEngine(), options, text=io.StringIO(), judged=print)
+
+    assert code is ExitCode.INFRASTRUCTURE
+    assert capsys.readouterr().err == "etcd-postgres: infrastructure failure: etcd-1 does not start\n"

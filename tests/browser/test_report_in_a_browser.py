@@ -82,8 +82,8 @@ def test_the_same_done_right_opens_where_it_is_linked(visitor: Visitor, unfenced
 
     page.get_by_role("link", name="etcd-postgres", exact=True).click()
 
-    expect(page.locator("#twin pre")).to_be_visible()
-    expect(page.locator("#twin pre")).to_be_in_viewport()
+    expect(page.locator("#twin")).to_be_visible()
+    expect(page.locator("#twin")).to_be_in_viewport()
 
 
 def test_the_stale_write_is_marked_in_the_drawing_and_in_the_table(visitor: Visitor, unfenced: Path):
