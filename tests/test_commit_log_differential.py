@@ -11,9 +11,13 @@ import pytest
 from differential import SCALE, compared, disagreed
 from support.broken_storages import BROKEN, KINDS, RIGHT, Run, simulate
 from support.log_oracle import Names, Resource, names
+from test_checkers_columns import in_columns, lines_of
 
+from checkers import parse
 from checkers.evidence import gather
 from checkers.judge import examine
+from checkers.reading.event_columns import NotSoundError
+from checkers.records import Commit, History
 from checkers.verdict import Finding
 
 RUNS = max(400, SCALE // len(KINDS))
@@ -58,3 +62,29 @@ def test_the_names_of_the_anomalies_are_those_of_the_definitions(kind):
         assert defined(run).agree(found), (run, found, defined(run))
         assert kind not in RIGHT or not found, (run, found)
     assert (wrong > 0) == (kind in BROKEN)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_are_judged_as_operations_are_with_the_log_and_without(kind):
+    rng = random.Random(f"{kind} columns")
+    for _ in range(RUNS // 10):
+        run = simulate(rng, kind)
+        header = run.history.header
+        lines = lines_of(
+            run.history.operations,
+            policy=header.policy,
+            fenced=header.fenced,
+            initial={"value": None, "token": header.initial_token},
+        )
+        try:
+            columns = in_columns(lines)
+        except NotSoundError:
+            continue  # columns do not hold what such a history has
+        for commits in (run.commits, None):
+            assert events(columns, commits) == events(parse(lines), commits), lines
+
+
+def events(history: History, commits: tuple[Commit, ...] | None) -> list[tuple[object, ...]]:
+    examined = examine(gather(history, commits, same_run=True))
+    assert not examined.crashes
+    return [(each.anomaly, each.accused, each.because, each.also) for each in examined.findings]
