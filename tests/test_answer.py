@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from checkers.anomalies import ANOMALIES, VIOLATIONS
@@ -133,3 +135,9 @@ def test_of_a_run_that_was_not_tested_the_zero_is_shown():
     names = [each.name for each in counters(answer(document, "mine"), document, ())]
 
     assert names == ["Stale writes attempted", "Grants"]
+
+
+def test_every_anomaly_is_documented_where_its_answer_points():
+    page = (Path(__file__).parents[1] / "docs" / "anomalies.md").read_text().splitlines()
+
+    assert [name for name in ANOMALIES if f"### {name}" not in page] == []
