@@ -7,10 +7,13 @@ import subprocess
 import sys
 
 import pytest
+from missing import need
 
+from harness.engines.choice import choose
 from harness.errors import ConfigurationError, ServerNotReadyError
 from harness.exit_codes import ExitCode
 from harness.target.reading import in_folder, shipped_folder
+from harness.wiring import topology
 from harness.zoo import TWIN, Outcome, Row, exhibits
 
 FILES = in_folder(shipped_folder() / "zoo")
@@ -94,6 +97,8 @@ def test_an_error_is_told_in_the_row():
 
 @pytest.mark.parametrize("bug", ["get-then-del-unlock", "separate-incr-after-set"])
 def test_the_command_runs_a_bug_and_its_twin(tmp_path, bug):
+    target = exhibits([bug])[0].bug
+    need(choose("auto"), topology(target, target.faults))
     done = subprocess.run(
         [
             sys.executable,
