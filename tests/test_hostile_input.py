@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from pathlib import Path
 
 import pytest
 
+import checkers
 from checkers import faults
 from checkers.nearest import nearest
 from checkers.records import FaultEvent
 from harness.cli import main
 from harness.exit_codes import ExitCode
+from harness.report.run import write
 from harness.target.toml import lines_of_keys
 
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -271,3 +274,16 @@ def test_a_received_run_folder_never_runs_what_its_target_names(tmp_path, monkey
 
     assert "Traceback" not in "".join(capsys.readouterr())
     assert not ran.exists()
+
+
+def test_a_report_stays_under_10_mb_and_says_what_is_cut(tmp_path):
+    lines = HISTORY.read_text().splitlines(keepends=True)
+    shutil.copy(HISTORY, tmp_path / "history.jsonl")
+    document = checkers.judge(checkers.parse(lines)).to_document()
+    document["findings"] = [document["findings"][0] | {"steps": ["x" * 4_000] * 40}] * 100
+    (tmp_path / "verdict.json").write_text(json.dumps(document))
+
+    page = write(tmp_path).read_bytes()
+
+    assert len(page) < 10_000_000
+    assert b"too large for a page" in page

@@ -29,9 +29,12 @@ from harness.report.recorded import Recorded, load
 from harness.report.scenes import Scene, Stage, findings, rejections
 from harness.report.surroundings import surroundings
 from harness.report.timeline import Timeline, timeline
+from harness.report.trimming import trimmed
 from harness.whole_file import replace_file
 
 NAME = "report.html"
+LARGEST = 10_000_000
+"""Bytes of a report."""
 _MOST_SCENES = 100
 _MOST_TOLD = 25
 _MOST_NAMES = 6
@@ -64,7 +67,11 @@ def write(folder: Path) -> Path:
     Raises ConfigurationError where the folder has no verdict.
     """
     report = folder / NAME
-    replace_file(report, [render(load(folder))])
+    recorded = load(folder)
+    page = render(recorded)
+    if len(page.encode(errors="replace")) > LARGEST:
+        page = render(trimmed(recorded))
+    replace_file(report, [page])
     return report
 
 
