@@ -26,8 +26,12 @@ def test_ctrl_c_happens_once_the_block_has_ended():
 
 
 def test_what_nobody_handles_still_ends_the_process():
-    with shielded():
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with shielded():
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_another_thread_is_never_interrupted():

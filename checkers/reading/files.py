@@ -95,9 +95,9 @@ def inside(folder: Path, name: str) -> Path:
     path = folder / name
     try:
         leads_to = path.resolve()
-        if leads_to.is_relative_to(folder.resolve()):
+        if leads_to.is_relative_to(folder.resolve()) and not leads_to.is_symlink():
             return path
-    except (OSError, RuntimeError):  # a circle of links
+    except (OSError, RuntimeError):  # a circle of links; from Python 3.13 on, it resolves to one of them
         leads_to = path
     raise HistoryError(
         str(path), 0, f"a symbolic link leads out of the folder, to {leads_to}; put the file itself there"
