@@ -38,7 +38,7 @@ LABELS = {
     "lost-write": "acknowledged, then lost",
     "high-water-regression": "older token came back",
     "unfenced-write": "accepted without a token",
-    "duplicate-token": "same token again",
+    "duplicate-token": "same token as another",
     "token-regression": "token not above the last",
     "early-grant": "granted too early",
     "stuck-lock": "waited in vain",

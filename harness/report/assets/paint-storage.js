@@ -110,8 +110,11 @@ Object.assign(Swimlane.prototype, {
     const [accused] = this.scene.accused;
     const spot = mark ? { left: mark.x - 16, right: mark.x + 16, y: mark.y - 24 } : accused === undefined ? null : this.besideBar(accused);
     if (!spot || spot.right < this.gutter || spot.left > this.width) return;
-    const left = spot.right > this.width - 200;
-    this.label(this.scene.label, left ? spot.left : spot.right, spot.y, { colour: this.alarm, weight: 700, align: left ? "right" : "left" });
+    const wide = this.wide(this.scene.label, 13, 700) + 10;
+    const [right, left] = [spot.right + wide < this.width, spot.left - wide > this.gutter];
+    const y = right || left || mark ? spot.y : spot.y - 19; // where there is no room beside it, above
+    const align = right || !left ? "left" : "right";
+    this.label(this.scene.label, align === "left" ? spot.right : spot.left, y, { colour: this.alarm, weight: 700, align });
   },
 
   /** The edges of an operation's bar, and of the badge on it. */

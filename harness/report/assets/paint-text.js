@@ -16,6 +16,11 @@ Object.assign(Swimlane.prototype, {
     return wide;
   },
 
+  wide(words, size, weight) {
+    this.pen.font = `${weight} ${size}px ${FONT}`;
+    return this.pen.measureText(words).width;
+  },
+
   /** The first of several ways to say something that there is room for. */
   fit(ways, x, y, options) {
     return ways.some((words) => this.text(words, x, y, options) > 0);
