@@ -23,10 +23,10 @@ def granted(operations: Iterable[Op]) -> list[Op]:
 
 
 def duplicate_tokens(evidence: Evidence) -> Iterator[Conflict]:
-    """Grants that carry the token of another owner's grant, at whatever times."""
+    """Grants that carry the token of another owner's grant; of two, the one that returned later."""
     for _, operations in sorted(narrowed(evidence, of_shared_tokens).by_resource("acquire").items()):
         first: dict[int | None, Op] = {}
-        for grant in granted(operations):
+        for grant in sorted(granted(operations), key=lambda op: op.returned or 0):
             other = first.setdefault(grant.token, grant)
             if other.owner != grant.owner:
                 yield Conflict(
