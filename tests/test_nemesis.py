@@ -53,6 +53,27 @@ def test_a_paused_process_is_stopped_and_runs_again_with_evidence_of_both(sleepe
     assert str(sleeper.pid) in fault.healed
 
 
+TICKS = """
+import time
+while True:
+    print(time.monotonic_ns(), flush=True)
+    time.sleep(0.0005)
+"""
+
+
+def test_a_pause_is_over_before_the_process_does_anything_more():
+    with subprocess.Popen([sys.executable, "-c", TICKS], stdout=subprocess.PIPE, text=True) as ticking:
+        ticks = [int(ticking.stdout.readline())]
+        with pause(psutil.Process(ticking.pid), "client:0") as fault:
+            stopped = time.monotonic_ns()
+            assert fault.until is None
+        while ticks[-1] <= stopped:
+            ticks.append(int(ticking.stdout.readline()))
+        ticking.kill()
+
+    assert stopped <= fault.until <= ticks[-1]
+
+
 STARTS_OTHERS = """
 import subprocess, sys, threading, time
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()

@@ -11,4 +11,5 @@ class Fault:
     target: str
     evidence: str
     since: int | None = None  # ns, CLOCK_MONOTONIC; when it was seen first, if the whole proof took longer
+    until: int | None = None  # ns; when it was ended, if that was seen only later
     healed: str = ""

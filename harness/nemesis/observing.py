@@ -51,7 +51,7 @@ class Observer:
             self._record(seen, "in force", now.evidence, seen.in_force)
             yield
         seen.healed_evidence = now.healed
-        seen.healed = time.monotonic_ns()
+        seen.healed = time.monotonic_ns() if now.until is None else now.until
         self._record(seen, "healed", now.healed, seen.healed)
 
     def _record(

@@ -5,6 +5,7 @@ What the process has started, such as a program of the user's own, stops and goe
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -31,6 +32,7 @@ def pause(process: psutil.Process, target: str, *, stops_itself: bool = False) -
             raise FaultNotInstalledError("pause", target, _why_not(process))
         fault = Fault("pause", target, evidence=f"{_named(stopped)} stopped (state T)")
         yield fault
+        fault.until = time.monotonic_ns()  # what is recorded from here on, the process may have done
     finally:
         family.continue_all(process)
     if not family.wait_until_continued(stopped):
