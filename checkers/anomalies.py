@@ -197,14 +197,14 @@ _TABLE = (
         definition="The lock was given to somebody while another's lease was still promised.",
         once="the lock was given away while another's lease was still promised",
         several="the lock was given away {count} times while another's lease was still promised",
-        matters="Two clients hold the lock at once, although neither of them is late.",
+        matters="Two clients hold the lock at once, or their tokens are not in the order of their grants.",
         arises=(
             "The lock is released by a client that does not hold it, forgotten by a server, or timed by a"
-            " clock that jumped."
+            " clock that jumped; or the token is drawn in a step of its own, after the grant."
         ),
         remedy=(
-            "Release a lock only where it is still your own, in one atomic step, and keep it until its lease"
-            " is over, also through restarts and failovers."
+            "Release a lock only where it is still your own, in one atomic step; keep it until its lease is"
+            " over, also through restarts and failovers; draw its token in the same step as the grant."
         ),
         counters=("found", "grants", "server_faults"),
     ),

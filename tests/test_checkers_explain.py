@@ -217,8 +217,8 @@ def test_an_early_grant_says_until_when_the_lease_was_promised():
             " after that, at 2.900 s (its call began at line 4)."
         ),
         (
-            "Meanwhile nobody else released or renewed the lock on r0: the lock service itself ended the lease of"
-            " process 0."
+            "Meanwhile no release or renewal of another hold came too late: the lock service itself gave"
+            " away the lock of process 0."
         ),
         "So the lock was given to process 1 at 3.000 s (line 7), which is before 3.500 s: too early.",
     )
@@ -422,4 +422,4 @@ def test_an_early_grant_that_nobody_released_is_the_lock_service_s_own():
     finding = only_finding("early-grant-renewed")
 
     assert finding.account.cause == ()
-    assert finding.steps[-2].endswith("the lock service itself ended the lease of process 0.")
+    assert finding.steps[-2].endswith("the lock service itself gave away the lock of process 0.")

@@ -60,7 +60,9 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     """The end that is told is the earlier of what these operations promised and of what all did."""
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     lease = min(n.lease(holder), setter.sent + (setter.ttl or 0))
-    ended = n.may_have_ended(holder, grant)
+    in_time = (holder.returned or 0) < grant.sent
+    faults = n.service_faults(holder.sent, grant.returned or 0)[:1]
+    ended = n.may_have_ended(holder, grant) if in_time and not faults else ()
     return Story(
         summary=(
             f"{n.whom(grant)} was granted {lock_on(grant.resource)} at {n.at(grant.returned or 0)},"
@@ -75,11 +77,10 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             ),
             _kept_until(n, holder, lease),
             f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.",
-            *n.service_faults(holder.sent, grant.returned or 0)[:1],
-            _freed_by(n, holder, grant, ended),
+            *(faults or [_freed_by(n, holder, ended) if in_time else _or_out_of_order(n, grant)]),
             (
-                f"So the lock was given to {n.whom(grant)} {n.answered(grant)}, which is before"
-                f" {n.at(lease)}: too early."
+                f"So{'' if in_time else ', by the tokens,'} the lock was given to {n.whom(grant)}"
+                f" {n.answered(grant)}, which is before {n.at(lease)}: too early."
             ),
         ),
         others=n.own(holder),
@@ -87,12 +88,21 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-def _freed_by(n: Narrator, holder: Op, grant: Op, ended: Sequence[Op]) -> str:
+def _or_out_of_order(n: Narrator, grant: Op) -> str:
+    """Where only tokens say which grant was the later one, they may be what is wrong."""
+    return (
+        f"{n.who(grant)} had sent the request that was granted before that, at {n.at(grant.sent)}: if the lock"
+        " was its own first, the tokens are not in the order of the grants, as where a token is drawn after"
+        " the grant, in a step of its own."
+    )
+
+
+def _freed_by(n: Narrator, holder: Op, ended: Sequence[Op]) -> str:
     """What somebody else did to the lock in between; that it ended the hold is only probable."""
     if not ended:
         return (
-            f"Meanwhile nobody else released or renewed {lock_on(grant.resource)}: the lock service itself"
-            f" ended the lease of {n.whom(holder)}."
+            "Meanwhile no release or renewal of another hold came too late: the lock service itself gave"
+            f" away the lock of {n.whom(holder)}."
         )
     named = ended[-1]
     others = "" if len(ended) == 1 else f", or one of {len(ended) - 1} others,"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from checkers.coverage import is_client
 from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
 from checkers.grants import granted
-from checkers.leases import ENDS, lease_of
+from checkers.leases import ENDS, lease_of, leases_of
 from checkers.records import WRITES, Op, Outcome
 from checkers.telling.clock import Clock
 from checkers.telling.contents import content, lock_on
@@ -97,19 +97,21 @@ class Narrator:
         return tuple(self._leases.get((grant.resource, grant.owner), ()))
 
     def may_have_ended(self, holder: Op, grant: Op) -> tuple[Op, ...]:
-        """What others did to a lock between a hold's grant and the next, and may have ended that hold.
+        """What was done late under another hold between a grant and the next, and may have ended that grant's.
 
-        The releases, or the renewals where nobody released it; those that surely did nothing are left out.
+        The releases, or the renewals where nobody released it. Those that surely did nothing are left
+        out, and those of a hold that was still promised then: these let the holder in.
         """
-        others = (
+        late = (
             op
             for (resource, owner), own in self._leases.items()
             if resource == holder.resource and owner != holder.owner
             for op in own
             if op.f != "acquire" and op.outcome is not Outcome.FAIL
             if op.called <= (grant.returned or 0) and (op.returned is None or op.returned >= holder.sent)
+            if not _is_promised_at(op, own, holder.returned or 0)
         )
-        found = sorted(others, key=lambda op: op.called)
+        found = sorted(late, key=lambda op: op.called)
         return tuple(op for op in found if op.f in ENDS) or tuple(found)
 
     def service_faults(self, start: float, end: float) -> list[str]:
@@ -344,3 +346,10 @@ class Narrator:
         over = f"; its lease ended at {self.at(lease)}" if fault.began <= lease <= fault.healed else ""
         over = over if fault.client is not None and lease < math.inf else ""
         return f"{what[:1].upper()}{what[1:]} {when} ({where}){over}."
+
+
+def _is_promised_at(op: Op, own: Sequence[Op], moment: int) -> bool:
+    """Was the hold that an operation is of promised at a moment, but for its own end?"""
+    kept = [each for each in own if each.f not in ENDS]
+    leases = [lease for lease in leases_of(kept) if lease.grant.called <= op.called]
+    return bool(leases) and leases[-1].end > moment

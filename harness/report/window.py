@@ -109,8 +109,14 @@ def _suspects(claim: Claim) -> Iterator[Op]:
     elif claim.anomaly == "early-grant":
         victims = {op.owner for op in claim.against}
         yield from (op for op in claim.named if op.f in ENDS and op.owner not in victims)
+        yield from (op for op in claim.accused if _is_later_by_token_alone(op, claim.against))
     elif claim.anomaly == "stuck-lock":
         yield from claim.against[:1]
+
+
+def _is_later_by_token_alone(grant: Op, against: Iterable[Op]) -> bool:
+    """May it have been granted first, and its token have come late?"""
+    return any(op.f == "acquire" and grant.sent <= (op.returned or 0) for op in against)
 
 
 def _hit(fault: Fault, op: Op, grant: Op | None, header: Header) -> bool:
