@@ -55,6 +55,8 @@ def redis_at(address: Address, timeout: float = 1.0) -> RedisConnection:
 class Memory:
     """A recorder that keeps its events."""
 
+    passwords = ()
+
     def __init__(self):
         self.events = []
 

@@ -91,9 +91,9 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
 def _or_out_of_order(n: Narrator, grant: Op) -> str:
     """Where only tokens say which grant was the later one, they may be what is wrong."""
     return (
-        f"{n.who(grant)} had sent the request that was granted before that, at {n.at(grant.sent)}: if the lock"
-        " was its own first, the tokens are not in the order of the grants, as where a token is drawn after"
-        " the grant, in a step of its own."
+        f"{n.who(grant)} had sent the request that was granted before that, at {n.at(grant.sent)}: if the"
+        " lock was its own first, the tokens are not in the order of the grants, as where a token is drawn"
+        " after the grant, in a step of its own."
     )
 
 

@@ -97,7 +97,7 @@ class Narrator:
         return tuple(self._leases.get((grant.resource, grant.owner), ()))
 
     def may_have_ended(self, holder: Op, grant: Op) -> tuple[Op, ...]:
-        """What was done late under another hold between a grant and the next, and may have ended that grant's.
+        """What was done late under another hold between a grant and the next, and may have ended its lease.
 
         The releases, or the renewals where nobody released it. Those that surely did nothing are left
         out, and those of a hold that was still promised then: these let the holder in.
