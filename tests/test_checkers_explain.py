@@ -41,7 +41,7 @@ def test_a_stale_write_is_told_with_the_pause_that_opened_the_window():
             " (line 10)."
         ),
         (
-            "By token order, the write of '0-1' must have come before the write of '1-1': a fence that has"
+            "By token order, the write of '0-1' must come before the write of '1-1': a fence that has"
             " accepted token 34 refuses token 33 from then on, and yet it was accepted at 4.200 s (line 11)."
         ),
         (
@@ -76,9 +76,9 @@ def test_a_read_that_shows_that_a_write_took_effect_belongs_to_the_proof():
             " once."
         ),
         (
-            "By token order, the write of '0-1' must have come before the write of '1-1': tokens tell whose"
-            " turn it was, and token 33 is of an earlier holder than token 34. But nothing in this storage"
-            " compares tokens: it was accepted, since process 2 read '0-1' at 2.300 s (line 9)."
+            "By token order, the write of '0-1' must come before the write of '1-1': token 33 belongs to an"
+            " earlier holder than token 34. This storage does not compare tokens, so it accepted '0-1':"
+            " process 2 read '0-1' at 2.300 s (line 9)."
         ),
         (
             "So outdated data replaced newer data: the storage accepted the older token 33 after the newer"
@@ -120,7 +120,7 @@ def test_what_stood_there_before_the_run_is_told_as_such():
     assert only_finding("stale-write-below-the-start").steps == (
         "What stood there before the run, token 40 (line 1), came before the write of '0-1'.",
         (
-            "By token order, the write of '0-1' must have come before what stood there before the run: a"
+            "By token order, the write of '0-1' must come before what stood there before the run: a"
             " fence that stands at token 40 refuses token 33 from then on, and yet it was accepted at 0.100 s"
             " (line 3)."
         ),
@@ -131,8 +131,8 @@ def test_what_stood_there_before_the_run_is_told_as_such():
 def test_two_writes_that_overlap_cannot_both_use_a_token_of_a_strict_fence():
     first, second, end = only_finding("stale-write-strict-overlapping").steps
 
-    assert first.startswith("By token order, the write of '0-1' must have come before the write of '0-2':")
-    assert second.startswith("By token order, the write of '0-2' must have come before the write of '0-1':")
+    assert first.startswith("By token order, the write of '0-1' must come before the write of '0-2':")
+    assert second.startswith("By token order, the write of '0-2' must come before the write of '0-1':")
     assert "a strict fence that has accepted token 33 refuses token 33 from then on" in first
     assert end.endswith("So the storage accepted token 33 twice.")
 

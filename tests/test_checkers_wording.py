@@ -39,9 +39,9 @@ def test_a_storage_without_a_fence_is_not_argued_by_one():
             " accepted '1-1' is number 1, and '0-1' is number 2."
         ),
         (
-            "By token order, the write of '0-1' must have come before the write of '1-1': tokens tell whose"
-            " turn it was, and token 33 is of an earlier holder than token 34. But nothing in this storage"
-            " compares tokens: it was accepted at 0.900 s (line 5)."
+            "By token order, the write of '0-1' must come before the write of '1-1': token 33 belongs to an"
+            " earlier holder than token 34. This storage does not compare tokens, so it accepted '0-1'"
+            " at 0.900 s (line 5)."
         ),
     )
 

@@ -82,7 +82,7 @@ class EdgeWords:
     def _token_order(self, edge: Edge) -> str:
         before = self.operations[cast("int", edge.before)]
         return (
-            f"By token order, {self._both(edge, 'must have come')}:"
+            f"By token order, {self._both(edge, 'must come')}:"
             f" {self._rule_of_tokens(before, self._op(edge.after))}."
         )
 
@@ -90,9 +90,9 @@ class EdgeWords:
         if before.f == "acquire":
             return _rule_of_grants(before, after)
         if not self._n.history.header.fenced:
+            accepted = self._accepted(before, f"it accepted {content(before.value)}")
             return (
-                f"{self._rule_of_turns(before, after)}. But nothing in this storage compares tokens:"
-                f" {self._accepted(before)}"
+                f"{self._rule_of_turns(before, after)}. This storage does not compare tokens, so {accepted}"
             )
         mark = self._n.history.header.initial_token if after is None else after.token
         met = "stands at" if after is None else "was raised to" if after.f == "fence" else "has accepted"
@@ -109,24 +109,21 @@ class EdgeWords:
             return f"token {before.token} is older than token {mark}, which stood there before the run"
         if before.token == after.token:
             return f"token {before.token} was for one write alone, and had been used"
-        return (
-            f"tokens tell whose turn it was, and token {before.token} is of an earlier holder than token"
-            f" {after.token}"
-        )
+        return f"token {before.token} belongs to an earlier holder than token {after.token}"
 
-    def _accepted(self, write: Op) -> str:
+    def _accepted(self, write: Op, accepted: str = "it was accepted") -> str:
         """How it is known that a write took effect."""
         n, numbers = self._n, self._n.numbers(write)
         if len(numbers) > 1:
-            return f"it was accepted once more, as {n.place(write)} in the storage's own order"
+            return f"{accepted} once more, as {n.place(write)} in the storage's own order"
         if write.outcome is Outcome.OK:
-            return f"it was accepted {n.answered(write)}"
+            return f"{accepted} {n.answered(write)}"
         if numbers:
-            place = f"it was accepted: it is {n.place(write)} in the storage's own order"
+            place = f"{accepted}: it is {n.place(write)} in the storage's own order"
             return f"{place}{self._denied(write)}"
         reads = [op for op in self.operations if op.f == "read" and op.value == write.value]
         read = min(reads, key=lambda op: op.returned or 0)
-        return f"it was accepted, since {n.whom(read)} read {content(write.value)} {n.answered(read)}"
+        return f"{accepted}: {n.whom(read)} read {content(write.value)} {n.answered(read)}"
 
     def _denied(self, write: Op) -> str:
         """That a client was told that a write did not take effect, if it was."""
