@@ -223,4 +223,4 @@ def _killed(dead: int) -> str:
 def _going_on(alive: int) -> str:
     if not alive:
         return ""
-    return "; 1 run goes on" if alive == 1 else f"; {alive} runs go on"
+    return f"; {alive} run{'' if alive == 1 else 's'} in progress"

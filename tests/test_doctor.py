@@ -94,6 +94,6 @@ def test_one_engine_is_enough(bad, can_run):
     assert doctor.can_run(findings) is can_run
 
 
-@pytest.mark.parametrize(("runs", "says"), [(0, ""), (1, "; 1 run goes on"), (2, "; 2 runs go on")])
+@pytest.mark.parametrize(("runs", "says"), [(0, ""), (1, "; 1 run in progress"), (2, "; 2 runs in progress")])
 def test_runs_that_go_on_are_counted_in_words(runs, says):
     assert doctor._going_on(runs) == says
