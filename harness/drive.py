@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from harness.clients import Clients
 from harness.engines import Cluster
-from harness.events import Event, FaultObserved, Progress
+from harness.events import Event, FaultObserved, Progress, StageReached
 from harness.nemesis.aiming import Aim
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.observing import Observer
@@ -57,6 +57,10 @@ class Drive:
                 yield self._progress(nemesis, elapsed)
                 interrupted.wait(min(TICK, (duration - elapsed) / SECOND))
             log.finished(time.monotonic_ns())
+            if interrupted.is_set():
+                yield StageReached(
+                    stage="interrupted", detail="stopping the clients, then judging what was recorded"
+                )
         self.clients.finish()
         recorder.close()
         nemesis.check()

@@ -22,7 +22,7 @@ class RunStarted:
 class StageReached:
     """The run entered its next stage."""
 
-    stage: Literal["building", "starting", "running", "judging", "stopping"]
+    stage: Literal["building", "starting", "running", "interrupted", "judging", "stopping"]
     detail: str  # one line for a reader, such as "etcd ×3, postgres, toxiproxy"
 
 

@@ -50,7 +50,7 @@ def test_a_planted_bug_that_was_found_is_the_test_s_success():
     )
 
     assert said.headline == "The test worked: it found the planted bug: an acknowledged write was lost"
-    assert (said.tone, said.verdict) == (Tone.GOOD, "INVALID, as expected")
+    assert (said.tone, said.verdict) == (Tone.GOOD, "Verdict: invalid, as this target expects")
     assert said.twin is not None
     assert said.twin.stem == "asynchronous-commit-twin"
 
@@ -98,7 +98,26 @@ def test_a_crashed_checker_leaves_the_run_undecided():
     said = answer(verdict("unknown", reasons=["the checker x crashed: E: y"]), "mine")
 
     assert said.headline == "Undecided: the checker x crashed: E: y"
-    assert (said.tone, said.verdict) == (Tone.UNSURE, "UNKNOWN")
+    assert (said.tone, said.verdict) == (Tone.UNSURE, "Verdict: unknown")
+
+
+CUT = (
+    "the history ends in the middle of a line, and the storage's own order has 3 writes of which it knows"
+    " nothing: what else was done is not known"
+)
+
+
+def test_each_reason_for_an_undecided_run_has_its_own_remedy():
+    crash = "the checker x crashed: E: y"
+
+    crashed, cut, both = (
+        answer(verdict("unknown", reasons=reasons), "mine").remedy
+        for reasons in ([crash], [CUT], [crash, CUT])
+    )
+
+    assert crashed == "A checker that crashes is a bug in Fencepost: report it, with the run's folder."
+    assert cut == "Run it again: what is missing from the history cannot be recovered."
+    assert both == f"{crashed} {cut}"
 
 
 def test_a_run_that_was_not_exercised_and_crashed_is_undecided():
@@ -114,10 +133,42 @@ def test_clients_and_log_that_contradict_each_other_are_said_to():
     assert said.tone is Tone.BAD
 
 
-def test_an_interrupted_run_says_where_it_ended():
-    said = answer(verdict(interrupted={"seconds": 5.012, "planned": 20.0}), "mine")
+INTERRUPTED = {"seconds": 6.112, "planned": 20.0}
 
-    assert said.interrupted == "interrupted at 5 of 20 s"
+
+def test_an_interrupted_run_in_which_the_fence_held_is_no_pass():
+    said = answer(verdict(interrupted=INTERRUPTED), "mine")
+
+    assert said.headline == (
+        "Interrupted at 6.1 of 20 s: until then the fence held, 13 of 13 stale writes refused"
+    )
+    assert (said.tone, said.verdict) == (Tone.NEUTRAL, "Verdict: valid, as this target expects")
+
+
+def test_an_interrupted_run_without_stale_writes_is_no_pass():
+    said = answer(verdict(interrupted=INTERRUPTED, coverage={"grants": 50}), "mine")
+
+    assert said.headline == (
+        "Interrupted at 6.1 of 20 s: until then nothing wrong was found, the lock was granted 50 times"
+    )
+    assert said.tone is Tone.NEUTRAL
+
+
+def test_an_interrupted_run_that_missed_its_planted_bug_had_no_time_for_it():
+    missed = verdict(expected=["lost-write"], as_expected=False, interrupted=INTERRUPTED)
+    said = answer(missed, "asynchronous-commit")
+
+    assert said.headline == (
+        "Interrupted at 6.1 of 20 s: until then the run had not shown lost-write, as this target has to"
+    )
+    assert said.tone is Tone.NEUTRAL
+
+
+def test_an_interrupted_run_with_a_violation_keeps_its_headline():
+    said = answer(verdict("invalid", interrupted=INTERRUPTED, **found("stale-write")), "mine")
+
+    assert said.headline == "BUG FOUND: the storage accepted a stale write"
+    assert (said.tone, said.interrupted) == (Tone.BAD, "interrupted at 6.1 of 20 s")
 
 
 def test_the_counters_are_chosen_by_the_anomaly():

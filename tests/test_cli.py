@@ -201,7 +201,8 @@ class TestRecheck:
         done = fencepost("recheck", history(superseded("fail")))
 
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.startswith("t: The fence held: 1 of 1 stale write refused\n  VALID, as expected\n")
+        assert done.stdout.startswith("t: The fence held: 1 of 1 stale write refused\n")
+        assert "  Verdict: valid, as this target expects\n" in done.stdout
 
     def test_a_stale_write_that_was_accepted_is_a_violation(self, fencepost, history):
         done = fencepost("recheck", history(superseded("ok")))
@@ -213,7 +214,7 @@ class TestRecheck:
         done = fencepost("recheck", history(superseded("ok"), expect=["stale-write"], fenced=False))
 
         assert done.returncode == 0
-        assert "INVALID, as expected: stale-write ×1" in done.stdout
+        assert "Verdict: invalid, as this target expects; stale-write ×1" in done.stdout
 
     def test_an_expected_one_that_is_not_found_fails(self, fencepost, history):
         done = fencepost("recheck", history(superseded("fail"), expect=["stale-write"]))
@@ -372,6 +373,7 @@ class TestRun:
         hangs.cancel()
 
         assert process.returncode == 130, errors
-        assert any(re.search(r"; interrupted at [0-9.]+ of 60 s", line) for line in told), errors
+        assert any(re.search(r"(?i)interrupted at [0-9.]+ of 60 s", line) for line in told), errors
+        assert "  interrupted: stopping the clients, then judging what was recorded\n" in told
         assert "Traceback" not in errors
         assert (tmp_path / "runs" / "etcd-postgres" / "latest" / "verdict.json").is_file()

@@ -73,11 +73,14 @@ class TestTelling:
 
         assert lines == [
             "t: The fence held: 17 of 17 stale writes refused",
-            "  VALID, as expected",
-            "  Why it matters: Clients that had lost their lock tried to write, and were turned away.",
+            "  Verdict: valid, as this target expects",
             (
-                "  What to do: Nothing needs mending. A run is a test and no proof: repeat it with other seeds"
-                " and other faults."
+                "  Why it matters: A client that lost its lock cannot overwrite its successor's data, at least"
+                " under the faults of this run."
+            ),
+            (
+                "  What to do: Nothing to fix. A run is a test, not a proof: repeat it with other seeds and"
+                " faults."
             ),
             "  also seen, not violations: late-write ×4",
             "  grants 1,084 · stale writes attempted 17 · stale writes rejected 17",
@@ -109,12 +112,12 @@ class TestTelling:
 
         assert lines == [
             "t: The test worked: it found what the target expects: the storage accepted 2 stale writes",
-            "  INVALID, as expected: stale-write ×2",
+            "  Verdict: invalid, as this target expects; stale-write ×2",
             "  0 of 2 stale writes refused, 2 accepted",
             f"  Why it matters: {ANOMALIES['stale-write'].matters}",
-            f"  What to do: {ANOMALIES['stale-write'].remedy} More: docs/anomalies.md#stale-write.",
+            f"  What to do: {ANOMALIES['stale-write'].remedy}",
             "",
-            "  client 1 overwrote r0 with token 33 after token 34 had been written",
+            "  Client 1 overwrote r0 with token 33 after token 34 had been written",
             "    stale-write: A write with an older token took effect after a write with a newer one had.",
             "    1. token 33 was granted to client 1",
             "    2. token 34 was written",
@@ -149,7 +152,9 @@ class TestTelling:
             "t: BUG FOUND: the lock was given away while another's lease was still promised"
             " (also stale-write ×1)"
         )
-        assert lines.index("  EARLY") < lines.index(f"  {STALE['summary']}")
+        assert lines.index("  EARLY") < lines.index(
+            "  Client 1 overwrote r0 with token 33 after token 34 had been written"
+        )
 
     def test_an_anomaly_that_had_to_be_found_and_was_not_is_named(self):
         judged = document(
@@ -191,7 +196,7 @@ class TestTelling:
 
         assert told(judged)[:4] == [
             "t: Not tested: no stale write was attempted",
-            "  UNKNOWN: not exercised: no stale write was attempted: run longer, or with faults",
+            "  Verdict: unknown; not exercised: no stale write was attempted: run longer, or with faults",
             "  Why it matters: That is no pass: a storage without any fence would have looked just the same.",
             "  What to do: Run longer, or with faults, such as a pause of the holder before its write.",
         ]
@@ -199,8 +204,31 @@ class TestTelling:
     def test_an_interrupted_run_says_so(self):
         cut = document() | {"interrupted": {"seconds": 5.012, "planned": 20.0}}
 
-        assert told(cut)[1] == "  VALID, as expected; interrupted at 5 of 20 s"
+        lines = list(tell(Telling(target="t", document=cut)))
+        assert lines[0].text.startswith("t: Interrupted at 5 of 20 s: until then nothing wrong was found")
+        assert lines[0].tone is Tone.PLAIN
+        assert lines[1].text == "Verdict: valid, as this target expects"
         assert told(document(), interrupted=True)[1].endswith("; interrupted: judged as far as it got")
+
+    def test_an_interrupted_run_with_a_violation_says_both(self):
+        found = document("invalid", as_expected=False, findings=[STALE])
+
+        lines = told(found | {"interrupted": {"seconds": 5.012, "planned": 20.0}})
+
+        assert lines[0] == "t: BUG FOUND: the storage accepted a stale write"
+        assert lines[1].endswith("; interrupted at 5 of 20 s")
+
+    def test_a_finding_begins_with_a_capital_but_never_alters_a_name(self):
+        named = STALE | {"resource": "r0", "summary": "r0 was lost"}
+        judged = document("invalid", as_expected=False, findings=[STALE])
+
+        assert "  Client 1 overwrote r0 with token 33 after token 34 had been written" in told(judged)
+        assert "  r0 was lost" in told(document("invalid", as_expected=False, findings=[named]))
+
+    def test_no_line_names_a_file_of_a_checkout(self):
+        judged = document("invalid", as_expected=False, findings=[STALE])
+
+        assert not any("docs/" in line for line in told(judged))
 
     def test_unknown_outcomes_are_part_of_the_sum(self):
         judged = document(stale_writes_attempted=4, stale_writes_rejected=3, stale_writes_accepted=0)

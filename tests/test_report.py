@@ -323,7 +323,7 @@ def test_values_of_a_history_reach_the_page_only_as_text(tmp_path: Path):
 def test_a_report_says_what_happened_with_the_lines_that_prove_it(tmp_path: Path):
     page = text_of(report.write(run_folder(tmp_path)))
 
-    assert "INVALID" in page
+    assert "Verdict: invalid" in page
     assert "write old to r0 with token 1" in page
     assert "12, 13" in page
 
@@ -438,7 +438,7 @@ def test_a_torn_file_costs_its_part_of_the_report_alone(tmp_path: Path, name: st
     page = text_of(report.write(folder))
 
     assert "could not be read" in page
-    assert "INVALID" in page
+    assert "Verdict: invalid" in page
 
 
 def test_a_folder_without_a_verdict_cannot_be_reported(tmp_path: Path):

@@ -14,11 +14,11 @@ from typing import Any
 
 from checkers.anomalies import ANOMALIES, Anomaly
 from harness.interruption import in_words
+from harness.report.sentences import capitalized
 from harness.report.twin import correct_twin, is_planted
 
-_RUN_MORE = (
-    "Nothing needs mending. A run is a test and no proof: repeat it with other seeds and other faults."
-)
+_RUN_MORE = "Nothing to fix. A run is a test, not a proof: repeat it with other seeds and faults."
+_RUN_TO_THE_END = "Run it again, and let it work to its end."
 _LABEL_ENDS = ": "
 
 
@@ -28,6 +28,7 @@ class Tone(enum.StrEnum):
     GOOD = "good"
     BAD = "bad"
     UNSURE = "unsure"
+    NEUTRAL = "neutral"  # the run was interrupted before it could show anything wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class Answer:
     tone: Tone
     label: str  # "The test worked", "BUG FOUND", "The fence held", "Not tested", …
     happened: str  # what goes after it
-    verdict: str  # "INVALID, as expected"
+    verdict: str  # "Verdict: invalid, as this target expects"
     matters: str  # one sentence
     remedy: str  # one sentence
     twin: Path | None = None  # a target in which the same is done right
@@ -136,6 +137,11 @@ class _Verdict:
             if self.count(name) > self.violations[name]
         }
 
+    @property
+    def interrupted(self) -> str:
+        """Where the run was interrupted, if it was: "interrupted at 5 of 20 s"."""
+        return in_words(self.document)
+
     def says(
         self,
         tone: Tone,
@@ -149,20 +155,21 @@ class _Verdict:
         """Make an answer, with what is the same in all of them."""
         anomaly = ANOMALIES.get(about[0]) if about else None
         counts = self.document.get("anomalies", {})
-        expectation = "as expected" if self.as_expected else "not as expected"
+        expected = "as this target expects" if self.as_expected else "not as this target expects"
+        expectation = "" if self.word == "unknown" else f", {expected}"
         is_counted = self.word == "valid" and anomaly is not None and counts.get(anomaly.name)
         only = " (what it found is only counted)" if is_counted else ""
         return Answer(
             tone=tone,
             label=label,
             happened=happened,
-            verdict=self.word.upper() if tone is Tone.UNSURE else f"{self.word.upper()}, {expectation}{only}",
+            verdict=f"Verdict: {self.word}{expectation}{only}",
             matters=matters,
             remedy=remedy,
             twin=correct_twin(self.target) if anomaly else None,
             anomaly=anomaly,
             leads=tuple(about),
-            interrupted=in_words(self.document),
+            interrupted=self.interrupted,
         )
 
     def happened(self, names: Sequence[str], others: Mapping[str, int]) -> str:
@@ -172,6 +179,19 @@ class _Verdict:
 
 
 _NOT_EXERCISED = "not exercised: "
+_FENCED = (
+    "A client that lost its lock cannot overwrite its successor's data, at least under the faults of this"
+    " run."
+)
+_UNFENCED = "No stale write was attempted and none was asked for: the run says nothing about a fence."
+_EXERCISE_IT = "Run longer, or with faults, such as a pause of the holder before its write."
+_UNDECIDED = {
+    "crashed: ": "A checker that crashes is a bug in Fencepost: report it, with the run's folder.",
+    "could not be counted: ": "This is a bug in Fencepost: report it, with the run's folder.",
+    "ends in the middle of a line": "Run it again: what is missing from the history cannot be recovered.",
+    _NOT_EXERCISED: _EXERCISE_IT,
+}
+"""What to do about each reason that leaves a run undecided, by words that the reason has."""
 
 
 def _bug_found(verdict: _Verdict) -> Answer:
@@ -202,6 +222,15 @@ def _worked(verdict: _Verdict) -> Answer:
 
 def _not_found(verdict: _Verdict) -> Answer:
     names = " and ".join(verdict.missing)
+    if verdict.interrupted:
+        return verdict.says(
+            Tone.NEUTRAL,
+            capitalized(verdict.interrupted),
+            f"until then the run had not shown {names}, as this target has to",
+            matters="A run that was cut short may end before the bug shows.",
+            remedy=_RUN_TO_THE_END,
+            about=verdict.missing,
+        )
     found = f" (found {times(verdict.violations)})" if verdict.violations else ""
     return verdict.says(
         Tone.BAD,
@@ -218,28 +247,20 @@ def _held(verdict: _Verdict) -> Answer:
     lost = [_happened(name, number) for name, number in verdict.counted.items()]
     but = f"; but {' and '.join(lost)}" if lost else ""
     lead = next(iter(verdict.counted), None)
-    remedy = ANOMALIES[lead].remedy if lead in ANOMALIES else _RUN_MORE
     if counts.get("stale_writes_rejected"):
-        return verdict.says(
-            Tone.GOOD,
-            "The fence held",
-            f"{refused(counts)}{but}",
-            matters=_of(
-                lead, "matters", "Clients that had lost their lock tried to write, and were turned away."
-            ),
-            remedy=remedy,
-            about=list(verdict.counted),
-        )
+        label, happened, matters = "The fence held", refused(counts), _FENCED
+    else:
+        label, happened, matters = "Nothing wrong was found", _granted(counts.get("grants", 0)), _UNFENCED
+    tone, remedy = Tone.GOOD, _RUN_MORE
+    if verdict.interrupted:
+        happened = f"until then {label[0].lower()}{label[1:]}, {happened}"
+        tone, label, remedy = Tone.NEUTRAL, capitalized(verdict.interrupted), _RUN_TO_THE_END
     return verdict.says(
-        Tone.GOOD,
-        "Nothing wrong was found",
-        f"{_granted(counts.get('grants', 0))}{but}",
-        matters=_of(
-            lead,
-            "matters",
-            "No stale write was attempted and none was asked for: the run says nothing about a fence.",
-        ),
-        remedy=remedy,
+        tone,
+        label,
+        f"{happened}{but}",
+        matters=_of(lead, "matters", matters),
+        remedy=_of(lead, "remedy", remedy),
         about=list(verdict.counted),
     )
 
@@ -251,7 +272,7 @@ def _not_tested(verdict: _Verdict) -> Answer:
         "Not tested",
         " and ".join(short),
         matters="That is no pass: a storage without any fence would have looked just the same.",
-        remedy="Run longer, or with faults, such as a pause of the holder before its write.",
+        remedy=_EXERCISE_IT,
     )
 
 
@@ -261,8 +282,13 @@ def _undecided(verdict: _Verdict) -> Answer:
         "Undecided",
         "; ".join(verdict.reasons) or "nothing could be judged",
         matters="The run could not be judged, and that is no pass.",
-        remedy="Judge it again, or run it again; a checker that crashes is a bug of Fencepost.",
+        remedy=" ".join(_remedies(verdict.reasons)) or "Run it again.",
     )
+
+
+def _remedies(reasons: Sequence[str]) -> Iterable[str]:
+    """What to do about each kind of reason, once."""
+    return (remedy for words, remedy in _UNDECIDED.items() if any(words in reason for reason in reasons))
 
 
 def _contradiction(verdict: _Verdict) -> Answer:

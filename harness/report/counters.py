@@ -8,7 +8,7 @@ from typing import Any
 
 from checkers.anomalies import COVERAGE, WORK
 from checkers.history import Op, Outcome
-from harness.report.answer import Answer, coverage_of
+from harness.report.answer import Answer, Tone, coverage_of
 
 _HELD = (
     "stale_writes_attempted",
@@ -47,7 +47,7 @@ def counters(answer: Answer, document: Mapping[str, Any], operations: Iterable[O
     counts["server_faults"] = sum(counts.get(name, 0) for name in _SERVER_FAULTS)
     if answer.anomaly is None:
         names = [name for name in _HELD if counts.get(name)] or ["grants"]
-        if "stale_writes_attempted" in counts and answer.verdict.startswith("UNKNOWN"):
+        if "stale_writes_attempted" in counts and answer.tone is Tone.UNSURE:
             names = ["stale_writes_attempted", *(name for name in names if name != "stale_writes_attempted")]
         return tuple(_counter(name, counts) for name in names[:_MOST] if name in counts)
     anomaly = answer.anomaly

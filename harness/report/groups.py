@@ -8,6 +8,7 @@ from typing import Any
 
 from checkers.anomalies import ANOMALIES
 from harness.report.causes import Opening, Openings
+from harness.report.sentences import capitalized
 
 Finding = Mapping[str, Any]
 """A finding of verdict.json."""
@@ -65,7 +66,7 @@ def _titled(group: Group, document: Mapping[str, Any]) -> Group:
         number = max(number, int(document.get("anomalies", {}).get(group.anomaly, 0)) - len(same))
     known = ANOMALIES.get(group.anomaly)
     title = known.happened(number) if known else group.anomaly
-    return replace(group, number=number, title=title[:1].upper() + title[1:], cause=_in_words(group))
+    return replace(group, number=number, title=capitalized(title), cause=_in_words(group))
 
 
 def _cause(finding: Mapping[str, Any], opening: Opening | None) -> str:

@@ -12,7 +12,7 @@ _LOCK = (
 )
 _STALE = (
     "A client can be stopped for so long, by a garbage collection or a frozen machine, that its lease runs"
-    " out without its knowing. Somebody else gets the lock and a higher token; then the first wakes up and"
+    " out before it notices. Somebody else gets the lock and a higher token; then the first wakes up and"
     " finishes its write: a stale write."
 )
 _FENCE = (

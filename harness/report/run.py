@@ -27,6 +27,7 @@ from harness.report.narration import Narration, narrate
 from harness.report.primer import primer
 from harness.report.recorded import Recorded, load
 from harness.report.scenes import Scene, Stage, findings, rejections
+from harness.report.sentences import capitalized
 from harness.report.surroundings import surroundings
 from harness.report.timeline import Timeline, timeline
 from harness.report.trimming import trimmed
@@ -93,6 +94,7 @@ def render(recorded: Recorded) -> str:
         "lines": _lines,
         "title": wording.title,
         "whole": _whole,
+        "capitalized": capitalized,
         "names_lines": _NAMES_LINES.search,
         "code": _code,
         "some": _some,

@@ -13,9 +13,11 @@ from checkers.anomalies import ANOMALIES
 from checkers.history import History
 from harness.invocation import again, typed
 from harness.report.answer import Answer, answer, coverage_of, refused, times
+from harness.report.answer import Tone as AnswerTone
 from harness.report.answer import expected as expected_of
 from harness.report.causes import Openings
 from harness.report.groups import Group, explained, groups
+from harness.report.sentences import capitalized
 
 MOST_FINDINGS = 3  # told in full; the report has the others
 
@@ -53,22 +55,24 @@ class Telling:
     options: tuple[str, ...] = ()  # that a repetition needs beside target and seed
     interrupted: bool = False
 
-    @property
-    def tone(self) -> Tone:
-        """Is the verdict what it should be?"""
-        if self.document["as_expected"]:
-            return Tone.GOOD
-        return Tone.UNSURE if self.document["verdict"] == "unknown" else Tone.BAD
+
+_TONES = {
+    AnswerTone.GOOD: Tone.GOOD,
+    AnswerTone.BAD: Tone.BAD,
+    AnswerTone.UNSURE: Tone.UNSURE,
+    AnswerTone.NEUTRAL: Tone.PLAIN,
+}
 
 
 def tell(run: Telling) -> Iterator[Line]:
     """Tell a run's verdict: what it is, what proves it, and what to do next."""
     said = answer(run.document, run.target)
-    yield Line(f"{run.target}: {said.headline}", run.tone)
+    yield Line(f"{run.target}: {said.headline}", _TONES[said.tone])
     yield Line(_verdict(run, said), indent=2)
     yield from _stale_writes(run.document, said)
     yield Line(f"Why it matters: {said.matters}", indent=2)
-    yield Line(f"What to do: {said.remedy}{_where(said)}", indent=2)
+    done_right = f" Done right: {said.twin.stem}." if said.twin else ""
+    yield Line(f"What to do: {said.remedy}{done_right}", indent=2)
     yield from _findings(run.document, run.history, said.leads)
     yield from _also_seen(run.document)
     yield Line(counted(run.document["coverage"]), Tone.FAINT, 2)
@@ -84,7 +88,7 @@ def summary(runs: Sequence[Telling], names: Sequence[str]) -> Iterator[Line]:
             expected = "as expected" if run.document["as_expected"] else "NOT as expected"
             said = answer(run.document, run.target)
             verdict = f"{run.document['verdict']:<7}  {expected:<15}  {said.headline}"
-            yield Line(f"{name:<{widest}}  {verdict}", run.tone, 2)
+            yield Line(f"{name:<{widest}}  {verdict}", _TONES[said.tone], 2)
         else:
             yield Line(f"{name:<{widest}}  no verdict", Tone.UNSURE, 2)
 
@@ -93,9 +97,10 @@ def _verdict(run: Telling, said: Answer) -> str:
     """The verdict in its own words, and the reasons that the headline does not say."""
     found = times(violations(run.document) | looked_for(run.document))
     cut = said.interrupted or ("interrupted: judged as far as it got" if run.interrupted else "")
+    if capitalized(cut) == said.label:
+        cut = ""
     reasons = [reason for reason in run.document["reasons"] if reason not in said.happened]
-    because = "; ".join(filter(None, [found, *reasons]))
-    return said.verdict + (f": {because}" if because else "") + (f"; {cut}" if cut else "")
+    return "; ".join(filter(None, [said.verdict, found, *reasons, cut]))
 
 
 def _stale_writes(document: Mapping[str, Any], said: Answer) -> Iterator[Line]:
@@ -105,17 +110,10 @@ def _stale_writes(document: Mapping[str, Any], said: Answer) -> Iterator[Line]:
         yield Line(refused(counts), indent=2)
 
 
-def _where(said: Answer) -> str:
-    """Where more is to be read: the same done right, or the documentation."""
-    if said.twin:
-        return f" Done right: {said.twin.stem}."
-    return f" More: {said.documentation}." if said.documentation else ""
-
-
 def counted(coverage: Mapping[str, int]) -> str:
     """Say how hard the run tried; what it has none of is left out."""
     some = [f"{name.replace('_', ' ')} {number:,}" for name, number in coverage.items() if number]
-    return " · ".join(some) or "nothing was counted"
+    return " · ".join(some) or "coverage: every count is zero"
 
 
 def _findings(document: Mapping[str, Any], history: History | None, leads: Sequence[str]) -> Iterator[Line]:
@@ -157,7 +155,7 @@ def _finding(finding: Mapping[str, Any], openings: Openings, history: History | 
 def proof(finding: Mapping[str, Any]) -> Iterator[Line]:
     """Tell one finding: a sentence, what its name means, and why it is so, step by step."""
     yield Line("")
-    yield Line(finding["summary"], Tone.BAD, 2)
+    yield Line(capitalized(finding["summary"], str(finding.get("resource"))), Tone.BAD, 2)
     if meaning := ANOMALIES.get(finding["anomaly"]):
         yield Line(f"{meaning.name}: {meaning.definition}", Tone.FAINT, 4)
     for number, step in enumerate(finding["steps"], start=1):

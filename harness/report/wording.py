@@ -10,6 +10,7 @@ from checkers.anomalies import ANOMALIES, COVERAGE, RANK, VIOLATIONS
 from checkers.history import Op
 from checkers.printable import shorten
 from harness.report.scenes import REJECTED
+from harness.report.sentences import capitalized
 
 MEANINGS = {name: anomaly.definition for name, anomaly in ANOMALIES.items()} | {
     REJECTED: "A client that had lost the lock tried to write, and the fence turned it away.",
@@ -70,8 +71,7 @@ def _most_telling_first(row: Looked) -> tuple[bool, bool, int, int, str]:
 
 def title(name: str) -> str:
     """A machine's name for people: `late_writes` is "Late writes"."""
-    words = name.replace("_", " ").replace("-", " ")
-    return words[:1].upper() + words[1:]
+    return capitalized(name.replace("_", " ").replace("-", " "))
 
 
 def action(operation: Op) -> str:
