@@ -10,8 +10,9 @@ HIDDEN = "***"
 
 _IN_URL = re.compile(r"""(://[^\s/:@'"]*):[^\s/'"]+@|://[^\s/:@'"]{20,}@""")  # so long a user is a token
 _NAME = r"(?:password|passwd|passphrase|pwd|secret|api[_-]?key|access[_-]?key|credentials?)"
-_VALUE = r"""("[^"\n]*"|'[^'\n]*'|["']?[^\s"',;&]+)"""
-_ASSIGNED = re.compile(rf"""({_NAME}["']?\s*=\s*|{_NAME}["']\s*:\s*){_VALUE}""", re.IGNORECASE)
+_VALUE = r"""(?!\*{3}:?(?:[\s"',;&]|$))("[^"\n]*"|'[^'\n]*'|["']?[^\s"',;&]+)"""  # not what is hidden
+_SHOWN = r"""=\s*(?:"\w*"|'\w*')(?=:)"""  # a value in a message, `key = "PGPASSWORD": …`, is no key itself
+_ASSIGNED = re.compile(rf"""{_SHOWN}|({_NAME}["']?\s*=\s*|{_NAME}["']\s*:\s*){_VALUE}""", re.IGNORECASE)
 _OPTION = re.compile(rf"--?[\w-]{{0,40}}{_NAME}", re.IGNORECASE)
 _OF_OPTION = re.compile(rf"""((?<![\w-])--[\w-]{{0,40}}?{_NAME}["']?[\s,]+["']?)[^\s"',\]]+""", re.IGNORECASE)
 _ALONE = re.compile(rf"(?:^|[._-]){_NAME}$", re.IGNORECASE)
@@ -26,7 +27,7 @@ def redacted(text: str, known: Iterable[str] = ()) -> str:
         text = _IN_URL.sub(lambda found: f"{found[1] or '://'}:{HIDDEN}@", text)
     if "--" in text:
         text = _OF_OPTION.sub(rf"\1{HIDDEN}", text)
-    return _ASSIGNED.sub(rf"\1{HIDDEN}", text)
+    return _ASSIGNED.sub(lambda found: f"{found[1]}{HIDDEN}" if found[1] else found[0], text)
 
 
 def redacted_document(document: Any, known: Iterable[str] = ()) -> Any:

@@ -23,7 +23,7 @@ from harness.exit_codes import ExitCode, of_error
 
 if TYPE_CHECKING:
     from harness.selection import Selection
-    from harness.target import Target
+    from harness.target import StorageSpec, Target
 
 LONGEST_SEED = 20  # digits
 
@@ -189,7 +189,7 @@ def _model_option(*, required: bool, told: str) -> Callable[[Callable[..., Any]]
 @click.version_option(package_name="fencepost", prog_name="fencepost")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Prove, on real servers and under real faults, whether fencing keeps stale writers out."""
+    """Test, on real servers and under real faults, whether fencing keeps stale writers out."""
     if context.invoked_subcommand in SWEEPING:
         from harness.leftovers import sweep
 
@@ -228,14 +228,15 @@ def run(
     from harness.run import RunOptions
     from harness.running import run_all
 
+    chosen = choose(engine, _say)
     options = RunOptions(
         seed=seed,
         faults=not no_faults,
         runs=runs,
         command=("fencepost", *sys.argv[1:]),
-        again=(*(["--engine", engine] if engine != "auto" else []), *["--no-faults"] * no_faults),
+        again=("--engine", chosen.name, *["--no-faults"] * no_faults),
     )
-    return run_all(loaded, choose(engine), options, text=_text_stream(output), judged=_documents(output))
+    return run_all(loaded, chosen, options, text=_text_stream(output), judged=_documents(output))
 
 
 @cli.command(short_help="Judge a recorded run or history again.")
@@ -377,9 +378,11 @@ def zoo(
     from harness.run import RunOptions
     from harness.zoo import exhibits, show_all
 
-    options = RunOptions(seed=seed, runs=runs, command=("fencepost", *sys.argv[1:]))
     chosen = exhibits(names)
-    return show_all(chosen, choose(engine), options, text=_text_stream(output), shown=_documents(output))
+    used = choose(engine, _say)
+    again = ("--engine", used.name)
+    options = RunOptions(seed=seed, runs=runs, command=("fencepost", *sys.argv[1:]), again=again)
+    return show_all(chosen, used, options, text=_text_stream(output), shown=_documents(output))
 
 
 @cli.command(short_help="Print a JSON Schema.")
@@ -485,9 +488,16 @@ def _described(target: Target) -> str:
     lock, storage = target.lock, target.storage
     faults = ", ".join(dict.fromkeys(fault.kind for fault in target.faults)) or "no fault"
     return (
-        f"{lock.kind} ×{len(lock.servers)}, {storage.kind} {storage.fencing} {storage.policy}, {faults}, "
+        f"{lock.kind} ×{len(lock.servers)}, {_fence(storage)}, {faults}, "
         f"{format_duration(target.workload.duration)}: expects {', '.join(target.expected) or 'valid'}"
     )
+
+
+def _fence(storage: StorageSpec) -> str:
+    """Such as "postgres, no fence"; the policy is that of a fence."""
+    if storage.fencing == "none":
+        return f"{storage.kind}, no fence"
+    return f"{storage.kind}, {storage.fencing}" + (f" ({storage.policy})" if storage.policy else "")
 
 
 def _text_stream(output: str) -> Any:

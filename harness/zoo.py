@@ -28,12 +28,13 @@ from harness.report.telling import Line, Tone, looked_for, violations
 from harness.run import RunOptions, run
 from harness.store import HISTORY, PLAN
 from harness.target import Target, load
-from harness.target.names import did_you_mean
+from harness.target.names import near_or
 from harness.target.reading import in_folder, shipped_folder
 from harness.target.toml import head_comment
 
 ZOO = "zoo"  # the folder
 TWIN = "-twin"
+LISTED = "docs/zoo.md lists all"
 SECOND = 1_000_000_000  # ns
 
 
@@ -106,7 +107,7 @@ def exhibits(words: Sequence[str] = ()) -> tuple[Exhibit, ...]:
     names = [name for name in files if f"{name}{TWIN}" in files]
     for word in words:
         if not fnmatch.filter(names, word):
-            raise ConfigurationError(f"the zoo has no bug called {word}{did_you_mean(word, names)}")
+            raise ConfigurationError(f"the zoo has no bug called {word}{near_or(word, names, LISTED)}")
     chosen = [name for name in names if not words or any(fnmatch.fnmatch(name, word) for word in words)]
     return tuple(
         Exhibit(

@@ -104,6 +104,18 @@ class TestWrongUse:
         assert (done.returncode, done.stdout) == (4, "")
         assert done.stderr == "no target is called etcd-postgre; did you mean etcd-postgres?\n"
 
+    @pytest.mark.parametrize(
+        ("command", "said"),
+        [
+            ("run", "no target is called nosuch; `fencepost targets` lists all"),
+            ("zoo", "the zoo has no bug called nosuch; docs/zoo.md lists all"),
+        ],
+    )
+    def test_a_name_that_is_near_none_is_answered_in_one_short_line(self, fencepost, command, said):
+        done = fencepost(command, "nosuch")
+
+        assert (done.returncode, done.stdout, done.stderr) == (4, "", f"{said}\n")
+
     def test_an_unknown_option_is_wrong_use(self, fencepost):
         assert fencepost("run", "--sed", "3", "etcd-postgres").returncode == 4
 

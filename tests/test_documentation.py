@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from harness.documentation import BEGIN, END, TABLES, with_table
+from harness.engines.local import LocalEngine
 from harness.schemas import ROOT
-from harness.target import shipped
+from harness.target import load, shipped
 from harness.target_table import table
+from harness.wiring import topology
 
 
 @pytest.mark.parametrize(("page", "made"), TABLES.items())
@@ -35,6 +37,20 @@ def test_a_row_tells_what_is_expected_and_where_it_runs():
         "| redis | zookeeper | none |  | stale-write | Docker, local "
         "| [`redis-zookeeper-unfenced`](../targets/redis-zookeeper-unfenced.toml) |"
     ) in rows
+
+
+def test_a_row_lists_the_local_engine_only_where_it_does_not_refuse_the_target():
+    rows = table().splitlines()[2:]
+    local = [row.rpartition("[`")[2].partition("`")[0] for row in rows if "| Docker, local |" in row]
+    needs = (topology(target, target.faults) for target in map(load, local))
+
+    refusals = [refusal for need in needs if (refusal := LocalEngine().refusal(need))]
+
+    assert not [refusal for refusal in refusals if refusal.endswith(": use Docker")]
+
+
+def test_a_target_that_moves_a_clock_needs_docker():
+    assert any("| Docker | [`redlock-postgres-clock`]" in row for row in table().splitlines())
 
 
 def test_what_stands_around_the_table_is_kept():

@@ -121,6 +121,75 @@ def test_a_password_in_a_setting_is_refused_unseen(target, capsys, option):
     assert SECRET not in said
 
 
+@pytest.mark.parametrize(
+    ("lock", "storage", "key", "said"),
+    [
+        (
+            "etcd",
+            "postgres",
+            'password_env = "PGPASSWORD"',
+            'storage.password_env = "PGPASSWORD": unknown key',
+        ),
+        ("etcd", "postgres", 'password = "hunter2"', "storage.password = ***: unknown key"),
+        ("etcd", "redis", 'passwd = "hunter2"', "storage.passwd = ***: unknown key"),
+    ],
+)
+def test_a_password_for_a_server_that_a_run_starts_is_to_be_removed(
+    tmp_path, capsys, lock, storage, key, said
+):
+    path = tmp_path / "t.toml"
+    path.write_text(
+        f'name = "t"\nexpect = "valid"\n[lock]\nkind = "{lock}"\n'
+        f'[storage]\nkind = "{storage}"\nfencing = "none"\n{key}\n'
+    )
+
+    with pytest.raises(SystemExit) as ended:
+        main(["validate", str(path)])
+
+    assert ended.value.code == 4
+    assert capsys.readouterr().err == (
+        f"{path}:8: {said} in [storage]; Fencepost makes its own password for the servers that it starts: "
+        "remove the key\n"
+    )
+
+
+@pytest.mark.parametrize("kind", ['kind = "sqlite"', 'kind = "http"\nurl = "http://127.0.0.1:1"'])
+def test_a_password_for_a_storage_that_takes_none_is_to_be_removed(tmp_path, kind):
+    path = tmp_path / "t.toml"
+    head = 'name = "t"\nexpect = "valid"\n[lock]\nkind = "etcd"\n[storage]\n'
+    path.write_text(f'{head}password_file = "/a"\nfencing = "none"\n{kind}\n')
+
+    with pytest.raises(ConfigurationError, match="this kind takes no password: remove the key"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'storage.password_env = "PGPASSWORD": unknown key',
+        "storage.password_env = 'PGPASSWORD': unknown key",
+        f"storage.password = {HIDDEN}: unknown key",
+        f'password = "{HIDDEN}", and more',
+    ],
+)
+def test_the_words_of_a_message_about_a_password_are_not_hidden(text):
+    assert message(redacted(text)).replace(f'"{HIDDEN}"', HIDDEN) == text.replace(f'"{HIDDEN}"', HIDDEN)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"password": "{SECRET}"}}',
+        f'"PGPASSWORD": {SECRET}',
+        f'password = "{SECRET}": wrong',
+        f"password={HIDDEN}{SECRET}",
+        f"password={HIDDEN}:{SECRET}",
+    ],
+)
+def test_a_password_is_hidden_whatever_is_around_it(text):
+    assert SECRET not in redacted(text)
+
+
 def test_a_line_that_is_no_toml_is_shown_without_its_password(tmp_path):
     (tmp_path / "t.toml").write_text(f'password = "{SECRET}" x\n')
 

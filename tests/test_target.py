@@ -178,18 +178,18 @@ def test_every_error_is_told_at_once_with_its_line_its_value_and_a_guess(write):
 
     assert errors_of(file) == [
         't.toml:1: name = "a b": must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first',
-        't.toml:2: expcet = "valid": is no key of a target; did you mean expect?',
+        't.toml:2: expcet = "valid": unknown key in a target; did you mean expect?',
         't.toml:3: expect = ["stale-wirte"]: no anomaly is called stale-wirte; did you mean stale-write?',
         't.toml:5: lock.kind = "etdc": there is no such kind; did you mean etcd?',
         't.toml:9: storage.fencing = "conditional_update": must be "none", "conditional-update", "select-for-update" or "upsert"; did you mean conditional-update?',
         "t.toml:11: workload.clients = 500: must be less than or equal to 200",
-        "t.toml:12: workload.cleints = 5: is no key of [workload]; did you mean clients?",
+        "t.toml:12: workload.cleints = 5: unknown key in [workload]; did you mean clients?",
         't.toml:13: workload.duration = 20: must be a length of time with its unit, such as "2s", "1500ms" or "2m"',
         't.toml:15: faults.0.kind = "pasue": there is no such kind; did you mean pause?',
         "t.toml:16: faults.1.from: is missing",
         't.toml:18: faults.1.target = "hodler": must be "holder", "holder:r0" (of that resource) or "client:0"',
         't.toml:20: faults.1.lasts = "4s": must be shorter than every: 4s is not within 2s',
-        't.toml:21: faults.1.frm = "lock": is no key of this fault; did you mean from?',
+        't.toml:21: faults.1.frm = "lock": unknown key in this fault; did you mean from?',
         "t.toml:23: require.stale_write_attempted = 1: no coverage is called stale_write_attempted; did you mean stale_writes_attempted?",
         "t.toml:24: require.pauses = -1: must be greater than or equal to 0",
     ]
@@ -294,7 +294,7 @@ def test_settings_that_do_not_go_together_are_refused(write, text, error):
             "[client]\ncomand = ['app']",
             [
                 "t.toml:10: client.command: is missing",
-                """t.toml:11: client.comand = ["app"]: is no key of [client]; did you mean command?""",
+                """t.toml:11: client.comand = ["app"]: unknown key in [client]; did you mean command?""",
             ],
         ),
     ],
@@ -655,11 +655,22 @@ def test_the_source_of_an_overridden_target_gives_the_same_target(tmp_path):
             "--set workload.writes.x=3: workload.writes: must be a valid integer",
         ),
         ("lock.ttl=1s", '--set lock.ttl=1s: lock.ttl = "1s": etcd grants no lease shorter than 2s'),
-        ("lock.tll=3s", '--set lock.tll=3s: lock.tll = "3s": is no key of [lock]; did you mean ttl?'),
+        ("lock.tll=3s", '--set lock.tll=3s: lock.tll = "3s": unknown key in [lock]; did you mean ttl?'),
     ],
 )
 def test_an_error_of_an_override_names_the_option(override, error):
     assert errors_of("etcd-postgres", override) == [error]
+
+
+def test_the_errors_of_all_overrides_are_said_at_once():
+    assert errors_of(
+        "etcd-postgres", "workload.clients=ten", "lock.tll=3s", "faults.3.at=acquired", "lock.ttl"
+    ) == [
+        "--set faults.3.at=acquired: the target has no such place to set",
+        "--set lock.ttl: write it as key=value, such as workload.clients=10",
+        '--set lock.tll=3s: lock.tll = "3s": unknown key in [lock]; did you mean ttl?',
+        '--set workload.clients=ten: workload.clients = "ten": must be a valid integer',
+    ]
 
 
 def test_an_override_that_is_broken_toml_is_refused():

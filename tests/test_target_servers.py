@@ -79,7 +79,7 @@ def test_a_partition_may_name_servers(read):
         ("official", CLOCK.format("lock"), "has no clock that can be moved: lock.image is redis:8"),
         ("redis", CLOCK.format("lock").replace("1h", "1s"), "must be at least 2s"),
         ("replica", f'{FAILOVER}\nheld = "10s"', "must be shorter than half the run"),
-        ("replica", f'{FAILOVER}\nlasts = "1s"', "is no key of this fault"),
+        ("replica", f'{FAILOVER}\nlasts = "1s"', "unknown key in this fault"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_sentence(error_of, lock, fault, problem):

@@ -8,6 +8,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import docker
@@ -59,6 +60,22 @@ def engine_host() -> str:
         return host
     context = ContextAPI.get_context(os.environ.get("DOCKER_CONTEXT") or None)
     return str(context.Host) if context is not None else f"{UNIX}/var/run/docker.sock"
+
+
+def answers() -> bool:
+    """Does an engine answer, whatever else is missing?"""
+    try:
+        connect().close()
+    except EngineUnavailableError:
+        return False
+    return True
+
+
+def expected_at() -> str | None:
+    """The engine's address, where Docker is meant to be: there is a variable, a socket or a command."""
+    host = engine_host()
+    there = os.environ.get("DOCKER_HOST") or shutil.which("docker") or Path(host.removeprefix(UNIX)).exists()
+    return host if there else None
 
 
 @contextmanager

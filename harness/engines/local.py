@@ -151,7 +151,7 @@ def never(topology: Topology) -> str | None:
             return f"the local engine runs no images, and {spec.name} is {spec.image}: use Docker"
     if FORGETFUL & {spec.system for spec in topology.servers if spec.name in topology.killed}:
         return KILLS_NEED_DOCKER
-    return None
+    return CLOCKS_NEED_DOCKER if topology.clocks else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +172,6 @@ class LocalEngine:
                     local_zookeeper.check()
         except EngineUnavailableError as error:
             return str(error)
-        if topology.clocks:
-            return CLOCKS_NEED_DOCKER
         return local_toxiproxy.refusal() if _needs_toxiproxy(topology) else None
 
     @contextmanager

@@ -19,6 +19,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near}?" if near else f"; there are: {', '.join(known)}"
 
 
+def near_or(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Say which known name is nearest, else what lists them: for names of which there are many."""
+    near = nearest(name, known)
+    return f"; did you mean {near}?" if near else f"; {otherwise}"
+
+
 def known_image(name: str) -> str:
     """Return the name of an image; raise ValueError where it is one of ours that there is not."""
     if is_ours(name) and ":" not in name and name not in our_images():

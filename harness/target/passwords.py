@@ -7,10 +7,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from checkers.errors import HistoryError
 from checkers.reading.files import read_bytes
 from checkers.redaction import has_password, is_option, names_a_password
 from harness.errors import ConfigurationError
+from harness.target.fields import kind_of
+from harness.target.locks import LOCKS
+from harness.target.storages import STORAGES
 from harness.target.toml import Key
 
 REMEDY = (
@@ -20,7 +25,12 @@ REMEDY = (
 REMEDY_OF_COMMAND = (
     "a password does not belong in a target file: set an environment variable, which the program inherits"
 )
+OURS = "Fencepost makes its own password for the servers that it starts: remove the key"
 REMEDIES = (REMEDY, REMEDY_OF_COMMAND)
+NONE = "this kind takes no password: remove the key"
+_WITHOUT = {"http", "sqlite"}  # kinds for which a run starts no server
+_NAMING = {"password_env", "password_file"}
+_SIDES: Mapping[str, Mapping[str, type[BaseModel]]] = {"lock": LOCKS, "storage": STORAGES}
 _MOST = 1 << 16  # bytes of a file
 
 
@@ -36,8 +46,24 @@ def literal_passwords(data: Mapping[str, Any]) -> Iterator[tuple[Key, str]]:
                 yield key, REMEDY_OF_COMMAND
         elif isinstance(value, list):
             waiting += [((*key, place), each) for place, each in enumerate(value)]
-        elif isinstance(value, str) and (has_password(value) or (value and names_a_password(str(key[-1])))):
+        elif isinstance(value, str) and _says_a_password(key, value) and needless(key, data) is None:
             yield key, REMEDY
+
+
+def needless(key: Key, data: Mapping[str, Any]) -> str | None:
+    """Say why a key about a password is to be removed, where its section's kind takes none; else None."""
+    if len(key) != 2 or not (key[1] in _NAMING or names_a_password(str(key[1]))):  # noqa: PLR2004 - section, key
+        return None
+    side = str(key[0])
+    kind = kind_of(data.get(side))
+    model = _SIDES[side].get(kind) if side in _SIDES and isinstance(kind, str) else None
+    if model is None or _NAMING & model.model_fields.keys():
+        return None
+    return NONE if kind in _WITHOUT else OURS
+
+
+def _says_a_password(key: Key, value: str) -> bool:
+    return has_password(value) or bool(value and names_a_password(str(key[-1])))
 
 
 def _has_password(command: list[Any]) -> bool:

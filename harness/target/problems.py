@@ -18,7 +18,7 @@ from harness.target.fields import CLASS_PATTERN, IMAGE_PATTERN, NAME_PATTERN, VA
 from harness.target.locks import LOCKS
 from harness.target.models import ClientSpec, Target, WorkloadSpec
 from harness.target.names import did_you_mean
-from harness.target.passwords import REMEDIES
+from harness.target.passwords import REMEDIES, needless
 from harness.target.storages import STORAGES
 from harness.target.toml import Key
 
@@ -118,7 +118,9 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
     context = detail.get("ctx", {})
     match detail["type"]:
         case "extra_forbidden":
-            return f"is no key of {_section_name(key)}{did_you_mean(str(key[-1]), _keys(key[:-1], data))}"
+            why = needless(key, data)
+            hint = f"; {why}" if why else did_you_mean(str(key[-1]), _keys(key[:-1], data))
+            return f"unknown key in {_section_name(key)}{hint}"
         case "value_error":
             return str(context["error"])
         case "union_tag_not_found" if isinstance(detail["input"], Mapping):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from harness.target.contradictions import contradictions
 from harness.target.faults import FaultSpec
 from harness.target.locks import LockSpec
 from harness.target.models import Target, WorkloadSpec
-from harness.target.names import did_you_mean
+from harness.target.names import did_you_mean, near_or
 from harness.target.passwords import literal_passwords
 from harness.target.problems import FAULTS, Problem, problems_of, report
 from harness.target.sections import Sections
@@ -41,6 +41,7 @@ PACKAGE = Path(__file__).parents[1]
 
 MAX_SIZE = 1 << 20
 """Bytes of a target file."""
+LISTED = "`fencepost targets` lists all"
 _LONGEST_INDEX = 9  # digits
 
 NEUTRAL: Mapping[object, dict[str, str]] = {
@@ -115,14 +116,16 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), *, faults: boo
     Raises ConfigurationError, whose message names everything that is wrong.
     """
     path = _find(path_or_name)
-    document = _override(_parse(path), overrides)
+    refused: list[str] = []
+    document = _override(_parse(path), overrides, refused.append)
+    problems = _contradictions(document.data, faults=faults)
+    target = None
     try:
         target = Target.model_validate(_frozen(document.data))
     except ValidationError as error:
-        problems = [*problems_of(error, document.data), *_contradictions(document.data, faults=faults)]
-        raise ConfigurationError(report(problems, document.place)) from None
-    if problems := _contradictions(document.data, faults=faults):
-        raise ConfigurationError(report(problems, document.place))
+        problems = [*problems_of(error, document.data), *problems]
+    if refused or problems or target is None:
+        raise ConfigurationError("\n".join(filter(None, [*refused, report(problems, document.place)])))
     target._source = document.source()  # noqa: SLF001 (no key of the file, so no field)
     return target
 
@@ -147,7 +150,7 @@ def _find(path_or_name: str | Path) -> Path:
         hint = did_you_mean(str(path), beside) if beside else ""
         raise ConfigurationError(f"there is no file {path}{hint}")
     raise ConfigurationError(
-        f"no target is called {shorten(str(path_or_name))}{did_you_mean(str(path_or_name), known)}"
+        f"no target is called {shorten(str(path_or_name))}{near_or(str(path_or_name), known, LISTED)}"
     )
 
 
@@ -179,22 +182,33 @@ def _syntax_error(path: Path, text: str, message: str) -> str:
     return f"{path}:{line}: is not TOML: {what}: {shown}"
 
 
-def _override(document: Document, overrides: Sequence[str]) -> Document:
+def _override(document: Document, overrides: Sequence[str], refuse: Callable[[str], None]) -> Document:
+    """Change what the options say; `refuse` gets the message about each that cannot be applied."""
     data = copy.deepcopy(document.data)
     overridden: dict[Key, str] = {}
     for option in overrides:
-        dotted, equals, text = option.partition("=")
-        key: Key = tuple(map(_part, dotted.strip().split(".")))
-        shown = shorten(redacted(option))
-        if not _is_utf_8(option):
-            raise ConfigurationError(f"--set {shown}: is not UTF-8")
-        if not equals or "" in key:
-            raise ConfigurationError(f"--set {shown}: write it as key=value, such as workload.clients=10")
-        if len(key) > MAX_DEPTH:
-            raise ConfigurationError(f"--set {shown}: a key of more than {MAX_DEPTH} parts")
-        _set(data, key, _value(shown, text.strip()), shown)
-        overridden[key] = shown
+        try:
+            key, shown = _override_one(data, option)
+        except ConfigurationError as error:
+            refuse(str(error))
+        else:
+            overridden[key] = shown
     return Document(document.file, document.text, data, document.lines, overridden)
+
+
+def _override_one(data: dict[str, Any], option: str) -> tuple[Key, str]:
+    """Change one setting, and give its key and the option as it is shown."""
+    dotted, equals, text = option.partition("=")
+    key: Key = tuple(map(_part, dotted.strip().split(".")))
+    shown = shorten(redacted(option))
+    if not _is_utf_8(option):
+        raise ConfigurationError(f"--set {shown}: is not UTF-8")
+    if not equals or "" in key:
+        raise ConfigurationError(f"--set {shown}: write it as key=value, such as workload.clients=10")
+    if len(key) > MAX_DEPTH:
+        raise ConfigurationError(f"--set {shown}: a key of more than {MAX_DEPTH} parts")
+    _set(data, key, _value(shown, text.strip()), shown)
+    return key, shown
 
 
 def _is_utf_8(word: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.engines import docker_api
 from harness.engines.choice import choose
 from harness.errors import EngineUnavailableError
 
@@ -21,6 +22,27 @@ def test_docker_where_it_answers(docker_engine):
 @pytest.mark.usefixtures("_no_docker")
 def test_the_local_one_where_no_docker_answers():
     assert choose("auto").name == "local"
+
+
+@pytest.mark.parametrize("address", ["tcp://192.0.2.1:2375", "unix:///tmp/nothing-here.sock"])
+def test_one_line_says_that_docker_does_not_answer_where_it_is_meant_to(monkeypatch, address):
+    said = []
+    monkeypatch.setenv("DOCKER_HOST", address)
+
+    choose("auto", said.append)
+
+    (line,) = said
+    assert line.startswith(f"Docker does not answer at {address}: using the local engine")
+
+
+def test_nothing_is_said_where_nobody_has_set_docker_up(monkeypatch, tmp_path):
+    said = []
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(docker_api, "engine_host", lambda: f"unix://{tmp_path}/nothing-here.sock")
+
+    assert choose("auto", said.append).name == "local"
+    assert said == []
 
 
 @pytest.mark.usefixtures("_no_docker")
