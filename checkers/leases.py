@@ -101,8 +101,9 @@ def _holds(own: Sequence[Op]) -> list[_Hold]:
     calls = [op.called for op in acquires]
     renews: list[list[Op]] = [[] for _ in acquires]
     for op in own:
-        if acquires and op.f == "renew" and op.outcome is not Outcome.FAIL:
-            renews[max(bisect_right(calls, op.called) - 1, 0)].append(op)
+        place = bisect_right(calls, op.called) - 1
+        if place >= 0 and op.f == "renew" and op.outcome is not Outcome.FAIL:
+            renews[place].append(op)
     holds = []
     reached = -math.inf
     for place, acquire in enumerate(acquires):

@@ -10,8 +10,9 @@ surely got to by then.
   no place that had been passed when it was called, since it may stand twice: both count.
 - A read goes after the lowest place of its value that had not been replaced. A value that
   was logged twice can be read after either, and the lowest leaves the most room to others.
-- Where fences are logged, an acknowledged one says that the mark was at its token: the log
-  had got to the first place with such a token.
+- Where fences are logged, the log had got to the first one with the token of a fence that was
+  acknowledged. Where it has none, since the storage logs only what raises the mark, an
+  acknowledged fence says that the mark was at its token.
 - A fenced write that was refused says the same of the lowest token that refuses it. If only
   that contradicts a read, either the refusal was false or the read was stale.
 
@@ -74,17 +75,15 @@ class LogOrder:
             yield from (each for each in found if each.accused.index not in alone)
 
     def was_fenced(self, fence: Op) -> int | None:
-        """The place at which the mark had an acknowledged fence's token; None if it cannot have by then.
-
-        If it cannot have and yet a fence with this token is logged, that is the place: the log
-        contradicts real time.
-        """
-        place = None if fence.token is None else self.place_of_mark(fence.token)
-        if place is None or fence.returned is None:
+        """The place that the log had got to when a fence was acknowledged; None if it lacks the fence."""
+        if fence.token is None or fence.returned is None:
             return None
-        if place == START or self.called[place] <= fence.returned:
+        if fence.token in self.fences:
+            return self.fences[fence.token]
+        place = self.place_of_mark(fence.token)
+        if place is None or place == START or self.called[place] <= fence.returned:
             return place
-        return self.fences.get(fence.token)
+        return None
 
 
 @once

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from brute_force import renumbered
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -88,3 +90,26 @@ def test_a_release_that_returned_as_the_acquire_was_called_may_be_of_either_hold
 
     assert counts(second=4) == (0, 0)
     assert counts(second=5) == (1, 1)
+
+
+def test_a_renew_called_before_the_owner_s_first_acquire_is_of_no_hold():
+    renew = Op(
+        index=0,
+        process=0,
+        f="renew",
+        resource="r0",
+        owner="a",
+        called=1,
+        returned=2,
+        outcome=Outcome.OK,
+        ttl=80,
+    )
+    acquire = replace(renew, index=1, process=1, f="acquire", called=5, returned=6, token=1, ttl=None)
+    other = replace(acquire, index=2, process=2, owner="b", called=6, returned=7, token=2)
+
+    assert not list(early_grants(lock_history([renew, acquire, other])))
+
+    shorter = replace(renew, returned=4, ttl=1)
+    leased = replace(acquire, called=2, returned=5, ttl=8)
+
+    assert [each.accused.index for each in early_grants(lock_history([shorter, leased, other]))] == [2]

@@ -228,3 +228,28 @@ def test_a_lock_whose_service_may_take_for_ever_is_never_stuck():
     ]
 
     assert judge(in_columns(lines)).validity is judge(parse(lines)).validity is Validity.VALID
+
+
+@pytest.mark.parametrize(
+    ("header", "operations", "commits"),
+    [
+        (
+            {"policy": "inclusive"},
+            (write(0, 1, 1, 2), fence(write(1, 1, 3, 4)), write(2, 1, 5, 6)),
+            log((1, "v0"), (1, "v2"), (1, None)),
+        ),
+        (
+            {"policy": "inclusive", "initial_token": 1},
+            (fence(write(0, 1, 3, 4)), write(1, 2, 5, 6)),
+            log((2, "v1"), (1, None)),
+        ),
+    ],
+)
+def test_a_fence_that_raises_nothing_has_its_place_too(header, operations, commits):
+    assert names(judged(operations, commits, **header)) == ["non-linearizable"]
+
+
+def test_a_storage_may_log_only_the_fences_that_raise_its_mark():
+    operations = (write(0, 1, 1, 2), fence(write(1, 1, 3, 4)), write(2, 1, 5, 6), fence(write(3, 2, 7, 8)))
+
+    assert not names(judged(operations, log((1, "v0"), (1, "v2"), (2, None)), policy="inclusive"))

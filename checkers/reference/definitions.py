@@ -134,7 +134,8 @@ def _promised_until(grant: Op, operations: Sequence[Op]) -> float:
     acquires = [op for op in own if op.f == "acquire"]
     renews = [op for op in own if op.f == "renew"]
     setters = [grant, *(op for op in renews if _acquired_last_before(op, acquires) is grant)]
-    others = [op for op in (*acquires, *renews) if op not in setters]
+    first = min(op.called for op in acquires)
+    others = [op for op in (*acquires, *renews) if op not in setters and op.called >= first]
     start = -math.inf
     for setter in sorted(setters, key=lambda op: op.sent):
         is_sure = setter is grant or not _may_be_of_another(setter, grant, acquires)
@@ -152,10 +153,10 @@ def _lapses(start: float, setters: Iterable[Op]) -> float:
     return -math.inf if start == -math.inf else start + min(ttls)
 
 
-def _acquired_last_before(renew: Op, acquires: Sequence[Op]) -> Op:
-    """The acquire of the same owner that was called last before a renew; the first if none was."""
-    before = [op for op in acquires if op.called <= renew.called]
-    return max(before, key=lambda op: (op.called, op.index)) if before else acquires[0]
+def _acquired_last_before(renew: Op, acquires: Sequence[Op]) -> Op | None:
+    """The acquire of the same owner that was called last before a renew."""
+    before = (op for op in acquires if op.called <= renew.called)
+    return max(before, key=lambda op: (op.called, op.index), default=None)
 
 
 def _may_be_of_another(renew: Op, grant: Op, acquires: Iterable[Op]) -> bool:

@@ -246,11 +246,11 @@ def _fences(r: Resource) -> Iterator[str]:
 
 def _fenced_at(r: Resource, fence: Op) -> int | None:
     """The place that the log had got to when a fence was acknowledged; None if it lacks the fence."""
+    own = [each.place for each in r.entries if each.commit.fence and each.commit.token == fence.token]
+    if own:
+        return own[0]
     place = _reached(r, fence.token or 0)
-    if place is not None and _can_be_before(r, place, fence.returned or 0):
-        return place
-    own = (each.place for each in r.entries if each.commit.fence and each.commit.token == fence.token)
-    return next(own, None)
+    return place if place is not None and _can_be_before(r, place, fence.returned or 0) else None
 
 
 @dataclass(frozen=True)
