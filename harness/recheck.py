@@ -18,6 +18,8 @@ from harness.column_folder import column_folder
 from harness.errors import ConfigurationError, NoRoomError
 from harness.interruption import interruption
 from harness.store import COMMITS, EVENTS, HISTORY, PLAN, VERDICT, RunFolder
+from harness.target.toml import loads
+from workloads.storages import WITH_AN_ORDER
 
 Stage = Callable[[str], None]
 """Hears what is done now."""
@@ -37,6 +39,10 @@ class Judged:
     failure: NoRoomError | None = None  # what kept the verdict and the report from being written
 
 
+UNREAD_ORDER = (
+    "the storage's own order of writes was not read before the run ended, so this is judged by what the"
+    " clients saw alone"
+)
 NO_ORDER = (
     "there is no order of writes from the storage itself: it tells none, or the run ended before"
     " it could be read; this is judged by what the clients saw"
@@ -55,7 +61,8 @@ def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
     order = commits if commits.exists() else None
     judged = judge_file(history, order, stage, same_run=True)
     cut_short = interruption(run_files.document(path, PLAN), judged.history)
-    judged = replace(judged, document=judged.document | {"interrupted": cut_short})
+    document = judged.document if order else _without_order(judged.document, path)
+    judged = replace(judged, document=document | {"interrupted": cut_short})
     notices = (*cut, *judged.notices, *([] if order else [NO_ORDER]))
     failure = None
     try:
@@ -67,6 +74,23 @@ def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
         if failure is None:
             notices = (*notices, f"the report could not be written: {error}")
     return replace(judged, notices=notices, failure=failure)
+
+
+def _without_order(document: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The answer where there is no order of writes: it says so if the run's storage has one."""
+    if document["verdict"] == "unknown" or not _has_an_order(path):
+        return document
+    return document | {"reasons": [*document["reasons"], UNREAD_ORDER]}
+
+
+def _has_an_order(path: Path) -> bool:
+    """Does the storage of a run keep an order of its writes, by its target.toml?"""
+    try:
+        storage = loads(run_files.text(path, run_files.TARGET) or "").get("storage")
+    except (HistoryError, ValueError):
+        return False
+    kind = storage.get("kind") if isinstance(storage, dict) else None
+    return isinstance(kind, str) and kind in WITH_AN_ORDER
 
 
 def _no_room(error: Exception, path: Path) -> NoRoomError | None:

@@ -16,6 +16,7 @@ from harness.paths import as_seen_from_here
 from harness.progress import progress
 from harness.recheck import Judged, recheck
 from harness.report.console import console
+from harness.report.recorded import unread
 from harness.report.telling import Line, Telling, Tone, tell
 
 
@@ -27,6 +28,9 @@ def recheck_and_tell(
     with progress(sys.stderr) as stage:
         found = recheck(path, commits, stage)
     judged(found.document)
+    if path.is_dir():
+        for problem in unread(path):
+            click.echo(message(f"note: {problem}"), err=True)
     with console(text) as screen:
         screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in found.notices)
         screen.write(tell(_telling(path, found)))

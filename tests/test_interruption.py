@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from checkers import history
 from harness.interruption import in_words, interruption
-from harness.recheck import recheck
+from harness.recheck import UNREAD_ORDER, recheck
+from harness.rechecking import recheck_and_tell
 
 SECOND = 1_000_000_000
 HISTORY = (
@@ -40,6 +42,29 @@ def test_a_run_that_worked_to_its_end_was_not_interrupted():
 @pytest.mark.parametrize("plan", [{}, {"seed": 7, "started": 1, "duration": 5}, {"started": "x", "ended": 1}])
 def test_a_plan_that_does_not_say_interrupts_nothing(plan: dict[str, object]):
     assert interruption(plan, RECORDED) is None
+
+
+@pytest.mark.parametrize(("kind", "says"), [("postgres", True), ("http", False), ("own:Storage", False)])
+def test_a_recheck_without_the_order_that_the_storage_has_says_so(tmp_path: Path, kind: str, says: bool):
+    (tmp_path / "history.jsonl").write_text(HISTORY)
+    (tmp_path / "target.toml").write_text(f'[storage]\nkind = "{kind}"\n')
+
+    document = recheck(tmp_path).document
+
+    assert document["verdict"] == "valid"
+    assert (UNREAD_ORDER in document["reasons"]) is says
+
+
+def test_a_recheck_of_an_interrupted_run_tells_both_on_the_terminal(tmp_path: Path, capsys):
+    (tmp_path / "history.jsonl").write_text(HISTORY)
+    (tmp_path / "plan.json").write_text(json.dumps(PLAN))
+    (tmp_path / "target.toml").write_text('[storage]\nkind = "postgres"\n')
+
+    recheck_and_tell(tmp_path, None, text=sys.stdout, judged=lambda _document: None)
+
+    said = " ".join(capsys.readouterr().out.split())
+    assert "interrupted at 5 of 20 s" in said.lower()
+    assert UNREAD_ORDER in said
 
 
 def test_the_verdict_of_an_interrupted_run_says_so_also_when_it_is_judged_again(tmp_path: Path):

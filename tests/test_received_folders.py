@@ -41,6 +41,30 @@ def folder(tmp_path):
     return made
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "cost"),
+    [
+        ("header.json", "{", "nothing is lost: the history has the same header"),
+        ("plan.json", '{"faults": 7}', "whether the run was interrupted"),
+        ("environment.json", "[]", "the options that repeat the run are not known"),
+        ("target.toml", "name = ", "the run cannot be repeated from it"),
+    ],
+)
+def test_a_broken_file_beside_the_history_is_one_notice_with_its_cost(folder, name, text, cost):
+    (folder / name).write_text(text)
+
+    done = fencepost(folder, "recheck", str(folder), "--format", "json")
+
+    (notice,) = (line for line in done.stderr.splitlines() if " could not be read: " in line)
+    assert notice.startswith(f"note: {name} could not be read: ")
+    assert notice.endswith(cost) or cost in notice
+    assert json.loads(done.stdout)["verdict"]
+
+
+def test_no_notice_is_given_where_every_file_can_be_read(folder):
+    assert "could not be read" not in fencepost(folder, "recheck", str(folder)).stderr
+
+
 def pipe(path):
     os.mkfifo(path)
 

@@ -16,6 +16,7 @@ from checkers.reading.files import opened
 from checkers.reading.repeated_names import repeats_a_name
 
 MAX_LINE = limits.LINE
+_BOUND = re.compile(r"Expected `int` ([<>]=) (-?[0-9]+) - at `\$\.(\w+)`")  # as msgspec says it
 _SHOWN = 120  # characters of a refused line that its error shows
 
 T = TypeVar("T")
@@ -92,10 +93,19 @@ def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
     except UnicodeDecodeError as error:
         problem = f"not UTF-8 ({error.reason} at byte {error.start})"
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        problem = f"{error}{_malformed(line.text, str(error))}"
+        problem = _out_of_range(str(error)) or f"{error}{_malformed(line.text, str(error))}"
     if line.unfinished and is_cut_short(line.text):
         return None
     raise line.error(problem)
+
+
+def _out_of_range(problem: str) -> str | None:
+    """Say in plain words that a number is too large or too small, if that is the problem."""
+    found = _BOUND.fullmatch(problem)
+    if not found:
+        return None
+    too, bound = ("large", "at most") if found[1] == "<=" else ("small", "at least")
+    return f"{found[3]} is too {too}: {bound} {found[2]}"
 
 
 def _malformed(text: bytes, problem: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from checkers import history
 from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from checkers.history import Commit, History
-from checkers.reading.lines import Nanoseconds
+from checkers.reading.lines import HeaderLine, Nanoseconds
 from harness import run_files
 from harness.column_folder import column_folder
 from harness.errors import ConfigurationError
 from harness.invocation import typed
-from harness.store import PLAN, VERDICT
+from harness.store import HEADER, PLAN, VERDICT
+from harness.target.toml import loads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,26 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     seed: int | None = None
     faults: list[_Fault] = []
+
+
+_COSTS = {
+    HEADER: "nothing is lost: the history has the same header",
+    PLAN: "whether the run was interrupted and how its faults were seen in force is not known",
+    run_files.ENVIRONMENT: "versions, the engine and the options that repeat the run are not known",
+    run_files.TARGET: "the run cannot be repeated from it",
+}
+
+
+def unread(folder: Path) -> Iterator[str]:
+    """Say of each file of a judged run that is there and broken what its loss costs."""
+    for name, kind in ((HEADER, HeaderLine), (PLAN, _Plan), (run_files.ENVIRONMENT, dict[str, Any])):
+        problems: list[str] = []
+        _document(folder, name, problems, kind)
+        yield from (f"{problem}; {_COSTS[name]}" for problem in problems)
+    try:
+        loads((run_files.content(folder, run_files.TARGET) or b"").decode())
+    except ValueError as error:  # also what is no UTF-8
+        yield f"{run_files.TARGET} could not be read: {error}; {_COSTS[run_files.TARGET]}"
 
 
 def _document(folder: Path, name: str, problems: list[str], kind: Any) -> dict[str, Any]:

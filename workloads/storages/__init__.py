@@ -27,6 +27,9 @@ STORAGES = {
 }
 """The module of each kind."""
 
+WITH_AN_ORDER = STORAGES.keys() - {"http"}
+"""Those that always know the order in which they accepted the writes; a service may know its own."""
+
 
 class StorageKind(Protocol):
     """What each of those modules has."""
