@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from checkers import history
 from checkers.history import Commit, FaultEvent, History, Op, Outcome
 from harness import report
 from harness.errors import ConfigurationError
+from harness.recheck import recheck
 from harness.report import wording
 from harness.report.bands import bands
 from harness.report.embed import drawing, keep, script_safe
@@ -549,3 +551,18 @@ def test_counts_that_are_zero_are_folded_away(tmp_path: Path):
     page = text_of(report.write(run_folder(tmp_path, coverage=coverage)))
 
     assert "None: Kills" in page
+
+
+@pytest.mark.parametrize("name", ["get-then-del-unlock", "redlock-postgres-clock"])
+def test_a_grant_is_chosen_by_the_moment_that_its_headline_names(
+    recorded_run: Callable[[str], Path], name: str
+):
+    folder = recorded_run(name)
+    recheck(folder)
+    page = (folder / "report.html").read_text()
+
+    chosen = re.findall(r"<option value=.*: early grant on r\d, ([0-9.,]+ s)</option>", page)
+    headlines = re.findall(r'<p class="sentence">.* was granted .* at ([0-9.,]+ s), while', page)
+
+    assert chosen == headlines
+    assert len(chosen) > 1

@@ -26,7 +26,7 @@ from harness.report.mentions import label, numbered
 from harness.report.narration import Narration, narrate
 from harness.report.primer import primer
 from harness.report.recorded import Recorded, load
-from harness.report.scenes import Scene, Stage, findings, rejections
+from harness.report.scenes import Scene, Stage, findings, matters_from, rejections
 from harness.report.sentences import capitalized
 from harness.report.surroundings import surroundings
 from harness.report.timeline import Timeline, timeline
@@ -199,7 +199,7 @@ def _told(number: int, scene: Scene, laid_out: Timeline, clients: Lanes) -> dict
     return {
         "scene": scene,
         "told": told,
-        "at": operations[-1].called if operations else scene.start,
+        "at": _at(scene, laid_out),
         "proof": [
             {
                 "lines": op.lines,
@@ -214,6 +214,12 @@ def _told(number: int, scene: Scene, laid_out: Timeline, clients: Lanes) -> dict
             for op in operations
         ],
     }
+
+
+def _at(scene: Scene, laid_out: Timeline) -> int:
+    """When the last of the accused mattered, or of the proof where nobody is accused."""
+    operations = (laid_out.operations[index] for index in scene.accused or scene.proof)
+    return max(map(matters_from, operations), default=scene.start)
 
 
 def _points(laid_out: Timeline) -> dict[str, list[list[float]]]:

@@ -216,7 +216,7 @@ def _staged(told: _Told, stage: Stage) -> Scene:
     strays = _strays(told, timeline)
     spans = tuple(_spans(claim, stage))
     hits = [*_hits(involved, claim.proof, timeline.bands), *_named(told, timeline.bands)]
-    moments = [moment for op in shown for moment in (_from(op), end_of(op))]
+    moments = [moment for op in shown for moment in (matters_from(op), end_of(op))]
     moments += [hold.granted for hold in involved]
     moments += [band.start for band in (*hits, *([cause] if cause else ()))]
     moments += [moment for span in spans for moment in (span.start, span.end)]
@@ -249,7 +249,7 @@ def _shown(told: _Told, stage: Stage) -> list[Op]:
     return list({op.index: op for op in (*told.claim.proof, *named)}.values())
 
 
-def _from(op: Op) -> int:
+def matters_from(op: Op) -> int:
     """A granted acquire matters from its grant on: it may have waited for long."""
     return end_of(op) if op.f == "acquire" and op.outcome is Outcome.OK else op.called
 
