@@ -114,7 +114,9 @@ Object.assign(Swimlane.prototype, {
     const [right, left] = [spot.right + wide < this.width, spot.left - wide > this.gutter];
     const y = right || left || mark ? spot.y : spot.y - 19; // where there is no room beside it, above
     const align = right || !left ? "left" : "right";
-    this.label(this.scene.label, align === "left" ? spot.right : spot.left, y, { colour: this.alarm, weight: 700, align });
+    const x = align === "left" ? spot.right : spot.left;
+    const options = { colour: this.alarm, weight: 700, align };
+    this.label(this.scene.label, x, this.uncovered(this.scene.label, x, [y, y - 19, y + 19], options), options);
   },
 
   /** The edges of an operation's bar, and of the badge on it. */

@@ -26,24 +26,38 @@ Object.assign(Swimlane.prototype, {
     return ways.some((words) => this.text(words, x, y, options) > 0);
   },
 
+  /** The patch of paper that a label takes: within the drawing, wherever it is wanted. */
+  patch(words, x, y, { size = 13, weight = 400, align = "left" } = {}) {
+    const wide = this.wide(words, size, weight);
+    const left = align === "left" ? x : align === "right" ? x - wide : x - wide / 2;
+    const start = Math.min(Math.max(left, this.gutter + 6), this.width - wide - 6);
+    return { left: start - 4, right: start + wide + 4, top: y - size * 0.72, bottom: y + size * 0.72 };
+  },
+
   /** Words on a patch of paper, so that what is beneath does not run into them. */
   label(words, x, y, options = {}) {
     const { pen } = this;
-    const { size = 13, weight = 400, align = "left" } = options;
-    pen.font = `${weight} ${size}px ${FONT}`;
-    const wide = pen.measureText(words).width;
-    const left = align === "left" ? x : align === "right" ? x - wide : x - wide / 2;
-    const start = Math.min(Math.max(left, this.gutter + 6), this.width - wide - 6);
+    const { left, right, top, bottom } = this.patch(words, x, y, options);
     pen.fillStyle = this.colours.paper;
     pen.globalAlpha = 0.88;
-    pen.fillRect(start - 4, y - size * 0.72, wide + 8, size * 1.44);
+    pen.fillRect(left, top, right - left, bottom - top);
     pen.globalAlpha = 1;
-    this.text(words, start, y, { ...options, align: "left" });
+    this.text(words, left + 4, y, { ...options, align: "left" });
   },
 
   /** What the bands are, above whatever was drawn on them. */
   paintCaptions() {
-    for (const [words, x, y, colour] of this.captions) this.label(words, x, y, { colour, size: 12, weight: 600, align: "center" });
+    this.captioned = this.captions.map(([words, x, y, colour]) => {
+      const options = { colour, size: 12, weight: 600, align: "center" };
+      this.label(words, x, y, options);
+      return this.patch(words, x, y, options);
+    });
+  },
+
+  /** The first of several heights at which a label covers no caption; the first of all if there is none. */
+  uncovered(words, x, heights, options) {
+    const covers = (one) => this.captioned.some((other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom);
+    return heights.find((y) => !covers(this.patch(words, x, y, options))) ?? heights[0];
   },
 
   paintGutter() {
