@@ -160,7 +160,7 @@ class Storage:
     def order(self, causes: Mapping[int, Node]) -> Precedence:
         """What must stand before what, with these causes; rejected writes without one are left out."""
         effective = self.took_effect(causes)
-        rejected = [op for op in self.rejected if op.index in causes]
+        rejected = [op for op in self.writes if op.index in causes]
         order = Precedence({op.index: op for op in (*effective, *self.reads, *rejected)})
         order.put_first(INITIAL)
         for before, after in pairwise(self.log or ()):

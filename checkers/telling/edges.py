@@ -55,7 +55,13 @@ class EdgeWords:
             return _BEFORE_THE_RUN
         name = self._n.name(op)
         is_shared = any(other is not op and self._n.name(other) == name for other in self.operations)
-        return f"{name} at line {op.lines[-1]}" if is_shared else name
+        return f"{name} {self._where(op)}" if is_shared else name
+
+    def _where(self, op: Op) -> str:
+        """What tells an operation from others of the same name."""
+        if op.lines:
+            return f"at line {op.lines[-1]}"
+        return f"({self._n.place(op)})"
 
     def _op(self, node: Node) -> Op | None:
         return self.operations[node] if isinstance(node, int) else None
@@ -159,10 +165,10 @@ class EdgeWords:
         return f"it returned {self._value(node)}" if is_read else f"first there was {self._value(node)}"
 
     def _log_order(self, edge: Edge) -> str:
-        before, after = self._ends(edge)
+        n, (before, after) = self._n, self._ends(edge)
         return (
-            f"By the storage's own order, {self._both(edge)}: among what it accepted {content(before.value)}"
-            f" is {self._n.place(before, first=True)}, and {content(after.value)} is {self._n.place(after)}."
+            f"By the storage's own order, {self._both(edge)}: among what it accepted {n.stored(before)}"
+            f" is {n.place(before, first=True)}, and {n.stored(after)} is {n.place(after)}."
         )
 
     def _rejected_because(self, edge: Edge) -> str:
@@ -171,13 +177,19 @@ class EdgeWords:
             raise ValueError("an edge of a rejection, and no rejection was asked about")
         rejected, cause, least = refusal.rejected, refusal.cause, n.least_above(refusal.rejected)
         higher = ""
-        if refusal.reached >= least:
+        if n.log is None and refusal.reached >= least:
             higher = f". None up to {refusal.reached} can have been, {refusal.why_none}: it was a higher one"
         return (
             f"By what was refused, {self._both(edge)}: the storage called token {rejected.token} stale"
             f" {n.answered(rejected)}, which is right only if a token of {least} or more had been accepted"
-            f" by then{higher}, such as {cause.token}, sent {n.sent(cause)}."
+            f" by then{higher}{self._such_as(cause)}."
         )
+
+    def _such_as(self, cause: Op) -> str:
+        if self._n.log is None:
+            return f", such as {cause.token}, sent {self._n.sent(cause)}"
+        place = self._n.place(cause, first=True)
+        return f"; the first such token in the storage's own order is {cause.token} ({place})"
 
 
 def _rule_of_grants(lower: Op, higher: Op | None) -> str:

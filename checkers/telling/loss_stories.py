@@ -177,8 +177,8 @@ def _stored_without_a_token(n: Narrator, conflict: Conflict) -> Story:
 def _never_sent(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     commit = _stray(n, write)
-    beside = "".join(f", beside {content(op.value)} (sent {n.sent(op)})" for op in conflict.because)
-    what = n.name(write) if commit.fence else content(write.value)
+    beside = "".join(f", beside {n.stored(op)} (sent {n.sent(op)})" for op in conflict.because)
+    what = n.stored(write)
     did = "fenced" if commit.fence else "wrote"
     return Story(
         summary=(

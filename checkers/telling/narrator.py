@@ -18,6 +18,7 @@ from checkers.evidence import Evidence
 from checkers.faults import Fault, faults_of
 from checkers.grants import granted
 from checkers.leases import ENDS, lease_of, leases_of
+from checkers.order import START, orders
 from checkers.records import WRITES, Op, Outcome
 from checkers.telling.clock import Clock
 from checkers.telling.contents import content, lock_on
@@ -148,6 +149,10 @@ class Narrator:
         refused = "refused " if op.error == "stale" else ""
         return f"the {refused}{op.f} of {content(op.value)}"
 
+    def stored(self, op: Op) -> str:
+        """What an entry of the storage's own order is called: a write by its value."""
+        return self.name(op) if op.f == "fence" else content(op.value)
+
     def ended(self, op: Op) -> str:
         """That it was over, when, and where that is written; within a sentence."""
         match op.f, op.outcome:
@@ -181,6 +186,18 @@ class Narrator:
     def numbers(self, write: Op) -> list[int]:
         """The numbers under which a write stands in the storage's own order."""
         return [] if self.log is None else self.log.numbers(write)
+
+    def logged(self, conflict: Conflict) -> tuple[Op, ...] | None:
+        """The storage's own order of a proof; a value that is wrongly read has the last of its places."""
+        if self.log is None:
+            return None
+        read = conflict.accused.value if conflict.accused.f == "read" else None
+        places = {
+            op: self.log.places(op)[-1 if op.f in WRITES and op.value == read else 0]
+            for op in conflict.proof
+            if op.f in {*WRITES, "fence"} and self.log.places(op)
+        }
+        return tuple(sorted(places, key=lambda op: places[op]))
 
     def with_token(self, op: Op) -> str:
         """With which token, if there is one."""
@@ -259,11 +276,34 @@ class Narrator:
         return (rejected.token or 0) + (self.history.header.policy == "inclusive")
 
     def causes(self, conflict: Conflict) -> list[Op]:
-        """What can have caused a rejection that contradicts the accused: the one that was sent first."""
+        """What can have caused a rejection that contradicts the accused: the one that was sent first.
+
+        With a log, the first there that is a cause, and what shows that the accused comes before it.
+        """
         rejected = conflict.because[0]
+        if self.log is not None:
+            return self._logged_causes(rejected, conflict.accused)
         least = max(self.least_above(rejected), self.shown(conflict.accused) + 1)
         sent = self.whole.raising(rejected.resource, least, rejected.returned or 0)
         return sorted(sent, key=lambda op: op.called)[:1]
+
+    def _logged_causes(self, rejected: Op, accused: Op) -> list[Op]:
+        order = orders(self._evidence)[rejected.resource]
+        place = order.place_of_mark(self.least_above(rejected))
+        if place is None or place == START:
+            return []
+        cause = order.entries[place].op
+        if accused.f != "read":
+            return [cause]
+        writes = [entry.op for entry in order.entries[: place + 1] if not entry.commit.fence]
+        own = [at for at, write in enumerate(writes) if write.value == accused.value]
+        following = own[-1] + 1 if own else 0
+        return [cause, *(writes[at] for at in own), *writes[following : following + 1]]
+
+    def strays(self, resource: str, least: int) -> list[Op]:
+        """What nobody sent, and raised the mark to `least` or more in the storage's own order."""
+        strays = () if self.log is None else self.log.strays_of(resource)
+        return [each.op for each in strays if each.is_of_nobody and (each.token or 0) >= least]
 
     def excuses(self, rejected: Op, in_time: Iterable[Op]) -> list[Excuse]:
         """Why each of these cannot have raised the mark before a rejection returned."""
@@ -276,7 +316,7 @@ class Narrator:
             why = "had it been accepted by then, there could not have been"
             if self.numbers(op):
                 why = "in the storage's own order it stands after"
-                if first is None or first.called <= moment:
+                if first is None or first.called <= moment or self.log.places(first) > self.log.places(op):
                     first = self.whole.logged_before(op)
         else:
             same = self.whole.raising(op.resource, op.token or 0, math.inf)

@@ -18,7 +18,8 @@ _MOST_EXCUSES = 2  # told; all are checked
 def _no_cause(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     least = n.least_above(write)
-    excuses = n.excuses(write, n.whole.raising(write.resource, least, write.returned or 0))
+    in_time = n.whole.raising(write.resource, least, write.returned or 0)
+    excuses = n.excuses(write, [*in_time, *n.strays(write.resource, least)])
     return Story(
         summary=(
             f"{n.whom(write)} was told that its write of {content(write.value)} with token {write.token}"
@@ -40,16 +41,23 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
 def _too_late(n: Narrator, write: Op, least: int, excuses: Sequence[Excuse]) -> Iterator[str]:
     """Why nothing with such a token can have been accepted in time."""
     later = [op for op in n.whole.raising(write.resource, least, _FAR) if op.called > (write.returned or 0)]
-    sent = f"But every write to {write.resource} with such a token was sent only after that"
+    fenced = any(op.f == "fence" for op in (*later, *(excuse.op for excuse in excuses)))
+    kinds = "write to" if not fenced else "write or fence on"
+    accepted = "" if excuses or n.log is None else "that can have been accepted "
+    sent = f"But every {kinds} {write.resource} {accepted}with such a token was sent only after that"
     if excuses:
         yield f"{sent}, or cannot have been accepted by then."
     elif later:
         first = min(later, key=lambda op: op.called)
-        yield f"{sent}: the first, {n.name(first)} with token {first.token}, {n.sent(first)}."
+        yield f"{sent}: the first, {_with_token(n, first)}, {n.sent(first)}."
     else:
         yield f"But no write to {write.resource} with such a token was ever accepted, or can have been."
     for excuse in excuses[:_MOST_EXCUSES]:
         yield f"{_capital(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}."
+
+
+def _with_token(n: Narrator, op: Op) -> str:
+    return n.name(op) if op.f == "fence" else f"{n.name(op)}{n.with_token(op)}"
 
 
 def _capital(text: str) -> str:
@@ -60,9 +68,13 @@ def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
     op, rejected = conflict.accused, conflict.because[0]
     did = {"read": "read", "fence": "fenced"}.get(op.f, "wrote")
     reached = n.shown(op)
-    higher = (each for each in conflict.proof if each.f != "read" and (each.token or 0) > reached)
+    log = n.logged(conflict)
+    raising = (each for each in conflict.proof if each.f != "read" and each != rejected)
+    least = reached + 1 if log is None else n.least_above(rejected)
+    cause = next(each for each in (raising if log is None else log) if (each.token or 0) >= least)
     in_time = n.whole.raising(rejected.resource, n.least_above(rejected), rejected.returned or 0)
-    excuses = n.excuses(rejected, [each for each in in_time if (each.token or 0) <= reached])
+    lower = [each for each in in_time if (each.token or 0) <= reached]
+    excuses = n.excuses(rejected, lower) if log is None else []  # a log says which was the first
     return Story(
         summary=(
             f"either the storage wrongly refused {content(rejected.value)} with token {rejected.token}"
@@ -73,10 +85,11 @@ def _false_or_stale(n: Narrator, conflict: Conflict) -> Story:
             n,
             Question(
                 proof=conflict.proof,
-                fenced=True,
+                fenced=log is None,
+                log=log,
                 refusal=Refusal(
                     rejected=rejected,
-                    cause=next(each for each in higher if each != rejected),
+                    cause=cause,
                     reached=reached,
                     why_none=_none(n, excuses),
                 ),

@@ -16,11 +16,10 @@ def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> St
     """A stale write: who held the lock, what held it up, who came between, and why it came too late."""
     write = conflict.accused
     same = newer.token == write.token
-    had = f"accepted {content(newer.value)}" if newer.f in WRITES else "been fenced"
     return Story(
         summary=(
             f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource} after"
-            f" the storage had {had} with {'the same' if same else 'the newer'} token {newer.token}"
+            f" the storage had {_had(newer)} with {'the same' if same else 'the newer'} token {newer.token}"
         ),
         steps=(
             *n.grant_steps(*n.granted(write.resource, write.token)),
@@ -29,6 +28,10 @@ def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> St
             *circle(n, question, _took_the_older(write, newer)),
         ),
     )
+
+
+def _had(newer: Op) -> str:
+    return f"accepted {content(newer.value)}" if newer.f in WRITES else "been fenced"
 
 
 def _took_the_older(write: Op, newer: Op) -> str:
@@ -70,7 +73,8 @@ def _logged_after_newer(n: Narrator, conflict: Conflict) -> Story:
     if not again:
         return story
     what = f"{content(write.value)} with token {write.token} to {write.resource} by {n.whom(write)}"
-    had = f"the storage had accepted {content(newer.value)} with the newer token {newer.token}"
+    which = "the same" if newer.token == write.token else "the newer"
+    had = f"the storage had {_had(newer)} with {which} token {newer.token}"
     summary = f"the write of {what} took effect once more after {had}"
     return replace(story, summary=summary, steps=(*again, *story.steps))
 
@@ -87,7 +91,7 @@ def _again(n: Narrator, write: Op, newer: Op) -> tuple[str, ...]:
             f" {_times(len(numbers))}: in the storage's own order it is {_listed(numbers)}."
         ),
         (
-            f"As number {early[0]} it came before {content(newer.value)}, which was its turn; as number"
+            f"As number {early[0]} it came before {n.stored(newer)}, which was its turn; as number"
             f" {numbers[-1]} it came after it: that is the stale one."
         ),
     )
@@ -150,42 +154,25 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
     later = next(each for each in stored if each.f == "fence" or each.value != op.value)
     if op.f == "read":
         summary = (
-            f"{n.whom(op)} read {content(op.value)} from {op.resource} although {_stored(n, later)}, which"
+            f"{n.whom(op)} read {content(op.value)} from {op.resource} although {n.stored(later)}, which"
             " the storage's own order puts after it, had been accepted before"
         )
-        moral = f"the read returned {content(op.value)} although {_stored(n, later)} had replaced it"
+        moral = f"the read returned {content(op.value)} although {n.stored(later)} had replaced it"
     else:
         did = "fenced" if op.f == "fence" else f"wrote {content(op.value)} to"
         summary = (
-            f"{n.whom(op)} {did} {op.resource} after {_stored(n, later)} had been"
+            f"{n.whom(op)} {did} {op.resource} after {n.stored(later)} had been"
             " accepted, and the storage's own order puts it before"
         )
-        moral = f"the storage's own order has {_stored(n, op)} before what was accepted earlier"
+        moral = f"the storage's own order has {n.stored(op)} before what was accepted earlier"
     return Story(
         summary=summary,
         steps=circle(
             n,
-            Question(proof=conflict.proof, fenced=False, log=_log(n, conflict), accused=conflict.accused),
+            Question(proof=conflict.proof, fenced=False, log=n.logged(conflict), accused=conflict.accused),
             moral,
         ),
     )
-
-
-def _stored(n: Narrator, op: Op) -> str:
-    return n.name(op) if op.f == "fence" else content(op.value)
-
-
-def _log(n: Narrator, conflict: Conflict) -> tuple[Op, ...] | None:
-    """The storage's own order of the proof; a value that is wrongly read has the last of its places."""
-    if n.log is None:
-        return None
-    read = conflict.accused.value if conflict.accused.f == "read" else None
-    places = {
-        op: n.log.places(op)[-1 if op.f in WRITES and op.value == read else 0]
-        for op in conflict.proof
-        if op.f in {*WRITES, "fence"} and n.log.places(op)
-    }
-    return tuple(sorted(places, key=lambda op: places[op]))
 
 
 def _never_logged(n: Narrator, conflict: Conflict) -> Story:

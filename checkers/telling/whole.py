@@ -60,7 +60,8 @@ class Whole:
     def raising(self, resource: str, least: int, before: float) -> list[Op]:
         """What was sent by some moment, in ns, and can have raised the mark to `least` or more.
 
-        Of writes that failed, or that the commit log lacks, those that were read all the same.
+        Of writes that failed, or that the commit log lacks though nobody acknowledged them, those that
+        were read all the same.
         """
         if self._long is not None:
             columns = self._long.columns
@@ -131,7 +132,9 @@ class Whole:
         if op.f == "fence":
             return op.outcome is not Outcome.FAIL
         log = self._evidence.log
-        may = op.outcome is not Outcome.FAIL if log is None else bool(log.places(op))
+        may = op.outcome is not Outcome.FAIL
+        if log is not None:
+            may = op.outcome is Outcome.OK or bool(log.places(op))
         return may or any(not read.precedes(op) for read in self.readers(op))
 
 
