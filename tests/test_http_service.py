@@ -243,7 +243,8 @@ class TestRun:
         done = run(tmp_path, "http", "http://127.0.0.1:1", f'{side}.url="{url}"')
 
         assert done.returncode == 4
-        assert f'{side}.url = "{url}": must be such as "http://127.0.0.1:8420"' in done.stderr
+        shown = url.replace("me:secret@", "me:***@")
+        assert f'{side}.url = "{shown}": must be such as "http://127.0.0.1:8420"' in done.stderr
 
     def test_nobody_can_be_cut_off_from_what_is_not_started(self, tmp_path):
         (tmp_path / "cut.toml").write_text(
