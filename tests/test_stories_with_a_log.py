@@ -128,3 +128,18 @@ def test_a_value_of_nobody_that_came_too_late_for_a_refusal_is_told():
         "The write of 's' was sent at an unknown time, but in the storage's own order it stands after the"
         " write of 'v0', which was sent only at 8 ns (line 4)."
     )
+
+
+def test_an_acknowledged_fence_says_how_far_the_log_had_got_by_then():
+    operations = fence(write(0, 4, 0, 3)), write(1, 4, 0, 9, "info"), read(2, (None, 0), 6, 7)
+
+    verdict = judged(*operations, commits=log((4, "v1"), (1, None)), policy="inclusive")
+
+    assert the(verdict, "process 2 read nothing").steps == (
+        (
+            "The storage acknowledged to process 0 a fence with token 4 at 3 ns (line 4): by then its own order"
+            " must have had 'v1' (number 1)."
+        ),
+        "Process 2 called its read only after that, at 6 ns (line 5).",
+        "So the read returned nothing although 'v1' had replaced it.",
+    )

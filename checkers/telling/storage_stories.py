@@ -165,6 +165,9 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
             " accepted, and the storage's own order puts it before"
         )
         moral = f"the storage's own order has {n.stored(op)} before what was accepted earlier"
+    by = conflict.because[-1]
+    if by.f == "fence" and not n.numbers(by):
+        return Story(summary=summary, steps=(*_after_a_fence(n, conflict, by), f"So {moral}."))
     return Story(
         summary=summary,
         steps=circle(
@@ -172,6 +175,22 @@ def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
             Question(proof=conflict.proof, fenced=False, log=n.logged(conflict), accused=conflict.accused),
             moral,
         ),
+    )
+
+
+def _after_a_fence(n: Narrator, conflict: Conflict, fence: Op) -> tuple[str, ...]:
+    """What an acknowledged fence says of the storage's own order, which has its token from something else."""
+    op = conflict.accused
+    stored = (each for each in conflict.because if each.f == "fence" or each.value != op.value)
+    reached = max((each for each in stored if n.numbers(each)), key=lambda each: n.numbers(each)[0])
+    place = f", and it is {n.place(op, first=True)} there" if n.numbers(op) else ""
+    answered = n.answered(fence)
+    return (
+        (
+            f"The storage acknowledged to {n.whom(fence)} a fence with token {fence.token} {answered}:"
+            f" by then its own order must have had {n.stored(reached)} ({n.place(reached, first=True)})."
+        ),
+        f"{n.began(op)[:1].upper()}{n.began(op)[1:]}{place}.",
     )
 
 
