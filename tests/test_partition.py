@@ -60,11 +60,12 @@ def test_the_other_clients_go_on(cluster):
 def test_to_client_alone_a_write_lands_and_its_answer_does_not_come(cluster):
     postgres = cluster.servers[-1].address
     edge = cluster.edge(0, "postgres")
+    password = postgres.password or None
     direct = f"host={postgres.host} port={postgres.port} {POSTGRES_LOGIN}"
     cut_off = f"host={edge.host} port={edge.port} {POSTGRES_LOGIN}"
-    with psycopg.connect(direct, autocommit=True) as harness:
+    with psycopg.connect(direct, password=password, autocommit=True) as harness:
         harness.execute("DROP TABLE IF EXISTS landed; CREATE TABLE landed (value text)")
-        client = psycopg.connect(cut_off, autocommit=True)
+        client = psycopg.connect(cut_off, password=password, autocommit=True)
         with partition(cluster, 0, ["postgres"], "to-client"):
             waiting = threading.Thread(target=insert, args=(client,))
             waiting.start()
