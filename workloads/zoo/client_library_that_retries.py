@@ -28,6 +28,7 @@ class _Library:
         self._redis: Any = Redis(
             host=host,
             port=port,
+            password=settings.password or None,
             socket_timeout=_TIMEOUT,
             protocol=2,  # no greeting: what is repeated leaves at once, as with most libraries
             driver_info=None,
