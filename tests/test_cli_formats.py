@@ -42,7 +42,7 @@ def test_recheck_judges_another_tools_history_by_a_model(fencepost):
     assert right.returncode == 0, right.stderr
     assert "VALID: one order of the operations explains every answer" in right.stdout
     assert wrong.returncode == 1, wrong.stderr
-    assert "no order of the operations explains what process 1 was told at line 7: " in wrong.stdout
+    assert "No order of the operations explains what process 1 was told at line 7: " in wrong.stdout
     assert "  1. " in wrong.stdout
 
 

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from harness import report
 from harness.recheck import recheck
+from harness.report.sentences import capitalized
 from tests.browser.conftest import Visitor, drawn
 from tests.browser.sample_run import write_sample
 
@@ -116,7 +117,7 @@ def test_an_unexercised_run_shows_the_whole_run_and_says_that_it_is_no_pass(visi
 def test_another_finding_can_be_chosen(visitor: Visitor, unfenced: Path):
     page = visitor.open(unfenced).page
     summaries = [
-        finding["summary"].replace("client", "Client", 1)
+        capitalized(finding["summary"], finding["resource"])
         for finding in json.loads((unfenced.parent / "verdict.json").read_text())["findings"]
     ]
 
