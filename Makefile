@@ -6,21 +6,26 @@ FENCED := etcd-postgres etcd-postgres-inclusive \
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+PINNED := $(VENV)/pinned
 MUTANTS := .venv-mutants
 MODULES ?=
+WORKERS ?= 3
 FUZZ_SECONDS ?= 600
 CASES ?=
 
-.PHONY: install run zoo test check bench fuzz mutants lock schemas clean golden
+.PHONY: install run zoo test test-slow test-all check coverage docs bench fuzz mutants lock schemas clean golden
 
 install: $(STAMP)
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): $(PINNED) pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+$(PINNED): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
 	  || { echo "fencepost needs Python 3.11 to 3.13; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
 	@touch $@
 
 run: install  ## find a stale write, then show that fencing stops it
@@ -29,13 +34,25 @@ run: install  ## find a stale write, then show that fencing stops it
 zoo: install  ## the planted bugs and their twins
 	$(BIN)/fencepost zoo --engine $(ENGINE)
 
-test: check  ## everything; ends in pytest's summary
-	$(BIN)/pytest
+test: check  ## each feature once; ends in pytest's summary
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+test-slow: install  ## the rest: other engines, systems and seeds, and whatever takes long
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m slow
+
+test-all: test test-slow  ## everything
 
 check: install
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+coverage: install  ## branch coverage by the tests that need no engine; fails below the floor
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not engine and not browser and not slow" --cov --cov-report=term
+	$(BIN)/coverage report --include='checkers/*' --fail-under=96 --format=total
+
+docs: install  ## the documentation site, in site/; fails on a broken link
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: install  ## the figures of docs/benchmarks.md; about two hours (Porcupine needs Go)
 	$(BIN)/python -m benchmarks.checkers
@@ -48,7 +65,7 @@ fuzz: install  ## rubbish for everything that reads; FUZZ_SECONDS=60 for less of
 	  || echo "Atheris does not install here: Hypothesis alone"
 	$(BIN)/python -m fuzzing $(SURFACES) $(if $(CASES),--cases $(CASES),--seconds $$(($(FUZZ_SECONDS) * 3 / 4)) --atheris $$(($(FUZZ_SECONDS) / 4)))
 
-mutants: $(MUTANTS)/installed  ## docs/mutants.md; goes on where it was stopped; MODULES='checkers.columnar.ranks.*' repeats some
+mutants: $(MUTANTS)/installed  ## docs/mutants.md; goes on where it was stopped; MODULES='checkers.history.ranks.*' repeats some
 	PATH=$(CURDIR)/$(MUTANTS)/bin:$$PATH nice -n 19 mutmut run --max-children 1 $(MODULES)
 	$(MUTANTS)/bin/mutmut results
 
@@ -66,10 +83,11 @@ lock:  ## compile the pinned requirements anew (needs uv)
 	  --group fuzz --no-header --no-emit-index-url --no-annotate --quiet -o requirements-fuzz.lock
 
 schemas: install  ## write the JSON Schemas that are committed
-	$(BIN)/python -m harness.schemas
+	$(BIN)/python -m tools.schemas
 
-golden: install  ## what the terminal and the page say of recorded runs: read the difference
+golden: install  ## what is found in every history of the tests, and said of recorded runs: read the difference
+	$(BIN)/python -m tests.support.golden_verdicts
 	$(BIN)/python -m tests.support.golden $(NAMES)
 
 clean:
-	rm -rf $(VENV) $(MUTANTS) mutants
+	rm -rf $(VENV) $(MUTANTS) mutants site

@@ -15,14 +15,17 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from harness.engines.engine import Cluster
 
 
 class Nowhere:
     """A cluster without servers: a client that is ready has not spoken to any yet."""
 
     def __init__(self) -> None:
-        from harness.engines import Address, Server
+        from harness.network.topology import Address, Server
 
         self._address = Address("127.0.0.1", 1)
         self.servers = [
@@ -38,10 +41,11 @@ class Nowhere:
 def once(count: int) -> None:
     """Measure in this process, which has started none before."""
     # Here, since each client runs this module's imports again: the command's own are as few.
-    from harness import wiring
-    from harness.clients import started
+    from harness.clients.pool import started
+    from harness.run import deployment
     from harness.target import load
 
+    nowhere = cast("Cluster", Nowhere())
     target = load("etcd-postgres", [f"workload.clients={count}"])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -49,7 +53,7 @@ def once(count: int) -> None:
             (folder / each).mkdir()
         began = time.monotonic()
         with started(count, 2, 2, folder) as clients:
-            clients.get_ready(lambda client: wiring.task(target, Nowhere(), folder, 1, client))
+            clients.get_ready(lambda client: deployment.task(target, nowhere, folder, 1, client, None))
             ready = time.monotonic() - began
             memory = [process.memory_full_info().uss / 2**20 for process in clients.handles()]
     print(ready, statistics.median(memory))

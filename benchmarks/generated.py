@@ -11,10 +11,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from checkers.columnar.columns import ABSENT, FAIL, INFO, NEVER, OK, READ, WRITE, Columns, Ints, Operations
-from checkers.records import Header, History
+from checkers.history.columns import (
+    ABSENT,
+    FAIL,
+    INFO,
+    NEVER,
+    OK,
+    READ,
+    WRITE,
+    Columns,
+    Ints,
+    Operations,
+)
+from checkers.history.records import Header, History
 
 Policy = Literal["strict", "inclusive", "plain"]
 """What the fence lets through; plain: there is none."""
@@ -41,6 +54,17 @@ class Shape:
 
 def generate(shape: Shape) -> History:
     """A history of this shape."""
+    return _generated(shape)[0]
+
+
+def generate_with_log(shape: Shape) -> tuple[History, Iterator[bytes]]:
+    """A history of this shape, and the lines of its commits.jsonl."""
+    history, rows = _generated(shape)
+    return history, _log_lines(history, rows)
+
+
+def _generated(shape: Shape) -> tuple[History, Ints]:
+    """A history, and the rows of the writes that took effect, in their order."""
     rng = np.random.default_rng(shape.seed)
     client, called, returned = _intervals(shape, rng)
     n = len(called)
@@ -51,8 +75,10 @@ def generate(shape: Shape) -> History:
     moment = called + (rng.random(n) * (returned - called)).astype(np.int64)
     token = _tokens(shape, rng, moment)
     order = np.lexsort((moment, resource))
-    outcome, source = _answers(shape, f[order], token[order], happens[order], resource[order], order)
+    outcome, source, took = _answers(shape, f[order], token[order], happens[order], resource[order], order)
     outcome[order], source[order] = outcome.copy(), source.copy()
+    committed = order[took]
+    committed = committed[np.argsort(moment[committed], kind="stable")]
     outcome[lost] = INFO
     if shape.wrong:
         _spoil(f, outcome, source, resource, called)
@@ -89,7 +115,18 @@ def generate(shape: Shape) -> History:
     header = Header(target="generated", fenced=shape.policy != "plain", require=_REQUIRE)
     if shape.policy == "inclusive":
         header = replace(header, policy="inclusive")
-    return History(header=header, operations=Operations(columns), started=int(called[0]))
+    return History(header=header, operations=Operations(columns), started=int(called[0])), committed
+
+
+def _log_lines(history: History, rows: Ints) -> Iterator[bytes]:
+    for seq, row in enumerate(rows.tolist(), start=1):
+        write = history.operations[row]
+        yield log_line(seq, write.resource, write.token, write.value)
+
+
+def log_line(seq: int, resource: str, token: int | None, value: object) -> bytes:
+    """A line of commits.jsonl."""
+    return msgspec.json.encode({"seq": seq, "resource": resource, "token": token, "value": value}) + b"\n"
 
 
 def lines(history: History) -> Iterator[str]:
@@ -129,9 +166,9 @@ def _tokens(shape: Shape, rng: np.random.Generator, moment: Ints) -> Ints:
     """Tokens rise with time; some clients of a fenced register have an old one."""
     n = len(moment)
     if shape.policy == "plain":
-        token = np.empty(n, dtype=np.int64)
-        token[np.argsort(moment, kind="stable")] = np.arange(n) + 1
-        return token
+        rising = np.empty(n, dtype=np.int64)
+        rising[np.argsort(moment, kind="stable")] = np.arange(n) + 1
+        return rising
     writes_each = 4 if shape.policy == "inclusive" else 1
     held = np.arange(n) // writes_each + 1
     late = rng.random(n) < _LATE
@@ -140,9 +177,12 @@ def _tokens(shape: Shape, rng: np.random.Generator, moment: Ints) -> Ints:
 
 
 def _answers(
-    shape: Shape, f: Ints, token: Ints, happens: Ints, resource: Ints, rows: Ints
-) -> tuple[Ints, Ints]:
-    """What each operation is told, in the order of effects; a read's source is a row, or -1."""
+    shape: Shape, f: Ints, token: Ints, happens: NDArray[np.bool_], resource: Ints, rows: Ints
+) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """What each operation is told, in the order of effects, and which writes took effect.
+
+    A read's source is a row, or -1.
+    """
     span = int(token.max()) + 2
     tried = np.where((f == WRITE) & happens, token, 0) + resource * span
     before = np.empty_like(tried)
@@ -157,7 +197,7 @@ def _answers(
     took = (f == WRITE) & happens & accepts
     last = np.maximum.accumulate(np.where(took, np.arange(len(f)), -1))
     known = (last >= 0) & (resource[last] == resource)
-    return outcome, np.where(known, rows[last], -1)
+    return outcome, np.where(known, rows[last], -1), took
 
 
 def _spoil(f: Ints, outcome: Ints, source: Ints, resource: Ints, called: Ints) -> None:

@@ -10,18 +10,19 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import checkers
 from benchmarks import peer
-from benchmarks.generated import Shape, generate, lines
+from benchmarks.generated import Shape, generate, generate_with_log, lines
 from benchmarks.keys import keys
 from benchmarks.lock_runs import run_lines
-from benchmarks.measuring import NOWHERE, in_own_process, measured, rechecked
-from checkers import formats
-from checkers.register import judge_register
+from benchmarks.measuring import NOWHERE, in_own_process, measured, rechecked, result
+from checkers import interop
+from checkers.linearizability.register import judge_register
 
 _WRONG = 10  # one in so many short histories
 
@@ -54,16 +55,27 @@ def many(histories: int, times: int) -> dict[str, Any]:
     return measured(times, judge_all) | {"findings": wrong}
 
 
-def lock_run(operations: int, times: int) -> dict[str, Any]:
-    """Judge a run of many grants."""
+def register_with_log(shape: dict[str, Any], times: int) -> dict[str, Any]:
+    """Judge one generated history with its commit log, which has been read."""
+    history, log = generate_with_log(Shape(**shape))
     with tempfile.TemporaryDirectory() as folder:
-        path = _lock_run_in(Path(folder), operations)
+        commits = checkers.read_commits(_written(Path(folder) / "commits.jsonl", log))
+    verdict = checkers.judge(history, commits)
+    found = {"verdict": verdict.to_document()["verdict"], "findings": len(verdict.findings)}
+    return measured(times, lambda: checkers.judge(history, commits)) | found
+
+
+def lock_run(operations: int, times: int, *, log: bool = False) -> dict[str, Any]:
+    """Judge a run of many grants, without its commit log or with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = _lock_run_in(Path(folder), operations, log=log)
+        commits = checkers.read_commits(path.with_name("commits.jsonl")) if log else None
 
         def judge() -> None:
-            checkers.judge(checkers.read(path, cache=path.parent))
+            checkers.judge(checkers.read(path, cache=path.parent), commits)
 
         history = checkers.read(path, cache=path.parent)
-        verdict = checkers.judge(history).to_document()
+        verdict = checkers.judge(history, commits).to_document()
         found = measured(times, judge)
         reading = measured(times, lambda: checkers.read(path, cache=path.parent))
     found["seconds"] -= reading["seconds"]
@@ -89,6 +101,46 @@ def from_folder(operations: int, times: int) -> dict[str, Any]:
         return rechecked(times, Path(folder), Path(folder) / "caches")
 
 
+def from_new_folder(operations: int, times: int) -> dict[str, Any]:
+    """The same with a commit log, of a folder that is new each time: nothing is kept of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        _lock_run_in(Path(folder), operations, log=True)
+        runs = [rechecked(1, Path(folder), Path(folder) / f"caches-{number}") for number in range(times)]
+    return result([run["seconds"] for run in runs], int(1024 * max(run["mebibytes"] for run in runs)))
+
+
+def from_known_folder(operations: int, times: int) -> dict[str, Any]:
+    """The same of a folder that has been judged before."""
+    with tempfile.TemporaryDirectory() as folder:
+        _lock_run_in(Path(folder), operations, log=True)
+        rechecked(1, Path(folder), Path(folder) / "caches")
+        return rechecked(times, Path(folder), Path(folder) / "caches")
+
+
+def reading(file: str, operations: int, times: int) -> dict[str, Any]:
+    """Read a file of a run's folder; `processor` is the time that no other process can lengthen much."""
+    with tempfile.TemporaryDirectory() as folder:
+        in_own_process("store_run", folder=folder, operations=operations)
+        read = checkers.read_commits if file == "commits.jsonl" else checkers.read
+        began = time.process_time()
+        found = measured(times, lambda: read(Path(folder) / file))
+        return found | {"processor": (time.process_time() - began) / times}
+
+
+def parsing(histories: int, times: int) -> dict[str, Any]:
+    """Parse many short histories."""
+    texts = [list(lines(generate(Shape(operations=20, clients=5, seed=seed)))) for seed in range(histories)]
+    began = time.process_time()
+    found = measured(times, lambda: [checkers.parse(text) for text in texts])
+    return found | {"processor": (time.process_time() - began) / times}
+
+
+def store_run(folder: str, operations: int) -> dict[str, Any]:
+    """Write a run of many grants and its commit log."""
+    _lock_run_in(Path(folder), operations, log=True)
+    return {}
+
+
 def store(path: str, shape: dict[str, Any]) -> dict[str, Any]:
     """Write a generated history."""
     with Path(path).open("w", encoding="utf-8") as file:
@@ -98,16 +150,22 @@ def store(path: str, shape: dict[str, Any]) -> dict[str, Any]:
 
 def etcd(logs: Sequence[str], times: int) -> dict[str, Any]:
     """Judge etcd logs, one after another, once they have been read."""
-    histories = [formats.operations(formats.read(Path(log)), "cas-register").operations for log in logs]
+    histories = [interop.operations(interop.read(Path(log)), "cas-register").operations for log in logs]
     verdicts = [judge_register(history).validity.name.lower() for history in histories]
     found = measured(times, lambda: [judge_register(history) for history in histories])
     return found | {"verdicts": verdicts}
 
 
-def _lock_run_in(folder: Path, operations: int) -> Path:
-    path = folder / "history.jsonl"
+def _lock_run_in(folder: Path, operations: int, *, log: bool = False) -> Path:
+    history, commits = run_lines(operations)
+    if log:
+        _written(folder / "commits.jsonl", commits)
+    return _written(folder / "history.jsonl", history)
+
+
+def _written(path: Path, content: Iterable[bytes]) -> Path:
     with path.open("wb") as file:
-        file.writelines(run_lines(operations))
+        file.writelines(content)
     return path
 
 
@@ -115,11 +173,17 @@ _JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     "etcd": etcd,
     "from_disk": from_disk,
     "from_folder": from_folder,
+    "from_known_folder": from_known_folder,
+    "from_new_folder": from_new_folder,
     "keys": keys,
     "lock_run": lock_run,
     "many": many,
+    "parsing": parsing,
+    "reading": reading,
     "register": register,
+    "register_with_log": register_with_log,
     "store": store,
+    "store_run": store_run,
 }
 
 

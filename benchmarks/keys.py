@@ -14,10 +14,10 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from benchmarks.measuring import measured
-from checkers.judgement import Judgement, joined
-from checkers.linearizable import search
-from checkers.models import CasRegister
-from checkers.operation import UNKNOWN, Operation
+from checkers.linearizability.judgement import Judgement, joined
+from checkers.linearizability.models import CasRegister
+from checkers.linearizability.operation import UNKNOWN, Operation
+from checkers.linearizability.search import search
 
 _VALUES = 5
 _TAKES = 10  # the longest operation; one is called at every moment

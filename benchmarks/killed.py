@@ -26,7 +26,7 @@ TARGET = "etcd-postgres-unfenced"
 
 def kill_one(engine: str, runs: Path, after: float) -> str:
     """Run, kill the harness `after` seconds of work, and give a row of the table."""
-    command = [FENCEPOST, "run", TARGET, "--engine", engine, "--runs", runs]
+    command: list[str | Path] = [FENCEPOST, "run", TARGET, "--engine", engine, "--runs", runs]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         plan = runs / TARGET / "latest" / "plan.json"
         before = plan.resolve()

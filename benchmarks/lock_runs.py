@@ -10,10 +10,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
 import msgspec
+
+from benchmarks.generated import log_line
 
 _TTL = 2_000_000_000  # ns
 _PAUSED = 0.02  # of all holds
@@ -22,21 +25,31 @@ _WRITES, _RENEWS = 6, 2
 _OPERATIONS = 2 + 2 * _WRITES + _RENEWS  # of a hold, about
 
 _Event = tuple[int, bytes]
+_Stored = tuple[int, str, int, str]
+"""When a write was stored; its resource, token and value."""
 
 
-def run_lines(operations: int, resources: int = 20, clients: int = 5, seed: int = 1) -> Iterator[bytes]:
-    """The lines of a run with about so many operations."""
+def run_lines(
+    operations: int, resources: int = 20, clients: int = 5, seed: int = 1
+) -> tuple[Iterator[bytes], Iterator[bytes]]:
+    """The lines of a run with about so many operations: its history.jsonl and its commits.jsonl."""
     rng = random.Random(seed)
     holds = operations // (resources * _OPERATIONS)
     head = {"fencepost": 1, "target": "generated", "fenced": True, "policy": "inclusive", "ttl": _TTL}
-    yield msgspec.json.encode(head | {"require": {"stale_writes_attempted": 1}}) + b"\n"
+    first = msgspec.json.encode(head | {"require": {"stale_writes_attempted": 1}}) + b"\n"
     events: list[_Event] = []
+    commits: list[_Stored] = []
     for number in range(resources):
-        one = _Resource(rng, f"r{number}", number * clients, clients, events)
+        one = _Resource(rng, f"r{number}", number * clients, clients, events, commits)
         for _ in range(holds):
             one.hold()
     events.sort(key=itemgetter(0))
-    yield from map(itemgetter(1), events)
+    commits.sort(key=itemgetter(0))
+    log = (
+        log_line(seq, resource, token, value)
+        for seq, (_, resource, token, value) in enumerate(commits, start=1)
+    )
+    return chain([first], map(itemgetter(1), events)), log
 
 
 @dataclass(slots=True)
@@ -48,6 +61,7 @@ class _Resource:
     first: int  # process
     clients: int
     events: list[_Event]
+    commits: list[_Stored]
     now: int = 1_000  # ns
     token: int = 0
     value: str | None = None
@@ -95,6 +109,7 @@ class _Resource:
     def _write(self, process: int, token: int) -> None:
         value = self._fresh()
         self._do(process, "write", {"token": token, "value": value}, {})
+        self.commits.append((self.now - 1, self.name, token, value))  # before the answer
         self.value, self.value_token = value, token
 
     def _fresh(self) -> str:

@@ -37,6 +37,21 @@ def rows(operations: int, times: int) -> list[Row]:
             lambda: in_own_process("lock_run", operations=operations, times=times),
         ),
         (
+            "log",
+            f"judge {operations:,} operations with their commit log",
+            lambda: in_own_process("register_with_log", shape=shape, times=times),
+        ),
+        (
+            "log resources",
+            f"judge {operations:,} operations over 1,000 resources with their commit log",
+            lambda: in_own_process("register_with_log", shape=many, times=times),
+        ),
+        (
+            "lock run log",
+            f"judge the run of {operations:,} operations with its commit log",
+            lambda: in_own_process("lock_run", operations=operations, times=times, log=True),
+        ),
+        (
             "lines",
             f"`fencepost recheck` of {operations:,} operations, from JSON lines",
             lambda: in_own_process("from_disk", shape=shape, times=times, kept=False),
@@ -50,6 +65,16 @@ def rows(operations: int, times: int) -> list[Row]:
             "folder",
             f"`fencepost recheck` of a run's folder of {operations:,} operations, report included",
             lambda: in_own_process("from_folder", operations=operations, times=times),
+        ),
+        (
+            "folder log",
+            "the same with a commit log, the first time",
+            lambda: in_own_process("from_new_folder", operations=operations, times=times),
+        ),
+        (
+            "folder log again",
+            "the same, the second time",
+            lambda: in_own_process("from_known_folder", operations=operations, times=times),
         ),
         (
             "short",

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.records import History, Outcome
+from checkers.history.records import History, Outcome
 
 SOURCE = Path(__file__).parent / "porcupine"
 _OUT_OF_MEMORY = 3  # its exit code

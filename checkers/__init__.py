@@ -13,17 +13,17 @@ one of `MODELS` or your own:
 
 from checkers.anomalies import ANOMALIES, COVERAGE, Anomaly
 from checkers.errors import FencepostError, HistoryError, ModelError
-from checkers.foreign import MODELS, judge_foreign
-from checkers.history import parse, read, read_commits
+from checkers.history.merge import merge
+from checkers.history.reader import parse, read, read_commits
+from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
+from checkers.interop.foreign import MODELS, judge_foreign
 from checkers.judge import judge
-from checkers.judgement import Judgement
-from checkers.linearizable import search
-from checkers.models import IMPOSSIBLE, Model
-from checkers.mutex import judge_mutex
-from checkers.operation import UNKNOWN, Operation
-from checkers.reading.merge import merge
-from checkers.records import Commit, FaultEvent, Header, History, Op, Outcome
-from checkers.register import judge_register
+from checkers.linearizability.judgement import Judgement
+from checkers.linearizability.models import IMPOSSIBLE, Model
+from checkers.linearizability.mutex import judge_mutex
+from checkers.linearizability.operation import UNKNOWN, Operation
+from checkers.linearizability.register import judge_register
+from checkers.linearizability.search import search
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 
 __all__ = [  # noqa: RUF022 - as sorted() has it

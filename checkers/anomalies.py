@@ -37,7 +37,7 @@ _TABLE = (
         definition="A write with an older token took effect after a write with a newer one had.",
         once="the storage accepted a stale write",
         several="the storage accepted {count} stale writes",
-        matters="A client that has lost its lock can overwrite what its successor wrote, and nobody notices.",
+        matters="A client that has lost its lock can overwrite what its successor wrote, unnoticed.",
         arises=(
             "A holder is stopped or cut off until its lease is over and somebody else has written;"
             " then its own write arrives, and nothing compares its token with the newer one."
@@ -60,7 +60,7 @@ _TABLE = (
         matters="A client acts on data that had been replaced before it asked.",
         arises="The read is answered by a cache or by a replica that lags behind.",
         remedy=(
-            "Read from the primary or from a quorum, and never from a cache that nobody invalidates;"
+            "Read from the primary or from a quorum, and never from a cache that is not invalidated;"
             " or read in the same step as you write."
         ),
         counters=("found", "reads", "writes"),
@@ -100,8 +100,8 @@ _TABLE = (
         definition="The storage acknowledged a write that it never stored.",
         once="a write was acknowledged and never stored",
         several="{count} writes were acknowledged and never stored",
-        matters="The client goes on as if its data were safe, and they are nowhere.",
-        arises="A statement matches no row, and nobody looks at how many it changed.",
+        matters="The client continues as if its data were safe, but they were never stored.",
+        arises="A statement matches no row, and nothing checks how many rows it changed.",
         remedy="Check how many rows a conditional update changed, and report 0 as a refusal.",
         counters=("found", "writes", "grants"),
     ),
@@ -111,7 +111,7 @@ _TABLE = (
         definition="A write that was reported as failed took effect all the same.",
         once="a write that was reported as failed took effect",
         several="{count} writes that were reported as failed took effect",
-        matters="Whoever relies on the failure repeats the write or gives the work to somebody else.",
+        matters="A caller that relies on the failure repeats the write or hands the work to another client.",
         arises="A timeout or a broken connection is taken for a failure, though the request had arrived.",
         remedy="Report a timeout and a broken connection as unknown, never as failed.",
         counters=("found", "writes", "partitions"),
@@ -122,7 +122,7 @@ _TABLE = (
         definition="One write took effect twice: something repeated it.",
         once="a write took effect twice",
         several="{count} writes took effect twice",
-        matters="The second time can come late, and put back what somebody else had replaced meanwhile.",
+        matters="The second time can come late and overwrite what another client has written since.",
         arises="A driver, a proxy or a queue repeats a request whose answer did not come.",
         remedy="Turn off retries of writes, or make the storage refuse a request that it has already done.",
         counters=("found", "writes", "partitions"),
@@ -133,7 +133,7 @@ _TABLE = (
         definition="An acknowledged write was gone for good, and nothing had replaced it.",
         once="an acknowledged write was lost",
         several="{count} acknowledged writes were lost",
-        matters="The client was told that its data are safe, and they are gone.",
+        matters="The client was told that its data are safe, but they are gone.",
         arises="The storage acknowledges a write before it is on disk, or on the replica that takes over.",
         remedy=(
             "Acknowledge a write only when it is on disk, and on every replica that may be promoted"
@@ -155,10 +155,10 @@ _TABLE = (
     Anomaly(
         name="unfenced-write",
         area="storage",
-        definition="A storage that is said to be fenced accepted a write without a token.",
+        definition="A storage that claims to be fenced accepted a write without a token.",
         once="a fenced storage accepted a write without a token",
         several="a fenced storage accepted {count} writes without a token",
-        matters="A client that sends no token gets past the fence, also long after it has lost the lock.",
+        matters="A client that sends no token gets past the fence, even long after it has lost the lock.",
         arises="A code path does not send the token, and the storage does not insist on one.",
         remedy="Refuse every write that carries no token.",
         counters=("found", "writes", "stale_writes_accepted"),
@@ -223,9 +223,9 @@ _TABLE = (
     Anomaly(
         name="stuck-lock",
         area="lock",
-        definition="The lock was free and the service healthy, and a waiting client got nothing.",
-        once="the lock was free, and a waiting client did not get it",
-        several="the lock was free, and waiting clients did not get it, {count} times",
+        definition="The lock was free and the service healthy, but a waiting client did not get it.",
+        once="the lock was free, but a waiting client did not get it",
+        several="the lock was free, but waiting clients did not get it, {count} times",
         matters="Work stops until somebody removes the lock by hand.",
         arises="A lock without an expiry is left behind by a client that died.",
         remedy="Give every lock an expiry in the same step that takes it, and keep it on every change.",
@@ -244,7 +244,7 @@ _TABLE = (
         ),
         remedy=(
             "Raise the fence to the new token before you read (`fence_on_acquire`), or write back only"
-            " what nobody has changed since you read it."
+            " what has not changed since you read it."
         ),
         counters=("found", "appends", "pauses_past_lease"),
     ),

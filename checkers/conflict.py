@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from checkers.records import Op
+from checkers.history.records import Op
 
 
 class Rule(enum.Enum):

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from operator import itemgetter
 
 from checkers.anomalies import COVERAGE
 from checkers.evidence import Evidence
-from checkers.faults import Fault, faults_of
-from checkers.grants import granted
-from checkers.highwater import HighWater
-from checkers.lateness import newest_grants, superseded_by, writes_after_newer
-from checkers.leases import ENDS, lease_of
-from checkers.records import WRITES, Header, Op
-from checkers.zones import Register, Zone, registers, was_rejected
+from checkers.history.faults import Fault, client_of, faults_of
+from checkers.history.records import Op
+from checkers.locks.holds import count_of_grants, narrowed, of_pauses
+from checkers.locks.leases import ENDS, granted, lease_of
 
 _KINDS = {
     "pauses": "pause",
@@ -45,55 +42,21 @@ def coverage(evidence: Evidence) -> dict[str, int]:
     challenged: the tokens are equal.
     """
     counts = dict.fromkeys(COVERAGE, 0)
-    holds = granted(evidence.named("acquire"))
-    counts["grants"] = len(holds)
-    _count_faults(counts, evidence, holds)
-    if evidence.bulk is not None:
-        return counts | evidence.bulk.attempts
-    grants = newest_grants(evidence)
-    counts["late_writes_attempted"] = sum(
-        superseded_by(op, grants) is not None for op in evidence.named(*WRITES)
-    )
-    stale = writes_after_newer(evidence)
-    writes = evidence.by_resource(*WRITES)
-    for register in registers(evidence):
-        for took_effect in _attempts(register, writes[register.resource], stale):
-            counts["stale_writes_attempted"] += 1
-            counts["stale_writes_rejected"] += took_effect is False
-            counts["stale_writes_accepted"] += took_effect is True
-    return counts
+    counts["grants"] = count_of_grants(evidence)
+    _count_faults(counts, evidence)
+    return counts | evidence.bulk.attempts
 
 
-def _attempts(register: Register, writes: Iterable[Op], stale: AbstractSet[int]) -> Iterator[bool | None]:
-    """For each stale write: did it take effect? False: it was rejected; None: nobody can tell."""
-    accepted = HighWater((zone.settled, zone.token, zone) for zone in register.written)
-    possible = HighWater((zone.write.called, zone.token, zone) for zone in register.written if zone.write)
-    effective = {zone.write.index for zone in register.written if zone.write}
-    for write in writes:
-        if write.index in effective:
-            took_effect, possible_until = True, math.inf if write.index in stale else -math.inf
-        elif was_rejected(write) and write.returned is not None:
-            # closed intervals: what was called when this one returned can have caused it
-            took_effect, possible_until = False, write.returned + 1
-        else:
-            took_effect, possible_until = None, -math.inf
-        if _is_below(write, accepted, write.called) or _is_below(write, possible, possible_until):
-            yield took_effect
-
-
-def _is_below(write: Op, marks: HighWater[Zone], time: float) -> bool:
-    found = marks.before(time)
-    return found is not None and write.token is not None and write.token < found[0]
-
-
-def _count_faults(counts: dict[str, int], evidence: Evidence, holds: Sequence[Op]) -> None:
+def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:
     healed = [fault for fault in faults_of(evidence.history.faults) if fault.healed < math.inf]
     for name, kind in _KINDS.items():
         counts[name] = sum(fault.kind == kind for fault in healed)
     pauses = [fault for fault in healed if fault.kind == "pause"]
     if not pauses:
         return
-    known = _Holds(evidence, holds)
+    known = _Holds(
+        narrowed(evidence, partial(of_pauses, pauses=pauses, clients=evidence.history.header.clients))
+    )
     others: set[int] = set()
     for pause in pauses:
         hold = known.hit_by(pause)
@@ -110,12 +73,12 @@ def _count_faults(counts: dict[str, int], evidence: Evidence, holds: Sequence[Op
 class _Holds:
     """The grants of a run, found by whom a pause names, and what their owners did."""
 
-    def __init__(self, evidence: Evidence, grants: Sequence[Op]) -> None:
+    def __init__(self, evidence: Evidence) -> None:
         self._header = evidence.history.header
         self._of_owner: dict[str | None, list[Op]] = defaultdict(list)
         self._of_client: dict[int, list[Op]] = defaultdict(list)
         self._returned: dict[str, list[tuple[int, Op]]] = defaultdict(list)
-        for grant in grants:
+        for grant in granted(evidence.named("acquire")):
             self._of_owner[grant.owner].append(grant)
             self._of_client[client_of(grant.process, self._header)].append(grant)
             if grant.returned is not None:
@@ -127,10 +90,29 @@ class _Holds:
             self._operations[op.resource, op.owner].append(op)
 
     def hit_by(self, pause: Fault) -> Op | None:
-        """The grant of the holder that a pause stopped; None if it stopped no holder."""
+        """The grant of the holder that a pause stopped; None if it stopped no holder.
+
+        It is the nemesis' own word (owner and resource) where it gave one. Otherwise
+        it is what client c, of the target `client:c`, got last before that: c is the
+        number of an OS process, which runs under the process numbers p with
+        `p % clients == c` if the header says how many clients there are, and under
+        the number c alone if it does not.
+
+        The nemesis names an owner from the stop point `granted` on, inside the acquire, and
+        not every acquire says when the request that was granted was sent.
+        """
+        named = self._named(pause)
+        held = [grant for grant in named if _was_sent(grant, pause.began)]
+        if not held and pause.owner is not None:
+            held = [grant for grant in named if grant.called <= pause.began]
+        return max(held, key=lambda grant: grant.called, default=None)
+
+    def _named(self, pause: Fault) -> list[Op]:
+        """The grants of the owner or the client that a pause names."""
         if pause.owner is not None:
-            return hold_hit(pause, self._header, self._of_owner[pause.owner])
-        return None if pause.client is None else hold_hit(pause, self._header, self._of_client[pause.client])
+            return [op for op in self._of_owner[pause.owner] if pause.resource in {None, op.resource}]
+        client = pause.client
+        return [] if client is None else self._of_client[client]
 
     def of_owner(self, hold: Op) -> list[Op]:
         """What the owner of a hold did with the lock, by call."""
@@ -147,46 +129,10 @@ class _Holds:
                 yield grant
 
 
-def hold_hit(pause: Fault, header: Header, grants: Sequence[Op]) -> Op | None:
-    """The grant of the holder that a pause stopped; None if it stopped no holder.
-
-    It is the nemesis' own word (owner and resource) where it gave one. Otherwise
-    it is what client c, of the target `client:c`, got last before that: c is the
-    number of an OS process, which runs under the process numbers p with
-    `p % clients == c` if the header says how many clients there are, and under
-    the number c alone if it does not.
-
-    The nemesis names an owner from the stop point `granted` on, inside the acquire, and
-    not every acquire says when the request that was granted was sent.
-    """
-    named = [grant for grant in grants if _is_by(grant, pause, header)]
-    held = [grant for grant in named if _was_sent(grant, pause.began)]
-    if not held and pause.owner is not None:
-        held = [grant for grant in named if grant.called <= pause.began]
-    return max(held, key=lambda grant: grant.called, default=None)
-
-
 def _was_sent(grant: Op, moment: int) -> bool:
     """Had the request that was granted been sent by then?"""
     by_answer = grant.returned is not None and grant.returned <= moment
     return by_answer or (grant.attempt is not None and grant.attempt <= moment)
-
-
-def client_of(process: int, header: Header) -> int:
-    """The client that runs under this process number."""
-    return process if header.clients is None else process % header.clients
-
-
-def is_client(process: int, client: int, header: Header) -> bool:
-    """Is this process number one of that client's?"""
-    return client_of(process, header) == client
-
-
-def _is_by(grant: Op, pause: Fault, header: Header) -> bool:
-    """Does a pause name this hold's owner, or its client?"""
-    if pause.owner is not None:
-        return grant.owner == pause.owner and pause.resource in {None, grant.resource}
-    return pause.client is not None and is_client(grant.process, pause.client, header)
 
 
 def _was_over(hold: Op, pause: Fault, operations: Iterable[Op]) -> bool:

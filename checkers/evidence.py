@@ -7,14 +7,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from checkers.columnar.bulk import Bulk
-from checkers.columnar.columns import FUNCTIONS, Operations
-from checkers.commit_log import CommitLog, match
-from checkers.once import once
-from checkers.reading.appends import with_lists
-from checkers.records import WRITES, Commit, History, Op
+import numpy as np
 
-_LOGGED = (*WRITES, "fence")
+from checkers.history.appends import with_lists
+from checkers.history.columns import FUNCTIONS, Operations
+from checkers.history.commit_columns import Commits
+from checkers.history.commit_log import CommitLog, match
+from checkers.history.records import WRITES, Commit, History, Op
+from checkers.memoized import memoized
+from checkers.storage.columnar_rules import Bulk, LoggedBulk
+from checkers.storage.log_columns import LogColumns
+
+_SENT = (*WRITES, "fence")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,9 +26,14 @@ class Evidence:
     """All that the checkers look at."""
 
     history: History
-    log: CommitLog | None = None
-    bulk: Bulk | None = None  # of a long history without a log: its rules are judged on columns
+    log: CommitLog | LogColumns | None = None
+    shared: Bulk | None = field(default=None, repr=False, compare=False)  # what was worked out without a log
     worked_out: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)  # see `once`
+
+    @property
+    def bulk(self) -> Bulk | LoggedBulk:
+        """What several checkers ask of the storages, on columns."""
+        return _bulk(self)
 
     def by_resource(self, *names: str) -> dict[str, list[Op]]:
         """The operations of these names, in the order of their calls, for each resource."""
@@ -32,6 +41,16 @@ class Evidence:
         for op in self.named(*names):
             chosen[op.resource].append(op)
         return chosen
+
+    def resources(self, name: str) -> list[str]:
+        """The resources that operations of this name are on, by the first of them."""
+        operations = self.history.operations
+        if isinstance(operations, Operations):
+            columns = operations.columns
+            of_rows = columns.resource[columns.rows(FUNCTIONS.index(name))]
+            numbers, firsts = np.unique(of_rows, return_index=True)
+            return [columns.resources[number] for number in numbers[np.argsort(firsts)].tolist()]
+        return list(dict.fromkeys(op.resource for op in operations if op.f == name))
 
     def named(self, *names: str) -> Iterator[Op]:
         """The operations of these names, in the order of their calls."""
@@ -41,10 +60,24 @@ class Evidence:
         return (op for op in operations if op.f in names)
 
 
-@once
+@memoized
 def as_seen(evidence: Evidence) -> Evidence:
     """What the clients saw, without the commit log."""
-    return evidence if evidence.log is None else gather(evidence.history)
+    if evidence.log is None:
+        return evidence
+    bulk = evidence.bulk
+    return Evidence(history=evidence.history, shared=bulk.seen if isinstance(bulk, LoggedBulk) else bulk)
+
+
+@memoized
+def _bulk(evidence: Evidence) -> Bulk | LoggedBulk:
+    log = evidence.log
+    seen = evidence.shared or Bulk(evidence.history)
+    if log is None:
+        return seen
+    if isinstance(log, CommitLog):
+        log = LogColumns.of(seen.operations, log)
+    return LoggedBulk(seen, log, evidence.history)
 
 
 def gather(history: History, commits: Iterable[Commit] | None = None, *, same_run: bool = False) -> Evidence:
@@ -54,13 +87,13 @@ def gather(history: History, commits: Iterable[Commit] | None = None, *, same_ru
         HistoryError: no commit fits the history, and they are not known to be of the same run.
     """
     if commits is None:
-        history = with_lists(history)
-        operations = history.operations
-        bulk = None
-        if isinstance(operations, Operations) and not operations.columns.has_bare_writes:
-            bulk = Bulk(operations, history.header, history.faults)
-        return Evidence(history=history, bulk=bulk)
+        return Evidence(history=with_lists(history))
+    if isinstance(history.operations, Operations):
+        log = LogColumns.matched(history.operations, Commits.of(commits))
+        if not same_run:
+            log.check_same_run()
+        return Evidence(history=history, log=log)
     commits = tuple(commits)
     history = with_lists(history, commits)
-    sent = (op for op in history.operations if op.f in _LOGGED)
+    sent = (op for op in history.operations if op.f in _SENT)
     return Evidence(history=history, log=match(sent, commits, same_run=same_run))

@@ -3,44 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkers import (
-    double_beliefs,
-    durability,
-    early_grants,
-    explain,
-    fencing,
-    grants,
-    lateness,
-    order,
-    unfenced,
-    updates,
-    waiting,
-)
-from checkers.agreement import agree
 from checkers.anomalies import NONE, RANK, VIOLATIONS
-from checkers.conflict import Conflict
+from checkers.checker import Checker
 from checkers.coverage import coverage
+from checkers.cross_check import cross_check
+from checkers.deduplicate import deduplicate
 from checkers.evidence import Evidence, as_seen, gather
-from checkers.garbage import uncollected
-from checkers.joining import join
+from checkers.explain.findings import doubts_of, explained
+from checkers.gc_pause import gc_paused
+from checkers.history.records import Commit, Header, History
+from checkers.lists import lost_updates
+from checkers.locks import double_beliefs, early_grants, stuck_locks, tokens
 from checkers.notices import notices
-from checkers.records import Commit, Header, History
+from checkers.storage import rules
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.verdict import Evidence as Kind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checker:
-    """Judges evidence: no I/O, no clock, no randomness, so a stored run can be judged again."""
-
-    name: str
-    evidence: Kind
-    decides: tuple[str, ...]  # the anomalies it looks for
-    check: Callable[[Evidence], Iterable[Conflict]]
-
 
 _REGISTER = ("stale-write", "stale-read", "false-rejection", "ghost-write", "non-linearizable")
 _LOSSES = ("lost-write", "high-water-regression")
@@ -48,7 +28,7 @@ _LOSSES = ("lost-write", "high-water-regression")
 _MOST_COUNTED = 10  # of each name: to explain one takes much longer than to count it
 
 OBSERVED_REGISTER = Checker(
-    name="register", evidence="observed", decides=(*_REGISTER, *_LOSSES), check=fencing.observed
+    name="register", evidence="observed", decides=(*_REGISTER, *_LOSSES), check=rules.observed
 )
 
 COMMITTED = (
@@ -56,62 +36,62 @@ COMMITTED = (
         name="stale-write",
         evidence="committed",
         decides=("stale-write",),
-        check=fencing.stale_in_log,
+        check=rules.stale_in_log,
     ),
     Checker(
         name="phantom-accept",
         evidence="committed",
         decides=("phantom-accept",),
-        check=durability.phantom_accepts,
+        check=rules.phantom_accepts,
     ),
     Checker(
         name="ghost-write",
         evidence="committed",
         decides=("ghost-write",),
-        check=durability.ghost_writes,
+        check=rules.ghost_writes,
     ),
     Checker(
         name="duplicate-write",
         evidence="committed",
         decides=("duplicate-write",),
-        check=durability.duplicate_writes,
+        check=rules.duplicate_writes,
     ),
     Checker(
         name="lost-write",
         evidence="committed",
         decides=("lost-write",),
-        check=durability.lost_writes,
+        check=rules.lost_writes,
     ),
     Checker(
         name="unfenced-write",
         evidence="committed",
         decides=("unfenced-write",),
-        check=unfenced.unfenced_writes,
+        check=rules.unfenced_writes,
     ),
     Checker(
         name="read-without-commit",
         evidence="committed",
         decides=("non-linearizable",),
-        check=durability.read_without_commit,
+        check=rules.read_without_commit,
     ),
     Checker(
         name="strays",
         evidence="committed",
         decides=("non-linearizable",),
-        check=durability.strays,
+        check=rules.strays,
     ),
     Checker(
         name="order",
         evidence="committed",
         decides=("stale-read", "non-linearizable"),
-        check=order.against_the_log,
+        check=rules.against_the_log,
     ),
-    Checker(name="register", evidence="committed", decides=_REGISTER, check=fencing.resolved),
+    Checker(name="register", evidence="committed", decides=_REGISTER, check=rules.resolved),
     Checker(
         name="lost-update",
         evidence="committed",
         decides=("lost-update",),
-        check=updates.dropped_in_log,
+        check=lost_updates.dropped_in_log,
     ),
 )
 
@@ -119,7 +99,7 @@ OBSERVED_UNFENCED = Checker(
     name="unfenced-write",
     evidence="observed",
     decides=("unfenced-write",),
-    check=unfenced.unfenced_writes,
+    check=rules.unfenced_writes,
 )
 
 AS_SEEN = (OBSERVED_REGISTER, OBSERVED_UNFENCED)
@@ -130,43 +110,17 @@ OTHERS = (
         name="late-write",
         evidence="observed",
         decides=("late-write",),
-        check=lateness.late_writes,
+        check=rules.late_writes,
     ),
-    Checker(
-        name="duplicate-token",
-        evidence="observed",
-        decides=("duplicate-token",),
-        check=grants.duplicate_tokens,
-    ),
-    Checker(
-        name="token-regression",
-        evidence="observed",
-        decides=("token-regression",),
-        check=grants.token_regressions,
-    ),
-    Checker(
-        name="early-grant",
-        evidence="observed",
-        decides=("early-grant",),
-        check=early_grants.early_grants,
-    ),
-    Checker(
-        name="double-belief",
-        evidence="observed",
-        decides=("double-belief",),
-        check=double_beliefs.double_beliefs,
-    ),
-    Checker(
-        name="stuck-lock",
-        evidence="observed",
-        decides=("stuck-lock",),
-        check=waiting.stuck_locks,
-    ),
+    *tokens.CHECKERS,
+    early_grants.CHECKER,
+    double_beliefs.CHECKER,
+    stuck_locks.CHECKER,
     Checker(
         name="lost-update",
         evidence="observed",
         decides=("lost-update",),
-        check=updates.lost_updates,
+        check=lost_updates.lost_updates,
     ),
 )
 
@@ -180,7 +134,7 @@ def judge(history: History, commits: Iterable[Commit] | None = None, *, same_run
     Raises:
         HistoryError: no commit fits the history, and they may be those of another run.
     """
-    with uncollected():
+    with gc_paused():
         return _judge(gather(history, commits, same_run=same_run))
 
 
@@ -199,7 +153,7 @@ def _judge(evidence: Evidence) -> Verdict:
         validity=validity,
         expected=header.expect,
         as_expected=validity is not Validity.UNKNOWN and not crashes and not unexpected,
-        reasons=(*doubts, *unexpected, *explain.doubts(violations)),
+        reasons=(*doubts, *unexpected, *doubts_of(violations)),
         anomalies=anomalies,
         findings=violations,
         counted=tuple(_worth_explaining(findings, header)),
@@ -242,7 +196,7 @@ def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerRes
     findings: tuple[Finding, ...] = ()
     try:
         looked_at = as_seen(evidence) if checker in AS_SEEN else evidence
-        findings = tuple(explain.findings(looked_at, checker.check))
+        findings = tuple(explained(looked_at, checker.check))
     except Exception as error:  # noqa: BLE001 - a broken checker says nothing about the run
         validity = Validity.UNKNOWN
         crashes.append(f"the checker {checker.name} crashed: {type(error).__name__}: {error}")
@@ -270,12 +224,12 @@ def _joined(
 ) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
     """One finding for each event, and where clients and log contradict each other."""
     if evidence.log is None:
-        return join(results), ()
+        return deduplicate(results), ()
     seen = next(result for result in results if _is_observed_register(result))
     committed = [each for result in results if result.evidence == "committed" for each in result.findings]
-    agreement = agree(evidence, committed, seen.findings)
+    agreement = cross_check(evidence, committed, seen.findings)
     told = replace(seen, findings=agreement.told)
-    return join([told if result is seen else result for result in results]), agreement.disagreements
+    return deduplicate([told if result is seen else result for result in results]), agreement.disagreements
 
 
 def _is_observed_register(result: CheckerResult) -> bool:
@@ -333,8 +287,7 @@ def _worth_explaining(findings: Iterable[Finding], header: Header) -> Iterator[F
 
 
 def _cut_short(evidence: Evidence) -> Iterator[str]:
-    strays = () if evidence.log is None else evidence.log.strays
-    missing = sum(stray.sent is None for stray in strays)
+    missing = 0 if evidence.log is None else evidence.log.unsent
     if missing and evidence.history.is_cut_short:
         yield (
             "the history ends in the middle of a line, and the storage's own order has"

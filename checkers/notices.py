@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from checkers.evidence import Evidence
-from checkers.records import Outcome
+from checkers.history.records import Outcome
+from checkers.locks.holds import count_of_grants
 
 
 def notices(evidence: Evidence) -> Iterator[str]:
@@ -16,11 +17,11 @@ def notices(evidence: Evidence) -> Iterator[str]:
 
 def _nobody_got_the_lock(evidence: Evidence) -> Iterator[str]:
     """Tell what the clients heard instead: most often it is one mistake, in every answer."""
+    if count_of_grants(evidence):
+        return
     unknown = refused = 0
     said: str | None = None
     for op in evidence.named("acquire"):
-        if op.outcome is Outcome.OK:
-            return
         unknown += op.outcome is Outcome.INFO
         refused += op.outcome is Outcome.FAIL
         said = said or op.error
@@ -33,11 +34,11 @@ def _nobody_got_the_lock(evidence: Evidence) -> Iterator[str]:
 
 def _not_complete(evidence: Evidence) -> Iterator[str]:
     """The rules are sound there and not complete: they accuse nobody wrongly, and may miss something."""
-    fenced = evidence.by_resource("fence")
+    fenced = evidence.resources("fence")
     log = evidence.log
     if not fenced or not evidence.history.header.fenced or (log is not None and log.has_fences):
         return
-    where = _some(list(fenced))
+    where = _some(fenced)
     decides = (
         "the storage's own order of writes and fences would decide"
         if log is None

@@ -1,14 +1,14 @@
-"""The servers that a run starts on Docker, as data of the package.
+"""The servers that a run starts on Docker, as package data.
 
-One compose file a system (`etcd.yaml`), and what its image is built from
-(`images/etcd/Dockerfile`): found through `importlib.resources.files("compose")`, so they
-are there in a wheel too. The files are brought up together, under one project name.
+There is one compose file per system (`etcd.yaml`), and the sources of its image
+(`images/etcd/Dockerfile`). `importlib.resources.files("compose")` finds them, also in a
+wheel. The files are brought up together, under one project name.
 
-What the files read from the environment, each with a default that works by hand:
+They read these environment variables, each with a default for use by hand:
 
 - `FENCEPOST_RUN`, `FENCEPOST_HARNESS`: the labels `fencepost` and `fencepost.harness` of
-  all that is started, by which a later command finds what an interrupted run left.
-- `FENCEPOST_ETCD_CLUSTER`: the members, as etcd's `--initial-cluster` names them.
+  everything that a run starts, by which a later command finds leftovers.
+- `FENCEPOST_ETCD_CLUSTER`: the members, in the format of etcd's `--initial-cluster`.
 - `FENCEPOST_ETCD_IMAGE`, `FENCEPOST_POSTGRES_IMAGE`, `FENCEPOST_TOXIPROXY_IMAGE`: an
   official image instead of ours.
 """

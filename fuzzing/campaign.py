@@ -202,11 +202,23 @@ def _own_environment() -> Iterator[Path]:
             yield Path(folder)
 
 
+_NEEDED = (
+    "harness.cli.app",
+    "harness.cli.foreign_histories",
+    "harness.cli.recheck_history",
+    "harness.cli.schemas",
+    "harness.cli.selection",
+    "harness.report.run",
+    "harness.report.show",
+    "harness.target",
+    "jinja2",
+)
+
+
 def _warm_up(names: Iterable[str]) -> None:
     """Import what the cases need, once, before they are forked off."""
-    for module in ("foreign", "rechecking", "report.run", "report.show", "schemas", "selection", "target"):
-        import_module(f"harness.{module}")
-    import_module("jinja2")
+    for module in _NEEDED:
+        import_module(module)
     for name in names:
         SURFACES[name].seeds()
     gc.collect()

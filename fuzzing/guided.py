@@ -41,13 +41,13 @@ def _readers() -> Mapping[str, Callable[[bytes], None]]:
 
     with atheris.instrument_imports(include=["checkers", "harness.target", "workloads"]):
         import checkers
-        import checkers.formats
+        import checkers.interop
         import harness.target
         from checkers.errors import FencepostError
         from fuzzing.surfaces import ROOT
         from workloads.client import NotApplied, Unknown
         from workloads.http_connection import Reply
-        from workloads.http_contract import Done
+        from workloads.http_contract import Acknowledgement
         from workloads.line_protocol import messages
 
     folder = Path(tempfile.mkdtemp())
@@ -65,14 +65,14 @@ def _readers() -> Mapping[str, Callable[[bytes], None]]:
 
     def foreign(data: bytes) -> None:
         (folder / "history").write_bytes(data)
-        checkers.formats.operations(checkers.formats.read(folder / "history"), "cas-register")
+        checkers.interop.operations(checkers.interop.read(folder / "history"), "cas-register")
 
     def line(data: bytes) -> None:
-        _, carried = messages.understood(data)
-        messages.taken_as(messages.Renewed, carried)
+        _, carried = messages.parse_line(data)
+        messages.convert_fields(messages.RenewedEvent, carried)
 
     def reply(data: bytes) -> None:
-        Reply(200, data).read_as(Done)
+        Reply(200, data).read_as(Acknowledgement)
 
     def documented(read: Callable[[bytes], None]) -> Callable[[bytes], None]:
         def one(data: bytes) -> None:

@@ -109,16 +109,16 @@ def _name(way: int) -> int:
 def _line_protocol(way: int) -> int:
     """A program of the user's own answers with the lines of a file, whatever it is asked."""
     from workloads.client import NotApplied, Unknown
-    from workloads.line_protocol import conversation as talking
-    from workloads.line_protocol.conversation import Conversation, ProgramError
+    from workloads.line_protocol import program_client
+    from workloads.line_protocol.program_client import ProgramClient, ProgramError
 
-    talking.STARTING, talking.GRACE = 0.3, 0.1  # its deadlines hold as well if they are shorter
+    program_client.STARTING, program_client.GRACE = 0.3, 0.1  # its deadlines hold as well if they are shorter
     program = _Program(Path("answers").read_bytes())
     with contextlib.suppress(NotApplied, Unknown, ProgramError):
-        conversation = Conversation(lambda: program, {"protocol": 1}, timeout=0.2)
+        client = ProgramClient(lambda: program, {"protocol": 1}, timeout=0.2)
         for op in ("acquire", "write", "read", "release")[way % 4 :]:
             with contextlib.suppress(NotApplied, Unknown):
-                conversation.ask(op, resource="r0", token=1)
+                client.request(op, resource="r0", token=1)
     return 0
 
 
@@ -152,7 +152,7 @@ def _http(way: int) -> int:
     """A service of the user's own answers with the bytes of a file, whatever it is asked."""
     from workloads.client import NotApplied, Unknown
     from workloads.http_connection import HttpConnection
-    from workloads.http_contract import Done, HttpService
+    from workloads.http_contract import Acknowledgement, HttpService
 
     server = socket.create_server(("127.0.0.1", 0))
     answer = Path("answer").read_bytes()
@@ -161,9 +161,9 @@ def _http(way: int) -> int:
     for _ in range(2):
         with contextlib.suppress(NotApplied, Unknown):
             if way % 2:
-                HttpService(connection, "").ask("/locks/acquire", "r0", Done)
+                HttpService(connection, "").request("/locks/acquire", "r0", Acknowledgement)
             else:
-                HttpService(connection, "").ask_for_list("/storage/committed", list[Done])
+                HttpService(connection, "").request_list("/storage/committed", list[Acknowledgement])
     return 0
 
 
@@ -266,7 +266,8 @@ _ENVIRONMENT = json.dumps(
 
 @cache
 def _foreigns() -> tuple[Files, ...]:
-    files = sorted((HISTORIES / "foreign").iterdir())
+    golden = (".facts.json", ".words.txt")
+    files = sorted(file for file in (HISTORIES / "foreign").iterdir() if not file.name.endswith(golden))
     return tuple({"history": file.read_bytes()} for file in files if file.is_file())
 
 

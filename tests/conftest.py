@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import secrets
 import signal
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from differential import compared, disagreed
 from hypothesis import HealthCheck, Phase, settings
-from missing import miss
-from scripts import ScriptEngine
-from support.recorded_runs import unpack
 
-from harness.engines import Cluster, Engine, ServerSpec, Topology, local_toxiproxy
+from harness.core.errors import EngineUnavailableError, InfrastructureError
+from harness.engines import local_toxiproxy
+from harness.engines.built_images import image_of, our_images
 from harness.engines.docker import DockerEngine, unavailability
 from harness.engines.docker_images import provide_before_any_run
+from harness.engines.engine import Cluster, Engine
 from harness.engines.local import LocalEngine
-from harness.engines.our_images import image_of, our_images
-from harness.errors import EngineUnavailableError, InfrastructureError
+from harness.network.topology import ServerSpec, Topology
+from tests.support.differential import compared, disagreed
+from tests.support.missing import miss
+from tests.support.recorded_runs import unpack
+from tests.support.scripts import ScriptEngine
+from tests.support.selection import BOTH_ENGINES, leave_out_slow_tests, mark
 
 # For mutation testing: that an example fails is enough, and each time the same ones.
 settings.register_profile(
@@ -33,18 +39,25 @@ settings.register_profile(
 )
 
 
-ENGINES = {"docker_engine", "local_engine"}
 unfit_docker = pytest.StashKey[str]()  # why the Docker engine that answers is of no use
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave out slow tests unless some are asked for."""
+    leave_out_slow_tests(config)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say so."""
+    if config.option.markexpr == "not slow":
+        return "slow tests are left out: `make test-all`, or name a file or a test, or `-m slow`"
+    return ""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs an engine or a browser by the fixtures it asks for."""
+    """Mark tests by the fixtures that they ask for."""
     for item in items:
-        fixtures = set(getattr(item, "fixturenames", ()))
-        if fixtures & ENGINES:
-            item.add_marker("engine")
-        if "browser" in fixtures:
-            item.add_marker("browser")
+        mark(item)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -52,14 +65,27 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     needed = any(item.get_closest_marker("engine") for item in session.items)
     if not needed or session.config.option.collectonly:
         return
-    tell = session.config.get_terminal_writer().line
-    try:
-        if unavailability() is None:
-            provide_before_any_run([image_of("", name) for name in our_images()], tell)
-    except InfrastructureError as error:
-        session.config.stash[unfit_docker] = f"Docker cannot build our images: {error}"
-    with contextlib.suppress(EngineUnavailableError):  # its tests say so themselves
-        local_toxiproxy.provide(tell)
+    with _one_process_at_a_time():
+        try:
+            if unavailability() is None:
+                provide_before_any_run([image_of("", name) for name in our_images()], _to_stderr)
+        except InfrastructureError as error:
+            session.config.stash[unfit_docker] = f"Docker cannot build our images: {error}"
+        with contextlib.suppress(EngineUnavailableError):  # its tests say so themselves
+            local_toxiproxy.provide(_to_stderr)
+
+
+@contextlib.contextmanager
+def _one_process_at_a_time() -> Iterator[None]:
+    """The first of pytest-xdist's workers builds; the others wait, and find everything built."""
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _to_stderr(line: str) -> None:
+    """The stdout of pytest-xdist's workers goes nowhere."""
+    sys.stderr.write(f"{line}\n")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -132,7 +158,7 @@ def docker_cluster(docker_engine: Engine, tmp_path_factory: pytest.TempPathFacto
         yield cluster
 
 
-@pytest.fixture(scope="module", params=["local", "docker"])
+@pytest.fixture(scope="module", params=BOTH_ENGINES)
 def cluster(request: pytest.FixtureRequest) -> Cluster:
     """A cluster of each engine, with proxies."""
     found: Cluster = request.getfixturevalue(f"{request.param}_cluster")
@@ -164,6 +190,24 @@ def topology(etcd: int = 1, clients: int = 2, *, partitions: bool = False) -> To
 
 def new_run_id() -> str:
     return f"test-{secrets.token_hex(4)}"
+
+
+COUNTERS = {"compared": compared, "disagreed": disagreed}
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Give what a worker of pytest-xdist counted to the process that started it."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output.update({name: dict(counter) for name, counter in COUNTERS.items()})
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """Add what a worker counted; one that died counted nothing."""
+    output = getattr(node, "workeroutput", {})
+    for name, counter in COUNTERS.items():
+        counter.update(Counter(output.get(name, {})))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

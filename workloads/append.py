@@ -1,13 +1,13 @@
 """Append: each client adds run-unique elements to a list while it holds its lock.
 
-Storages hold values, so the list is read as a whole and written back with one element
-more: a read-modify-write, which is what a lock is for. A fence alone does not make it
-safe: an older holder's write can arrive, with a token that is still good, after the new
-holder has read. A new holder that raises the mark before it reads closes that gap
+Storages hold values, so the client reads the whole list and writes it back with one more
+element: a read-modify-write, which is what a lock is for. A fence alone does not make it
+safe: an older holder's write can arrive, with a token that is still valid, after the new
+holder has read. A new holder closes that gap by raising the mark before it reads
 (`fence_on_acquire`).
 
-acquire, one append, a read, release: a holder whose append ended in info must take a new
-token before its next, since its own late write would pass the fence.
+A client acquires, appends once, reads and releases. After an append that ended in info it
+needs a new token before the next one, because its own late write would pass the fence.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from checkers.records import Commit
-from workloads.holds import Client, Hold
+from checkers.history.records import Commit
+from workloads.client_loop import Client, HeldLock
 
 
-def work(client: Client, hold: Hold) -> None:
-    """Append one element, and read."""
-    client.pause_for_thought()
-    _append(client, hold, f"{hold.owner}.0")
-    client.pause_for_thought()
-    client.read(hold.resource, _list)
+def work(client: Client, held: HeldLock) -> None:
+    """Append one element, then read."""
+    client.think()
+    _append(client, held, f"{held.owner}.0")
+    client.think()
+    client.read(held.resource, _list)
 
 
-def _append(client: Client, hold: Hold, element: str) -> None:
+def _append(client: Client, held: HeldLock, element: str) -> None:
     known: dict[str, Any] = {}
 
     def append() -> dict[str, Any]:
-        value, _ = client.storage.read(hold.resource)
+        value, _ = client.storage.read(held.resource)
         known["read"] = _list(value)
-        client.reached("list-read", hold)
-        client.pause_for_thought()
-        client.reached("before-write", hold)
+        client.reached("list-read", held)
+        client.think()
+        client.reached("before-write", held)
         written = known["written"] = [*known["read"], element]
         text = json.dumps(written)
-        client.storage.write(hold.resource, hold.token, text, lambda: client.reached("write-sent", hold))
+        client.storage.write(held.resource, held.token, text, lambda: client.reached("write-sent", held))
         return {}
 
-    client.write("append", hold, append, element=element, known=known)
+    client.write("append", held, append, element=element, known=known)
 
 
-def with_list(commit: Commit) -> Commit:
-    """A commit of this workload: the storage holds the list as text."""
+def with_parsed_list(commit: Commit) -> Commit:
+    """Parse the list of a commit; the storage holds it as text."""
     return commit if commit.fence else replace(commit, value=tuple(json.loads(str(commit.value))))
 
 
 def _list(value: str | None) -> list[str]:
-    """A storage that holds nothing yet holds the empty list."""
+    """Parse a list; a storage without a value holds the empty list."""
     found: list[str] = json.loads(value or "[]")
     return found

@@ -1,14 +1,13 @@
-"""What a client speaks to, and what an error means for the operation that met it.
+"""The protocols of lock and storage clients, and the errors that decide an operation's outcome.
 
-A lock or storage client raises one of three things:
+A lock or storage client raises one of three errors:
 
-Stale         the fence refused the write           -> fail, error "stale"
-NotApplied    certain not to have taken effect      -> fail
+Stale         the fence rejected the write          -> fail, error "stale"
+NotApplied    it certainly did not take effect      -> fail
 any other     it may have taken effect, or may yet  -> info
 
-A call that timed out is always of the last kind: its request may still be
-outstanding. Clients never retry, and every call has a deadline that holds
-while the server is stopped.
+A timeout is always the last kind: the request may still be outstanding. Clients
+never retry, and every call has a deadline that holds while the server is stopped.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from checkers.history import Outcome
+from checkers.history.reader import Outcome
 
 UNWRITTEN = -1
-"""The mark of what was never written: below every token, also the first of a service that counts from 0."""
+"""The mark of a resource without writes: below every token, including 0."""
 
 
 class NotApplied(Exception):  # noqa: N818 - an outcome of the protocol, not a fault of the program
@@ -28,14 +27,14 @@ class NotApplied(Exception):  # noqa: N818 - an outcome of the protocol, not a f
 
 
 class Stale(NotApplied):
-    """The storage's fence refused the write: a newer token was there before."""
+    """The storage's fence rejected the write: it has seen a newer token."""
 
     def __init__(self) -> None:
         super().__init__("stale")
 
 
 class Unknown(Exception):  # noqa: N818 - an outcome of the protocol, not a fault of the program
-    """The operation may have taken effect, or may yet; the message says what was seen."""
+    """The operation may have taken effect, or may yet; the message says what the client saw."""
 
 
 def outcome_of(error: Exception) -> Outcome:
@@ -45,16 +44,16 @@ def outcome_of(error: Exception) -> Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """The lock service gave the lock."""
+    """The lock service granted the lock."""
 
     token: int
-    ttl: int | None  # ns; None where the promise is carried by recorded renewals
-    attempt: int | None  # ns, CLOCK_MONOTONIC; when the request that was granted was sent
+    ttl: int | None  # ns; None if recorded renewals define the lease
+    attempt: int | None  # ns, CLOCK_MONOTONIC; when the successful request was sent
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How an operation ended, and what it carried."""
+    """The outcome of an operation, and the fields of its result."""
 
     outcome: Outcome
     fields: dict[str, Any]
@@ -80,17 +79,16 @@ class Session(Protocol):
         known: Mapping[str, Any] = ...,
         **fields: Any,
     ) -> Answer:
-        """Record the call, run `action`, record what came back; never raises for the action's sake.
+        """Record the call, run `action`, and record its result; errors of `action` are recorded, not raised.
 
-        `fields` go into both events; what `action` returns goes into the ok, and what
-        it has put into `known` goes into any completion.
+        `fields` go into both events, the result of `action` into an ok, and the contents of
+        `known` into any completion.
         """
 
     def granted(self, resource: str, owner: str) -> None:
-        """Announce that the lock service has granted, and the answer is not complete yet.
+        """Announce that the lock service granted the lock, before the acquire is complete.
 
-        It is the stop point `granted`, inside an acquire: whoever calls this may be
-        stopped here, before its next request.
+        This is the stop point `granted`: the client may be stopped here, before its next request.
         """
 
 
@@ -101,42 +99,42 @@ class Lock(Protocol):
         """Wait for the lock and take it."""
 
     def release(self, resource: str, owner: str) -> None:
-        """Give the lock back if it is still ours; NotApplied if it is not."""
+        """Release the lock if we still hold it; NotApplied if we do not."""
 
     def revoke(self, resource: str, owner: str) -> None:
-        """Take back an acquire whose outcome is not known."""
+        """Undo an acquire whose outcome is unknown."""
 
     def reconnect(self) -> None:
         """Drop every connection: the next call opens new ones."""
 
     def close(self) -> None:
-        """Stop what runs beside the calls, and drop every connection."""
+        """Stop background work such as renewals, and drop every connection."""
 
 
 class Storage(Protocol):
-    """A client of a storage, with the fencing that its target names."""
+    """A client of a storage, with the fencing of its target."""
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token; `sent` is called once the request has left, before its answer."""
+        """Write with a token; calls `sent` when the request has left, before the answer."""
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write; None and any number before the first."""
 
     def fence(self, resource: str, token: int) -> None:
-        """Raise the mark to a token and leave the value; Stale where it is above that already."""
+        """Raise the mark to a token and keep the value; Stale if the mark is higher."""
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""
 
 
 class Progress(Protocol):
-    """Is told where a client stands in its critical section."""
+    """Receives a client's progress through its critical section."""
 
     def reached(self, point: str, resource: str, owner: str, token: int) -> None:
-        """The client is at a stop point: acquired, before-write, write-sent or before-release."""
+        """The client reached a stop point: acquired, before-write, write-sent or before-release."""
 
     def accepted(self, resource: str, token: int) -> None:
-        """A write of the client was accepted."""
+        """The storage accepted a write of this client."""
 
-    def left(self) -> None:
-        """The client's critical section is over."""
+    def exited(self) -> None:
+        """The client left its critical section."""

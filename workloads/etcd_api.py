@@ -1,8 +1,8 @@
 """The part of etcd's gRPC API that locks and storages need, without a third-party etcd library.
 
-The messages live in a descriptor pool of their own: etcd's protos in the
-default pool would collide with other etcd libraries of the same process.
-Names and field numbers are those of etcd 3.5's `rpc.proto`, `kv.proto` and `v3lock.proto`.
+The messages have their own descriptor pool: in the default pool, etcd's protos would
+collide with other etcd libraries in the same process. Names and field numbers come from
+`rpc.proto`, `kv.proto` and `v3lock.proto` of etcd 3.5.
 """
 
 from __future__ import annotations
@@ -60,16 +60,16 @@ _MESSAGES = {
 }
 _PACKAGE = "etcdserverpb"
 _PACKAGES = {"Lock": "v3lockpb"}
-"""Where a service's methods are; the messages all stand in one package here, which no wire shows."""
+"""The package of a service's methods. All messages share one package here; the wire does not carry it."""
 _OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),  # else two channels share one TCP connection
-    ("grpc.enable_http_proxy", 0),  # HTTP_PROXY would catch calls to 127.0.0.1
+    ("grpc.enable_http_proxy", 0),  # HTTP_PROXY would apply to 127.0.0.1 too
 )
 
 _DEFINITE = {  # etcd answered, and did nothing
     grpc.StatusCode.NOT_FOUND,  # "requested lease not found"
     grpc.StatusCode.INVALID_ARGUMENT,
-    grpc.StatusCode.RESOURCE_EXHAUSTED,  # "too many requests", said before anything is proposed
+    grpc.StatusCode.RESOURCE_EXHAUSTED,  # "too many requests", sent before anything is proposed
 }
 
 EQUAL, GREATER, LESS, NOT_EQUAL = range(4)  # Compare.result
@@ -108,7 +108,7 @@ message: dict[str, Any] = _build()
 
 
 def _was_refused(error: grpc.RpcError) -> bool:
-    """Did no connection come about, so that the request cannot have left?"""
+    """Was the connection refused, so that the request never left?"""
     detail = error.details() or ""
     return (
         error.code() is grpc.StatusCode.UNAVAILABLE
@@ -117,15 +117,14 @@ def _was_refused(error: grpc.RpcError) -> bool:
     )
 
 
-def _said(error: grpc.RpcError) -> str:
+def _describe(error: grpc.RpcError) -> str:
     return f"{error.code().name}: {error.details()}"
 
 
 class Connection:
     """One connection to one member at a time; each call has a deadline.
 
-    Nothing is retried. `reconnect` drops the connection and turns to the next
-    member.
+    It never retries. `reconnect` drops the connection and moves on to the next member.
     """
 
     def __init__(self, endpoints: Sequence[str], timeout: float, first: int = 0) -> None:
@@ -144,9 +143,9 @@ class Connection:
     ) -> Any:
         """Call a unary method such as "KV/Range" and return its answer.
 
-        It may take `within` seconds, if not as long as usual; `sent` is called once gRPC has the
-        request, whose thread sends it at once. Raises NotApplied where etcd, or the kernel,
-        refused it; Unknown for any other error.
+        `within` overrides the usual timeout (seconds). `sent` is called when gRPC has the request;
+        its thread sends it immediately. Raises NotApplied if etcd or the kernel refused the
+        request, Unknown for any other error.
         """
         service, _, name = method.partition("/")
         unary = self._open().unary_unary(
@@ -161,8 +160,8 @@ class Connection:
             return answer.result()
         except grpc.RpcError as error:
             if error.code() in _DEFINITE or _was_refused(error):
-                raise NotApplied(_said(error)) from error
-            raise Unknown(_said(error)) from error
+                raise NotApplied(_describe(error)) from error
+            raise Unknown(_describe(error)) from error
 
     def keep_alive(self, lease: int) -> int:
         """Renew a lease once; return its TTL in seconds, 0 if it is gone."""
@@ -170,28 +169,28 @@ class Connection:
         try:
             return int(next(answers).TTL)
         except (grpc.RpcError, StopIteration) as error:
-            said = _said(error) if isinstance(error, grpc.RpcError) else "the stream ended"
+            said = _describe(error) if isinstance(error, grpc.RpcError) else "the stream ended"
             raise Unknown(said) from error
 
     def wait_for_deletion(self, key: bytes, revision: int, timeout: float) -> bool:
-        """Wait until a key is deleted at or after a revision; False if it was not by then."""
+        """Wait until a key is deleted at or after a revision; False after `timeout` seconds."""
         create = message["WatchCreateRequest"](key=key, start_revision=revision)
         answers = self._stream("Watch/Watch", "Watch", timeout, create_request=create)
         try:
             for answer in answers:
                 if any(event.type == DELETE for event in answer.events):
                     return True
-                if answer.canceled:  # compacted: whatever was there is long gone
+                if answer.canceled:  # compacted: the key was deleted long ago
                     return True
         except grpc.RpcError as error:
             if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
-                raise Unknown(_said(error)) from error
+                raise Unknown(_describe(error)) from error
         finally:
             answers.cancel()
         return False
 
     def history(self, first: bytes, after: bytes) -> list[Any]:
-        """Read every event of the keys from `first` to before `after`, in the order of revisions."""
+        """Read every event of the keys in [first, after), in revision order."""
         last = max(
             (kv.mod_revision for kv in self.call("KV/Range", key=first, range_end=after).kvs), default=0
         )
@@ -202,7 +201,7 @@ class Connection:
             while not events or events[-1].mod_revision < last:
                 events += [event.kv for event in next(answers).events]
         except (grpc.RpcError, StopIteration) as error:
-            said = _said(error) if isinstance(error, grpc.RpcError) else "the stream ended"
+            said = _describe(error) if isinstance(error, grpc.RpcError) else "the stream ended"
             raise Unknown(said) from error
         finally:
             answers.cancel()

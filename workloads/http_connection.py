@@ -1,12 +1,12 @@
-"""A connection over HTTP whose every call has a deadline, and that never repeats a request.
+"""An HTTP connection with a deadline for every call, and without retries.
 
-A socket's timeout counts anew with each byte that comes, and so does that of every client
-built on one: a server that lets its answer drip would be waited for without an end. Here a
-watchdog shuts the socket at the deadline of the whole call. Proxies that the environment
-names are not looked at.
+A socket timeout starts again with each byte received, and so do the timeouts of HTTP
+clients: a server that sends one byte at a time could hold a call forever. Here a watchdog
+shuts the socket down at the deadline of the whole call. Proxy settings in the environment
+are ignored.
 
-Every request is a POST, and its body one JSON object, as is that of every answer: cut short,
-it is none.
+Every request is a POST. Requests and answers carry one JSON object, so a truncated body
+does not parse.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from workloads.client import NotApplied, Unknown
-from workloads.early_answers import something_waits, unfit_for_a_request
+from workloads.unsolicited_data import has_input, why_unusable
 
 _HEAD = """\
 POST {path} HTTP/1.1\r
@@ -37,26 +37,26 @@ Content-Type: application/json\r
 Content-Length: {length}\r
 \r
 """
-_SHOWN = 200  # characters of an answer that is told
-MOST = 2**20  # bytes of an answer's body
-Said = TypeVar("Said")
+_MAX_SHOWN = 200  # characters of an answer in a message
+MAX_BODY = 2**20  # bytes of an answer's body
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server answered."""
+    """The status and body of a server's answer."""
 
     status: int
     content: bytes
 
-    def read_as(self, kind: type[Said]) -> Said:
-        """Read the body of a 200 as a type; Unknown where it is something else, or lacks a field."""
+    def read_as(self, kind: type[T]) -> T:
+        """Decode the body of a 200; Unknown for any other status, or if it does not fit the type."""
         if self.status != HTTPStatus.OK:
             raise Unknown(str(self))
         return self.content_as(kind)
 
-    def content_as(self, kind: type[Said]) -> Said:
-        """Read the body as a type; Unknown where it does not fit."""
+    def content_as(self, kind: type[T]) -> T:
+        """Decode the body; Unknown if it does not fit the type."""
         try:
             return msgspec.json.decode(self.content, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
@@ -64,14 +64,14 @@ class Reply:
 
     def __str__(self) -> str:
         said = self.content.decode(errors="replace").strip()
-        return f"status {self.status}, {said[:_SHOWN]!r}"
+        return f"status {self.status}, {said[:_MAX_SHOWN]!r}"
 
 
 class HttpConnection:
-    """One connection, opened by the first call; an error that leaves doubt closes it."""
+    """One connection, opened by the first call; an error with unknown outcome closes it."""
 
     def __init__(self, endpoint: str, timeout: float) -> None:
-        """`endpoint` is host:port, and the path before those of the calls if there is one."""
+        """`endpoint` is host:port, with an optional path prefix."""
         parts = urlsplit(f"//{endpoint}")
         self._host = parts.netloc
         self._path = parts.path.rstrip("/")
@@ -84,12 +84,12 @@ class HttpConnection:
         path: str,
         fields: Mapping[str, Any],
         sent: Callable[[], None] | None = None,
-        most: int = MOST,
+        limit: int = MAX_BODY,
     ) -> Reply:
-        """Send one request, call `sent`, and return what was answered, whatever that is.
+        """Send one request, call `sent`, and return the answer with any status.
 
-        An answer may have `most` bytes. Raises NotApplied if the server was never reached,
-        Unknown for anything else.
+        `limit` bounds the answer's body (bytes). Raises NotApplied if the server was never
+        reached, Unknown for any other error.
         """
         deadline = time.monotonic() + self._timeout
         opened = self._opened(deadline)
@@ -98,7 +98,7 @@ class HttpConnection:
                 opened.sendall(self._request(path, fields))
                 if sent is not None:
                     sent()
-                return self._reply(opened, most)
+                return self._reply(opened, limit)
         except (OSError, http.client.HTTPException) as error:
             self.close()
             late = time.monotonic() >= deadline
@@ -110,7 +110,7 @@ class HttpConnection:
             raise
 
     def connect(self) -> None:
-        """Open the connection now, if it is not; NotApplied if the server is not reached."""
+        """Open the connection unless it is open; NotApplied if the server cannot be reached."""
         self._opened(time.monotonic() + self._timeout)
 
     def close(self) -> None:
@@ -120,22 +120,22 @@ class HttpConnection:
             self._socket = None
 
     def _request(self, path: str, fields: Mapping[str, Any]) -> bytes:
-        """Head and body together: they travel as one message, as whole as they can."""
+        """Build head and body together, so that one send carries both."""
         body = json.dumps(fields).encode()
         head = _HEAD.format(path=self._path + path, host=self._host, length=len(body))
         return head.encode() + body
 
-    def _reply(self, opened: socket.socket, most: int) -> Reply:
+    def _reply(self, opened: socket.socket, limit: int) -> Reply:
         with closing(http.client.HTTPResponse(opened, method="POST")) as answer:
             answer.begin()
-            reply = Reply(answer.status, _body(answer, most))
+            reply = Reply(answer.status, _body(answer, limit))
             if answer.will_close:
                 self.close()
         return reply
 
     def _opened(self, deadline: float) -> socket.socket:
-        if self._socket is not None and something_waits(self._socket.fileno()):
-            self.close()  # it is closed, as any that is idle may be, or an answer came that nobody asked for
+        if self._socket is not None and has_input(self._socket.fileno()):
+            self.close()  # the server closed the idle connection, or sent unsolicited data
         if self._socket is None:
             self._socket = self._open(deadline)
         return self._socket
@@ -148,18 +148,18 @@ class HttpConnection:
             except OSError as error:
                 refusal = error
                 continue
-            if unfit := unfit_for_a_request(opened):
+            if reason := why_unusable(opened):
                 opened.close()
-                refusal = unfit
+                refusal = reason
                 continue
-            opened.settimeout(None)  # from here on the watchdog counts
+            opened.settimeout(None)  # from here on the watchdog enforces the deadline
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return opened
         raise NotApplied(f"not connected: {refusal}")
 
 
 def _addresses(host: str, port: int) -> list[tuple[str, int]]:
-    """Look a name up, once: no deadline would hold while a name server is silent."""
+    """Resolve a name once, up front: a lookup has no deadline while a name server is silent."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
@@ -167,11 +167,11 @@ def _addresses(host: str, port: int) -> list[tuple[str, int]]:
     return [(str(address[0]), port) for *_, address in found]
 
 
-def _body(answer: http.client.HTTPResponse, most: int) -> bytes:
-    """Read a body to its end; Unknown where it is longer than it may be."""
-    body = answer.read(most + 1)
-    if len(body) > most:
-        raise Unknown(f"the answer has more than {most} bytes")
+def _body(answer: http.client.HTTPResponse, limit: int) -> bytes:
+    """Read a body to its end; Unknown if it is longer than `limit` bytes."""
+    body = answer.read(limit + 1)
+    if len(body) > limit:
+        raise Unknown(f"the answer has more than {limit} bytes")
     if answer.length:
         raise http.client.IncompleteRead(body, answer.length)
     return body
@@ -179,7 +179,7 @@ def _body(answer: http.client.HTTPResponse, most: int) -> bytes:
 
 @contextmanager
 def _shut_at(deadline: float, opened: socket.socket) -> Iterator[None]:
-    """Shut a socket at a time: whatever waits for it then ends, after what has come already."""
+    """Shut a socket down at the deadline: blocked calls return what has arrived, then end."""
 
     def shut() -> None:
         with suppress(OSError):

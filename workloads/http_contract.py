@@ -1,7 +1,7 @@
-"""What Fencepost asks of a lock service and a storage of the user's own, and what their answers mean.
+"""The HTTP contract between Fencepost and a user's own lock service and storage.
 
-`docs/http.md` is its page. 200 is the answer that was asked for, and 409 an explicit
-refusal: nothing was done, and never will be. Whatever else comes, nobody knows.
+`docs/http.md` describes it. 200 carries the result; 409 is a definite refusal: the request
+had no effect and never will. The outcome of any other answer is unknown.
 """
 
 from __future__ import annotations
@@ -17,62 +17,62 @@ from workloads.http_connection import HttpConnection, Reply
 
 MILLISECOND = 1_000_000  # ns
 STALE = "stale"
-LONGEST_LIST = 256 * 2**20  # bytes; the order of some million writes
+MAX_LIST = 256 * 2**20  # bytes; room for a few million writes
 
 Milliseconds = Annotated[int, Meta(gt=0, le=10**12)]
 
 
 class Answer(Protocol):
-    """Every answer says which resource it is about."""
+    """Every answer names the resource it is about."""
 
     @property
     def resource_id(self) -> str:
-        """The name that the request gave."""
+        """The name in the request."""
 
 
-Said = TypeVar("Said", bound=Answer)
-Listed = TypeVar("Listed")
+AnswerT = TypeVar("AnswerT", bound=Answer)
+T = TypeVar("T")
 
 
-class Done(Struct, frozen=True, kw_only=True):
-    """The answer to what carries nothing back."""
+class Acknowledgement(Struct, frozen=True, kw_only=True):
+    """The answer to a request that returns no data."""
 
     resource_id: str
 
 
-class Refusal(Struct, frozen=True, kw_only=True):
+class ErrorBody(Struct, frozen=True, kw_only=True):
     """The body of a 409."""
 
     error: str
 
 
 class RefusedError(NotApplied):
-    """The service said that it did not do it; the message has its reason."""
+    """The service refused; the message has its reason."""
 
 
 class HttpService:
-    """One connection to a service that keeps the contract.
+    """One connection to a service that implements the contract.
 
-    To the service a resource's name begins with the run's: so nothing that an earlier run
-    has left there is taken for this one's.
+    Resource names sent to the service start with the run's name, so that a run never sees
+    data of an earlier one.
     """
 
     def __init__(self, connection: HttpConnection, run: str) -> None:
         self._connection = connection
         self.prefix = f"{run}-" if run else ""
 
-    def ask(
+    def request(
         self,
         path: str,
         resource: str,
-        kind: type[Said],
+        kind: type[AnswerT],
         sent: Callable[[], None] | None = None,
         **fields: Any,
-    ) -> Said:
-        """Ask once about a resource, and return the answer.
+    ) -> AnswerT:
+        """Send one request about a resource, and return the answer.
 
-        Raises Stale or RefusedError where it is a refusal, NotApplied where the service was not
-        reached, Unknown where nobody knows.
+        Raises Stale or RefusedError if the service refused, NotApplied if it was not reached,
+        Unknown for any other error.
         """
         resource_id = self.prefix + resource
         reply = self._connection.call(path, {"resource_id": resource_id, **fields}, sent)
@@ -80,12 +80,12 @@ class HttpService:
             raise _refused(reply)
         answer = reply.read_as(kind)
         if answer.resource_id != resource_id:
-            raise Unknown(f"asked about {resource_id}, and answered {reply}")
+            raise Unknown(f"asked about {resource_id}, got {reply}")
         return answer
 
-    def ask_for_list(self, path: str, kind: type[Listed]) -> Listed | None:
-        """Ask about all resources of the run; None if the service has no such path."""
-        reply = self._connection.call(path, {"prefix": self.prefix}, most=LONGEST_LIST)
+    def request_list(self, path: str, kind: type[T]) -> T | None:
+        """Send one request about all resources of the run; None if the service lacks the path."""
+        reply = self._connection.call(path, {"prefix": self.prefix}, limit=MAX_LIST)
         return None if reply.status == HTTPStatus.NOT_FOUND else reply.read_as(kind)
 
     def close(self) -> None:
@@ -94,5 +94,5 @@ class HttpService:
 
 
 def _refused(reply: Reply) -> NotApplied:
-    error = reply.content_as(Refusal).error
+    error = reply.content_as(ErrorBody).error
     return Stale() if error == STALE else RefusedError(f"refused: {error}")

@@ -1,7 +1,7 @@
-"""A connection to Redis whose every step has a deadline, and that never repeats a command.
+"""A Redis connection with a deadline for every step, and without retries.
 
-redis-py's clients retry by themselves; this uses its connection alone, which sends
-one command and reads one answer.
+redis-py's clients retry on their own; this uses only its connection, which sends one
+command and reads one answer.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from redis.exceptions import (
 from redis.retry import Retry
 
 from workloads.client import NotApplied, Unknown
-from workloads.early_answers import GREETING
 from workloads.settings import host_and_port
+from workloads.unsolicited_data import GREETING
 
 _REFUSALS = (AuthenticationError, BusyLoadingError, MasterDownError, NoPermissionError, ReadOnlyError)
-"""What Redis says instead of running a command; any other error may come from the middle of a script."""
+"""Errors that Redis sends before it runs a command; any other may come from the middle of a script."""
 
 
 class RedisConnection:
-    """One connection, opened by the first command; an error that leaves doubt closes it."""
+    """One connection, opened by the first command; an error with unknown outcome closes it."""
 
     def __init__(self, endpoint: str, timeout: float, password: str = "", user: str | None = None) -> None:
-        """`timeout` is in seconds, of each step; without a password none is sent."""
+        """`timeout` is in seconds, for each step; an empty password is not sent."""
         host, port = host_and_port(endpoint)
         self._connection: Any = Connection(  # type: ignore[no-untyped-call]
             host=host,
@@ -44,7 +44,7 @@ class RedisConnection:
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
             retry=Retry(NoBackoff(), 0),
-            protocol=2,  # no greeting before the first command
+            protocol=2,  # no HELLO before the first command
             driver_info=None,
             decode_responses=True,
         )
@@ -52,19 +52,19 @@ class RedisConnection:
     def execute(self, *command: str | int, sent: Callable[[], None] | None = None) -> Any:
         """Send one command, call `sent`, and return its answer.
 
-        Raises NotApplied if the server refused it or was never reached, Unknown for anything else.
+        Raises NotApplied if the server refused it or was never reached, Unknown for any other error.
         """
         self._open()
         return self._exchange(command, sent)
 
-    def follow(self, *command: str | int) -> Any:
-        """Send a command over the very connection of the one before, and return its answer.
+    def execute_on_same_connection(self, *command: str | int) -> Any:
+        """Send a command on the same connection as the previous one, and return its answer.
 
-        For what is about that connection, such as WAIT: Unknown where it has ended meanwhile.
+        For commands about a connection, such as WAIT. Raises Unknown if it has been closed.
         """
         if not self._connection.is_connected or self._has_something_to_read():
             self.close()
-            raise Unknown("the connection has ended meanwhile")
+            raise Unknown("the connection was closed in between")
         return self._exchange(command)
 
     def _exchange(self, command: tuple[str | int, ...], sent: Callable[[], None] | None = None) -> Any:
@@ -87,7 +87,7 @@ class RedisConnection:
 
     def _open(self) -> None:
         if self._connection.is_connected and self._has_something_to_read():
-            self.close()  # by the server, or an answer came that nobody asked for
+            self.close()  # the server closed it, or sent unsolicited data
         if self._connection.is_connected:
             return
         try:
@@ -97,10 +97,12 @@ class RedisConnection:
             raise NotApplied(f"not connected: {error}") from error
         if self._has_something_to_read(GREETING):
             self.close()
-            raise NotApplied("not connected: the server closed it, or answered before it was asked")
+            raise NotApplied(
+                "not connected: the server closed the connection, or sent data before any request"
+            )
 
     def _has_something_to_read(self, within: float = 0) -> bool:
-        """Look for so many seconds; an end is something too."""
+        """Poll for `within` seconds; end-of-file counts too."""
         try:
             return bool(self._connection.can_read(within))
         except RedisError:

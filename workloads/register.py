@@ -1,8 +1,8 @@
 """Register: each client writes run-unique values to a register while it holds its lock.
 
-acquire, one to three writes, a read, release; then again with another
-resource. Under the strict policy a hold writes once: the storage lets one
-write through for each token.
+A client acquires, writes one to three times, reads and releases, then repeats that with
+another resource. Under the strict policy it writes once per lock: the storage accepts one
+write per token.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.client import Answer
-from workloads.holds import Client, Hold
+from workloads.client_loop import Client, HeldLock
 
 
-def work(client: Client, hold: Hold, most_writes: int) -> None:
-    """Write one to so many values, and read."""
+def work(client: Client, held: HeldLock, most_writes: int) -> None:
+    """Write one to `most_writes` values, then read."""
     for nth in range(client.rng.randint(1, most_writes)):
-        client.pause_for_thought()
-        client.reached("before-write", hold)
-        if not _write(client, hold, f"{hold.owner}.{nth}").ok:
+        client.think()
+        client.reached("before-write", held)
+        if not _write(client, held, f"{held.owner}.{nth}").ok:
             break
-    client.pause_for_thought()
-    client.read(hold.resource)
+    client.think()
+    client.read(held.resource)
 
 
-def _write(client: Client, hold: Hold, value: str) -> Answer:
+def _write(client: Client, held: HeldLock, value: str) -> Answer:
     def write() -> dict[str, Any]:
-        client.storage.write(hold.resource, hold.token, value, lambda: client.reached("write-sent", hold))
+        client.storage.write(held.resource, held.token, value, lambda: client.reached("write-sent", held))
         return {}
 
-    return client.write("write", hold, write, value=value)
+    return client.write("write", held, write, value=value)

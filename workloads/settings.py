@@ -1,23 +1,23 @@
-"""What a client must know of the servers that it speaks to, and what its target asks of them."""
+"""The settings of a client: its servers, and the options of its target."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 REDIS_ADMINISTRATOR = "fencepost"
-"""Who may change whom a Redis server follows, and whether it keeps a log, where it asks for a password."""
+"""The Redis user that may change replication and persistence, on servers with a password."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockSettings:
-    """Where a client finds its lock service, and what it asks of it."""
+    """Where a client finds its lock service, and how it uses it."""
 
     kind: str
     endpoints: tuple[str, ...]  # host:port of each server, through this client's own edges; a path may follow
     ttl: int  # ns
     timeout: float  # seconds; of each call
     client: int
-    token: str  # what is taken for the fencing token
+    token: str  # what serves as the fencing token
     wait_for_replica: bool = False  # does a grant count only once a replica has it? (Redis only)
     run: str = ""  # names the run, to a service that outlives it
     password: str = field(default="", repr=False)  # that the servers ask for; "": for none
@@ -25,10 +25,10 @@ class LockSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
-    """Where a client finds its storage, and how that keeps stale writers out."""
+    """Where a client finds its storage, and how the storage fences writes."""
 
     kind: str
-    endpoints: tuple[str, ...]  # as those of the lock; or a file
+    endpoints: tuple[str, ...]  # as for the lock; or a file
     fencing: str
     policy: str
     fence_on_acquire: bool = False

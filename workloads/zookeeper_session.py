@@ -1,9 +1,9 @@
-"""Sessions with ZooKeeper in which every call has a deadline, and no request is ever repeated.
+"""ZooKeeper sessions with a deadline for every call, and without retries.
 
-kazoo keeps a session: its thread sends heartbeats, and finds another member within the
-same session when a connection breaks. Its recipes and its `retry` are not used. Where
-kazoo would go on in a new session once one is lost, this one is over: what was bound to
-it is gone, and whoever relied on that must hear of it.
+kazoo keeps a session alive: its thread sends heartbeats, and moves the session to another
+member when a connection breaks. Its recipes and its `retry` are not used. After a session
+is lost, kazoo would continue in a new one; here the session ends, because its ephemeral
+znodes are gone and its user must notice.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class ZookeeperSession:
     """One session, from its opening to its end."""
 
     def __init__(self, endpoints: Sequence[str], lifetime: float, timeout: float) -> None:
-        """Open a session; NotApplied if there is none within the timeout.
+        """Open a session; NotApplied if that takes longer than the timeout.
 
-        `lifetime` is how many seconds it outlasts its last heartbeat.
+        The session expires `lifetime` seconds after its last heartbeat.
         """
         self._timeout = timeout  # seconds; of each call
         self._lost = False
         self._suspended = False
         self._client: Any = KazooClient(
             hosts=",".join(endpoints),
-            timeout=lifetime + HALF_A_MILLISECOND,  # kazoo cuts off what is less than a whole one
+            timeout=lifetime + HALF_A_MILLISECOND,  # kazoo truncates to whole milliseconds
             randomize_hosts=False,
             connection_retry=KazooRetry(max_tries=-1, delay=RECONNECT, backoff=1),
         )
@@ -57,26 +57,26 @@ class ZookeeperSession:
 
     @property
     def is_lost(self) -> bool:
-        """Is it over, with all that was bound to it?"""
+        """Has the session expired, with all its ephemeral znodes?"""
         return self._lost
 
     def call(self, request: str, *arguments: Any, **more: Any) -> Any:
         """Send one request, such as "exists", and return its answer.
 
-        Raises NotApplied if the session is over, Unknown if no answer came, and what kazoo
-        makes of a refusal: NoNodeError, NodeExistsError.
+        Raises NotApplied if the session is lost, Unknown if no answer came, and kazoo's errors
+        for a refusal: NoNodeError, NodeExistsError.
         """
         self._check()
         return self._answer(getattr(self._client, f"{request}_async")(*arguments, **more))
 
     def call_each(self, request: str, arguments: Iterable[Any]) -> list[Any]:
-        """Send the same request for each argument, without waiting between, and return the answers."""
+        """Send the same request for each argument, pipelined, and return the answers."""
         self._check()
         send = getattr(self._client, f"{request}_async")
         return [self._answer(answer) for answer in [send(argument) for argument in arguments]]
 
     def transact(self, add: Callable[[Any], None], sent: Callable[[], None]) -> list[Any]:
-        """Send what `add` puts into a transaction, call `sent`, and return each answer, or its error."""
+        """Send the transaction that `add` fills, call `sent`, and return each answer or error."""
         self._check()
         transaction = self._client.transaction()
         add(transaction)
@@ -87,19 +87,19 @@ class ZookeeperSession:
         return answers
 
     def end(self) -> None:
-        """Close it, and with it what is bound to it; Unknown if the servers did not confirm that."""
+        """Close the session and its ephemeral znodes; Unknown if the servers did not confirm it."""
         was_lost = self._lost
         closing = self._begin_to_close()
         closing.join(self._timeout)
         if not was_lost and (closing.is_alive() or self._suspended):
-            raise Unknown("the session was not seen closed")
+            raise Unknown("the servers did not confirm that the session ended")
 
     def close(self) -> None:
-        """Have it closed, beside whatever comes next."""
+        """Close the session in the background."""
         self._begin_to_close()
 
     def _begin_to_close(self) -> threading.Thread:
-        """With servers that do not answer, kazoo takes its time."""
+        """Close in a thread: kazoo is slow to close while the servers do not answer."""
         closing = threading.Thread(target=_close, args=(self._client,), daemon=True)
         closing.start()
         return closing
@@ -114,7 +114,7 @@ class ZookeeperSession:
             raise NotApplied("session lost")
 
     def _has_left(self) -> bool:
-        """Wait until kazoo's thread has written what is queued: there is no other sign of that."""
+        """Wait until kazoo's thread has sent its queue: kazoo has no event for that."""
         deadline = time.monotonic() + self._timeout
         while self._client._queue and time.monotonic() < deadline:  # noqa: SLF001
             time.sleep(POLL)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
 
-from checkers.records import Op, Outcome
+from checkers.history.records import Op, Outcome
 from checkers.reference.precedence import Precedence, Reason
 
 _ENDS = ("release", "revoke")

@@ -3,7 +3,7 @@
 A history is right iff its operations can be put one after another such that each
 answer is the one that the object would have given. So every fact about them says
 of two operations that the one stands before the other, and an order exists iff
-these facts do not go in a circle. A circle is its own explanation: followed
+these facts do not go in a cycle. A cycle is its own explanation: followed
 once around, it says that an operation stands before itself.
 
 Most facts are seen directly, such as that one operation had returned before the
@@ -96,7 +96,7 @@ class Block:
 
 
 def _difficulty(cycle: tuple[Edge, ...]) -> tuple[int, int]:
-    """How many steps a circle takes to understand, and how many it has."""
+    """How many steps a cycle takes to understand, and how many it has."""
     return sum(edge.cost for edge in cycle), len(cycle)
 
 
@@ -162,9 +162,9 @@ class Precedence:
         return False
 
     def shortest_cycle(self, through: Node | None = None) -> tuple[Edge, ...]:
-        """The circle that is easiest to follow, as edges that each begin where the one before ends.
+        """The cycle that is easiest to follow, as edges that each begin where the one before ends.
 
-        Empty if there is none. If some circle goes through a node that is asked for, it is one of those.
+        Empty if there is none. If some cycle goes through a node that is asked for, it is one of those.
         """
         cycles = [
             (self.edge(before, after), *self._path(after, before))

@@ -30,9 +30,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from checkers.records import WRITES, Header, Op, Outcome
+from checkers.history.records import WRITES, Header, Op, Outcome
 from checkers.reference.precedence import INITIAL, Block, Node, Precedence, Reason
-from checkers.zones import was_rejected
 
 
 def is_right(
@@ -125,7 +124,7 @@ class Storage:
     @property
     def rejected(self) -> list[Op]:
         """The writes that a fence refused."""
-        return [op for op in self.writes if was_rejected(op)] if self.fenced else []
+        return [op for op in self.writes if _was_rejected(op)] if self.fenced else []
 
     def is_sound(self) -> bool:
         """Was every value that was read there, and did no failed write take effect, and no write twice?"""
@@ -206,3 +205,8 @@ class Storage:
             op in self.log if op.outcome is Outcome.OK else op.outcome is Outcome.INFO or op not in self.log
             for op in self.writes
         )
+
+
+def _was_rejected(write: Op) -> bool:
+    """Did a fence refuse this write?"""
+    return write.outcome is Outcome.FAIL and write.error == "stale"

@@ -1,16 +1,15 @@
-"""A lock service and a fenced storage over HTTP, as small as they can be and still be right.
+"""A minimal but correct lock service and fenced storage over HTTP.
 
-The lock hands out a number with each grant that is larger than every one before it, also
-after it was killed: the number is on disk before anybody hears of it. Leases are not, so a
-service that starts again gives no lock to anybody until every lease that it may have given
-has ended.
+Each grant of the lock carries a number larger than all earlier ones, even after a crash: the
+number is on disk before it is sent. Leases are not on disk, so a restarted service grants no
+lock until every lease that it may have granted has ended.
 
-The storage appends to files. Its journal has one line for each write that it accepted, with
-the token, and the line is on disk before the answer leaves: the mark of a resource is the
-highest token of its lines, and cannot be forgotten while a write is remembered. The files
-are made from the journal.
+The storage appends to files. Its journal has one line for each accepted write, with the
+token, and the line is on disk before the answer is sent: the mark of a resource is the
+highest token of its lines, so it is exactly as durable as the writes. The files are rebuilt
+from the journal.
 
-Python's standard library is all it needs: python3 service.py --data DIR
+It needs only Python's standard library: python3 service.py --data DIR
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, BinaryIO
 
-NO_TOKEN = -1  # the mark of a resource that was never written
+NO_TOKEN = -1  # the mark of a resource without writes
 
 
 class RefusedError(Exception):
-    """Certainly nothing was done, and never will be: status 409."""
+    """The request certainly had no effect, and never will: status 409."""
 
 
 class Lock:
-    """Leases of resources, each with a number that no other grant has had."""
+    """Leases of resources, each with a number that no other grant has."""
 
     def __init__(self, data: Path) -> None:
         self._counter = data / "counter.json"
@@ -46,7 +45,7 @@ class Lock:
         self._closed_until = time.monotonic() + self._longest / 1000 if known else 0.0
 
     def acquire(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Give the lock if nobody has it."""
+        """Grant the lock if it is free."""
         resource, now = asked["resource_id"], time.monotonic()
         with self._guard:
             if now < self._closed_until or self._holder(resource):
@@ -61,15 +60,15 @@ class Lock:
             return self._extend(resource, lease, asked["lease_duration_ms"])
 
     def renew(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Begin a lease again if it has not ended."""
+        """Restart a lease that has not ended."""
         with self._guard:
             lease = self._mine(asked)
             if asked["lease_duration_ms"] > self._longest:
-                raise RefusedError("longer than was asked for at first")
+                raise RefusedError("longer than the acquire requested")
             return self._extend(asked["resource_id"], lease, asked["lease_duration_ms"])
 
     def release(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """End a lease if it has not ended."""
+        """End a lease that has not ended."""
         with self._guard:
             self._mine(asked)
             del self._leases[asked["resource_id"]]
@@ -80,7 +79,7 @@ class Lock:
         return lease if lease and time.monotonic() < lease["ends"] else None
 
     def _mine(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Who has lost the answer to his acquire has no lock_token, but knows what he called himself."""
+        """A client that lost the answer to its acquire has no lock_token, but knows its owner name."""
         lease = self._holder(asked["resource_id"])
         shown = "owner" if asked["lock_token"] is None else "lock_token"
         if lease is None or lease[shown] != asked[shown]:
@@ -93,7 +92,7 @@ class Lock:
         replace_durably(self._counter, {"token": self._token, "longest_ms": self._longest})
 
     def _extend(self, resource: str, lease: dict[str, Any], lease_ms: int) -> dict[str, Any]:
-        """The lease begins when the request is answered, which is later than when it was sent."""
+        """The lease begins when the service answers, later than when the client sent the request."""
         lease["ends"] = time.monotonic() + lease_ms / 1000
         return {
             "resource_id": resource,
@@ -106,7 +105,7 @@ class Lock:
 
 
 class Storage:
-    """Files that are appended to, and for each resource the highest token that it has seen."""
+    """Append-only files, and the highest token that each resource has seen."""
 
     def __init__(self, data: Path, policy: str, *, fenced: bool) -> None:
         self._policy = policy
@@ -119,10 +118,10 @@ class Storage:
         self._journal = self._recovered(data / "journal.jsonl")
 
     def write(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Append, unless a newer token was here before."""
+        """Append, unless the storage has seen a newer token."""
         resource, token, payload = asked["resource_id"], asked["fencing_token"], asked["write_payload"]
         if payload["mutation_type"] != "APPEND":
-            raise RefusedError(f"{payload['mutation_type']} is no way to change a file here")
+            raise RefusedError(f"unsupported mutation_type {payload['mutation_type']}")
         base64.b64decode(payload["bytes"], validate=True)
         self._path(payload["file_path"])
         with self._guard:
@@ -148,7 +147,7 @@ class Storage:
         return {"resource_id": resource}
 
     def read(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Tell what the last accepted write has appended, and its token."""
+        """Return what the last accepted write appended, and its token."""
         with self._guard:
             last = self._last.get(asked["resource_id"], {})
         return {
@@ -171,16 +170,16 @@ class Storage:
         return token >= mark if policy == "inclusive" else token > mark
 
     def _commit(self, entry: dict[str, Any]) -> None:
-        """Only what is on disk has happened; where nobody knows, whoever starts again reads it."""
+        """Write an entry to disk before applying it; if that fails, crash, and the restart reads it."""
         try:
             self._journal.write(json.dumps(entry).encode() + b"\n")
             self._journal.flush()
             os.fsync(self._journal.fileno())
         except OSError:
             os.abort()
-        self._happened(entry)
+        self._apply(entry)
 
-    def _happened(self, entry: dict[str, Any]) -> None:
+    def _apply(self, entry: dict[str, Any]) -> None:
         resource = entry["resource_id"]
         self._marks[resource] = max(entry["fencing_token"], self._marks.get(resource, NO_TOKEN))
         self._accepted.append(entry)
@@ -192,13 +191,13 @@ class Storage:
     def _path(self, name: str) -> Path:
         path = self._files / Path(name).name
         if Path(name).name != name or name in {"", ".."}:
-            raise RefusedError(f"{name} is not the name of a file")
+            raise RefusedError(f"{name} is not a file name")
         return path
 
     def _recovered(self, journal: Path) -> BinaryIO:
-        """Read the journal, make the files anew, and go on where it ends.
+        """Read the journal, rebuild the files, and continue at its end.
 
-        A last line without its end is of a write that nobody was told of: it is cut off.
+        An incomplete last line belongs to a write that was never acknowledged: it is cut off.
         """
         self._files.mkdir(exist_ok=True)
         for file in self._files.iterdir():
@@ -206,7 +205,7 @@ class Storage:
         journal.touch()
         whole = journal.read_bytes().rpartition(b"\n")
         for line in whole[0].splitlines():
-            self._happened(json.loads(line))
+            self._apply(json.loads(line))
         os.truncate(journal, len(whole[0]) + len(whole[1]))
         opened = journal.open("ab")
         os.fsync(opened.fileno())
@@ -215,7 +214,7 @@ class Storage:
 
 
 def replace_durably(path: Path, content: dict[str, Any]) -> None:
-    """Have the new content on disk, or the old one, but nothing between."""
+    """Replace a file's content durably and atomically."""
     new = path.with_suffix(".new")
     with new.open("w") as file:
         json.dump(content, file)
@@ -226,7 +225,7 @@ def replace_durably(path: Path, content: dict[str, Any]) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Have the names of its files on disk."""
+    """Flush a folder's file names to disk."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     os.fsync(folder)
     os.close(folder)
@@ -239,17 +238,17 @@ class Server(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Finds who answers a request: its path is the name of a method."""
+    """Calls the method that a request's path names."""
 
-    protocol_version = "HTTP/1.1"  # connections are kept
+    protocol_version = "HTTP/1.1"  # keeps connections open
     disable_nagle_algorithm = True
     calls: dict[str, Any] = {}  # noqa: RUF012 - set once, below
 
     def do_POST(self) -> None:
-        """Answer 200, 409 where it is refused, 400 where the question makes no sense."""
+        """Answer 200, 409 for a refusal, 400 for an invalid request."""
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.path not in self.calls:
-            self.answer(404, {"error": "there is no such path"})
+            self.answer(404, {"error": "no such path"})
             return
         try:
             self.answer(200, self.calls[self.path](json.loads(body)))
@@ -268,14 +267,14 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_arguments: object) -> None:
-        """Say nothing: there are hundreds of requests a second."""
+        """Log nothing: there are hundreds of requests per second."""
 
 
 def main() -> None:
     """Serve until killed."""
     parser = argparse.ArgumentParser(description="A lock service and a fenced storage over HTTP.")
-    parser.add_argument("--data", type=Path, required=True, help="the folder that holds what must survive")
-    parser.add_argument("--port", type=int, default=8420, help="0: any that is free")
+    parser.add_argument("--data", type=Path, required=True, help="the folder for durable data")
+    parser.add_argument("--port", type=int, default=8420, help="0: any free port")
     parser.add_argument("--policy", choices=["strict", "inclusive"], default="strict")
     parser.add_argument("--no-fence", action="store_true", help="accept every write, as without tokens")
     options = parser.parse_args()
@@ -288,7 +287,7 @@ def main() -> None:
         Handler.calls.update({f"/{name}": getattr(side, name) for name in names})
     server = Server(("127.0.0.1", options.port), Handler)
     address = f"http://127.0.0.1:{server.server_port}"
-    print(f"listening on {address}", flush=True)  # noqa: T201 - whoever started it waits for this
+    print(f"listening on {address}", flush=True)  # noqa: T201 - a supervisor waits for this line
     server.serve_forever()
 
 

@@ -1,7 +1,7 @@
-"""A lock and a fenced storage of one's own: files that every client opens, guarded by flock.
+"""Your own lock and fenced storage: files that every client opens, protected by flock.
 
-The simplest thing that a target can name: no servers, no libraries. The lease ends by
-time, as that of any lock service does, so that its holder can lose it without noticing.
+This is the simplest possible target: no servers, no libraries. The lease expires, as in any
+lock service, so its holder can lose it without noticing.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ FOLDER = Path("files-of-the-example")
 
 
 class FileLock:
-    """Whoever writes his name into the file holds the lock, until the time that stands beside it."""
+    """A file with the lock's holder, and the time at which the lease ends."""
 
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
         self._ttl = settings.ttl  # ns; it is never renewed
 
     def acquire(self, resource: str, owner: str) -> Grant:
-        """Ask again and again, for three leases at most."""
+        """Poll for at most three leases."""
         deadline = time.monotonic_ns() + 3 * self._ttl
         while time.monotonic_ns() < deadline:
             attempt = time.monotonic_ns()
@@ -41,14 +41,14 @@ class FileLock:
         raise NotApplied("not free in time")
 
     def release(self, resource: str, owner: str) -> None:
-        """Free it if it is still mine."""
+        """Release the lock if the owner still holds it."""
         with content(f"lock-{resource}") as lock:
             if lock.get("owner") != owner or lock["until"] < time.monotonic_ns():
                 raise NotApplied("not the holder")
             lock["until"] = 0
 
     def revoke(self, resource: str, owner: str) -> None:
-        """Never needed: no answer of a file gets lost."""
+        """Not needed: a file's answer cannot get lost."""
 
     def reconnect(self) -> None:
         """Nothing is connected."""
@@ -58,13 +58,13 @@ class FileLock:
 
 
 class FileStorage:
-    """The value and the mark in one file; a list beside them tells the order of accepted writes."""
+    """The value, the mark and the list of accepted writes in one file."""
 
     def __init__(self, settings: StorageSettings) -> None:
         self._fenced = settings.fencing != "none"
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Compare and write, with nobody else at the file meanwhile."""
+        """Compare and write, with the file locked."""
         with content(f"register-{resource}") as register:
             if self._fenced and token <= register.get("token", 0):
                 raise Stale
@@ -82,14 +82,14 @@ class FileStorage:
 
     @staticmethod
     def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-        """Forget the run before."""
+        """Delete the data of the previous run."""
         FOLDER.mkdir(exist_ok=True)
         for file in FOLDER.iterdir():
             file.unlink()
 
     @staticmethod
     def committed(settings: StorageSettings) -> Iterator[Commit]:
-        """Tell the order in which writes were accepted."""
+        """Yield the accepted writes in order."""
         for file in sorted(FOLDER.glob("register-*")):
             resource = file.name.removeprefix("register-")
             for seq, (_, token, value) in enumerate(json.loads(file.read_text())["accepted"], 1):
@@ -98,7 +98,7 @@ class FileStorage:
 
 @contextmanager
 def content(name: str) -> Iterator[dict[str, Any]]:
-    """What a file holds, to be read and changed with nobody else at it meanwhile."""
+    """Lock a file, and yield its content to be read and changed."""
     with (FOLDER / name).open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)

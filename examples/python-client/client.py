@@ -1,7 +1,8 @@
-"""A client of one's own in Python: a lock in Redis, and a register in PostgreSQL.
+"""A client program in Python: a lock in Redis, and a register in PostgreSQL.
 
-It speaks the line protocol of docs/adapters.md: one JSON object a line on standard input,
-one on standard output for each. Whatever else it has to say goes to standard error.
+It implements the line protocol of docs/adapters.md: it reads one JSON object per line from
+standard input, and answers each with one on standard output. Everything else goes to
+standard error.
 """
 
 from __future__ import annotations
@@ -39,17 +40,17 @@ INSERT INTO audit (resource, token, value) SELECT resource, token, value FROM wr
 
 
 class FailedError(Exception):
-    """It was certainly not done, and never will be."""
+    """The request certainly had no effect, and never will."""
 
 
 class StaleError(Exception):
-    """The fence refused it."""
+    """The fence rejected the write."""
 
 
 class Lock:
-    """A key with an expiry, and a counter that rises with every grant: both set in one script.
+    """A key with an expiry, and a counter that rises with every grant, both set in one script.
 
-    With `separate_incr`, the counter is asked in a command of its own: a mistake to be found.
+    With `separate_incr`, a separate command increments the counter: a planted bug.
     """
 
     def __init__(self, lock: dict[str, Any], timeout: float, *, separate_incr: bool) -> None:
@@ -62,11 +63,11 @@ class Lock:
             password=lock["password"] or None,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
-            retry=Retry(NoBackoff(), 0),  # redis-py would repeat a script whose answer it missed
+            retry=Retry(NoBackoff(), 0),  # redis-py would repeat an unanswered script
         )
 
     def acquire(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Ask again and again; the lease counts from when the granted request was sent."""
+        """Poll until the lock is free; the lease counts from when the successful request was sent."""
         keys = (f"lock:{request['resource']}", f"token:{request['resource']}")
         deadline = time.monotonic() + request["wait_ms"] / 1000
         while time.monotonic() < deadline:
@@ -85,17 +86,17 @@ class Lock:
         if not self._redis.set(key, owner, nx=True, px=self._ttl_ms):
             return None
         say(id=request["id"], event="granted", wait=True)
-        sys.stdin.readline()  # it says "go-on"
+        sys.stdin.readline()  # the line "go-on"
         return self._redis.incr(counter)
 
     def release(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Free it if it is still ours."""
+        """Release the lock if we still hold it."""
         if not self._redis.eval(RELEASE, 1, f"lock:{request['resource']}", request["owner"]):
             raise FailedError("not the holder")
         return {}
 
     def reconnect(self) -> None:
-        """Begin anew with the next request."""
+        """Drop the connections; the next request opens a new one."""
         self._redis.connection_pool.disconnect()
 
 
@@ -111,7 +112,7 @@ class Register:
         self._connection: psycopg.Connection[Any] | None = None
 
     def write(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Write if the token is above the mark; nothing written is stale only if there is a row."""
+        """Write if the token is above the mark; otherwise it is stale if the row exists."""
         values = {**request, "unfenced": self._unfenced}
         if not self._execute(WRITE, values):
             if not self._execute("SELECT 1 FROM register WHERE resource = %(resource)s", request):
@@ -125,7 +126,7 @@ class Register:
         return dict(zip(("value", "token"), found[0] if found else (None, 0), strict=True))
 
     def reconnect(self) -> None:
-        """Begin anew with the next request."""
+        """Drop the connection; the next request opens a new one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -136,7 +137,7 @@ class Register:
             with ended_after(self._timeout, connection.fileno()):
                 return connection.execute(statement, values).fetchall()
         except psycopg.Error as error:
-            # PostgreSQL undid the statement that it calls an ERROR. Whatever else went wrong, nobody knows.
+            # PostgreSQL rolled back a statement that ended in an ERROR. Any other outcome is unknown.
             if error.diag.severity_nonlocalized == "ERROR" and error.sqlstate != "40003":
                 raise FailedError(str(error)) from error
             raise
@@ -144,14 +145,14 @@ class Register:
     def _connect(self) -> psycopg.Connection[Any]:
         try:
             self._connection = psycopg.connect(self._conninfo, autocommit=True, connect_timeout=2)
-        except psycopg.Error as error:  # no statement has left yet
+        except psycopg.Error as error:  # no statement was sent
             raise FailedError(f"not connected: {error}") from error
         return self._connection
 
 
 @contextmanager
 def ended_after(seconds: float, descriptor: int) -> Iterator[None]:
-    """Give what goes on over a socket a deadline; psycopg has none that ends while the server is stopped."""
+    """Enforce a deadline on a socket; psycopg has none that holds while the server is stopped."""
     with socket.socket(fileno=socket.dup(descriptor)) as ours:
         timer = threading.Timer(seconds, ours.shutdown, (socket.SHUT_RDWR,))
         timer.start()
@@ -163,12 +164,12 @@ def ended_after(seconds: float, descriptor: int) -> Iterator[None]:
 
 
 class Client:
-    """Does what each request asks."""
+    """Executes the requests."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        timeout = told["timeout_ms"] / 1000
-        storage = told["storage"]
-        self._lock = Lock(told["lock"], timeout, separate_incr="separate-incr" in sys.argv)
+    def __init__(self, start: dict[str, Any]) -> None:
+        timeout = start["timeout_ms"] / 1000
+        storage = start["storage"]
+        self._lock = Lock(start["lock"], timeout, separate_incr="separate-incr" in sys.argv)
         self._register = Register(storage, timeout, unfenced=storage["fencing"] == "none")
         self._operations: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "acquire": self._lock.acquire,
@@ -180,7 +181,7 @@ class Client:
         }
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Say how it went: whatever is not certain is unknown."""
+        """Execute a request and return its outcome; if in doubt, unknown."""
         operation = self._operations.get(request["op"])
         if operation is None:
             return {"outcome": "unsupported"}
@@ -190,7 +191,7 @@ class Client:
             return {"outcome": "stale"}
         except FailedError as error:
             return {"outcome": "failed", "reason": str(error)}
-        except Exception as error:  # noqa: BLE001 - a timeout, a connection that broke: it may have been done
+        except Exception as error:  # noqa: BLE001 - a timeout or a broken connection: it may have taken effect
             return {"outcome": "unknown", "reason": str(error)}
 
     def _reconnect(self, _request: dict[str, Any]) -> dict[str, Any]:
@@ -200,11 +201,11 @@ class Client:
 
 
 def main() -> None:
-    """Answer until the harness has closed its end."""
+    """Answer requests until standard input ends."""
     client: Client | None = None
     for line in sys.stdin:
         request = json.loads(line)
-        if client is None:  # the first request tells what is needed
+        if client is None:  # the first request has the settings
             client, answer = Client(request), {"outcome": "ok"}
         else:
             answer = client.answer(request)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from harness.engines import Engine
+from harness.core.errors import EngineUnavailableError
+from harness.engines.engine import Engine
 from harness.engines.local import LocalEngine
-from harness.errors import EngineUnavailableError
 
 EngineName = Literal["auto", "docker", "local"]
 

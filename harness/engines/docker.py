@@ -16,23 +16,22 @@ from typing import Any
 
 import docker
 
-from harness import owner
-from harness.engines import Address, Server, Topology
-from harness.engines.child import Nest
+from harness.core.errors import EngineUnavailableError
+from harness.engines.cleanup import DOCKER
 from harness.engines.docker_api import check_compose, compose_version, connect, told_plainly
 from harness.engines.docker_compose import TOXIPROXY, Project
 from harness.engines.docker_containers import Container, containers_of, gone
 from harness.engines.docker_images import provide
 from harness.engines.docker_removal import remove_all
-from harness.engines.failure import not_ready
 from harness.engines.readiness import is_ready
-from harness.engines.shield import shielded
-from harness.engines.systems import POSTGRES_PASSWORD, SYSTEMS, Unfit
-from harness.errors import EngineUnavailableError
-from harness.leftovers import DOCKER
-from harness.network.topology import Edge, Way
+from harness.network.systems import POSTGRES_PASSWORD, SYSTEMS, Unfit
+from harness.network.topology import Address, Edge, Server, Topology, Way
 from harness.network.toxiproxy import Toxiproxy
-from harness.notes import leave_note
+from harness.processes import ownership
+from harness.processes.deferred_interrupts import deferred_interrupts
+from harness.processes.run_notes import leave_note
+from harness.processes.server_failure import not_ready
+from harness.processes.supervisor import Supervisor
 
 READY_TIMEOUT = 60.0  # s; they take one to three
 POLL = 0.03  # s
@@ -150,21 +149,21 @@ class DockerEngine:
         What the builds and compose said stays in `folder/logs`.
         """
         check_compose()
-        marks = owner.this_process().marks(run_id)
+        marks = ownership.this_process().marks(run_id)
         home = folder.resolve() / "compose"
         project = Project(topology, marks, home / "override.yaml")
-        environment = project.environment() | owner.as_environment(marks)
-        nest = Nest(home, folder.resolve() / "logs", environment)
+        environment = project.environment() | ownership.as_environment(marks)
+        supervisor = Supervisor(home, folder.resolve() / "logs", environment)
         with closing(connect()) as client:
             note = leave_note(marks, self.name, [home])
             try:
-                nest.make()
-                provide(client, project.images().values(), nest, notify)
-                project.up(nest)
+                supervisor.make()
+                provide(client, project.images().values(), supervisor, notify)
+                project.up(supervisor)
                 yield _usable(client, project, run_id)
             finally:
-                with shielded():
-                    nest.close()
+                with deferred_interrupts():
+                    supervisor.close()
                     with told_plainly():
                         remove_all(client, run_id)
                     note.unlink(missing_ok=True)

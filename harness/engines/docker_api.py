@@ -16,7 +16,7 @@ import requests
 from docker.context import ContextAPI
 from docker.errors import DockerException
 
-from harness.errors import EngineUnavailableError, InfrastructureError
+from harness.core.errors import EngineUnavailableError, InfrastructureError
 
 ANSWER_TIMEOUT = 2.0  # s; an engine that is up answers in milliseconds
 CALL_TIMEOUT = 60  # s; removing a container may take seconds on a busy machine

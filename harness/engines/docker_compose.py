@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.engines import Address, ServerSpec, Topology
-from harness.engines.child import LET_IT_FINISH, Nest
-from harness.engines.our_images import image_of, our_image
-from harness.log_limit import MOST
-from harness.network.topology import Edge, Link, edges, links
-from harness.whole_file import replace_file
+from harness.engines.built_images import image_of, our_image
+from harness.files.atomic_files import replace_file
+from harness.files.log_limit import MOST
+from harness.network.topology import Address, Edge, Link, ServerSpec, Topology, edges, links
+from harness.processes.supervisor import LET_IT_FINISH, Supervisor
 
 TOXIPROXY = "toxiproxy"
 FIRST_EDGE_PORT = 20000  # in Toxiproxy's container
@@ -52,7 +51,7 @@ class Project:
         """Return where a replica finds the server that it follows."""
         return Address(TOXIPROXY, self.link_ports()[Link(follower.name, follower.follows)])
 
-    def up(self, nest: Nest) -> None:
+    def up(self, supervisor: Supervisor) -> None:
         """Create and start everything; ServerNotReadyError with what compose said if it cannot."""
         replace_file(self.override, [json.dumps(self._override(), indent=1)])
         # A second etcd member that starts with the first delays both: see etcd.yaml.
@@ -61,7 +60,7 @@ class Project:
         for services in (first, later):
             if services:
                 command = [*self._compose(), "up", "--detach", "--no-build", "--no-deps", *services]
-                nest.spawn("compose", command, stop_signal=LET_IT_FINISH).finish(TIMEOUT)
+                supervisor.spawn("compose", command, stop_signal=LET_IT_FINISH).finish(TIMEOUT)
 
     def environment(self) -> dict[str, str]:
         """Return what the docker command gets: the user's own, but for what would steer compose."""

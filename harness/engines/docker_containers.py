@@ -7,12 +7,12 @@ from typing import Any
 
 import docker
 
-from harness import owner
-from harness.engines import Address
+from harness.core.errors import InfrastructureError, ServerNotReadyError
 from harness.engines.docker_api import told_plainly
-from harness.engines.failure import not_ready
-from harness.errors import InfrastructureError, ServerNotReadyError
-from harness.log_limit import shortened
+from harness.files.log_limit import shortened
+from harness.network.topology import Address
+from harness.processes import ownership
+from harness.processes.server_failure import not_ready
 
 END_TIMEOUT = 10  # s
 SERVICE = "com.docker.compose.service"
@@ -81,8 +81,8 @@ class Container:
             said: bytes = self.client.api.exec_start(execution)
             code = self.client.api.exec_inspect(execution)["ExitCode"]
         if code:
-            told = said.decode("utf-8", errors="replace").strip()
-            raise InfrastructureError(f"{self.name}: {command[0]} ended with status {code}: {told}")
+            output = said.decode("utf-8", errors="replace").strip()
+            raise InfrastructureError(f"{self.name}: {command[0]} ended with status {code}: {output}")
 
     def image(self) -> dict[str, Any]:
         """Return its image's name, id, and digests in the registries that it came from, if any."""
@@ -112,7 +112,7 @@ def gone(server: str) -> ServerNotReadyError:
 def containers_of(client: docker.DockerClient, run_id: str) -> dict[str, Container]:
     """List the containers of a run, the stopped ones too, by the name of their server."""
     with told_plainly():
-        found = client.api.containers(all=True, filters={"label": f"{owner.RUN}={run_id}"})
+        found = client.api.containers(all=True, filters={"label": f"{ownership.RUN}={run_id}"})
     return {
         each["Labels"][SERVICE]: Container(each["Labels"][SERVICE], each["Id"], tuple(each["Ports"]), client)
         for each in found

@@ -17,29 +17,30 @@ import docker
 from docker.errors import ImageNotFound
 from docker.models.images import Image
 
-from harness.engines.child import Child, Nest
+from harness.core.errors import ServerNotReadyError
+from harness.engines.built_images import folder_of, is_ours
 from harness.engines.docker_api import connect, told_plainly
-from harness.engines.failure import not_ready
-from harness.engines.our_images import folder_of, is_ours
 from harness.engines.pins import BASE, pins, pins_of
-from harness.engines.shield import shielded
-from harness.errors import ServerNotReadyError
+from harness.processes.deferred_interrupts import deferred_interrupts
+from harness.processes.server_failure import not_ready
+from harness.processes.supervisor import Child, Supervisor
 
 TIMEOUT = 1800.0  # s; Toxiproxy builds in a minute, on a slow line in more
-TELL = 10.0  # s between two lines on what goes on
+NOTIFY_EVERY = 10.0  # s between two lines on what goes on
 POLL = 0.1  # s
 MOST_OF_REASON = 200  # characters
 DAEMON = re.compile(r"^(docker: )?(Error response from daemon|error): ", re.IGNORECASE)
 
 
 def provide(
-    client: docker.DockerClient, images: Iterable[str], nest: Nest, notify: Callable[[str], None]
+    client: docker.DockerClient, images: Iterable[str], supervisor: Supervisor, notify: Callable[[str], None]
 ) -> None:
     """Build or pull those that are not there, all at the same time; ServerNotReadyError if one fails."""
     absent = [image for image in sorted(set(images)) if _found(client, image) is None]
     base = base_image(client)
     at_work = [
-        _Work(image, _build(image, base, nest) if is_ours(image) else _pull(image, nest)) for image in absent
+        _Work(image, _build(image, base, supervisor) if is_ours(image) else _pull(image, supervisor))
+        for image in absent
     ]
     for work in at_work:
         notify(f"{work.doing}, which is not on this machine yet")
@@ -49,13 +50,13 @@ def provide(
 def provide_before_any_run(images: Iterable[str], notify: Callable[[str], None]) -> None:
     """The same for nobody's run in particular; EngineUnavailableError where no Docker answers."""
     with closing(connect()) as client, tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
-        nest = Nest(Path(folder) / "home", Path(folder) / "logs", os.environ)
+        supervisor = Supervisor(Path(folder) / "home", Path(folder) / "logs", os.environ)
         try:
-            nest.make()
-            provide(client, images, nest, notify)
+            supervisor.make()
+            provide(client, images, supervisor, notify)
         finally:
-            with shielded():
-                nest.close()
+            with deferred_interrupts():
+                supervisor.close()
 
 
 def base_image(client: docker.DockerClient) -> str:
@@ -106,21 +107,21 @@ def _found(client: docker.DockerClient, image: str) -> Image | None:
             return None
 
 
-def _build(image: str, base: str, nest: Nest) -> Child:
+def _build(image: str, base: str, supervisor: Supervisor) -> Child:
     folder = folder_of(image)
     arguments = {name: base if name == BASE else version for name, version in pins_of(folder).items()}
     options = [f"--build-arg={name}={value}" for name, value in arguments.items()]
     command: list[str | Path] = ["docker", "build", "--force-rm", *options, "--tag", image, folder]
-    return nest.spawn(f"build-{folder.name}", command, stop_signal=signal.SIGTERM)
+    return supervisor.spawn(f"build-{folder.name}", command, stop_signal=signal.SIGTERM)
 
 
-def _pull(image: str, nest: Nest) -> Child:
+def _pull(image: str, supervisor: Supervisor) -> Child:
     name = image.rpartition("/")[2].partition(":")[0]
-    return nest.spawn(f"pull-{name}", ["docker", "pull", image], stop_signal=signal.SIGTERM)
+    return supervisor.spawn(f"pull-{name}", ["docker", "pull", image], stop_signal=signal.SIGTERM)
 
 
 def _wait(at_work: Iterable[_Work], notify: Callable[[str], None]) -> None:
-    started = told = time.monotonic()
+    started = notified = time.monotonic()
     remaining = list(at_work)
     while remaining:
         time.sleep(POLL)
@@ -128,10 +129,10 @@ def _wait(at_work: Iterable[_Work], notify: Callable[[str], None]) -> None:
         if time.monotonic() > started + TIMEOUT:
             slow = remaining[0]
             raise not_ready(slow.doing, f"takes longer than {TIMEOUT:.0f} s", slow.child.read_log())
-        if time.monotonic() > told + TELL:
-            told = time.monotonic()
+        if time.monotonic() > notified + NOTIFY_EVERY:
+            notified = time.monotonic()
             for work in remaining:
-                notify(f"{work.doing}: {told - started:.0f} s: {_last_line(work.child.read_log())}")
+                notify(f"{work.doing}: {notified - started:.0f} s: {_last_line(work.child.read_log())}")
 
 
 def _last_line(log: str) -> str:

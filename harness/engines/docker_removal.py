@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from typing import Any
 import docker
 from docker.errors import APIError, NotFound
 
-from harness import owner
+from harness.core.errors import InfrastructureError
 from harness.engines.docker_api import connect, told_plainly
-from harness.errors import InfrastructureError
-from harness.owner import Life
+from harness.processes import ownership
+from harness.processes.ownership import Life
 
 TIMEOUT = 30.0  # s
 POLL = 0.05  # s
@@ -52,7 +52,7 @@ def remove_all(client: docker.DockerClient, run_id: str) -> list[str]:
     """Remove everything of one run, over a connection that is there."""
     removed: dict[str, None] = {}
     deadline = time.monotonic() + TIMEOUT
-    while things := _things(client, f"{owner.RUN}={run_id}"):
+    while things := _things(client, f"{ownership.RUN}={run_id}"):
         if time.monotonic() > deadline:
             raise InfrastructureError(f"Docker did not remove {', '.join(map(str, things))}")
         if removed:
@@ -65,8 +65,8 @@ def remove_all(client: docker.DockerClient, run_id: str) -> list[str]:
 def remove_ownerless() -> tuple[list[str], list[str]]:
     """Remove everything of ours whose harness is dead; return what that was, and what was kept and why."""
     with told_plainly(), closing(connect()) as client:
-        things = _things(client, owner.RUN)
-        lives = {_run(thing): owner.life_of(thing.marks) for thing in things}
+        things = _things(client, ownership.RUN)
+        lives = {_run(thing): ownership.life_of(thing.marks) for thing in things}
         removed = [
             line for run, life in lives.items() if life is Life.DEAD for line in remove_all(client, run)
         ]
@@ -85,7 +85,7 @@ def _counted(things: Sequence[Thing]) -> str:
 
 
 def _run(thing: Thing) -> str:
-    return thing.marks[owner.RUN]
+    return thing.marks[ownership.RUN]
 
 
 def _remove(things: Sequence[Thing]) -> None:
@@ -107,13 +107,19 @@ def _remove_one(thing: Thing) -> None:
             raise
 
 
+def container_name(container: Mapping[str, Any]) -> str:
+    """The name of a listed container; its short id if Docker is removing it, which takes the name first."""
+    names: list[str] = container["Names"] or [container["Id"][:12]]
+    return names[0].lstrip("/")
+
+
 def _things(client: docker.DockerClient, label: str) -> list[Thing]:
     api: Any = client.api
     filters = {"label": label}
     containers = [
         Thing(
             "container",
-            each["Names"][0].lstrip("/"),
+            container_name(each),
             each["Labels"],
             partial(api.remove_container, each["Id"], v=True, force=True),  # v: its unnamed volumes
         )

@@ -13,28 +13,19 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import owner
-from harness.engines import (
-    Address,
-    Server,
-    Topology,
-    local_etcd,
-    local_postgres,
-    local_redis,
-    local_toxiproxy,
-    local_zookeeper,
-    ports,
-)
-from harness.engines.child import Child, Nest
-from harness.engines.failure import not_ready
-from harness.engines.private import unprivileged_user
+from harness.core.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
+from harness.engines import local_etcd, local_postgres, local_redis, local_toxiproxy, local_zookeeper
 from harness.engines.readiness import is_ready
-from harness.engines.shield import shielded
-from harness.engines.systems import SYSTEMS, Unfit
 from harness.engines.wheel import DISTRIBUTIONS, installed
-from harness.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
-from harness.network.topology import Edge, edges, links
-from harness.notes import leave_note, temporary_work_folder
+from harness.network import ports
+from harness.network.systems import SYSTEMS, Unfit
+from harness.network.topology import Address, Edge, Server, Topology, edges, links
+from harness.processes import ownership
+from harness.processes.deferred_interrupts import deferred_interrupts
+from harness.processes.run_notes import leave_note, temporary_work_folder
+from harness.processes.server_failure import not_ready
+from harness.processes.supervisor import Child, Supervisor
+from harness.processes.unprivileged import unprivileged_user
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
@@ -42,7 +33,7 @@ if TYPE_CHECKING:
 READY_TIMEOUT = 20.0  # s; they take 1 to 2
 POLL = 0.02  # s
 ATTEMPTS = 3  # somebody else may take a port between our finding it free and our using it
-STARTERS: dict[str, Callable[[Sequence[Server], Nest], None]] = {
+STARTERS: dict[str, Callable[[Sequence[Server], Supervisor], None]] = {
     "etcd": local_etcd.start,  # first, for electing a leader takes longest
     "postgres": local_postgres.start,
     "redis": local_redis.start,
@@ -68,15 +59,17 @@ class LocalCluster:
 
     servers: tuple[Server, ...]
     toxiproxy: Toxiproxy | None
-    nest: Nest
+    supervisor: Supervisor
     proxies: Mapping[Edge, Address]
     down: set[str] = field(default_factory=set)  # killed, and not usable again yet
-    changing: threading.Lock = field(default_factory=threading.Lock)  # of `down`, and of who is in the nest
+    changing: threading.Lock = field(
+        default_factory=threading.Lock
+    )  # of `down`, and of who is in the supervisor
 
     @property
     def children(self) -> tuple[Child, ...]:
         """The processes of the servers, and of Toxiproxy."""
-        return tuple(self.nest.children)
+        return tuple(self.supervisor.children)
 
     def edge(self, client: int, server: str) -> Address:
         """Where this client reaches that server: its own proxy, or the server if there are none."""
@@ -105,7 +98,7 @@ class LocalCluster:
         with self.changing:
             for child in self._of(servers):
                 if child.has_ended():
-                    self.nest.start_again(child)
+                    self.supervisor.start_again(child)
         deadline = time.monotonic() + READY_TIMEOUT
         for server in self.servers:
             if server.name in servers:
@@ -186,15 +179,17 @@ class LocalEngine:
         if refused is not None:
             raise EngineUnavailableError(refused)
         toxiproxy = local_toxiproxy.provide(notify) if _needs_toxiproxy(topology) else local_toxiproxy.find()
-        marks = owner.this_process().marks(run_id)
+        marks = ownership.this_process().marks(run_id)
         home = _home(folder.resolve(), run_id)
         note = leave_note(marks, self.name, [home])
-        nest = Nest(home, folder.resolve() / "logs", owner.as_environment(marks), unprivileged_user())
+        supervisor = Supervisor(
+            home, folder.resolve() / "logs", ownership.as_environment(marks), unprivileged_user()
+        )
         try:
-            yield _start(topology, run_id, nest, toxiproxy)
+            yield _start(topology, run_id, supervisor, toxiproxy)
         finally:
-            with shielded():
-                nest.close()
+            with deferred_interrupts():
+                supervisor.close()
                 note.unlink(missing_ok=True)
 
 
@@ -210,33 +205,35 @@ def _home(folder: Path, run_id: str) -> Path:
     return temporary_work_folder(run_id)
 
 
-def _start(topology: Topology, run_id: str, nest: Nest, toxiproxy: Path | None) -> LocalCluster:
+def _start(topology: Topology, run_id: str, supervisor: Supervisor, toxiproxy: Path | None) -> LocalCluster:
     for _ in range(ATTEMPTS - 1):
         try:
-            return _start_once(topology, run_id, nest, toxiproxy)
+            return _start_once(topology, run_id, supervisor, toxiproxy)
         except ServerNotReadyError as error:
             if ports.TAKEN not in str(error).lower():
                 raise
-            nest.clear()
-    return _start_once(topology, run_id, nest, toxiproxy)
+            supervisor.clear()
+    return _start_once(topology, run_id, supervisor, toxiproxy)
 
 
-def _start_once(topology: Topology, run_id: str, nest: Nest, program: Path | None) -> LocalCluster:
-    nest.make()
+def _start_once(
+    topology: Topology, run_id: str, supervisor: Supervisor, program: Path | None
+) -> LocalCluster:
+    supervisor.make()
     api, *addresses = ports.free_addresses(1 + len(topology.servers) + len(links(topology)))
     servers = _servers(topology, iter(addresses))
     if program is not None:
-        nest.spawn("toxiproxy", [nest.program(program), f"-host={api.host}", f"-port={api.port}"])
+        supervisor.spawn("toxiproxy", [supervisor.program(program), f"-host={api.host}", f"-port={api.port}"])
     for system, start in STARTERS.items():
         members = [server for server in servers if server.system == system]
         for cluster in dict.fromkeys(server.cluster for server in members):
-            start([server for server in members if server.cluster == cluster], nest)
+            start([server for server in members if server.cluster == cluster], supervisor)
     deadline = time.monotonic() + READY_TIMEOUT
-    toxiproxy = _connect(api, run_id, nest, deadline) if program is not None else None
+    toxiproxy = _connect(api, run_id, supervisor, deadline) if program is not None else None
     proxies = {} if toxiproxy is None else _proxies(toxiproxy, topology, servers)
     for server in servers:
-        _wait_for(server, nest.children, deadline)
-    return LocalCluster(servers, toxiproxy, nest, proxies)
+        _wait_for(server, supervisor.children, deadline)
+    return LocalCluster(servers, toxiproxy, supervisor, proxies)
 
 
 def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:
@@ -260,11 +257,11 @@ def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:
     )
 
 
-def _connect(api: Address, run_id: str, nest: Nest, deadline: float) -> Toxiproxy:
+def _connect(api: Address, run_id: str, supervisor: Supervisor, deadline: float) -> Toxiproxy:
     from harness.network.toxiproxy import Toxiproxy
 
     toxiproxy = Toxiproxy(api, run_id)
-    _wait("toxiproxy", toxiproxy.answers, nest.children, deadline)
+    _wait("toxiproxy", toxiproxy.answers, supervisor.children, deadline)
     return toxiproxy
 
 

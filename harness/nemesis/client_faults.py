@@ -9,18 +9,15 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-import psutil
-
-from harness.family import continue_all, is_stopped
-from harness.nemesis.aiming import Aim
-from harness.nemesis.claims import Claims
+from harness.clients.shared_state import NOBODY, SharedState
 from harness.nemesis.fault import Fault
-from harness.nemesis.observing import NO_HOLD, Hold, Observer
-from harness.nemesis.pause import pause
-from harness.nemesis.triggers import POLL, Snare, Victim, wait_until
-from harness.shared_state import NOBODY, SharedState
-from harness.target import PartitionSpec, PauseSpec
-from harness.target.faults import ClientFault
+from harness.nemesis.faults import ClientFault
+from harness.nemesis.observer import NO_HOLD, Hold, Observer
+from harness.nemesis.pause import PauseSpec, pause
+from harness.nemesis.reach import Reach
+from harness.nemesis.reservations import Reservations
+from harness.nemesis.triggers import POLL, StopRequest, Victim, wait_until
+from harness.processes.process_tree import continue_all, is_stopped
 
 NOT_SUPERSEDED = 3  # TTLs after which a pause ends although nobody has taken over
 
@@ -32,23 +29,22 @@ class ClientFaults:
     ttl: int  # ns
     state: SharedState
     resources: Sequence[str]
-    processes: Sequence[psutil.Process]
-    aim: Aim
-    claims: Claims
+    reach: Reach
+    reservations: Reservations
     observer: Observer
     over: threading.Event
 
     def pause_at_stop_point(self, index: int, fault: PauseSpec, last: int) -> None:
-        """Stop whoever reaches the stop point, one after another; set no snare after `last` (ns)."""
-        snare = Snare(self.state, index, str(fault.at), Victim.named(fault.target))
+        """Stop whoever reaches the stop point, one after another; request no stop after `last` (ns)."""
+        request = StopRequest(self.state, index, str(fault.at), Victim.named(fault.target))
         while not self.over.is_set() and time.monotonic_ns() < last:
             requested = time.monotonic_ns()
-            with snare.armed():
-                wait_until(lambda: snare.caught != NOBODY, last, self.over.is_set)
-            client = self._claim_catch(snare)
+            with request.armed():
+                wait_until(lambda: request.stopped_client != NOBODY, last, self.over.is_set)
+            client = self._reserve_stopped(request)
             if client != NOBODY:
-                self._keep_stopped(fault, client, requested, snare)
-            snare.forget()
+                self._keep_stopped(fault, client, requested, request)
+            request.forget()
 
     def strike(self, fault: ClientFault, moments: Sequence[int], last: int, rng: random.Random) -> None:
         """Hit a holder, or the client named, at each moment (ns); or as soon after it as there is one.
@@ -57,75 +53,71 @@ class ClientFaults:
         """
         for moment in moments:
             wait_until(lambda: False, moment, self.over.is_set)
-            client = self._claim_victim(fault, last, rng)
+            client = self._reserve_victim(fault, last, rng)
             if client is not None:
                 self._hit(fault, client, moment)
 
-    def free_strays(self) -> None:
-        """Continue clients that stopped for a snare which another had taken at the same moment.
+    def continue_strays(self) -> None:
+        """Continue clients that stopped for a request that another client answered at the same moment.
 
-        Nobody else continues a stopped client that is neither claimed nor caught, and
+        Nobody else continues a stopped client that is neither reserved nor stopping at a request, and
         none is claimed or given up meanwhile: so it is still the same stop that ends.
         """
         while not self.over.wait(10 * POLL):
-            for client, process in enumerate(self.processes):
-                with self.claims.lock:
-                    if is_stopped(process) and client not in self.claims.clients | self._caught():
+            for client, process in enumerate(self.reach.processes):
+                with self.reservations.lock:
+                    if is_stopped(process) and client not in self.reservations.clients | self._stopping():
                         self._continue(client)
 
     def continue_everybody(self) -> None:
         """Leave none stopped."""
-        for client in range(len(self.processes)):
+        for client in range(len(self.reach.processes)):
             self._continue(client)
 
-    def _keep_stopped(self, fault: PauseSpec, client: int, requested: int, snare: Snare) -> None:
+    def _keep_stopped(self, fault: PauseSpec, client: int, requested: int, request: StopRequest) -> None:
         """Pause a client that has stopped itself, or is about to."""
-        in_force = self._paused(client, stops_itself=True)
+        in_force = pause(self.reach.processes[client], f"client:{client}", stops_itself=True)
         with (
-            self.claims.released_in_the_end(client),
-            snare.occupying(self.state.clients[client].resource),
+            self.reservations.released_at_end(client),
+            request.reserving(self.state.clients[client].resource),
             self._observed(fault, client, requested, in_force),
         ):
             self._wait_for_end(fault, client)
             self.state.clients[client].stopped = 0
 
-    def _claim_catch(self, snare: Snare) -> int:
-        """Take the client that a snare caught; NOBODY if there is none, or another fault has it."""
-        with self.claims.lock:
-            client = snare.caught
-            if client == NOBODY or self.claims.take(client):
+    def _reserve_stopped(self, request: StopRequest) -> int:
+        """Reserve the client that stopped itself; NOBODY if there is none, or another fault has it."""
+        with self.reservations.lock:
+            client = request.stopped_client
+            if client == NOBODY or self.reservations.reserve(client):
                 return client
             self.state.clients[client].stopped = 0  # it goes on when the other fault ends
             return NOBODY
 
     def _hit(self, fault: ClientFault, client: int, moment: int) -> None:
-        in_force = self.aim.cut(fault, client) if isinstance(fault, PartitionSpec) else self._paused(client)
         with (
-            self.claims.released_in_the_end(client, self.aim.needs(fault, client)),
-            self._observed(fault, client, moment, in_force),
+            self.reservations.released_at_end(client, fault.needs(self.reach, client)),
+            self._observed(fault, client, moment, fault.in_force(self.reach, client)),
         ):
             self._wait_for_end(fault, client)
 
-    def _claim_victim(self, fault: ClientFault, last: int, rng: random.Random) -> int | None:
+    def _reserve_victim(self, fault: ClientFault, last: int, rng: random.Random) -> int | None:
         """Claim somebody to hit whom no other fault has; None when time for this fault is up."""
         victim = Victim.named(fault.target)
         found: list[int] = []
 
         def choose() -> bool:
             client = victim.among_holders(self.state, rng)
-            with self.claims.lock:
-                if client is None or client in self._caught():
+            with self.reservations.lock:
+                if client is None or client in self._stopping():
                     return False
-                if not self.claims.take(client, self.aim.needs(fault, client)):
+                if not self.reservations.reserve(client, fault.needs(self.reach, client)):
                     return False
             found.append(client)
             return True
 
         wait_until(choose, last, self.over.is_set)
         return found[0] if found and not self.over.is_set() else None
-
-    def _paused(self, client: int, *, stops_itself: bool = False) -> AbstractContextManager[Fault]:
-        return pause(self.processes[client], f"client:{client}", stops_itself=stops_itself)
 
     def _wait_for_end(self, fault: ClientFault, client: int) -> None:
         now = time.monotonic_ns()
@@ -151,10 +143,10 @@ class ClientFaults:
         hold = self.state.clients[client]
         return (self.resources[hold.resource], hold.owner.decode()) if hold.phase else NO_HOLD
 
-    def _caught(self) -> set[int]:
-        """The clients in a snare: a fault is about to have them."""
-        return {snare.caught for snare in self.state.snares}
+    def _stopping(self) -> set[int]:
+        """The clients that stop at a request: a fault is about to reserve them."""
+        return {request.stopped_client for request in self.state.stop_requests}
 
     def _continue(self, client: int) -> None:
         self.state.clients[client].stopped = 0
-        continue_all(self.processes[client])
+        continue_all(self.reach.processes[client])

@@ -3,15 +3,83 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from harness.duration import NS, format_duration
-from harness.engines import Address, Cluster, redis_server
-from harness.errors import FaultNotInstalledError
+from pydantic import BaseModel, field_validator
+
+from harness.core.duration import NS, Span, format_duration
+from harness.core.errors import FaultNotInstalledError
+from harness.core.fields import STRICT, Duration, Length
+from harness.nemesis.contradictions import Contradiction, Sections, sides
 from harness.nemesis.fault import Fault
+from harness.nemesis.fields import Servers
+from harness.nemesis.reach import Reach
+from harness.nemesis.reservations import Need
+from harness.network import redis_server
+from harness.network.topology import Address
 
+if TYPE_CHECKING:
+    from harness.engines.engine import Cluster
+
+SHORTEST_JUMP = 2 * NS["s"]
 TOLERANCE = NS["s"]  # ns; between a server's clock and ours, which is asked a little earlier or later
+
+
+class ClockSpec(BaseModel):
+    """The wall clock of Redis servers jumps ahead while they run, and back again."""
+
+    model_config = STRICT
+    called: ClassVar[str] = "clock jump"
+    counts: ClassVar[tuple[str, ...]] = ("clock_jumps",)
+    neutral: ClassVar[Mapping[str, str]] = {"target": "lock"}
+    engine_need: ClassVar[Literal["clocks"]] = "clocks"
+    aimed_by: ClassVar[str] = "target"
+    unserved: ClassVar[str] = "nothing of {} can be hit"
+
+    kind: Literal["clock"]
+    target: Servers
+    """One server by its name, such as redis-3; or lock or storage (all its servers)."""
+    jump: Duration
+    """How far ahead."""
+    every: Length | None = None
+    """The stretch in which it jumps once; without, it is once a run."""
+    lasts: Length
+    """After what time it jumps back."""
+
+    @field_validator("jump")
+    @classmethod
+    def _is_seen(cls, jump: int) -> int:
+        if jump < SHORTEST_JUMP:
+            raise ValueError("must be at least 2s: less is not told from the time that asking takes")
+        return jump
+
+    def aim(self) -> tuple[str, ...]:
+        """Return the side or server whose clock jumps."""
+        return (self.target,)
+
+    def needs(self, reach: Reach) -> AbstractSet[Need]:
+        """Return the servers: they answer as before."""
+        return {*reach.servers(self.aim())}
+
+    def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+        """Move the clocks."""
+        return clock_jump(reach.cluster, reach.recorded(self.target), reach.servers(self.aim()), self.jump)
+
+    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+        """Yield servers whose clock cannot be moved: only our own image of Redis has one that can."""
+        for name, side in sides(sections).items():
+            if side is None or not {name, *side.servers} & {self.target} or not side.servers:
+                continue
+            key = ("faults", index, "target")
+            if side.system != "redis":
+                yield Contradiction(
+                    key, f"only the clock of a Redis server can be moved, and this is {side.system}"
+                )
+            elif side.image:
+                yield Contradiction(key, f"has no clock that can be moved: {name}.image is {side.image}")
 
 
 @contextmanager
@@ -37,10 +105,10 @@ def clock_jump(cluster: Cluster, target: str, servers: Sequence[str], jump: int)
 def _prove(what: str, target: str, addresses: dict[str, Address], expected: int) -> str:
     """See every clock as far ahead of ours as it is to be, and tell it."""
     seen = {name: redis_server.clock(address) - time.time_ns() for name, address in addresses.items()}
-    told = ", ".join(f"{name} {_ahead(ns)}" for name, ns in seen.items())
+    shown = ", ".join(f"{name} {_ahead(ns)}" for name, ns in seen.items())
     if any(abs(ns - expected) > TOLERANCE for ns in seen.values()):
-        raise FaultNotInstalledError(what, target, f"by TIME, {told}")
-    return f"by TIME, {told}"
+        raise FaultNotInstalledError(what, target, f"by TIME, {shown}")
+    return f"by TIME, {shown}"
 
 
 def _ahead(ns: int) -> str:

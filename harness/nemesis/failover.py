@@ -8,19 +8,98 @@ connection to the replica stays, and nothing arrives.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from harness.engines import Cluster, Server, redis_server
-from harness.errors import FaultNotInstalledError
+from pydantic import BaseModel
+
+from harness.core.duration import NS, Span, format_duration
+from harness.core.errors import FaultNotInstalledError
+from harness.core.fields import STRICT, Length
+from harness.nemesis.contradictions import Contradiction, Sections, ns
+from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
-from harness.nemesis.proof import Probes, ms
-from harness.network.topology import Edge, Link
-from harness.network.toxiproxy import Toxiproxy
+from harness.nemesis.reach import Reach
+from harness.nemesis.reservations import Need
+from harness.network import redis_server
+from harness.network.topology import REPLICA, Edge, Link, Server
 
+if TYPE_CHECKING:
+    from harness.engines.engine import Cluster
+    from harness.network.toxiproxy import Toxiproxy
+
+LONGEST_HELD = 50 * NS["s"]
 SETTLING = 20.0  # s in which a server must be what it was told to be; it takes one at the most
 POLL = 0.02  # s
+
+
+class FailoverSpec(BaseModel):
+    """The replica of the lock service takes the place of its primary, once a run."""
+
+    model_config = STRICT
+    called: ClassVar[str] = "failover"
+    counts: ClassVar[tuple[str, ...]] = ("failovers",)
+    neutral: ClassVar[Mapping[str, str]] = {"target": "lock"}
+    engine_need: ClassVar[None] = None
+    aimed_by: ClassVar[str] = "target"
+    unserved: ClassVar[str] = "nothing of {} can be hit"
+    every: ClassVar[None] = None
+    lasts: ClassVar[None] = None
+
+    kind: Literal["failover"]
+    target: Literal["lock"]
+    held: Length | None = None
+    """For how long the replication is held before: what is acknowledged meanwhile is lost."""
+
+    def aim(self) -> tuple[str, ...]:
+        """Return the side whose replica takes over."""
+        return (self.target,)
+
+    def needs(self, reach: Reach) -> AbstractSet[Need]:
+        """Return the servers, and the edges to them, which are led elsewhere."""
+        servers = reach.servers(self.aim())
+        return {*servers, *reach.edges(servers)}
+
+    def in_force(self, reach: Reach, wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+        """Promote the replica; `wait` lasts so long, or until the run is over."""
+        primary, replica = reach.servers(self.aim())
+        hold = partial(wait, self.held) if self.held else None
+        return failover(
+            reach.cluster, reach.recorded(self.target), Link(replica, primary), reach.clients, hold
+        )
+
+    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+        """Yield a lock without a replica, other faults on the lock's servers, and too long a hold."""
+        if sections.lock and REPLICA not in sections.lock.servers:
+            yield Contradiction(
+                ("faults", index, "target"),
+                'has no replica that could take over: it needs lock.kind "redis" with replica = true',
+            )
+        others = [other for number, other in sections.faults.items() if number != index]
+        if any(other.kind == self.kind for other in others):
+            yield Contradiction(("faults", index, "kind"), "stands twice: a failover happens once a run")
+        locks = {"lock", *(sections.lock.servers if sections.lock else ())}
+        if any(other.kind == "kill" and other.target in locks for other in others):
+            yield Contradiction(("faults", index, "kind"), "does not go with a kill of the lock's servers")
+        yield from self._held(index, sections)
+
+    def _held(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+        held, key = ns(self.held, sections.lock), ("faults", index, "held")
+        if held and held > LONGEST_HELD:
+            longest = format_duration(LONGEST_HELD)
+            yield Contradiction(
+                key, f"must be at most {longest}: Redis gives a silent link up after a minute"
+            )
+        if held and sections.workload and held >= sections.workload.duration // 2:
+            yield Contradiction(
+                key,
+                "must be shorter than half the run: workload.duration is "
+                f"{format_duration(sections.workload.duration)}",
+            )
 
 
 @contextmanager

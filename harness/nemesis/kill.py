@@ -3,14 +3,63 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from harness.engines import Cluster
+from pydantic import BaseModel
+
+from harness.core.duration import Span
+from harness.core.fields import STRICT, Length
+from harness.nemesis.contradictions import Contradiction, Sections
+from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
-from harness.nemesis.proof import Probes, ms
+from harness.nemesis.fields import Servers
+from harness.nemesis.reach import Reach
+from harness.nemesis.reservations import Need
 from harness.network.topology import Edge
+
+if TYPE_CHECKING:
+    from harness.engines.engine import Cluster
+
+
+class KillSpec(BaseModel):
+    """Servers are killed (SIGKILL), and started again with what they had on disk."""
+
+    model_config = STRICT
+    called: ClassVar[str] = "kill"
+    counts: ClassVar[tuple[str, ...]] = ("kills",)
+    neutral: ClassVar[Mapping[str, str]] = {"target": "storage"}
+    engine_need: ClassVar[Literal["killed"]] = "killed"
+    aimed_by: ClassVar[str] = "target"
+    unserved: ClassVar[str] = "nothing of {} can be hit"
+
+    kind: Literal["kill"]
+    target: Servers
+    """lock or storage (all its servers), or one server by its name, such as redis-1."""
+    every: Length | None = None
+    """The stretch in which they are killed once; without, it is once a run."""
+    lasts: Length
+    """How long they stay down."""
+
+    def aim(self) -> tuple[str, ...]:
+        """Return the side or server that is killed."""
+        return (self.target,)
+
+    def needs(self, reach: Reach) -> AbstractSet[Need]:
+        """Return the servers, and the edges that prove it."""
+        servers = reach.servers(self.aim())
+        return {*servers, *reach.edges(servers)}
+
+    def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+        """Kill the servers."""
+        servers = reach.servers(self.aim())
+        return kill(reach.cluster, reach.recorded(self.target), servers, reach.edges(servers))
+
+    def contradictions(self, _index: int, _sections: Sections) -> Iterator[Contradiction]:
+        """Yield none of its own."""
+        return iter(())
 
 
 @contextmanager

@@ -8,18 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import psutil
-
-from harness.nemesis.aiming import Aim
-from harness.nemesis.claims import Claims
+from harness.clients.shared_state import SharedState
 from harness.nemesis.client_faults import ClientFaults
-from harness.nemesis.observing import Observer
+from harness.nemesis.faults import ClientFault, FaultSpec
+from harness.nemesis.observer import Observer
+from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog
+from harness.nemesis.reach import Reach
+from harness.nemesis.reservations import Reservations
 from harness.nemesis.server_faults import ServerFaults
-from harness.shared_state import SharedState
-from harness.target import FaultSpec, PartitionSpec, PauseSpec
 
-LAST_SNARE = 1.5  # TTLs before the end after which none is set: nobody could take over in time
+LAST_STOP = 1.5  # TTLs before the end after which no stop is requested: nobody could take over in time
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,8 +29,7 @@ class Nemesis:
     ttl: int  # ns
     state: SharedState
     resources: Sequence[str]
-    processes: Sequence[psutil.Process]
-    aim: Aim
+    reach: Reach
     observer: Observer
     error: BaseException | None = None
     _over: threading.Event = field(default_factory=threading.Event)
@@ -40,19 +38,18 @@ class Nemesis:
     _servers: ServerFaults = field(init=False)
 
     def __post_init__(self) -> None:
-        claims = Claims(self.state)
+        reservations = Reservations(self.state)
         self._clients = ClientFaults(
             ttl=self.ttl,
             state=self.state,
             resources=self.resources,
-            processes=self.processes,
-            aim=self.aim,
-            claims=claims,
+            reach=self.reach,
+            reservations=reservations,
             observer=self.observer,
             over=self._over,
         )
         self._servers = ServerFaults(
-            ttl=self.ttl, aim=self.aim, claims=claims, observer=self.observer, over=self._over
+            ttl=self.ttl, reach=self.reach, reservations=reservations, observer=self.observer, over=self._over
         )
 
     @property
@@ -63,7 +60,7 @@ class Nemesis:
     def __enter__(self) -> Self:
         for index, fault in enumerate(self.faults):
             self._start(self._carry_out, index, fault)
-        self._start(self._clients.free_strays)
+        self._start(self._clients.continue_strays)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -99,11 +96,11 @@ class Nemesis:
     def _carry_out(self, index: int, fault: FaultSpec) -> None:
         end = self.log.started + self.log.duration
         if isinstance(fault, PauseSpec) and fault.at is not None:
-            self._clients.pause_at_stop_point(index, fault, end - round(LAST_SNARE * self.ttl))
+            self._clients.pause_at_stop_point(index, fault, end - round(LAST_STOP * self.ttl))
             return
         moments = [self.log.started + moment for moment in self.log.planned[index].moments]
         last = end - (fault.lasts.resolve(self.ttl) if fault.lasts else 0)
-        if isinstance(fault, PauseSpec | PartitionSpec):
+        if isinstance(fault, ClientFault):
             rng = random.Random(f"{self.log.seed}/victim/{index}")
             self._clients.strike(fault, moments, last, rng)
         else:

@@ -2,15 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from harness.engines import Cluster
-from harness.errors import FaultNotInstalledError, InfrastructureError
+from pydantic import BaseModel, Field
+
+from harness.core.errors import FaultNotInstalledError, InfrastructureError
+from harness.core.fields import STRICT, Length
+from harness.nemesis.contradictions import Contradiction, Sections
+from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
-from harness.nemesis.proof import Probes, ms
+from harness.nemesis.fields import Side, Victim
+from harness.nemesis.reach import Reach
+from harness.nemesis.reservations import Need
 from harness.network.topology import Direction, Edge
-from harness.network.toxiproxy import Toxiproxy
+
+if TYPE_CHECKING:
+    from harness.engines.engine import Cluster
+    from harness.network.toxiproxy import Toxiproxy
+
+
+class PartitionSpec(BaseModel):
+    """A client is cut off from the lock service, from the storage, from both, or from some servers."""
+
+    model_config = STRICT
+    called: ClassVar[str] = "partition"
+    counts: ClassVar[tuple[str, ...]] = ("partitions",)
+    neutral: ClassVar[Mapping[str, str]] = {"target": "holder", "from": "both", "direction": "both"}
+    engine_need: ClassVar[Literal["partitions"]] = "partitions"
+    aimed_by: ClassVar[str] = "from"
+    unserved: ClassVar[str] = "nobody can be cut off from {}"
+
+    kind: Literal["partition"]
+    target: Victim
+    """holder, holder:r0 (the holder of that resource) or client:0."""
+    side: Side = Field(alias="from")
+    """What the client is cut off from; a list names servers, such as ["redis-4", "redis-5"]."""
+    direction: Literal["both", "to-server", "to-client"] = "both"
+    """What is held back: to-server loses requests, to-client loses answers to requests that arrive."""
+    every: Length
+    """The stretch in which it is cut off once."""
+    lasts: Length
+    """How long it stays cut off."""
+
+    def aim(self) -> tuple[str, ...]:
+        """Return the sides or servers that the client is cut off from."""
+        if self.side == "both":
+            return ("lock", "storage")
+        return (self.side,) if isinstance(self.side, str) else self.side
+
+    def needs(self, reach: Reach, client: int) -> AbstractSet[Need]:
+        """Return the edges that are cut."""
+        return {Edge(client, server) for server in reach.servers(self.aim())}
+
+    def in_force(self, reach: Reach, client: int) -> AbstractContextManager[Fault]:
+        """Cut a client off."""
+        return partition(reach.cluster, client, reach.servers(self.aim()), self.direction)
+
+    def contradictions(self, _index: int, _sections: Sections) -> Iterator[Contradiction]:
+        """Yield none of its own."""
+        return iter(())
 
 
 @contextmanager

@@ -6,14 +6,113 @@ What the process has started, such as a program of the user's own, stops and goe
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager
+from typing import ClassVar, Literal, Self
 
 import psutil
+from pydantic import BaseModel, model_validator
 
-from harness import family
-from harness.errors import FaultNotInstalledError
+from harness.core.errors import FaultNotInstalledError
+from harness.core.fields import STRICT, Length
+from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.fault import Fault
+from harness.nemesis.fields import Victim
+from harness.nemesis.reach import Reach
+from harness.nemesis.reservations import NOTHING, Need
+from harness.processes import process_tree
+
+
+class PauseSpec(BaseModel):
+    """A client's process is stopped (SIGSTOP) and later continued, as by a long garbage collection.
+
+    With `at`, it stops itself on reaching that point; with `every`, it is
+    stopped from outside, once in each such stretch at a moment drawn from the seed.
+    """
+
+    model_config = STRICT
+    called: ClassVar[str] = "pause"
+    counts: ClassVar[tuple[str, ...]] = ("pauses", "pauses_past_lease", "grants_to_others")
+    neutral: ClassVar[Mapping[str, str]] = {"target": "holder"}
+    engine_need: ClassVar[None] = None
+    aimed_by: ClassVar[str] = "target"
+    unserved: ClassVar[str] = "nothing of {} can be hit"
+
+    kind: Literal["pause"]
+    target: Victim
+    """holder, holder:r0 (the holder of that resource) or client:0."""
+    at: Literal["granted", "acquired", "list-read", "before-write", "write-sent", "before-release"] | None = (
+        None
+    )
+    """The stop point."""
+    until: Literal["contested", "superseded"] | None = None
+    """superseded: another client got a higher token, and its write was accepted; at granted, where
+    there may be no token yet: another client was granted the lock later, and its write was accepted.
+    contested: it has read the list that it is about to change (workload append only)."""
+    lasts: Length | None = None
+    """How long it stays stopped."""
+    every: Length | None = None
+    """The stretch in which it is stopped once from outside."""
+
+    @model_validator(mode="after")
+    def _starts_and_ends_in_one_way(self) -> Self:
+        if (self.at is None) == (self.every is None):
+            raise ValueError("a pause starts either at a stop point or once every stretch: give at, or every")
+        if self.every and self.until:
+            raise ValueError("a pause from outside (every) ends by time: give lasts, not until")
+        if (self.until is None) == (self.lasts is None):
+            raise ValueError('a pause ends in one way: give until = "superseded", or lasts')
+        return self
+
+    def aim(self) -> tuple[str, ...]:
+        """Return no server: it hits a process."""
+        return ()
+
+    def needs(self, _reach: Reach, _client: int) -> AbstractSet[Need]:
+        """Return nothing but the client."""
+        return NOTHING
+
+    def in_force(self, reach: Reach, client: int) -> AbstractContextManager[Fault]:
+        """Stop a client from outside."""
+        return pause(reach.processes[client], f"client:{client}")
+
+    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+        """Yield stop points that are never reached, and ends that cannot come."""
+        yield from self._granted(index, sections)
+        yield from self._list_read(index, sections)
+        yield from self._write_sent(index, sections)
+
+    def _granted(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+        """A program of the user's may take its lock in steps, whatever server that is on."""
+        if self.at != "granted" or sections.lock is None or sections.has_client:
+            return
+        if setting := sections.lock.complete_at_once:
+            yield Contradiction(
+                ("faults", index, "at"),
+                f"never happens with {setting}: the answer that grants is complete, token included; "
+                'give "acquired" instead',
+            )
+
+    def _list_read(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+        if not sections.storage or not sections.workload or sections.workload.kind == "append":
+            return
+        for key, setting, given in (("at", "list-read", self.at), ("until", "contested", self.until)):
+            if given == setting:
+                yield Contradiction(
+                    ("faults", index, key), 'comes about in the workload "append" only: no other reads a list'
+                )
+
+    def _write_sent(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+        """A client stopped between UPDATE and COMMIT holds the row's lock: nobody can supersede it."""
+        if self.at != "write-sent" or not self.until or not sections.storage:
+            return
+        if not sections.storage.writes_in_one_message:
+            yield Contradiction(
+                ("faults", index, "until"),
+                f'cannot come about at "write-sent" with storage.fencing "{sections.storage.fencing}": '
+                "the stopped client's open transaction locks out everybody else; give lasts instead",
+            )
 
 
 @contextmanager
@@ -27,21 +126,21 @@ def pause(process: psutil.Process, target: str, *, stops_itself: bool = False) -
     if not stops_itself:
         process.suspend()
     try:
-        stopped = family.stop_offspring(process) if family.wait_until_stopped(process) else None
+        stopped = process_tree.stop_offspring(process) if process_tree.wait_until_stopped(process) else None
         if stopped is None:
             raise FaultNotInstalledError("pause", target, _why_not(process))
         fault = Fault("pause", target, evidence=f"{_named(stopped)} stopped (state T)")
         yield fault
         fault.until = time.monotonic_ns()  # what is recorded from here on, the process may have done
     finally:
-        family.continue_all(process)
-    if not family.wait_until_continued(stopped):
+        process_tree.continue_all(process)
+    if not process_tree.wait_until_continued(stopped):
         raise FaultNotInstalledError("end of the pause", target, "the process is still stopped")
     fault.healed = f"{_named(stopped)} running again"
 
 
 def _why_not(process: psutil.Process) -> str:
-    if family.is_stopped(process):
+    if process_tree.is_stopped(process):
         return "something that the process has started runs on"
     return f"the process is {process.status()}"
 

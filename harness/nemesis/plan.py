@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness.target import FaultSpec, PauseSpec
-from harness.target.faults import ServerFault
+from harness.nemesis.faults import FaultSpec, ServerFault
+from harness.nemesis.pause import PauseSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.duration import Span
-from harness.nemesis.aiming import Aim
-from harness.nemesis.claims import Claims
-from harness.nemesis.observing import Observer
+from harness.core.duration import Span
+from harness.nemesis.faults import ServerFault
+from harness.nemesis.observer import Observer
+from harness.nemesis.reach import Reach
+from harness.nemesis.reservations import Reservations
 from harness.nemesis.triggers import wait_until
-from harness.target.faults import ServerFault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +20,8 @@ class ServerFaults:
     """Hits servers, and gives them back."""
 
     ttl: int  # ns
-    aim: Aim
-    claims: Claims
+    reach: Reach
+    reservations: Reservations
     observer: Observer
     over: threading.Event
 
@@ -30,18 +30,18 @@ class ServerFaults:
 
         A fault begins at `last` at the latest.
         """
-        needs = self.aim.needs(fault)
+        needs = fault.needs(self.reach)
         for moment in moments:
             wait_until(lambda: False, moment, self.over.is_set)
-            if wait_until(lambda: self.claims.take(None, needs), last, self.over.is_set):
-                with self.claims.released_in_the_end(None, needs):
+            if wait_until(lambda: self.reservations.reserve(None, needs), last, self.over.is_set):
+                with self.reservations.released_at_end(None, needs):
                     self._hit(fault, moment)
 
     def _hit(self, fault: ServerFault, moment: int) -> None:
         if self.over.is_set():
             return
-        in_force = self.aim.hit(fault, self._wait)
-        with self.observer.observed(fault, self.aim.name(fault), moment, in_force):
+        in_force = fault.in_force(self.reach, self._wait)
+        with self.observer.observed(fault, self.reach.recorded(fault.target), moment, in_force):
             if fault.lasts is not None:
                 self._wait(fault.lasts)
 

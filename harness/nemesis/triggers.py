@@ -1,4 +1,4 @@
-"""What a fault waits for: a client caught at a stop point, or a holder at a moment."""
+"""What a fault waits for: a client that stops at a stop point, or a holder at a moment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from harness.shared_state import ANY, NOBODY, STOP_POINTS, SharedState
+from harness.clients.shared_state import ANY, NOBODY, STOP_POINTS, SharedState
 
 POLL = 0.001  # seconds
 
@@ -45,39 +45,39 @@ class Victim:
         return rng.choice(fitting) if fitting else None
 
 
-class Snare:
-    """Catches the first client that reaches a stop point: it stops itself there."""
+class StopRequest:
+    """Asks the first client that reaches a stop point to stop itself there."""
 
     def __init__(self, state: SharedState, index: int, point: str, victim: Victim) -> None:
-        self._snare = state.snares[index]
+        self._request = state.stop_requests[index]
         self._point = STOP_POINTS.index(point) + 1
-        self._snare.resource = victim.resource
-        self._snare.client = victim.client
+        self._request.resource = victim.resource
+        self._request.client = victim.client
 
     @property
-    def caught(self) -> int:
-        """The client that was caught, or NOBODY."""
-        return int(self._snare.caught)
+    def stopped_client(self) -> int:
+        """The client that stopped itself, or NOBODY."""
+        return int(self._request.stopped_client)
 
     @contextmanager
     def armed(self) -> Iterator[None]:
-        """Set the snare for as long as the block lasts."""
-        self._snare.caught = NOBODY
-        self._snare.point = self._point
+        """Request the stop for as long as the block lasts."""
+        self._request.stopped_client = NOBODY
+        self._request.point = self._point
         try:
             yield
         finally:
-            self._snare.point = 0
+            self._request.point = 0
 
     def forget(self) -> None:
-        """Let go of the client that was caught, once it runs again."""
-        self._snare.caught = NOBODY
+        """Forget the client that stopped, once it runs again."""
+        self._request.stopped_client = NOBODY
 
     @contextmanager
-    def occupying(self, resource: int) -> Iterator[None]:
-        """Keep snares for any holder off a resource: stopping its next holder too would help nobody."""
-        self._snare.occupied = resource
+    def reserving(self, resource: int) -> Iterator[None]:
+        """Keep other requests off a resource: stopping its next holder too would help nobody."""
+        self._request.reserved_resource = resource
         try:
             yield
         finally:
-            self._snare.occupied = NOBODY
+            self._request.reserved_resource = NOBODY

@@ -8,8 +8,8 @@ from collections.abc import Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from harness.engines import Address
-from harness.engines.systems import SYSTEMS
+from harness.network.systems import SYSTEMS
+from harness.network.topology import Address
 
 Key = TypeVar("Key", bound=Hashable)
 

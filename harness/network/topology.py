@@ -1,11 +1,61 @@
-"""The edges between clients and servers."""
+"""The servers of a run, where they listen, and the edges between them and the clients."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from harness.engines import Topology
+REPLICA = "redis-replica"
+"""The name of the server that follows the first of its side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where something listens, and the password that it asks for, if any."""
+
+    host: str
+    port: int
+    password: str = field(default="", repr=False, compare=False)  # of this run; in no file that stays
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSpec:
+    """One server that a target needs."""
+
+    name: str  # "etcd-1", "postgres"
+    system: str  # "etcd", "postgres": the compose file, and the image's folder
+    image: str | None = None  # an official image instead of ours
+    cluster: str = ""  # servers of one system and one cluster know each other
+    durable: bool = True  # has what it acknowledged on disk (Redis only)
+    follows: str = ""  # the server whose replica it is (Redis only)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """One server that runs."""
+
+    name: str
+    system: str
+    address: Address  # as the harness reaches it, past every proxy
+    upstream: Address  # as the proxies reach it
+    cluster: str = ""
+    durable: bool = True
+    follows: Address | None = None  # where it finds the server whose replica it is: through a proxy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """All that a run needs started: the servers, and one proxy an edge."""
+
+    servers: tuple[ServerSpec, ...]
+    clients: int  # each gets an edge to each server
+    partitions: bool  # are the edges going to be cut?
+    killed: tuple[str, ...] = ()  # the servers that are going to be
+    clocks: tuple[str, ...] = ()  # the servers whose clocks are going to be moved
+
 
 Direction = Literal["both", "to-server", "to-client"]
 """Which way packets are lost on an edge that is cut.

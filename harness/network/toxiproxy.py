@@ -27,9 +27,8 @@ import requests
 from toxiproxy.api import APIConsumer
 from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
-from harness.engines import Address
-from harness.errors import FaultNotInstalledError, InfrastructureError
-from harness.network.topology import Direction, Edge, Link, Way
+from harness.core.errors import FaultNotInstalledError, InfrastructureError
+from harness.network.topology import Address, Direction, Edge, Link, Way
 
 TIMEOUT = 2.0  # s; a change takes some 5 ms
 NO_PROXY = {"http": ""}

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from checkers.anomalies import ANOMALIES, Anomaly
-from harness.interruption import in_words
+from harness.report.interruption import in_words
 from harness.report.sentences import capitalized
-from harness.report.twin import correct_twin, is_planted
+from harness.report.zoo_twins import correct_twin, is_planted
 
 _RUN_MORE = "Nothing to fix. A run is a test, not a proof: repeat it with other seeds and faults."
 _RUN_TO_THE_END = "Run it again, and let it work to its end."

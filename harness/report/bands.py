@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from checkers.faults import Fault, faults_of
-from checkers.history import FaultEvent
+from checkers.history.faults import Fault, faults_of
+from checkers.history.reader import FaultEvent
 from harness.report.lanes import Lanes
 
 

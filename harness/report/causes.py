@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checkers.faults import Fault, faults_of
-from checkers.history import Header, History, Op, Outcome
+from checkers.explain.fault_phrases import part_of_run, was_hit
+from checkers.history.faults import Fault, faults_of
+from checkers.history.reader import Header, History, Op
 from checkers.printable import shorten
-from checkers.telling.fault_words import part_of_run, was_hit
-from harness.report.mentions import Mentions
+from harness.nemesis.faults import FAULTS
+from harness.report.rows import Grants, with_columns
+from harness.report.step_references import Mentions
 from harness.report.window import Cause, claimed, opening
 
 NS = 1_000_000_000
-_KINDS = {"clock": "clock jump"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class Opening:
         """What it was, for all faults of its kind: "pause of a client", "kill of the storage"."""
         fault = self.cause.fault
         whom = "a client" if fault.client is not None else part_of_run(fault.target.partition(":")[0])
-        return f"{_KINDS.get(fault.kind, fault.kind)} of {whom}"
+        return f"{_called(fault.kind)} of {whom}"
 
     def in_words(self, started: int) -> str:
         """What happened to whom, from when to when, on what evidence; seconds since `started`."""
@@ -50,6 +51,11 @@ class Opening:
         if math.isfinite(fault.healed):
             when = f"{_seconds(fault.began, started)}–{_seconds(fault.healed, started)} s"
         return f"{hit} {when}" + (f" ({shorten(self.evidence)})" if self.evidence else "")
+
+
+def _called(kind: str) -> str:
+    """What a fault is called; the histories of others may have kinds that are none of ours."""
+    return FAULTS[kind].called if kind in FAULTS else kind
 
 
 class Openings:
@@ -62,12 +68,9 @@ class Openings:
         self._faults = tuple(faults_of(history.faults))
         self._evidence = {(each.kind, each.target, each.time): each.evidence for each in history.faults}
         self._header: Header = history.header
-        self._mentions = Mentions(history.operations, ())
-        self._by_index = {op.index: op for op in self._mentions.by_line.values()}
-        self._grants: dict[tuple[str, int | None], Op] = {}
-        for op in history.operations:
-            if op.f == "acquire" and op.outcome is Outcome.OK:
-                self._grants.setdefault((op.resource, op.token), op)
+        self._operations = with_columns(history.operations)
+        self._mentions = Mentions(self._operations, ())
+        self._grants = Grants(self._operations)
 
     def of(self, finding: Mapping[str, Any]) -> Opening | None:
         """Find the fault that opened a finding's window; None where the history supports none.
@@ -79,16 +82,15 @@ class Openings:
         claim = claimed(finding, self._on_lines)
         steps = [str(step) for step in finding.get("steps", ())]
         indexes = {index for each in self._mentions.of(steps, claim.proof) for index in each.operations}
-        claim = replace(claim, named=tuple(self._by_index[index] for index in sorted(indexes)))
-        cause = opening(claim, self._grants.get, self._faults, self._header)
+        claim = replace(claim, named=tuple(self._operations[index] for index in sorted(indexes)))
+        cause = opening(claim, self._grants.first, self._faults, self._header)
         if cause is None:
             return None
         fault = cause.fault
         return Opening(cause=cause, evidence=self._evidence.get((fault.kind, fault.target, fault.began), ""))
 
     def _on_lines(self, lines: Iterable[int]) -> list[Op]:
-        found = (self._mentions.by_line.get(line) for line in lines)
-        return list(dict.fromkeys(op for op in found if op is not None))
+        return list(dict.fromkeys(self._mentions.lines.of(lines)))
 
 
 def _name(target: str) -> str:

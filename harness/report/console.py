@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from checkers.printable import message, shorten
-from harness.duration import NS
-from harness.events import Event, FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
-from harness.paths import as_seen_from_here
-from harness.report.telling import Line, Tone
+from harness.core.duration import NS
+from harness.core.events import Event, FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
+from harness.core.paths import as_seen_from_here
+from harness.report.verdict_text import Line, Tone
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -69,7 +69,7 @@ class PlainConsole:
     """Lines for a pipe, a file or a CI log."""
 
     out: TextIO
-    told: int = 0  # ns of the workload; when the last line about it was printed
+    printed: int = 0  # ns of the workload; when the last line about it was printed
 
     def show(self, event: Event) -> None:
         """Print what is worth a line."""
@@ -77,11 +77,11 @@ class PlainConsole:
             case RunStarted():
                 where = as_seen_from_here(event.folder)
                 self._print(f"{event.target}: engine {event.engine}, seed {event.seed}, {where}")
-                self.told = 0
+                self.printed = 0
             case StageReached() if event.stage != "stopping":  # the verdict has been told
                 self._print(f"  {event.stage}: {event.detail}" if event.detail else f"  {event.stage}")
-            case Progress() if event.elapsed - self.told >= PLAIN_EVERY:
-                self.told = event.elapsed - event.elapsed % PLAIN_EVERY
+            case Progress() if event.elapsed - self.printed >= PLAIN_EVERY:
+                self.printed = event.elapsed - event.elapsed % PLAIN_EVERY
                 self._print(f"  {_clock(event)}: {_counts(event)}{_in_force(event)}")
             case Notice():
                 self._print(f"  note: {event.text}")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
+
+import numpy as np
 
 from checkers.anomalies import COVERAGE, WORK
-from checkers.history import Op, Outcome
+from checkers.history.columns import FUNCTIONS, OK
+from checkers.history.reader import Op
+from harness.nemesis.faults import ServerFault
 from harness.report.answer import Answer, Tone, coverage_of
+from harness.report.rows import with_columns
 
 _HELD = (
     "stale_writes_attempted",
@@ -27,7 +32,7 @@ _ALWAYS = {"found", "stale_writes_attempted", "stale_writes_rejected", "stale_wr
 
 _MOST = 3
 _WORK = {"reads": "read", "writes": "write", "appends": "append"}
-_SERVER_FAULTS = ("kills", "failovers", "clock_jumps")
+_SERVER_FAULTS = tuple(count for fault in get_args(ServerFault) for count in fault.counts)
 _ALARMS = {"found", "stale_writes_accepted"}
 
 
@@ -41,7 +46,7 @@ class Counter:
     alarm: bool = False
 
 
-def counters(answer: Answer, document: Mapping[str, Any], operations: Iterable[Op]) -> tuple[Counter, ...]:
+def counters(answer: Answer, document: Mapping[str, Any], operations: Sequence[Op]) -> tuple[Counter, ...]:
     """The numbers for an answer; fewer where the run has not counted them."""
     counts = coverage_of(document) | _work(operations)
     counts["server_faults"] = sum(counts.get(name, 0) for name in _SERVER_FAULTS)
@@ -60,9 +65,10 @@ def counters(answer: Answer, document: Mapping[str, Any], operations: Iterable[O
     )
 
 
-def _work(operations: Iterable[Op]) -> dict[str, int]:
-    answered = [op.f for op in operations if op.outcome is Outcome.OK]
-    return {name: answered.count(f) for name, f in _WORK.items()}
+def _work(operations: Sequence[Op]) -> dict[str, int]:
+    columns = with_columns(operations).columns
+    answered = np.bincount(columns.f[columns.outcome == OK], minlength=len(FUNCTIONS)).tolist()
+    return {name: answered[FUNCTIONS.index(f)] for name, f in _WORK.items()}
 
 
 def _found(name: str, number: int) -> Counter:

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from checkers.history import Op
-from harness.environment import options_of
-from harness.interruption import in_words
-from harness.report.recorded import Recorded
+from checkers.history.columns import RENEW
+from checkers.history.reader import Op
+from harness.files.environment import options_of
+from harness.report.interruption import in_words
+from harness.report.recorded_run import Recorded
+from harness.report.rows import with_columns
 from harness.report.timeline import Timeline
-from harness.report.twin import shipped_target
+from harness.report.zoo_twins import shipped_target
 from harness.target.toml import changed_in, head_comment
 
 _RUN_ID = re.compile(r"(\d{8}T\d{6})-[0-9a-f]+")
@@ -87,6 +89,6 @@ def _engine(environment: Mapping[str, Any]) -> str:
 
 def _worked(operations: Sequence[Op]) -> str:
     """How much clients did; renewals go on beside their work, and are counted apart."""
-    renewals = sum(op.f == "renew" for op in operations)
+    renewals = len(with_columns(operations).columns.rows(RENEW))
     beside = f" and {renewals:,} renewal{'s' * (renewals > 1)}" if renewals else ""
     return f"{len(operations) - renewals:,} operations{beside}"

@@ -6,15 +6,30 @@ How long a lease was promised is the checkers' to say: it is taken from them, ne
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from checkers.double_beliefs import belief_end
-from checkers.evidence import gather
-from checkers.history import History, Op, Outcome
-from checkers.leases import ENDS, Lease, leases
+import numpy as np
+
+from checkers.history.columns import (
+    ABSENT,
+    ACQUIRE,
+    APPEND,
+    FENCE,
+    OK,
+    READ,
+    RELEASE,
+    RENEW,
+    REVOKE,
+    WRITE,
+    Flags,
+    Ints,
+)
+from checkers.history.reader import Op, Outcome
+from checkers.locks.double_beliefs import belief_end
+from checkers.locks.leases import Lease, leases_of
 from harness.report.lanes import Lanes
+from harness.report.rows import Grants, Groups, ends, keys_by_owner, with_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,46 +58,104 @@ class Hold:
         return self.last_used if self.ended is None else max(self.granted, self.ended)
 
 
-def holds(history: History, lanes: Lanes) -> tuple[Hold, ...]:
-    """Every grant of a history, in the order of the calls."""
-    by_owner: defaultdict[tuple[str, str | None], list[Op]] = defaultdict(list)
-    last_uses: defaultdict[tuple[str, int | None, int], int] = defaultdict(int)
-    for op in history.operations:
-        if op.f == "renew" or op.f in ENDS:
-            by_owner[op.resource, op.owner].append(op)
-        elif op.f != "acquire":
-            key = op.resource, op.token, lanes.lane(op.process)
-            last_uses[key] = max(last_uses[key], end_of(op))
-    promised = (lease for of_resource in leases(gather(history)) for lease in of_resource)
-    found = (
-        _hold(lease, lanes.lane(lease.grant.process), by_owner[_key(lease.grant)], last_uses)
-        for lease in promised
-    )
-    return tuple(sorted(found, key=lambda hold: hold.grant))
+class Holds:
+    """The holds of a run; those of an owner are worked out when one of them is first asked for."""
 
+    def __init__(self, operations: Sequence[Op], lanes: Lanes) -> None:
+        self._operations, self._lanes = with_columns(operations), lanes
+        self.grants = Grants(self._operations)
+        columns = self._operations.columns
+        self._ends = ends(columns)
+        self._keys = keys_by_owner(columns)
+        asked = columns.rows(ACQUIRE, RENEW, RELEASE, REVOKE)
+        self._by_owner = Groups(asked, self._keys[asked])
+        used = columns.rows(WRITE, FENCE, READ, APPEND)
+        self._uses = Groups(used, self.grants.keys[used])
+        self._known: dict[int, Hold] = {}
+        self._latest: Ints | None = None  # see `_promised_at_most`
 
-def _key(grant: Op) -> tuple[str, str | None]:
-    return grant.resource, grant.owner
+    def __iter__(self) -> Iterator[Hold]:
+        """Every hold, in the order of the calls."""
+        return self._at(self.grants.rows.tolist())
 
+    def among(self, rows: Ints) -> Iterator[Hold]:
+        """The holds that some operations began."""
+        return self._at(self.grants.rows[np.isin(self.grants.rows, rows)].tolist())
 
-def _hold(
-    lease: Lease, lane: int, of_owner: Iterable[Op], last_uses: Mapping[tuple[str, int | None, int], int]
-) -> Hold:
-    grant = lease.grant
-    granted = end_of(grant)
-    ended = belief_end(grant, of_owner)
-    return Hold(
-        grant=grant.index,
-        lane=lane,
-        resource=grant.resource,
-        owner=grant.owner,
-        token=grant.token,
-        granted=granted,
-        promised=int(lease.end) if math.isfinite(lease.end) else None,
-        ended=int(ended) if math.isfinite(ended) else None,
-        renewals=sum(_renews(op) and granted <= op.called <= ended for op in of_owner),
-        last_used=max(granted, last_uses.get((grant.resource, grant.token, lane), granted)),
-    )
+    def of_grant(self, grant: int) -> Hold | None:
+        """The hold that an operation began; None if it began none."""
+        return next(self._at([grant])) if self.grants.has(grant) else None
+
+    def under(self, op: Op) -> Hold | None:
+        """The hold that an operation was done under: of those with its token, the last before it."""
+        rows = self.grants.of_token(op.resource, op.token)
+        rows = rows[self._ends[rows] <= op.called]
+        rows = rows[self._lanes.of(self._operations.columns.process[rows]) == self._lanes.lane(op.process)]
+        return next(self._at([int(rows[np.argmax(self._ends[rows])])])) if len(rows) else None
+
+    def promised_within(self, resource: str, start: int, end: int) -> Iterator[Hold]:
+        """The holds of a resource whose lease ended in a stretch of time."""
+        columns = self._operations.columns
+        rows = self.grants.of_resource(resource)
+        rows = rows[columns.called[rows] <= end]
+        rows = rows[self._promised_at_most()[rows] >= start] if len(rows) else rows
+        found = self._at(rows.tolist())
+        return (hold for hold in found if hold.promised is not None and start <= hold.promised <= end)
+
+    def renewed_while_waiting(self) -> Flags:
+        """For each row: is it a renewal that was called before its owner was first granted the lock?"""
+        columns, grants = self._operations.columns, self.grants.rows
+        first = Groups(grants, self._keys[grants]).greatest(-self._ends[grants], self._keys)
+        waiting: Flags = (columns.f == RENEW) & ((first == ABSENT) | (columns.called < -first))
+        return waiting
+
+    def _promised_at_most(self) -> Ints:
+        """For each row of a grant: no promise to its owner ended later (ns)."""
+        if self._latest is None:
+            columns = self._operations.columns
+            rows = columns.rows(ACQUIRE, RENEW)
+            rows = rows[(columns.outcome[rows] == OK) & (columns.ttl[rows] != ABSENT)]
+            latest = np.full(len(columns), ABSENT, dtype=np.int64)
+            grants = self.grants.rows
+            latest[grants] = Groups(rows, self._keys[rows]).greatest(
+                self._ends[rows] + columns.ttl[rows], self._keys[grants]
+            )
+            self._latest = latest
+        return self._latest
+
+    def _at(self, grants: Iterable[int]) -> Iterator[Hold]:
+        for grant in grants:
+            if grant not in self._known:
+                asked = self._by_owner.of(int(self._keys[grant]))
+                self._known.update(
+                    (hold.grant, hold) for hold in self._of_owner(list(self._operations.at(asked)))
+                )
+            yield self._known[grant]
+
+    def _of_owner(self, own: Sequence[Op]) -> Iterator[Hold]:
+        """The holds of one owner of one lock; `own` is all that it asked of it."""
+        after = [op for op in own if op.f != "acquire"]
+        return (self._hold(lease, after) for lease in leases_of(own))
+
+    def _hold(self, lease: Lease, after: Sequence[Op]) -> Hold:
+        grant = lease.grant
+        granted = end_of(grant)
+        ended = belief_end(grant, after)
+        lane = self._lanes.lane(grant.process)
+        uses = self._uses.of(int(self.grants.keys[grant.index]))
+        uses = uses[self._lanes.of(self._operations.columns.process[uses]) == lane]
+        return Hold(
+            grant=grant.index,
+            lane=lane,
+            resource=grant.resource,
+            owner=grant.owner,
+            token=grant.token,
+            granted=granted,
+            promised=int(lease.end) if math.isfinite(lease.end) else None,
+            ended=int(ended) if math.isfinite(ended) else None,
+            renewals=sum(_renews(op) and granted <= op.called <= ended for op in after),
+            last_used=max([granted, *self._ends[uses].tolist()]),
+        )
 
 
 def _renews(op: Op) -> bool:

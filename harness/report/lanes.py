@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checkers.history import History
+import numpy as np
+
+from checkers.history.columns import Ints
+from checkers.history.reader import History
+from harness.report.rows import with_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,12 @@ class Lanes:
     def lane(self, process: int) -> int:
         """The position of a process' lane."""
         return process % self.clients if self.clients else self.processes[process]
+
+    def of(self, processes: Ints) -> Ints:
+        """The positions of some processes' lanes."""
+        if self.clients:
+            return processes % self.clients
+        return np.array([self.processes[process] for process in processes.tolist()], dtype=np.int64)
 
     def renews(self, process: int) -> bool:
         """Is this the thread that keeps a lease alive?"""
@@ -46,6 +56,6 @@ def lanes(history: History) -> Lanes:
     if clients:
         names = tuple(f"client {client}" for client in range(clients))
         return Lanes(names, clients, {})
-    numbers = sorted({operation.process for operation in history.operations})
+    numbers = np.unique(with_columns(history.operations).columns.process).tolist()
     names = tuple(f"process {number}" for number in numbers)
     return Lanes(names, None, {number: lane for lane, number in enumerate(numbers)})

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checkers.history import Op, Outcome
+import numpy as np
+
+from checkers.history.columns import ABSENT, FUNCTIONS, NEVER, OUTCOMES, Columns, Ints
+from checkers.history.reader import Op
+from harness.report.rows import with_columns
 
 _SLOTS = 1_500  # points a kind: about one a pixel
 UNANSWERED = "unanswered"
@@ -28,25 +31,24 @@ class Summary:
 
 def summaries(operations: Sequence[Op]) -> tuple[Summary, ...]:
     """A row for each kind of call, the most frequent first."""
-    kinds: defaultdict[str, list[Op]] = defaultdict(list)
-    for operation in operations:
-        kinds[operation.f].append(operation)
-    rows = (_summary(kind, group) for kind, group in kinds.items())
-    return tuple(sorted(rows, key=lambda row: (-row.calls, row.kind)))
+    columns = with_columns(operations).columns
+    rows = (_summary(kind, columns, columns.rows(number)) for number, kind in enumerate(FUNCTIONS))
+    return tuple(sorted((row for row in rows if row.calls), key=lambda row: (-row.calls, row.kind)))
 
 
-def _summary(kind: str, operations: Sequence[Op]) -> Summary:
-    took = sorted(op.returned - op.called for op in operations if op.returned is not None)
-    outcomes = [op.outcome for op in operations]
+def _summary(kind: str, columns: Columns, rows: Ints) -> Summary:
+    answered = rows[columns.returned[rows] != NEVER]
+    took = np.sort(columns.returned[answered] - columns.called[answered])
+    ok, fail, info = np.bincount(columns.outcome[rows], minlength=len(OUTCOMES)).tolist()
     return Summary(
         kind=kind,
-        calls=len(operations),
-        ok=outcomes.count(Outcome.OK),
-        fail=outcomes.count(Outcome.FAIL),
-        info=outcomes.count(Outcome.INFO),
-        median=took[len(took) // 2] if took else None,
-        p99=took[min(len(took) - 1, len(took) * 99 // 100)] if took else None,
-        slowest=took[-1] if took else None,
+        calls=len(rows),
+        ok=ok,
+        fail=fail,
+        info=info,
+        median=int(took[len(took) // 2]) if len(took) else None,
+        p99=int(took[min(len(took) - 1, len(took) * 99 // 100)]) if len(took) else None,
+        slowest=int(took[-1]) if len(took) else None,
     )
 
 
@@ -56,14 +58,23 @@ def points(operations: Sequence[Op], start: int, end: int) -> dict[str, list[tup
     Calls that were never answered are a kind of their own, where the client gave them up.
     """
     slot = max(1, (end - start) // _SLOTS)
-    slowest: defaultdict[str, dict[int, tuple[int, int]]] = defaultdict(dict)
-    for op in operations:
-        until = op.learned if op.returned is None else op.returned
-        if until is None:
-            continue
-        kind = op.f if op.returned is not None else UNANSWERED
-        point = (op.called, until - op.called)
-        held = slowest[kind].get(op.called // slot)
-        if held is None or point[1] > held[1]:
-            slowest[kind][op.called // slot] = point
-    return {kind: sorted(by_slot.values()) for kind, by_slot in slowest.items()}
+    columns = with_columns(operations).columns
+    answered = columns.returned != NEVER
+    until = np.where(answered, columns.returned, columns.learned)
+    kinds = np.where(answered, columns.f, len(FUNCTIONS))
+    rows = np.flatnonzero(until != ABSENT)
+    seen, first = np.unique(kinds[rows], return_index=True)
+    return {
+        (*FUNCTIONS, UNANSWERED)[kind]: _slowest(columns.called, until, rows[kinds[rows] == kind], slot)
+        for kind in seen[np.argsort(first)].tolist()
+    }
+
+
+def _slowest(called: Ints, until: Ints, rows: Ints, slot: int) -> list[tuple[int, int]]:
+    """The slowest call of each slot, the first of several."""
+    took = until[rows] - called[rows]
+    slots = called[rows] // slot
+    order = np.lexsort((np.arange(len(rows)), -took, slots))
+    _, firsts = np.unique(slots[order], return_index=True)
+    chosen = order[firsts]
+    return list(zip(called[rows][chosen].tolist(), took[chosen].tolist(), strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from checkers.history import Outcome
+from checkers.history.reader import Outcome
 from harness.report.bands import Band
 from harness.report.holds import Hold, end_of
 from harness.report.lanes import Lanes
@@ -72,7 +72,7 @@ def _all(scene: Scene, timeline: Timeline, lanes: Lanes) -> Iterator[Moment]:
             )
     for band in timeline.bands:
         yield from _fault(band, scene)
-    for hold in timeline.held(scene.resource):
+    for hold in timeline.holds.promised_within(scene.resource, scene.start, scene.end):
         yield from _lapse(hold, lanes)
 
 

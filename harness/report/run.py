@@ -11,27 +11,27 @@ from pathlib import Path
 from typing import Any
 
 from checkers.printable import message, shorten
-from harness.environment import options_of
-from harness.invocation import again, typed
+from harness.core.invocation import again, typed
+from harness.files.atomic_files import replace_file
+from harness.files.environment import options_of
 from harness.report import wording
 from harness.report.answer import answer
 from harness.report.causes import Opening, Openings
+from harness.report.chart_data import fitted, script_safe
 from harness.report.counters import counters
-from harness.report.embed import fitted, script_safe
+from harness.report.environment_facts import surroundings
 from harness.report.groups import Finding, explained, groups
 from harness.report.heading import heading
 from harness.report.lanes import Lanes, lanes
 from harness.report.latency import points, summaries
-from harness.report.mentions import label, numbered
 from harness.report.narration import Narration, narrate
 from harness.report.primer import primer
-from harness.report.recorded import Recorded, load
+from harness.report.recorded_run import Parsed, Recorded, load
 from harness.report.scenes import Scene, Stage, findings, matters_from, rejections
 from harness.report.sentences import capitalized
-from harness.report.surroundings import surroundings
+from harness.report.size_limits import trimmed
+from harness.report.step_references import label, numbered
 from harness.report.timeline import Timeline, timeline
-from harness.report.trimming import trimmed
-from harness.whole_file import replace_file
 
 NAME = "report.html"
 LARGEST = 10_000_000
@@ -62,13 +62,13 @@ _NAMES_LINES = re.compile(r"\blines? [0-9]")
 _STYLES = ("uplot/uPlot.min.css", "report.css")
 
 
-def write(folder: Path) -> Path:
-    """Write `report.html` into a run folder, from whatever else is in it; returns its path.
+def write(folder: Path, parsed: Parsed | None = None) -> Path:
+    """Write `report.html` into a run folder, from what is `parsed` and whatever is in it; returns its path.
 
     Raises ConfigurationError where the folder has no verdict.
     """
     report = folder / NAME
-    recorded = load(folder)
+    recorded = load(folder, parsed)
     page = render(recorded)
     if len(page.encode(errors="replace")) > LARGEST:
         page = render(trimmed(recorded))

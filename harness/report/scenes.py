@@ -6,22 +6,23 @@ fence turned away.
 
 from __future__ import annotations
 
-import bisect
 import itertools
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from checkers.evidence import gather
-from checkers.faults import faults_of
-from checkers.history import History, Op, Outcome
-from checkers.telling.contents import content
-from checkers.waiting import stretches
+from checkers.explain.phrases import content
+from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, OK, WRITE, Columns, Ints
+from checkers.history.faults import faults_of
+from checkers.history.reader import History, Op, Outcome
+from checkers.locks.stuck_locks import stretches
 from harness.report.bands import Band
 from harness.report.holds import Hold, end_of
 from harness.report.lanes import Lanes
-from harness.report.mentions import Mention, Mentions
+from harness.report.step_references import Mention, Mentions
 from harness.report.timeline import Timeline
 from harness.report.window import Claim, claimed, opening
 
@@ -47,7 +48,6 @@ LABELS = {
 }
 """What is wrong with the accused, in the few words that fit beside it."""
 
-_WRITES = {"write", "append", "fence"}
 _EDGE = 0.06  # of the window, on either side
 _LEAST_EDGE = 20_000_000  # ns
 _MOST_LANES = 12
@@ -105,16 +105,14 @@ class Stage:
         self.history = history
         self.faults = faults_of(history.faults)
         self.mentions = Mentions(timeline.operations, timeline.bands)
-        self.by_grant = {hold.grant: hold for group in timeline.holds.values() for hold in group}
 
     def grant(self, key: tuple[str, int | None]) -> Op | None:
         """The first grant of a token."""
-        held = self.timeline.holds.get(key, ())
-        return self.timeline.operations[held[0].grant] if held else None
+        return self.timeline.holds.grants.first(key)
 
     def on_lines(self, lines: Iterable[int]) -> list[Op]:
         """The operations of these lines of the history, by the times of their calls."""
-        known = (self.mentions.by_line[line] for line in lines if line in self.mentions.by_line)
+        known = self.mentions.lines.of(lines)
         return sorted({op.index: op for op in known}.values(), key=lambda op: (op.called, op.index))
 
 
@@ -123,13 +121,13 @@ def findings(documents: Sequence[Mapping[str, Any]], stage: Stage) -> tuple[Scen
     return tuple(_staged(_finding(document, stage), stage) for document in documents)
 
 
-def _finding(document: Mapping[str, Any], stage: Stage) -> _Told:
+def _finding(document: Mapping[str, Any], stage: Stage) -> _Event:
     claim = claimed(document, stage.on_lines)
     steps = tuple(str(step) for step in document.get("steps", ()))
     mentions = stage.mentions.of(steps, claim.proof)
     named = {index for mention in mentions for index in mention.operations}
     operations = stage.timeline.operations
-    return _Told(
+    return _Event(
         claim=replace(claim, named=tuple(operations[index] for index in sorted(named))),
         resource=str(document.get("resource", "")),
         summary=str(document.get("summary", "")),
@@ -140,47 +138,39 @@ def _finding(document: Mapping[str, Any], stage: Stage) -> _Told:
 
 def rejections(stage: Stage) -> tuple[Scene, ...]:
     """The first stale writes that were turned away, each with the newer write that came before it."""
-    told = itertools.islice(_rejections(stage.timeline, stage.lanes), _MOST_EXAMPLES)
-    return tuple(_staged(each, stage) for each in told)
+    events = itertools.islice(_rejections(stage.timeline, stage.lanes), _MOST_EXAMPLES)
+    return tuple(_staged(each, stage) for each in events)
 
 
-def _rejections(timeline: Timeline, lanes: Lanes) -> Iterator[_Told]:
-    levels = _levels(timeline.operations)
-    for write in timeline.operations:
-        if write.f in _WRITES and write.outcome is Outcome.FAIL and write.error == "stale":
-            newer = _newer(levels[write.resource], write)
-            if newer is not None:
-                yield _rejection(write, newer, lanes)
+def _rejections(timeline: Timeline, lanes: Lanes) -> Iterator[_Event]:
+    operations, columns = timeline.operations, timeline.operations.columns
+    writes = columns.rows(WRITE, APPEND, FENCE)
+    refused = writes[(columns.outcome[writes] == FAIL) & (columns.error[writes] == _number_of_stale(columns))]
+    accepted = writes[(columns.outcome[writes] == OK) & (columns.token[writes] != ABSENT)]
+    for row, write in zip(refused.tolist(), operations.at(refused), strict=True):
+        levels = _levels(columns, accepted[columns.resource[accepted] == columns.resource[row]])
+        place = int(np.searchsorted(columns.token[levels], max(-1, int(columns.token[row])), side="right"))
+        if place < len(levels) and int(columns.called[levels[place]]) <= end_of(write):
+            yield _rejection(write, operations[int(levels[place])], lanes)
 
 
-def _levels(operations: Sequence[Op]) -> defaultdict[str, list[Op]]:
-    """The accepted writes of each resource that raised its highest token, by call."""
-    levels: defaultdict[str, list[Op]] = defaultdict(list)
-    for write in operations:
-        if write.f in _WRITES and write.outcome is Outcome.OK and write.token is not None:
-            raised = levels[write.resource]
-            if not raised or write.token > _token(raised[-1]):
-                raised.append(write)
-    return levels
+def _number_of_stale(columns: Columns) -> int:
+    """The number of the error of a refused write; one that no operation has where none was refused."""
+    return columns.errors.index("stale") if "stale" in columns.errors else len(columns.errors)
 
 
-def _newer(levels: Sequence[Op], write: Op) -> Op | None:
-    """The first accepted write with a higher token, if it can have caused this rejection."""
-    position = bisect.bisect_right(levels, _token(write), key=_token)
-    if position == len(levels) or levels[position].called > end_of(write):
-        return None
-    return levels[position]
+def _levels(columns: Columns, accepted: Ints) -> Ints:
+    """The accepted writes of a resource that raised its highest token, by call."""
+    tokens = columns.token[accepted]
+    highest = np.maximum.accumulate(np.concatenate([[ABSENT], tokens]))[:-1]
+    return accepted[tokens > highest]
 
 
-def _token(write: Op) -> int:
-    return -1 if write.token is None else write.token
-
-
-def _rejection(write: Op, newer: Op, lanes: Lanes) -> _Told:
+def _rejection(write: Op, newer: Op, lanes: Lanes) -> _Event:
     late, early = (lanes.names[lanes.lane(op.process)].capitalize() for op in (write, newer))
     proof = tuple(sorted((newer, write), key=lambda op: (op.called, op.index)))
     about = ((newer.index,), (write.index,), tuple(op.index for op in proof))
-    return _Told(
+    return _Event(
         claim=Claim(anomaly=REJECTED, proof=proof, accused=(write,), against=(newer,)),
         resource=write.resource,
         summary=(
@@ -197,7 +187,7 @@ def _rejection(write: Op, newer: Op, lanes: Lanes) -> _Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _Event:
     """What is said to have happened, and the operations that show it."""
 
     claim: Claim
@@ -207,15 +197,15 @@ class _Told:
     mentions: tuple[Mention, ...]
 
 
-def _staged(told: _Told, stage: Stage) -> Scene:
+def _staged(event: _Event, stage: Stage) -> Scene:
     """A finding with the stretch of time and the clients that it takes to see it."""
-    claim, timeline = told.claim, stage.timeline
-    shown = _shown(told, stage)
+    claim, timeline = event.claim, stage.timeline
+    shown = _shown(event, stage)
     involved = _involved(shown, stage)
     cause, probable = _cause(claim, stage)
-    strays = _strays(told, timeline)
+    strays = _strays(event, timeline)
     spans = tuple(_spans(claim, stage))
-    hits = [*_hits(involved, claim.proof, timeline.bands), *_named(told, timeline.bands)]
+    hits = [*_hits(involved, claim.proof, timeline.bands), *_named(event, timeline.bands)]
     moments = [moment for op in shown for moment in (matters_from(op), end_of(op))]
     moments += [hold.granted for hold in involved]
     moments += [band.start for band in (*hits, *([cause] if cause else ()))]
@@ -225,10 +215,10 @@ def _staged(told: _Told, stage: Stage) -> Scene:
     edge = max(int((end - start) * _EDGE), min(_LEAST_EDGE, (timeline.end - timeline.start) // 20))
     return Scene(
         anomaly=claim.anomaly,
-        resource=told.resource,
-        summary=told.summary,
-        steps=told.steps,
-        mentions=told.mentions,
+        resource=event.resource,
+        summary=event.summary,
+        steps=event.steps,
+        mentions=event.mentions,
         proof=tuple(op.index for op in claim.proof),
         accused=tuple(op.index for op in claim.accused),
         against=tuple(op.index for op in claim.against),
@@ -243,10 +233,10 @@ def _staged(told: _Told, stage: Stage) -> Scene:
     )
 
 
-def _shown(told: _Told, stage: Stage) -> list[Op]:
+def _shown(event: _Event, stage: Stage) -> list[Op]:
     """The operations of a finding: its proof, and what its steps name."""
-    named = (stage.timeline.operations[index] for each in told.mentions for index in each.operations)
-    return list({op.index: op for op in (*told.claim.proof, *named)}.values())
+    named = (stage.timeline.operations[index] for each in event.mentions for index in each.operations)
+    return list({op.index: op for op in (*event.claim.proof, *named)}.values())
 
 
 def matters_from(op: Op) -> int:
@@ -262,11 +252,7 @@ def _involved(shown: Sequence[Op], stage: Stage) -> list[Hold]:
 
 def _hold_of(op: Op, stage: Stage) -> Hold | None:
     """The hold that an operation began, or was done under: of those with its token, the last before it."""
-    if op.index in stage.by_grant:
-        return stage.by_grant[op.index]
-    same = stage.timeline.holds.get((op.resource, op.token), ())
-    own = (hold for hold in same if hold.lane == stage.lanes.lane(op.process) and hold.granted <= op.called)
-    return max(own, key=lambda hold: hold.granted, default=None)
+    return stage.timeline.holds.of_grant(op.index) or stage.timeline.holds.under(op)
 
 
 def _hits(involved: Sequence[Hold], proof: Sequence[Op], bands: Sequence[Band]) -> list[Band]:
@@ -282,9 +268,9 @@ def _hits(involved: Sequence[Hold], proof: Sequence[Op], bands: Sequence[Band]) 
     ]
 
 
-def _named(told: _Told, bands: Sequence[Band]) -> list[Band]:
+def _named(event: _Event, bands: Sequence[Band]) -> list[Band]:
     """The faults that the steps name."""
-    return [bands[place] for mention in told.mentions for place in mention.bands]
+    return [bands[place] for mention in event.mentions for place in mention.bands]
 
 
 def _cause(claim: Claim, stage: Stage) -> tuple[Band | None, bool]:
@@ -297,16 +283,15 @@ def _cause(claim: Claim, stage: Stage) -> tuple[Band | None, bool]:
     return next(same, None), not cause.certain
 
 
-def _strays(told: _Told, timeline: Timeline) -> tuple[int, ...]:
+def _strays(event: _Event, timeline: Timeline) -> tuple[int, ...]:
     """The stored writes that nobody sent, of a finding that accuses no operation of a client."""
-    if told.claim.accused:
+    if event.claim.accused:
         return ()
     return tuple(
         place
-        for place, write in enumerate(timeline.accepted)
-        if write.operation is None
-        and write.resource == told.resource
-        and content(write.value) in told.summary
+        for place in timeline.accepted.strays().tolist()
+        if (write := timeline.accepted[place]).resource == event.resource
+        and content(write.value) in event.summary
     )
 
 
@@ -329,7 +314,8 @@ def _overlaps(claim: Claim, stage: Stage) -> Iterator[Span]:
     """From a grant that came too early to the end of the lease that was still promised."""
     for late in claim.accused:
         for earlier in claim.against:
-            given, held = stage.by_grant.get(late.index), stage.by_grant.get(earlier.index)
+            holds = stage.timeline.holds
+            given, held = holds.of_grant(late.index), holds.of_grant(earlier.index)
             if given and held and held.promised is not None and given.granted < held.promised:
                 yield Span(start=given.granted, end=held.promised, words="promised to two")
 

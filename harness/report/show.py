@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from harness import run_files
+from harness.files import run_files
 from harness.report.run import NAME, write
 
 

@@ -2,62 +2,61 @@
 
 from __future__ import annotations
 
-import bisect
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from checkers.history import Op
+import numpy as np
+
+from checkers.history.columns import Ints, Operations
+from checkers.history.reader import Op
 from harness.report.bands import Band, bands
-from harness.report.holds import Hold, end_of, holds
+from harness.report.commit_times import AcceptedWrites, accepted
+from harness.report.holds import Holds
 from harness.report.lanes import Lanes
-from harness.report.placing import Accepted, accepted
-from harness.report.recorded import Recorded
+from harness.report.recorded_run import Recorded
+from harness.report.rows import ends, with_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
     """Everything that happened, by time. `start` and `end` in ns on the run's clock."""
 
-    operations: tuple[Op, ...]
-    holds: Mapping[tuple[str, int | None], tuple[Hold, ...]]  # by resource and token
+    operations: Operations
+    holds: Holds
     bands: tuple[Band, ...]
-    accepted: tuple[Accepted, ...]
+    accepted: AcceptedWrites
     start: int
     end: int
+    ends: Ints  # ns; when the client stopped waiting for each operation
     longest: int  # ns; the longest operation
 
     def within(self, start: int, end: int) -> Iterator[Op]:
         """Operations that were open at some time between two moments."""
-        first = bisect.bisect_left(self.operations, start - self.longest, key=_called)
-        last = bisect.bisect_right(self.operations, end, key=_called)
-        return (op for op in self.operations[first:last] if end_of(op) >= start)
+        return self.operations.at(self.rows_within(start, end))
 
-    def held(self, resource: str) -> Iterator[Hold]:
-        """Every hold of one resource's lock."""
-        return (hold for key, group in self.holds.items() if key[0] == resource for hold in group)
-
-
-def _called(operation: Op) -> int:
-    return operation.called
+    def rows_within(self, start: int, end: int) -> Ints:
+        """Their rows."""
+        called = self.operations.columns.called
+        first = np.searchsorted(called, start - self.longest, side="left")
+        last = np.searchsorted(called, end, side="right")
+        return first + np.flatnonzero(self.ends[first:last] >= start)
 
 
 def timeline(recorded: Recorded, lanes: Lanes) -> Timeline | None:
     """Lay a recorded run out in time; None where nothing was recorded."""
-    history = recorded.history
-    if history is None or not history.operations:
+    if recorded.history is None or not recorded.history.operations:
         return None
-    gathered: defaultdict[tuple[str, int | None], list[Hold]] = defaultdict(list)
-    for hold in holds(history, lanes):
-        gathered[hold.resource, hold.token].append(hold)
-    first = min(op.called for op in history.operations)
+    history = recorded.history
+    operations = with_columns(history.operations)
+    called, ended = operations.columns.called, ends(operations.columns)
     faults = [fault.time for fault in history.faults]
     return Timeline(
-        operations=tuple(history.operations),
-        holds={key: tuple(group) for key, group in gathered.items()},
+        operations=operations,
+        holds=Holds(operations, lanes),
         bands=bands(history.faults, lanes),
         accepted=accepted(history, recorded.commits),
-        start=min([first, *faults]),
-        end=max([*(end_of(op) for op in history.operations), *faults]),
-        longest=max(end_of(op) - op.called for op in history.operations),
+        start=min([int(called.min()), *faults]),
+        end=max([int(ended.max()), *faults]),
+        ends=ended,
+        longest=int((ended - called).max()),
     )

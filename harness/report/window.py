@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from checkers.anomalies import ANOMALIES
-from checkers.coverage import is_client
-from checkers.faults import Fault
-from checkers.history import Header, Op
-from checkers.leases import ENDS
+from checkers.history.faults import Fault, is_client
+from checkers.history.reader import Header, Op
+from checkers.locks.leases import ENDS
 
 _TOO_LATE = frozenset({"stale-write", "late-write", "lost-update", "stale write rejected"})
 _OF_HOLDERS = _TOO_LATE | {"ghost-write", "duplicate-write"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checkers.anomalies import ANOMALIES, COVERAGE, RANK, VIOLATIONS
-from checkers.history import Op
+from checkers.history.reader import Op
 from checkers.printable import shorten
 from harness.report.scenes import REJECTED
 from harness.report.sentences import capitalized

@@ -8,24 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.duration import format_duration
-from harness.target.fault_contradictions import of_fault
+from harness.core.duration import format_duration
+from harness.nemesis import contradictions as of_faults
+from harness.nemesis.contradictions import Contradiction
+from harness.nemesis.faults import FAULTS
 from harness.target.fields import PROGRAM
 from harness.target.locks import EtcdLock, EtcdService
-from harness.target.sections import Contradiction, Sections
+from harness.target.sections import Sections
 from harness.target.storages import EtcdStorage
 
-TTLS_OF_A_RUN = 3  # the nemesis sets no snare in the last 1.5 TTL
+TTLS_OF_A_RUN = 3  # the nemesis requests no stop in the last 1.5 TTL
 
-NEEDS = {
-    "pauses": "pause",
-    "pauses_past_lease": "pause",
-    "grants_to_others": "pause",
-    "partitions": "partition",
-    "kills": "kill",
-    "failovers": "failover",
-    "clock_jumps": "clock",
-}
+NEEDS = {count: kind for kind, fault in FAULTS.items() for count in fault.counts}
 """The kind of fault without which a count stays at 0."""
 
 
@@ -41,7 +35,7 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
     yield from _names(sections)
     yield from _minima(sections)
     for index, fault in sections.faults.items():
-        yield from of_fault(index, fault, sections)
+        yield from of_faults.contradictions(index, fault, sections)
 
 
 def _program(sections: Sections) -> Iterator[Contradiction]:

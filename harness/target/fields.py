@@ -1,18 +1,15 @@
-"""The types of a target file's settings. Every length of time is in ns, or a `Span` of TTLs."""
+"""The types of a target file's settings; `harness.core.fields` has those of lengths of time."""
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from checkers.anomalies import COVERAGE
-from checkers.records import DEFAULT_REQUIRE
-from harness.duration import DURATION_PATTERN, NS, SPAN_PATTERN, Span, parse_duration, parse_span
+from checkers.history.records import DEFAULT_REQUIRE
+from harness.core.duration import NS
 from harness.target.names import EXPECTABLE, known_anomalies, known_coverage, known_image
-
-STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
 LONGEST_TTL = NS["h"]
 MOST_REQUIRED = 10**9
@@ -26,38 +23,11 @@ OWN = "<module:Class>"
 PROGRAM = "client"
 """The kind of whatever the program of [client] uses by itself."""
 
-VICTIM_PATTERN = r"^(holder(:r\d+)?|client:\d+)$"
-SERVER_PATTERN = r"^[a-z][a-z0-9-]*$"
-SIDES = ("lock", "storage", "both")
-
 
 def kind_of(section: object) -> str | None:
     """Say by which model a section in kinds is read."""
     kind = section.get("kind") if isinstance(section, dict) else getattr(section, "kind", None)
     return OWN if isinstance(kind, str) and ":" in kind else kind
-
-
-def _victim(text: str) -> str:
-    if not re.match(VICTIM_PATTERN, text):
-        raise ValueError('must be "holder", "holder:r0" (of that resource) or "client:0"')
-    return text
-
-
-def _server(text: str) -> str:
-    if not re.match(SERVER_PATTERN, text):
-        raise ValueError('must be the name of a server, such as "redis-1"')
-    return text
-
-
-def _side(value: object) -> str | tuple[str, ...]:
-    """A side of a target, or some servers by their names."""
-    if isinstance(value, str) and value in SIDES:
-        return value
-    if isinstance(value, tuple) and value and all(isinstance(name, str) for name in value):
-        return tuple(map(_server, value))
-    raise ValueError(
-        'must be "lock", "storage", "both", or a list of servers, such as ["redis-4", "redis-5"]'
-    )
 
 
 def _expectation(value: object) -> tuple[str, ...]:
@@ -75,43 +45,6 @@ def _with_default_require(minima: dict[str, int]) -> dict[str, int]:
 
 NAMES_SCHEMA = {"type": "array", "items": {"enum": list(EXPECTABLE)}, "uniqueItems": True}
 
-Duration = Annotated[
-    int,
-    BeforeValidator(parse_duration),
-    WithJsonSchema({"type": "string", "pattern": DURATION_PATTERN, "examples": ["2s", "1500ms"]}),
-]
-Length = Annotated[
-    Span,
-    BeforeValidator(parse_span),
-    WithJsonSchema({"type": "string", "pattern": SPAN_PATTERN, "examples": ["1.5 ttl", "3s"]}),
-]
-Victim = Annotated[
-    str,
-    AfterValidator(_victim),
-    WithJsonSchema({"type": "string", "pattern": VICTIM_PATTERN, "examples": ["holder", "client:2"]}),
-]
-ServerName = Annotated[
-    str,
-    AfterValidator(_server),
-    WithJsonSchema({"type": "string", "pattern": SERVER_PATTERN, "examples": ["redis-3"]}),
-]
-Servers = Annotated[
-    str,
-    AfterValidator(_server),
-    WithJsonSchema({"type": "string", "pattern": SERVER_PATTERN, "examples": ["lock", "storage", "redis-1"]}),
-]
-Side = Annotated[
-    str | tuple[str, ...],
-    BeforeValidator(_side),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"enum": list(SIDES)},
-                {"type": "array", "items": {"type": "string", "pattern": SERVER_PATTERN}, "minItems": 1},
-            ]
-        }
-    ),
-]
 Expectation = Annotated[
     tuple[str, ...],
     BeforeValidator(_expectation),

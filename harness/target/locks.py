@@ -7,25 +7,16 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag, model_validator
 from pydantic.config import JsonDict
 
-from harness.duration import NS
-from harness.target.fields import (
-    CLASS_PATTERN,
-    LONGEST_TTL,
-    OWN,
-    PROGRAM,
-    STRICT,
-    VARIABLE_PATTERN,
-    Duration,
-    Image,
-    kind_of,
-)
+from harness.core.duration import NS
+from harness.core.fields import STRICT, Duration
+from harness.network.topology import REPLICA
+from harness.target.fields import CLASS_PATTERN, LONGEST_TTL, OWN, PROGRAM, VARIABLE_PATTERN, Image, kind_of
 from harness.target.url import Url
 
 SHORTEST_ETCD_TTL = 2 * NS["s"]
 SHORTEST_TTL = 100 * NS["ms"]
 SHORTEST_SESSION = NS["s"]
 REDLOCK_SERVERS = 5
-REPLICA = "redis-replica"
 
 
 def _etcd_grants_it(ttl: int) -> int:

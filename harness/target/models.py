@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, field_validator
 
-from checkers.records import DEFAULT_REQUIRE
-from harness.duration import NS
-from harness.target.faults import FaultSpec
-from harness.target.fields import NAME_PATTERN, STRICT, Anomalies, Duration, Expectation, Minima
+from checkers.history.records import DEFAULT_REQUIRE
+from harness.core.duration import NS
+from harness.core.fields import STRICT, Duration
+from harness.nemesis.faults import FaultSpec
+from harness.nemesis.reach import ServersOfSides
+from harness.target.fields import NAME_PATTERN, Anomalies, Expectation, Minima
 from harness.target.locks import LockSpec
 from harness.target.storages import EtcdStorage, StorageSpec
 
@@ -91,6 +93,11 @@ class Target(BaseModel):
     def fenced(self) -> bool:
         """Is the storage said to keep stale writers out?"""
         return self.storage.fencing != "none"
+
+    @property
+    def sides(self) -> ServersOfSides:
+        """The names of the servers that are started for each side."""
+        return {"lock": self.lock.servers, "storage": self.storage.servers}
 
     @property
     def storage_servers(self) -> tuple[str, ...]:

@@ -1,28 +1,13 @@
-"""Names that a target file may use, and the nearest one to a name that it may not."""
+"""Names that a target file may use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from checkers.anomalies import ANOMALIES, COVERAGE, VIOLATIONS
-from checkers.nearest import nearest
-from harness.engines.our_images import is_ours, our_images
+from harness.core.suggestions import did_you_mean
+from harness.engines.built_images import is_ours, our_images
 
 EXPECTABLE = tuple(name for name in ANOMALIES if name in VIOLATIONS)
 """What may be expected; the other anomalies are counted, and never make a run invalid."""
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Say which known name is nearest, else all of them; begins with a separator."""
-    known = list(known)
-    near = nearest(name, known)
-    return f"; did you mean {near}?" if near else f"; there are: {', '.join(known)}"
-
-
-def near_or(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Say which known name is nearest, else what lists them: for names of which there are many."""
-    near = nearest(name, known)
-    return f"; did you mean {near}?" if near else f"; {otherwise}"
 
 
 def known_image(name: str) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from checkers.errors import HistoryError
-from checkers.reading.files import read_bytes
+from checkers.history.files import read_bytes
 from checkers.redaction import has_password, is_option, names_a_password
-from harness.errors import ConfigurationError
+from harness.core.errors import ConfigurationError
 from harness.target.fields import kind_of
 from harness.target.locks import LOCKS
 from harness.target.storages import STORAGES

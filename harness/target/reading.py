@@ -14,15 +14,15 @@ from pydantic import TypeAdapter, ValidationError
 
 from checkers.printable import shorten
 from checkers.redaction import redacted
-from harness.errors import ConfigurationError
-from harness.paths import as_seen_from_here, path_of
+from harness.core.errors import ConfigurationError
+from harness.core.paths import as_seen_from_here, path_of
+from harness.core.suggestions import did_you_mean, near_or
+from harness.nemesis.faults import FAULTS, FaultSpec
 from harness.target.contradictions import contradictions
-from harness.target.faults import FaultSpec
+from harness.target.file_errors import Problem, problems_of, report
 from harness.target.locks import LockSpec
 from harness.target.models import Target, WorkloadSpec
-from harness.target.names import did_you_mean, near_or
 from harness.target.passwords import literal_passwords
-from harness.target.problems import FAULTS, Problem, problems_of, report
 from harness.target.sections import Sections
 from harness.target.storages import StorageSpec
 from harness.target.toml import (
@@ -37,21 +37,12 @@ from harness.target.toml import (
     with_changes,
 )
 
-PACKAGE = Path(__file__).parents[1]
+HERE = Path(__file__).parent
 
 MAX_SIZE = 1 << 20
 """Bytes of a target file."""
 LISTED = "`fencepost targets` lists all"
 _LONGEST_INDEX = 9  # digits
-
-NEUTRAL: Mapping[object, dict[str, str]] = {
-    "pause": {"target": "holder"},
-    "partition": {"target": "holder", "from": "both", "direction": "both"},
-    "kill": {"target": "storage"},
-    "failover": {"target": "lock"},
-    "clock": {"target": "lock"},
-}
-"""Settings of a fault that contradict nothing, in place of wrong ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +90,8 @@ def shipped() -> dict[str, Path]:
 
 def shipped_folder() -> Path:
     """Find the folder of the targets that come with Fencepost: the installed package's, or a checkout's."""
-    installed = PACKAGE / "targets"
-    return installed if installed.is_dir() else PACKAGE.parent / "targets"
+    installed = HERE / "shipped"
+    return installed if installed.is_dir() else HERE.parents[1] / "targets"
 
 
 def in_folder(folder: Path) -> dict[str, Path]:
@@ -305,8 +296,8 @@ def _fault(data: object) -> Any:
     found = _section(FaultSpec, data)
     if found is None and isinstance(data, dict):
         kind = data.get("kind")
-        neutral = NEUTRAL.get(kind) if isinstance(kind, str) else None
-        return neutral and _section(FaultSpec, data | neutral)
+        spec = FAULTS.get(kind) if isinstance(kind, str) else None
+        return spec and _section(FaultSpec, {**data, **spec.neutral})
     return found
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from harness.target.faults import FaultSpec
+from harness.nemesis.faults import FaultSpec
 from harness.target.locks import LockSpec
 from harness.target.models import WorkloadSpec
 from harness.target.storages import StorageSpec
-from harness.target.toml import Key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +25,3 @@ class Sections:
     holds: bool = False  # expect is "valid"
     kinds: frozenset[str] | None = frozenset()  # of all faults, the wrong ones too; None: not known
     require: Mapping[str, int] = field(default_factory=dict)  # as the file has it, without the default
-
-
-@dataclass(frozen=True, slots=True)
-class Contradiction:
-    """One setting that does not fit another."""
-
-    key: Key
-    problem: str

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Discriminator, Field, Tag
 
-from harness.target.fields import CLASS_PATTERN, OWN, PROGRAM, STRICT, VARIABLE_PATTERN, Image, kind_of
+from harness.core.fields import STRICT
+from harness.target.fields import CLASS_PATTERN, OWN, PROGRAM, VARIABLE_PATTERN, Image, kind_of
 from harness.target.url import Url
 
 Policy = Literal["strict", "inclusive"]

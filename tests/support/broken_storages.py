@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from checkers.records import Commit, FaultEvent, Header, History, Op, Outcome
+from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
 
 RESOURCE = "r0"
 NEVER = 1 << 40

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
-from harness.environment import options_in
-from harness.recheck import recheck
-from harness.report import telling
+from harness.files.environment import options_in
+from harness.report import verdict_text
+from harness.run.recheck import recheck
 from tests.support.recorded_runs import RECORDINGS, ROOT, recorded, unpack
 
 _SKIPPED = {"style", "script", "figure", "button", "select", "pre", "caption", "title"}
@@ -40,8 +40,8 @@ def said(name: str) -> str:
         run = unpack(name, Path(runs))
         judged = recheck(run)
         report = run / "report.html"
-        terminal = telling.tell(
-            telling.Telling(
+        terminal = verdict_text.verdict_lines(
+            verdict_text.JudgedRun(
                 target=judged.history.header.target,
                 document=judged.document,
                 history=judged.history,

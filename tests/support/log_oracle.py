@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from checkers.records import Commit, Header, Op, Outcome
+from checkers.history.records import Commit, Header, Op, Outcome
 
 START = -1
 """The place of what was there before the run."""
@@ -119,8 +119,8 @@ def names(resource: Resource) -> Names:
     may: set[str] = set()
     for rule in (_stale, _twice, _ghosts, _missing, _without_token, _strays, _fences, _misreads):
         must.update(rule(resource))
-    for rule in (_time_and_reads, _rejections, _after_losses):
-        surely, perhaps = rule(resource)
+    for decided in (_time_and_reads, _rejections, _after_losses):
+        surely, perhaps = decided(resource)
         must.update(surely)
         may.update(perhaps)
     return Names(frozenset(must), frozenset(may))

@@ -3,7 +3,7 @@
 `tests/histories/zoo/NAME.tar.xz` holds what a report and `recheck` read of one short run on
 real servers. Record some again, or all of them, with
 
-    .venv/bin/python tests/support/recorded_runs.py [NAME...]
+    .venv/bin/python -m tests.support.recorded_runs [NAME...]
 
 A run that does not end as it should is repeated, and then for longer.
 """

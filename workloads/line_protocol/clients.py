@@ -1,4 +1,4 @@
-"""A lock and a storage that are one program, and what the harness itself asks of a program."""
+"""A lock and a storage backed by one program, and the harness' own requests to a program."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from checkers.history import Commit
+from checkers.history.reader import Commit
 from workloads.client import Grant, Session, Unknown
-from workloads.line_protocol.conversation import Conversation, Unsupported
-from workloads.line_protocol.messages import Committed, Granted, Held, Read, Renewed, taken_as
+from workloads.line_protocol.messages import (
+    AcquireResult,
+    CommitEvent,
+    GrantedEvent,
+    ReadResult,
+    RenewedEvent,
+    convert_fields,
+)
+from workloads.line_protocol.program_client import ProgramClient, Unsupported
 
 MILLISECOND = 1_000_000  # ns
 SECOND = 1_000_000_000  # ns
@@ -18,64 +25,62 @@ SETTING_UP = 30.0  # seconds
 COMMITTED = 300.0  # seconds
 
 
-class LineLock:
-    """The lock of a program: a hold at a time.
+class ProgramLock:
+    """The lock side of a program; holds one lock at a time.
 
-    Renewals that the program tells of are recorded in `renewals`.
+    Renewals that the program reports are recorded in `renewals`.
     """
 
-    def __init__(self, conversation: Conversation, renewals: Session, ttl: int) -> None:
-        self._conversation = conversation
+    def __init__(self, program: ProgramClient, renewals: Session, ttl: int) -> None:
+        self._program = program
         self._renewals = renewals
         self._ttl = ttl  # ns
         self._hold: tuple[str, str] | None = None  # resource and owner
-        conversation.renewed = self._record
+        program.renewed = self._record
 
     def acquire(self, resource: str, owner: str) -> Grant:
-        """Have it wait for the lock and take it."""
+        """Ask the program to wait for the lock and take it."""
         self._hold = (resource, owner)
         called = time.monotonic_ns()
         wait = PATIENCE * self._ttl
-        carried = self._conversation.ask(
+        carried = self._program.request(
             "acquire",
             within=wait / SECOND,
-            event=self._told,
+            event=self._on_event,
             resource=resource,
             owner=owner,
             wait_ms=wait // MILLISECOND,
         )
-        granted = taken_as(Granted, carried)
+        granted = convert_fields(AcquireResult, carried)
         attempt = granted.attempt_ns
         if attempt is not None and not called <= attempt <= time.monotonic_ns():
-            raise Unknown(
-                f"attempt_ns {attempt} is no time of CLOCK_MONOTONIC since the acquire was asked for"
-            )
+            raise Unknown(f"attempt_ns {attempt} is not a CLOCK_MONOTONIC time since the acquire request")
         ttl = None if granted.ttl_ms is None else granted.ttl_ms * MILLISECOND
         return Grant(token=granted.token, ttl=ttl, attempt=attempt)
 
-    def _told(self, event: str, carried: Mapping[str, Any]) -> None:
+    def _on_event(self, event: str, carried: Mapping[str, Any]) -> None:
         if event == "granted" and self._hold is not None:
-            held = taken_as(Held, carried)
+            held = convert_fields(GrantedEvent, carried)
             self._renewals.granted(*self._hold)
             if held.wait:
-                self._conversation.go_on()
+                self._program.resume()
 
     def release(self, resource: str, owner: str) -> None:
-        """Have it give the lock back if it is still its own."""
+        """Ask the program to release the lock if it still holds it."""
         self._hold = None
-        self._conversation.ask("release", resource=resource, owner=owner)
+        self._program.request("release", resource=resource, owner=owner)
 
     def revoke(self, resource: str, owner: str) -> None:
-        """Have it take back an acquire whose outcome is not known."""
+        """Ask the program to undo an acquire whose outcome is unknown."""
         self._hold = None
-        self._conversation.ask("revoke", resource=resource, owner=owner)
+        self._program.request("revoke", resource=resource, owner=owner)
 
     def reconnect(self) -> None:
-        """Have it drop its connections to the lock service."""
-        self._conversation.reconnect("lock")
+        """Ask the program to drop its connections to the lock service."""
+        self._program.reconnect("lock")
 
     def restarted(self) -> None:
-        """Record that the hold, if there is one, may have ended with the program that had it."""
+        """Record that a held lock may have been lost when the program was killed."""
         if self._hold is not None:
             resource, owner = self._hold
             self._renewals.call("release", resource, _program_is_gone, owner=owner)
@@ -83,72 +88,72 @@ class LineLock:
 
     def close(self) -> None:
         """End the program."""
-        self._conversation.close()
+        self._program.close()
 
-    def _record(self, renewed: Renewed) -> None:
-        """Record a renewal from now on: what is left of the lease that began when its request left."""
+    def _record(self, renewed: RenewedEvent) -> None:
+        """Record a renewal: the rest of the lease that began when the program sent its request."""
         if self._hold != (renewed.resource, renewed.owner):
             return
 
         def renew() -> dict[str, Any]:
             left = renewed.called_ns + renewed.ttl_ms * MILLISECOND - time.monotonic_ns()
             if not 0 < left <= renewed.ttl_ms * MILLISECOND:
-                raise Unknown(f"called_ns {renewed.called_ns} is no time of CLOCK_MONOTONIC within the lease")
+                raise Unknown(f"called_ns {renewed.called_ns} is not a CLOCK_MONOTONIC time within the lease")
             return {"ttl": left}
 
         self._renewals.call("renew", renewed.resource, renew, owner=renewed.owner)
 
 
 def _program_is_gone() -> dict[str, Any]:
-    raise Unknown("the program was started anew")
+    raise Unknown("the program was restarted")
 
 
-class LineStorage:
-    """The storage of a program."""
+class ProgramStorage:
+    """The storage side of a program."""
 
-    def __init__(self, conversation: Conversation, restarted: Callable[[], None]) -> None:
-        self._conversation = conversation
-        self._restarted = restarted  # called when the program had to be started anew
+    def __init__(self, program: ProgramClient, restarted: Callable[[], None]) -> None:
+        self._program = program
+        self._restarted = restarted  # called after the program had to be restarted
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Have it write under a token; `sent` is called if the program says so."""
+        """Ask the program to write with a token; calls `sent` if the program reports it."""
 
-        def told(event: str, _carried: Mapping[str, Any]) -> None:
+        def on_event(event: str, _carried: Mapping[str, Any]) -> None:
             if event == "sent":
                 sent()
 
-        self._conversation.ask("write", event=told, resource=resource, token=token, value=value)
+        self._program.request("write", event=on_event, resource=resource, token=token, value=value)
 
     def read(self, resource: str) -> tuple[str | None, int]:
-        """Have it read the value and the token of the last accepted write."""
-        read = taken_as(Read, self._conversation.ask("read", resource=resource))
+        """Ask the program for the value and the token of the last accepted write."""
+        read = convert_fields(ReadResult, self._program.request("read", resource=resource))
         return read.value, read.token
 
     def fence(self, resource: str, token: int) -> None:
-        """Have it raise the mark to a token and leave the value."""
-        self._conversation.ask("fence", resource=resource, token=token)
+        """Ask the program to raise the mark to a token and keep the value."""
+        self._program.request("fence", resource=resource, token=token)
 
     def reconnect(self) -> None:
-        """Have it drop its connections to the storage."""
-        if self._conversation.reconnect("storage"):
+        """Ask the program to drop its connections to the storage."""
+        if self._program.reconnect("storage"):
             self._restarted()
 
 
-def set_up(conversation: Conversation, resources: Sequence[str]) -> None:
-    """Have a program make what it needs before the first acquire, if it needs anything."""
+def set_up(program: ProgramClient, resources: Sequence[str]) -> None:
+    """Let a program prepare before the first acquire, if it supports that."""
     try:
-        conversation.ask("set_up", within=SETTING_UP, resources=list(resources))
+        program.request("set_up", within=SETTING_UP, resources=list(resources))
     except Unsupported:
         return
 
 
-def committed(conversation: Conversation) -> list[Commit] | None:
-    """Have a program tell the order in which its storage accepted the writes; None if it knows none."""
+def committed(program: ProgramClient) -> list[Commit] | None:
+    """Ask a program for the order in which its storage accepted the writes; None if unsupported."""
     commits: list[Commit] = []
 
-    def told(event: str, carried: Mapping[str, Any]) -> None:
+    def on_event(event: str, carried: Mapping[str, Any]) -> None:
         if event == "commit":
-            commit = taken_as(Committed, carried)
+            commit = convert_fields(CommitEvent, carried)
             commits.append(
                 Commit(
                     seq=len(commits) + 1,
@@ -160,7 +165,7 @@ def committed(conversation: Conversation) -> list[Commit] | None:
             )
 
     try:
-        conversation.ask("committed", within=COMMITTED, event=told)
+        program.request("committed", within=COMMITTED, event=on_event)
     except Unsupported:
         return None
     return commits

@@ -1,7 +1,7 @@
-"""What a program may say, as types: whatever does not fit them is no answer at all.
+"""The messages that a program may send, as types.
 
-A field that is missing, of another type or out of range makes the answer worthless, and the
-operation is then one that nobody knows the end of.
+If a field is missing, has the wrong type or is out of range, the answer is invalid and the
+operation's outcome is unknown.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from checkers.reading.lines import Mark, Nanoseconds, Token
+from checkers.history.lines import Mark, Nanoseconds, Token
 from workloads.client import Unknown
 
 PROTOCOL = 1
-_SHOWN = 200  # characters of a line that is told
+_MAX_SHOWN = 200  # characters of a line in a message
 
 Milliseconds = Annotated[int, Meta(gt=0, le=10**12)]
-Said = TypeVar("Said")
+T = TypeVar("T")
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """What every line may have; the rest depends on what it answers or tells."""
+    """The fields that any line may have; the others depend on the request or event."""
 
     id: int | None = None
     event: str | None = None
@@ -31,29 +31,29 @@ class Line(Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class Granted(Struct, frozen=True, kw_only=True):
-    """The ok of an acquire."""
+class AcquireResult(Struct, frozen=True, kw_only=True):
+    """The result of a successful acquire."""
 
     token: Token
-    ttl_ms: Milliseconds | None  # None: the program promises no length; but it has to say so
+    ttl_ms: Milliseconds | None  # null: no promised length; the field itself is required
     attempt_ns: Nanoseconds | None = None  # CLOCK_MONOTONIC
 
 
-class Held(Struct, frozen=True, kw_only=True):
-    """The event inside an acquire: the lock service has granted, and the answer is not complete."""
+class GrantedEvent(Struct, frozen=True, kw_only=True):
+    """The event inside an acquire: the lock service granted, but the acquire is not complete."""
 
-    wait: bool = False  # the program does nothing until it is told to go on
+    wait: bool = False  # the program waits for the request "go-on"
 
 
-class Read(Struct, frozen=True, kw_only=True):
-    """The ok of a read."""
+class ReadResult(Struct, frozen=True, kw_only=True):
+    """The result of a successful read."""
 
     value: str | None
-    token: Mark  # of no matter where nothing was written
+    token: Mark  # ignored before the first write
 
 
-class Renewed(Struct, frozen=True, kw_only=True):
-    """The event of a renewal that the program made by itself, once it was confirmed."""
+class RenewedEvent(Struct, frozen=True, kw_only=True):
+    """The event of a confirmed renewal that the program made on its own."""
 
     resource: str
     owner: str
@@ -61,8 +61,8 @@ class Renewed(Struct, frozen=True, kw_only=True):
     called_ns: Nanoseconds  # CLOCK_MONOTONIC, before its request left
 
 
-class Committed(Struct, frozen=True, kw_only=True):
-    """The event of one accepted write or fence, in the storage's order; a fence has no value."""
+class CommitEvent(Struct, frozen=True, kw_only=True):
+    """The event of one accepted write or fence, in the storage's commit order; a fence has no value."""
 
     resource: str
     token: Token
@@ -70,29 +70,29 @@ class Committed(Struct, frozen=True, kw_only=True):
     fence: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a write without a value, and a fence with one."""
+        """Reject a write without a value, and a fence with one."""
         if self.fence == (self.value is not None):
             raise ValueError("a write has a `value`, and a fence has none")
 
 
-def understood(line: bytes) -> tuple[Line, Mapping[str, Any]]:
-    """Read a line of the program; Unknown if it is none of the protocol's."""
+def parse_line(line: bytes) -> tuple[Line, Mapping[str, Any]]:
+    """Parse a line of the program; Unknown if it is not valid in the protocol."""
     try:
         fields = msgspec.json.decode(line, type=dict[str, Any])
         return msgspec.convert(fields, Line), fields
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise Unknown(f"the program said {shown(line)}: {error}") from error
+        raise Unknown(f"the program said {truncated(line)}: {error}") from error
 
 
-def taken_as(kind: type[Said], fields: Mapping[str, Any]) -> Said:
-    """Read what a line carries; Unknown if something is missing or wrong."""
+def convert_fields(kind: type[T], fields: Mapping[str, Any]) -> T:
+    """Convert the fields of a line; Unknown if one is missing or wrong."""
     try:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
-        raise Unknown(f"the program said {shown(msgspec.json.encode(fields))}: {error}") from error
+        raise Unknown(f"the program said {truncated(msgspec.json.encode(fields))}: {error}") from error
 
 
-def shown(line: bytes) -> str:
-    """A line as a reader can bear it."""
+def truncated(line: bytes) -> str:
+    """A line as text, cut to a readable length."""
     text = line.decode(errors="replace").strip()
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"

@@ -1,7 +1,7 @@
 """Lines over two pipes to a program, each with a deadline.
 
-What goes wrong is Unknown: nothing came, or nothing was taken, for as long as there was
-patience; or the program has closed its end.
+Every failure is Unknown: the program sent nothing or read nothing before the deadline, or
+it closed its end.
 """
 
 from __future__ import annotations
@@ -12,98 +12,98 @@ import time
 from collections.abc import Iterator
 
 from workloads.client import Unknown
-from workloads.early_answers import something_waits
+from workloads.unsolicited_data import has_input
 
-LOOK = 0.05  # seconds; the longest that one look for news may take
-LONGEST = 2**20  # bytes of one line
+POLL = 0.05  # seconds; the longest single poll
+MAX_LINE = 2**20  # bytes of one line
 _READ = 2**16  # bytes at a time
 
 
-class Patience:
-    """A deadline that counts only time in which this process ran.
+class Deadline:
+    """A deadline that counts only time in which this process was running.
 
-    A client may be stopped together with its program, and the program needs a moment to
-    answer when both go on: a stop costs no more than one look.
+    A client may be stopped together with its program, which needs a moment to answer once
+    both continue: a stop costs at most one poll.
     """
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
-        self._looked = time.monotonic()
+        self._last_poll = time.monotonic()
 
-    def look(self) -> float:
-        """Return how long the next look may take, in seconds; Unknown if there is no time left."""
+    def next_poll(self) -> float:
+        """Return how long the next poll may take (seconds); Unknown if no time is left."""
         now = time.monotonic()
-        self._left -= min(now - self._looked, LOOK)
-        self._looked = now
+        self._left -= min(now - self._last_poll, POLL)
+        self._last_poll = now
         if self._left <= 0:
             raise Unknown("no answer in time")
-        return min(self._left, LOOK)
+        return min(self._left, POLL)
 
 
 class LinePipe:
-    """Sends lines to a program, and receives its lines."""
+    """Sends lines to a program and receives its lines."""
 
     def __init__(self, reading: int, writing: int) -> None:
         self._reading = reading
         self._writing = writing
-        self._heard = bytearray()
-        self._searched = 0  # so far there is no end of a line in what was heard
-        self._is_early = False  # was what was heard there before the last line was sent?
+        self._buffer = bytearray()
+        self._searched = 0  # bytes of the buffer known to hold no end of line
+        self._is_early = False  # did the buffer hold data before the last line was sent?
         os.set_blocking(reading, False)
         os.set_blocking(writing, False)
 
-    def waiting(self, patience: Patience) -> Iterator[bytes]:
-        """Yield the lines that are there already; Unknown if there is no end of them."""
+    def pending(self, deadline: Deadline) -> Iterator[bytes]:
+        """Yield the lines that have already arrived; Unknown if they never stop."""
         while True:
             while (line := self._line()) is not None:
                 yield line
-            patience.look()
-            if not something_waits(self._reading):
+            deadline.next_poll()
+            if not has_input(self._reading):
                 return
-            self._hear(patience)
+            self._fill(deadline)
 
-    def send(self, line: bytes, patience: Patience) -> None:
+    def send(self, line: bytes, deadline: Deadline) -> None:
         """Send a line."""
-        self._is_early = bool(self._heard)
+        self._is_early = bool(self._buffer)
         left = memoryview(line + b"\n")
         while left:
             try:
                 left = left[os.write(self._writing, left) :]
             except BlockingIOError:
-                _wait(self._writing, select.POLLOUT, patience)
+                _wait(self._writing, select.POLLOUT, deadline)
             except BrokenPipeError as error:
                 raise Unknown("the program has closed its standard input") from error
 
-    def receive(self, patience: Patience) -> tuple[bytes, bool]:
-        """Return the next line, and whether it was begun before the last one was sent."""
+    def receive(self, deadline: Deadline) -> tuple[bytes, bool]:
+        """Return the next line, and whether it began before the last line was sent."""
         while (line := self._line()) is None:
-            self._hear(patience)
+            self._fill(deadline)
         early, self._is_early = self._is_early, False
         return line, early
 
     def _line(self) -> bytes | None:
-        """Take the next line from what was heard; None if it has no end yet."""
-        end = self._heard.find(b"\n", self._searched)
-        if (len(self._heard) if end < 0 else end) > LONGEST:
-            raise Unknown(f"the program wrote a line of more than {LONGEST} bytes")
+        """Take the next line from the buffer; None if it is incomplete."""
+        end = self._buffer.find(b"\n", self._searched)
+        if (len(self._buffer) if end < 0 else end) > MAX_LINE:
+            raise Unknown(f"the program wrote a line of more than {MAX_LINE} bytes")
         if end < 0:
-            self._searched = len(self._heard)
+            self._searched = len(self._buffer)
             return None
-        line = bytes(self._heard[:end])
-        del self._heard[: end + 1]
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
         self._searched = 0
         return line
 
-    def _hear(self, patience: Patience) -> None:
-        _wait(self._reading, select.POLLIN, patience)
-        heard = os.read(self._reading, _READ)
-        if not heard:
+    def _fill(self, deadline: Deadline) -> None:
+        _wait(self._reading, select.POLLIN, deadline)
+        received = os.read(self._reading, _READ)
+        if not received:
             raise Unknown("the program has closed its standard output")
-        self._heard += heard
+        self._buffer += received
 
 
-def _wait(file: int, event: int, patience: Patience) -> None:
+def _wait(file: int, event: int, deadline: Deadline) -> None:
     poll = select.poll()
     poll.register(file, event)
-    while not poll.poll(patience.look() * 1000):
+    while not poll.poll(deadline.next_poll() * 1000):
         pass

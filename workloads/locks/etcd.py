@@ -1,10 +1,10 @@
-"""etcd's lock by transaction: create my key if it is absent, under a lease that I keep alive.
+"""A lock in etcd by transaction: create the key if it is absent, under a lease kept alive.
 
-The fencing token is the key's create_revision, which is the header revision of
-the transaction that created it. Whoever finds the key there watches it, and
-tries again once it is deleted.
+The fencing token is the key's create_revision, which equals the header revision of the
+transaction that created it. A client that finds the key watches it, and tries again
+after its deletion.
 
-The lease carries the promise, see `etcd_lease`.
+The lease, not the key, defines how long the lock is held: see `etcd_lease`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from workloads.client import Grant, NotApplied, Session, Unknown
 from workloads.etcd_api import CREATE_REVISION, EQUAL, Connection, message
-from workloads.locks.etcd_lease import KeptLease, connections
+from workloads.locks.etcd_lease import LeaseKeeper, connections
 from workloads.locks.renewals import SECOND
 from workloads.settings import LockSettings
 
@@ -22,16 +22,16 @@ PATIENCE = 3  # TTLs that an acquire waits for the key's deletion
 
 
 class EtcdLock:
-    """One client of the lock: a hold at a time."""
+    """One client of the lock; holds one lock at a time."""
 
-    def __init__(self, connection: Connection, lease: KeptLease, ttl: int) -> None:
+    def __init__(self, connection: Connection, lease: LeaseKeeper, ttl: int) -> None:
         self._connection = connection
         self._lease = lease
         self._ttl = ttl  # ns
         self._token = 0
 
     def acquire(self, resource: str, owner: str) -> Grant:
-        """Wait until my key could be created; NotApplied when it is not in three TTLs."""
+        """Wait until the key can be created; NotApplied after three TTLs."""
         deadline = time.monotonic_ns() + PATIENCE * self._ttl
         lease = self._lease.start(resource, owner)
         waited = False
@@ -45,7 +45,7 @@ class EtcdLock:
         self._token = answer.header.revision
         if waited:
             self._lease.granted()
-            self._lease.renew()  # it is older than the grant: without this it promises little
+            self._lease.renew()  # the lease is older than the grant: little of it may be left
         return Grant(token=self._token, ttl=None, attempt=attempt)
 
     def _create(self, resource: str, owner: str, lease: int) -> Any:
@@ -61,7 +61,7 @@ class EtcdLock:
         try:
             if left > 0 and self._connection.wait_for_deletion(lock_key(resource), revision, left / SECOND):
                 return
-        except Unknown as error:  # only the watch: every attempt so far was refused
+        except Unknown as error:  # only the watch failed: every attempt so far was refused
             self._connection.reconnect()
             self._lease.stop()
             raise NotApplied(str(error)) from error
@@ -69,7 +69,7 @@ class EtcdLock:
         raise NotApplied("not free in time")
 
     def release(self, resource: str, owner: str) -> None:
-        """Delete the key if its create_revision is still mine; NotApplied if it is not."""
+        """Delete the key if it still has our create_revision; NotApplied if it does not."""
         self._lease.stop()
         key = lock_key(resource)
         answer = self._connection.call(
@@ -80,12 +80,12 @@ class EtcdLock:
         if not answer.succeeded:
             raise NotApplied(f"{owner} is not the holder")
 
-    def revoke(self, resource: str, owner: str) -> None:  # noqa: ARG002 - the lease says both
-        """Revoke the lease of an acquire that nobody knows the end of."""
+    def revoke(self, resource: str, owner: str) -> None:  # noqa: ARG002 - the lease identifies both
+        """Revoke the lease of an acquire whose outcome is unknown."""
         self._lease.revoke(self._connection)
 
     def reconnect(self) -> None:
-        """Turn to the next member on a new connection."""
+        """Connect to the next member."""
         self._connection.reconnect()
 
     def close(self) -> None:
@@ -100,15 +100,15 @@ def lock_key(resource: str) -> bytes:
 
 
 def lock_keys(resource: str) -> tuple[bytes, bytes]:
-    """The keys that a lock of this etcd may be, from the first to before the second.
+    """Return the half-open range of keys that a lock in this etcd may use.
 
-    They are the key above, and those in etcd's own lock service, which queues keys under it.
+    It covers `lock_key` and the keys that etcd's own lock service queues under it.
     """
-    return lock_key(resource), lock_key(resource) + b"0"  # "0" is what comes after "/"
+    return lock_key(resource), lock_key(resource) + b"0"  # "0" follows "/" in ASCII
 
 
 def created_at(key: bytes, revision: int) -> Any:
-    """Compare a key's create_revision; 0 is that of a key which is not there."""
+    """Compare a key's create_revision; 0 means that the key does not exist."""
     return message["Compare"](result=EQUAL, target=CREATE_REVISION, key=key, create_revision=revision)
 
 

@@ -1,8 +1,8 @@
-"""A lease of etcd, and what keeps it alive.
+"""An etcd lease, and the keep-alives that extend it.
 
-The lease carries the promise, not what is stored under it: its grant and every
-keep-alive are recorded as `renew` operations of the owner, by a thread in this same OS
-process, so that a pause of the process stops it too.
+The lease defines how long the lock is held, not the key under it. Its grant and every
+keep-alive are recorded as `renew` operations of the owner. They run in a thread of the
+client's own OS process, so that a pause of the process stops them too.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from workloads.locks.renewals import SECOND, Renewals
 from workloads.settings import LockSettings
 
 
-class KeptLease:
-    """A lease, and what keeps it alive; one at a time."""
+class LeaseKeeper:
+    """Gets a lease and keeps it alive; one lease at a time."""
 
     def __init__(self, connection: Connection, session: Session, ttl: int) -> None:
         self._connection = connection
@@ -25,7 +25,7 @@ class KeptLease:
         self.lease = 0
 
     def start(self, resource: str, owner: str) -> int:
-        """Get a lease, keep it alive from now on, and return its id; NotApplied without one."""
+        """Get a lease, keep it alive from now on, and return its id; NotApplied if there is none."""
         self._renewals.begin(resource, owner)
         if not self._renewals.renew(self._grant):
             raise NotApplied("no lease")
@@ -33,24 +33,24 @@ class KeptLease:
         return self.lease
 
     def granted(self) -> None:
-        """Announce that what is stored under the lease is the lock now."""
+        """Announce that the key under the lease is now the lock."""
         self._renewals.granted()
 
     def renew(self) -> None:
-        """Keep the lease alive once, now."""
+        """Send one keep-alive now."""
         self._renewals.renew(self._keep_alive)
 
     def stop(self) -> None:
-        """Keep nothing alive any more; what is under way may still end."""
+        """Stop the keep-alives; one in flight may still complete."""
         self._renewals.stop()
 
     def revoke(self, connection: Connection) -> None:
-        """End the lease, and with it whatever is stored under it."""
+        """End the lease; etcd deletes the keys under it."""
         self._renewals.stop()
         connection.call("Lease/LeaseRevoke", ID=self.lease)
 
     def close(self) -> None:
-        """Stop, and drop the connection."""
+        """Stop the keep-alives, and drop the connection."""
         self._renewals.close(self._connection.close)
 
     def _grant(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class KeptLease:
         return {"ttl": ttl * SECOND}
 
 
-def connections(settings: LockSettings, renewals: Session) -> tuple[Connection, KeptLease]:
-    """Make two connections, one for the hold, one for its lease; they start at this client's own member."""
-    hold, lease = (Connection(settings.endpoints, settings.timeout, first=settings.client) for _ in range(2))
-    return hold, KeptLease(lease, renewals, settings.ttl)
+def connections(settings: LockSettings, renewals: Session) -> tuple[Connection, LeaseKeeper]:
+    """Make two connections, one for the lock, one for its lease; each client starts at another member."""
+    lock, lease = (Connection(settings.endpoints, settings.timeout, first=settings.client) for _ in range(2))
+    return lock, LeaseKeeper(lease, renewals, settings.ttl)

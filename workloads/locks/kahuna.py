@@ -1,10 +1,10 @@
-"""Kahuna's locks over its REST API: try-lock, try-extend and try-unlock, of persistent locks.
+"""Kahuna's persistent locks over its REST API: try-lock, try-extend and try-unlock.
 
-The token is the answer's `fencingToken`, which counts the grants of the resource from 0 on.
-Only a lock that Kahuna calls persistent keeps its counter when the process ends. An owner
-that asks again for what it holds is given the same token, and no new lease.
+The token is the answer's `fencingToken`, which counts the resource's grants from 0. Only a
+persistent lock keeps its counter when the process ends. An owner that requests a lock it
+already holds gets the same token, and no new lease.
 
-The names of fields are those of Kahuna 1.1, the first to call the owner `owner`.
+Field names follow Kahuna 1.1, the first release that calls the owner `owner`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import enum
 
 from msgspec import Struct
 
-from checkers.reading.lines import Token
+from checkers.history.lines import Token
 from workloads.client import NotApplied, Session, Unknown
 from workloads.http_connection import HttpConnection
-from workloads.locks.polled import Held, PolledLock
+from workloads.locks.polling import Lease, PollingLock
 from workloads.settings import LockSettings
 
 MILLISECOND = 1_000_000  # ns
@@ -25,7 +25,7 @@ PERSISTENT = 1
 
 
 class Type(enum.IntEnum):
-    """What an answer says; after any other, such as "must retry", what was asked may be under way."""
+    """The type of an answer; after any other, such as "must retry", the request may still take effect."""
 
     LOCKED = 0
     BUSY = 1
@@ -46,36 +46,36 @@ NOT_MINE = (Type.LOCK_DOES_NOT_EXIST, Type.INVALID_OWNER)
 
 
 class LockAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The answer to each request; the token counts only where the type is LOCKED."""
+    """The answer to each request; the token is valid only if the type is LOCKED."""
 
     type: int
     fencing_token: Token | None = None
 
 
-class KahunaService:
-    """What a server is asked, over one connection."""
+class KahunaLockService:
+    """The requests to a server, over one connection."""
 
     def __init__(self, connection: HttpConnection, ttl: int) -> None:
         self._connection = connection
         self._ttl = ttl  # ns
 
-    def try_lock(self, resource: str, owner: str) -> Held | None:
-        """Take the lock if it is free; None if somebody has it."""
+    def try_lock(self, resource: str, owner: str) -> Lease | None:
+        """Take the lock if it is free; None if it is taken."""
         answer = self._ask("try-lock", resource, owner)
         if answer.type == Type.BUSY:
             return None
         _expect(answer, Type.LOCKED)
         if answer.fencing_token is None:
-            raise Unknown("locked, without a fencingToken")
-        return Held(token=answer.fencing_token, ttl=self._ttl, credential=owner)
+            raise Unknown("locked, but without a fencingToken")
+        return Lease(token=answer.fencing_token, ttl=self._ttl, credential=owner)
 
     def renew(self, resource: str, owner: str, credential: str) -> int:  # noqa: ARG002 - the owner is it
-        """Begin the lease again and return its length in ns; NotApplied if it is lost."""
+        """Restart the lease and return its length (ns); NotApplied if it is lost."""
         _expect(self._ask("try-extend", resource, owner), Type.EXTENDED)
         return self._ttl
 
     def release(self, resource: str, owner: str, credential: str | None) -> bool:  # noqa: ARG002 - the owner is it
-        """Give the lock back; was it the owner's?"""
+        """Release the lock; False if the owner did not hold it."""
         answer = self._ask("try-unlock", resource, owner)
         if answer.type in NOT_MINE:
             return False
@@ -103,9 +103,10 @@ def _expect(answer: LockAnswer, done: Type) -> None:
         raise Unknown(f"type {answer.type}")
 
 
-def connect(settings: LockSettings, renewals: Session) -> PolledLock:
-    """Make a client with two connections: one for the hold, one for what renews it."""
-    held, renewing = (
-        KahunaService(HttpConnection(settings.endpoints[0], settings.timeout), settings.ttl) for _ in range(2)
+def connect(settings: LockSettings, renewals: Session) -> PollingLock:
+    """Make a client with two connections: one for the lock, one for its renewals."""
+    calls, renewing = (
+        KahunaLockService(HttpConnection(settings.endpoints[0], settings.timeout), settings.ttl)
+        for _ in range(2)
     )
-    return PolledLock(held, renewing, renewals, settings.ttl)
+    return PollingLock(calls, renewing, renewals, settings.ttl)

@@ -1,13 +1,12 @@
-"""Redis' lock on one server: SET NX PX, and the token from a counter in the same script.
+"""A lock on one Redis server: SET NX PX, and a token from a counter in the same script.
 
-The counter has no expiry and rises with every grant, so that the token does; it is
-never reset but with the server's data. The lease is the key's expiry, promised from
-when the granted request was sent. Only the owner's own key is renewed or deleted, by
-scripts that compare and act in one step.
+The counter has no expiry and rises with every grant; it is reset only with the server's
+data. The lease is the key's expiry, counted from when the successful request was sent.
+Scripts that compare and act in one step renew or delete only the owner's key.
 
-A replica that is promoted knows only what had reached it. With `wait_for_replica`, a grant
-and a renewal count once WAIT says that it has them; until then nobody knows whether they
-will last, and the answer is that.
+A promoted replica has only the data that reached it. With `wait_for_replica`, a grant or a
+renewal succeeds once WAIT confirms that the replica has it; until then its outcome is
+unknown.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workloads.client import NotApplied, Session, Unknown
-from workloads.locks.polled import Held, PolledLock
+from workloads.locks.polling import Lease, PollingLock
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings
 
@@ -33,8 +32,8 @@ RENEW = _IF_MINE.format(command="'PEXPIRE', KEYS[1], ARGV[2]")
 RELEASE = _IF_MINE.format(command="'DEL', KEYS[1]")
 
 
-class RedisService:
-    """What the lock takes of one server, over one connection."""
+class RedisLockService:
+    """The commands to one server, over one connection."""
 
     def __init__(
         self,
@@ -46,8 +45,8 @@ class RedisService:
         self._ttl = settings.ttl  # ns
         self._wait = round(settings.timeout * 1000 / 2) if settings.wait_for_replica else 0  # ms
 
-    def try_lock(self, resource: str, owner: str) -> Held | None:
-        """Set the owner's key, if none is there, and count."""
+    def try_lock(self, resource: str, owner: str) -> Lease | None:
+        """Set the owner's key if there is none, and increment the counter."""
         keys = (lock_key(resource), token_key(resource))
         token: int | None = self._connection.execute("EVAL", GRANT, 2, *keys, owner, self._milliseconds)
         if token is None:
@@ -55,17 +54,17 @@ class RedisService:
         if self._wait:
             self._granted(resource, owner)
         self._reach_replica()
-        return Held(token=token, ttl=self._ttl, credential=owner)
+        return Lease(token=token, ttl=self._ttl, credential=owner)
 
     def renew(self, resource: str, owner: str, credential: str) -> int:  # noqa: ARG002 - it is the owner
-        """Begin the key's expiry again; NotApplied if it is not the owner's."""
+        """Restart the key's expiry; NotApplied if the key is not the owner's."""
         if not self._connection.execute("EVAL", RENEW, 1, lock_key(resource), owner, self._milliseconds):
             raise NotApplied("lease lost")
         self._reach_replica()
         return self._ttl
 
     def release(self, resource: str, owner: str, credential: str | None) -> bool:  # noqa: ARG002
-        """Delete the key if it is the owner's; was it?"""
+        """Delete the key if it is the owner's; False if it is not."""
         return bool(self._connection.execute("EVAL", RELEASE, 1, lock_key(resource), owner))
 
     def close(self) -> None:
@@ -73,15 +72,15 @@ class RedisService:
         self._connection.close()
 
     def _reach_replica(self) -> None:
-        """Wait until the replica has what this connection wrote; Unknown if it has not in time."""
+        """Wait until the replica has this connection's writes; Unknown if that takes too long."""
         if not self._wait:
             return
         try:
-            reached = self._connection.follow("WAIT", 1, self._wait)
-        except NotApplied as error:  # what was not applied is the WAIT
+            reached = self._connection.execute_on_same_connection("WAIT", 1, self._wait)
+        except NotApplied as error:  # only the WAIT was not applied
             raise Unknown(str(error)) from error
         if not reached:
-            raise Unknown(f"the replica did not have it within {self._wait} ms")
+            raise Unknown(f"not replicated within {self._wait} ms")
 
     @property
     def _milliseconds(self) -> int:
@@ -94,11 +93,11 @@ def lock_key(resource: str) -> str:
 
 
 def token_key(resource: str) -> str:
-    """The key of the counter that the tokens come from."""
+    """The key of the token counter."""
     return f"fencepost/{resource}/token"
 
 
-def connect(settings: LockSettings, renewals: Session) -> PolledLock:
-    """Make a client with two connections: one for the hold, one for what renews it."""
-    holding = RedisService(settings, renewals.granted)
-    return PolledLock(holding, RedisService(settings), renewals, settings.ttl)
+def connect(settings: LockSettings, renewals: Session) -> PollingLock:
+    """Make a client with two connections: one for the lock, one for its renewals."""
+    calls = RedisLockService(settings, renewals.granted)
+    return PollingLock(calls, RedisLockService(settings), renewals, settings.ttl)

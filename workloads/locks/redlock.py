@@ -1,15 +1,15 @@
-"""Redlock: the lock is held by whoever could set its key on most of several independent Redis servers.
+"""Redlock: a client holds the lock once it has set its key on most of several independent Redis servers.
 
-Its answer is a random value without any order, so there is no fencing token, and a
-target must say what it takes for one:
+The value of a Redlock is random and has no order, so there is no fencing token. A target
+chooses a substitute:
 
-highest-counter  each server counts its grants, and the highest count of those that granted
-                 is taken. A server that refused does not count, so it can go back
+highest-counter  each server counts its grants; the token is the highest count of the servers
+                 that granted. A server that refused does not count, so tokens can go back
 wall-clock       the client's own clock, in ns
 random           63 random bits
 
-The servers are asked one after another, each with a short deadline. What is promised is
-the TTL less the drift that the algorithm allows for, from before the first was asked.
+The servers are asked one after another, each with a short deadline. The lease is the TTL
+less the drift that the algorithm allows for, counted from before the first request.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workloads.client import Grant, NotApplied, Session, Unknown
-from workloads.locks.polled import PATIENCE
+from workloads.locks.polling import PATIENCE
 from workloads.locks.redis import GRANT, MILLISECOND, RELEASE, RENEW, lock_key, token_key
 from workloads.locks.renewals import Renewals
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings
 
-SERVER_TIMEOUT = 0.1  # seconds; a server that does not answer must not use the lease up
-RETRY = (0.02, 0.1)  # seconds; drawn anew each time, or those who tie go on tying
+SERVER_TIMEOUT = 0.1  # seconds; a server that does not answer must not use up the lease
+RETRY = (0.02, 0.1)  # seconds; random for each retry, or tied clients would tie again
 
 TOKENS: dict[str, Callable[[Sequence[int], random.Random], int]] = {
     "highest-counter": lambda counters, _rng: max(counters),
@@ -36,17 +36,17 @@ TOKENS: dict[str, Callable[[Sequence[int], random.Random], int]] = {
 }
 
 
-DRAWN_LATER = ("wall-clock", "random")
-"""The tokens that come from the client, once it has the lock."""
+DRAWN_AFTER_GRANT = ("wall-clock", "random")
+"""The tokens that the client makes once it has the lock."""
 
 
 def drift(ttl: int) -> int:
-    """How far the servers' clocks may run apart during a lease of `ttl` ns."""
+    """Return how far the servers' clocks may drift apart during a lease of `ttl` ns."""
     return ttl // 100 + 2 * MILLISECOND
 
 
 class Redlock:
-    """One client of the lock: a hold at a time."""
+    """One client of the lock; holds one lock at a time."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class Redlock:
         self._renewals = Renewals(session, settings.ttl, lambda: _close(renewing))
         self._ttl = settings.ttl  # ns
         self._token = TOKENS[settings.token]
-        self._draws_token_later = settings.token in DRAWN_LATER
+        self._draws_token_later = settings.token in DRAWN_AFTER_GRANT
         self._rng = random.Random(settings.client)
 
     @property
-    def _most(self) -> int:
+    def _majority(self) -> int:
         return len(self._servers) // 2 + 1
 
     @property
@@ -72,9 +72,9 @@ class Redlock:
         return self._ttl - drift(self._ttl)
 
     def acquire(self, resource: str, owner: str) -> Grant:
-        """Try until most servers granted within the lease.
+        """Try until most servers grant within the lease.
 
-        NotApplied when they did not in three TTLs, Unknown once most may have, or may yet.
+        NotApplied after three TTLs; Unknown if most servers may have granted, or may yet.
         """
         deadline = time.monotonic_ns() + PATIENCE * self._ttl
         doubtful: set[int] = set()
@@ -82,10 +82,10 @@ class Redlock:
             attempt = time.monotonic_ns()
             answers = self._ask(self._servers, *_grant(resource, owner, self._ttl))
             counters = [answer for server, answer in enumerate(answers) if answer and server not in doubtful]
-            if len(counters) >= self._most and time.monotonic_ns() < attempt + self._promised:
+            if len(counters) >= self._majority and time.monotonic_ns() < attempt + self._promised:
                 break
-            doubtful |= self._left_over(answers, resource, owner)
-            if len(doubtful) >= self._most:
+            doubtful |= self._delete_everywhere(answers, resource, owner)
+            if len(doubtful) >= self._majority:
                 raise Unknown("too few answers")
             if time.monotonic_ns() > deadline:
                 raise NotApplied("not free in time")
@@ -96,10 +96,10 @@ class Redlock:
         self._renewals.keep(lambda: self._renew(resource, owner))
         return Grant(token=self._token(counters, self._rng), ttl=self._promised, attempt=attempt)
 
-    def _left_over(self, granted: Sequence[int | None], resource: str, owner: str) -> set[int]:
-        """Delete the key everywhere; tell at which servers it may be all the same, or may come yet.
+    def _delete_everywhere(self, granted: Sequence[int | None], resource: str, owner: str) -> set[int]:
+        """Delete the key everywhere; return the servers where it may still exist or appear later.
 
-        Or where it may yet be deleted: an unanswered deletion would take the key of a later attempt.
+        Servers with an unanswered deletion count too: it could delete the key of a later attempt.
         """
         deleted = self._ask(self._servers, *_release(resource, owner))
         return {
@@ -109,32 +109,32 @@ class Redlock:
         }
 
     def _renew(self, resource: str, owner: str) -> dict[str, Any]:
-        self._insist(self._renewing, *_renew(resource, owner, self._ttl))
+        self._require_majority(self._renewing, *_renew(resource, owner, self._ttl))
         return {"ttl": self._promised}
 
     def release(self, resource: str, owner: str) -> None:
-        """Delete the key where it is still mine; NotApplied if that is not on most servers."""
+        """Delete the key where it is still ours; NotApplied if that is not most servers."""
         self._renewals.stop()
-        self._insist(self._servers, *_release(resource, owner))
+        self._require_majority(self._servers, *_release(resource, owner))
 
     def revoke(self, resource: str, owner: str) -> None:
-        """Delete the key wherever an acquire that nobody knows the end of has set it."""
+        """Delete the key wherever an acquire with unknown outcome has set it."""
         self._renewals.stop()
-        if self._ask(self._servers, *_release(resource, owner), unreached=None).count(None) >= self._most:
+        if self._ask(self._servers, *_release(resource, owner), unreached=None).count(None) >= self._majority:
             raise Unknown("too few answers")
 
-    def _insist(self, servers: Sequence[RedisConnection], *command: str | int) -> None:
-        """Have most servers do it; NotApplied if most cannot have, Unknown if nobody knows."""
+    def _require_majority(self, servers: Sequence[RedisConnection], *command: str | int) -> None:
+        """Run a command on most servers; NotApplied if most cannot have run it, Unknown if in doubt."""
         answers = self._ask(servers, *command)
         done = sum(bool(answer) for answer in answers)
-        if done < self._most:
-            in_doubt = done + answers.count(None) >= self._most
+        if done < self._majority:
+            in_doubt = done + answers.count(None) >= self._majority
             raise Unknown("too few answers") if in_doubt else NotApplied("lease lost")
 
     def _ask(
         self, servers: Sequence[RedisConnection], *command: str | int, unreached: int | None = 0
     ) -> list[int | None]:
-        """Ask each server: 0 if it did not do it, None without an answer, `unreached` if it never heard."""
+        """Ask each server: 0 if it did nothing, None without an answer, `unreached` if it was not reached."""
         answers: list[int | None] = []
         for server in servers:
             try:
@@ -174,7 +174,7 @@ def _close(servers: Sequence[RedisConnection]) -> None:
 
 
 def connect(settings: LockSettings, renewals: Session) -> Redlock:
-    """Make a client with two connections to each server: one for the hold, one for what renews it."""
+    """Make a client with two connections to each server: one for the lock, one for its renewals."""
     servers, renewing = (
         [
             RedisConnection(endpoint, min(settings.timeout, SERVER_TIMEOUT), settings.password)

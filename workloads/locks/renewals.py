@@ -1,4 +1,4 @@
-"""What keeps a hold alive: renewals, one after another, recorded under a process number of their own.
+"""Lease renewals, one after another, recorded under their own process number.
 
 They run in a thread of the client's own OS process, so that a pause of the process
 stops them too.
@@ -19,9 +19,9 @@ Action = Callable[[], dict[str, Any]]
 
 
 class Renewals:
-    """The renewals of one hold at a time.
+    """Renews the lease of one held lock at a time.
 
-    They have a session of their own: a process has at most one operation open.
+    Renewals have their own session, because a process has at most one open operation.
     """
 
     def __init__(self, session: Session, ttl: int, reconnect: Callable[[], None]) -> None:
@@ -30,33 +30,33 @@ class Renewals:
         self._reconnect = reconnect
         self._one_call = threading.Lock()
         self._stop = threading.Event()
-        self._hold = ("", "")
+        self._held = ("", "")  # resource and owner
 
     def begin(self, resource: str, owner: str) -> None:
-        """Whatever is renewed from now on is this hold."""
+        """Set the lock whose lease is renewed from now on."""
         self.stop()
         self._stop = threading.Event()
-        self._hold = (resource, owner)
+        self._held = (resource, owner)
 
     def granted(self) -> None:
-        """Announce that this hold was granted, before the answer is complete."""
-        self._session.granted(*self._hold)
+        """Announce that this lock was granted, before the acquire is complete."""
+        self._session.granted(*self._held)
 
     def renew(self, action: Action) -> bool:
-        """Renew once, now; was it done?"""
-        return self._renew(self._stop, *self._hold, action)
+        """Renew once, now; return whether it succeeded."""
+        return self._renew(self._stop, *self._held, action)
 
     def keep(self, action: Action) -> None:
-        """Renew from now on, until told to stop or told that the lease is lost."""
-        arguments = (self._stop, *self._hold, action)
+        """Renew from now on, until stopped or until the lease is lost."""
+        arguments = (self._stop, *self._held, action)
         threading.Thread(target=self._keep, args=arguments, daemon=True).start()
 
     def stop(self) -> None:
-        """Renew nothing any more; what is under way may still end."""
+        """Stop renewing; a renewal in flight may still complete."""
         self._stop.set()
 
     def close(self, close: Callable[[], None]) -> None:
-        """Stop, and close the connection once nothing is under way on it."""
+        """Stop, and close the connection once no renewal is in flight."""
         self.stop()
         with self._one_call:
             close()

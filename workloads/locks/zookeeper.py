@@ -1,14 +1,14 @@
-"""ZooKeeper's lock, by a recipe of our own: a queue of ephemeral sequential znodes.
+"""A lock in ZooKeeper, by our own recipe: a queue of ephemeral sequential znodes.
 
-Each client creates a znode under the resource's; the first of the queue holds the lock,
-every other one watches the znode before its own, and looks again once that is gone. The
-fencing token is the czxid of my znode, which the answer to its creation carries: the
-number of the transaction that put it into the queue, which rises along it.
+Each client creates a znode under the resource's znode. The first in the queue holds the
+lock; every other client watches the znode before its own, and checks again once that is
+gone. The fencing token is the czxid of the client's znode, which the answer to its creation
+carries: the id of the transaction that queued it, so it rises along the queue.
 
-The lease is the session: ephemeral znodes go when it ends. Its promise is recorded as
-`renew` operations of the owner. One server promises the session's timeout from each
-request that it answers. An ensemble does not: a member that was cut off may have taken
-the request, and the leader not know of it; there no ttl is recorded.
+The lease is the session: ephemeral znodes are deleted when it ends. It is recorded as `renew`
+operations of the owner. A single server guarantees the session timeout from each request
+that it answers. An ensemble does not: a member that is cut off may have taken the request
+without the leader knowing, so no ttl is recorded there.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ TOKENS: dict[str, Callable[[str, Any], int]] = {
     "czxid": lambda _path, stat: int(stat.czxid),
     "sequence": lambda path, _stat: _number(path),
 }
-"""What is taken for the fencing token, from a znode's path and its stat."""
+"""How to get the fencing token from a znode's path and its stat."""
 
 
 class ZookeeperLock:
-    """One client of the lock: a hold at a time, each bound to the session it was made in."""
+    """One client of the lock; holds one lock at a time, bound to the session that created its znode."""
 
     def __init__(
         self, connect: Callable[[], ZookeeperSession], renewals: Session, settings: LockSettings
@@ -60,7 +60,7 @@ class ZookeeperLock:
         self._path = ""
 
     def acquire(self, resource: str, owner: str) -> Grant:
-        """Queue up and wait for my turn; NotApplied when it does not come in three TTLs."""
+        """Queue up and wait for this client's turn; NotApplied after three TTLs."""
         deadline = time.monotonic_ns() + PATIENCE * self._ttl
         self._begin(resource, owner)
         attempt = time.monotonic_ns()
@@ -75,18 +75,18 @@ class ZookeeperLock:
         return Grant(token=token, ttl=None, attempt=attempt)
 
     def _wait_for_my_turn(self, before: str | None, deadline: int) -> int:
-        """Wait until nobody is before me; return when the look that showed it was sent, in ns."""
+        """Wait to be first in the queue; return when the request that showed it was sent (ns)."""
         while before:
             self._wait(before, deadline)
             looked = time.monotonic_ns()
-            self._call("sync", self._path)  # else a member that lags may show a queue of the past
+            self._call("sync", self._path)  # else a member that lags may show an old queue
             before = self._znode_before_mine()
         self._renewals.granted()
-        self._renewals.renew(self._renew)  # the last promise is older than the grant
+        self._renewals.renew(self._renew)  # the last renewal is older than the grant
         return looked
 
     def _begin(self, resource: str, owner: str) -> None:
-        """Be in a session that is good, with the resource's znode there."""
+        """Ensure a live session and the resource's znode."""
         self._renewals.begin(resource, owner)
         self._path = ""
         if self._session and (self._abandoned or self._session.is_lost):
@@ -105,7 +105,7 @@ class ZookeeperLock:
         return {"ttl": self._promise}
 
     def _renew(self) -> dict[str, Any]:
-        """Have the session heard of, and see whether my znode is there."""
+        """Renew the session with a request, and check that this client's znode exists."""
         if self._call("exists", self._path or "/") is None:
             raise NotApplied("lease lost")
         return {"ttl": self._promise}
@@ -128,12 +128,12 @@ class ZookeeperLock:
                 include_data=True,
             )
         except NoNodeError as error:
-            self._parents.clear()  # the next acquire makes it anew
-            raise NotApplied("somebody has deleted the queue") from error
+            self._parents.clear()  # the next acquire recreates it
+            raise NotApplied("the queue was deleted") from error
         return self._token_of(self._path, stat)
 
     def _znode_before_mine(self) -> str | None:
-        """Return the path before mine in the queue, None if I am the first; NotApplied if I am gone."""
+        """Return the path before ours in the queue, None if ours is first; NotApplied if ours is gone."""
         parent, _, mine = self._path.rpartition("/")
         queue = sorted(self._call("get_children", parent), key=_number)
         if mine not in queue:
@@ -142,7 +142,7 @@ class ZookeeperLock:
         return f"{parent}/{queue[place - 1]}" if place else None
 
     def _wait(self, path: str, deadline: int) -> None:
-        """Wait until a znode is gone; leave the queue when that takes too long."""
+        """Wait until a znode is gone; leave the queue if that takes too long."""
         changed = threading.Event()
         left = (deadline - time.monotonic_ns()) / SECOND
         try:
@@ -157,7 +157,7 @@ class ZookeeperLock:
         raise NotApplied("not free in time")
 
     def _leave(self) -> bool:
-        """Delete my znode; was it there?"""
+        """Delete this client's znode; False if it was gone already."""
         path, self._path = self._path, ""
         try:
             self._call("delete", path)
@@ -165,23 +165,23 @@ class ZookeeperLock:
             return False
         return True
 
-    def release(self, resource: str, owner: str) -> None:  # noqa: ARG002 - the znode is of both
-        """Delete my znode; NotApplied if the session's end has done so already."""
+    def release(self, resource: str, owner: str) -> None:  # noqa: ARG002 - the znode identifies both
+        """Delete this client's znode; NotApplied if it went with its session."""
         self._renewals.stop()
         if not self._leave():
             raise NotApplied(f"{owner} is not the holder")
 
-    def revoke(self, resource: str, owner: str) -> None:  # noqa: ARG002 - the session says both
-        """End the session: a znode that nobody knows of goes with it."""
+    def revoke(self, resource: str, owner: str) -> None:  # noqa: ARG002 - the session identifies both
+        """End the session: a znode that an unanswered request created goes with it."""
         self._renewals.stop()
         session, self._session = self._session, None
         if session:
             session.end()
 
     def reconnect(self) -> None:
-        """Begin a new session with the next acquire.
+        """Open a new session at the next acquire.
 
-        Not before: to close this one may end a hold, and nothing of that is recorded yet.
+        Not earlier: closing this one could release a lock, and no release is recorded yet.
         """
         self._abandoned = True
 
@@ -197,12 +197,12 @@ class ZookeeperLock:
 
 
 def queue_of(resource: str) -> str:
-    """The znode under which those queue up who want the lock."""
+    """The znode under which waiting clients queue up."""
     return f"{_ROOT}/{resource}"
 
 
 def connect(settings: LockSettings, renewals: Session) -> ZookeeperLock:
-    """Make a client that begins with a member of its own."""
+    """Make a client; each one starts at another member."""
     first = settings.client % len(settings.endpoints)
     endpoints = settings.endpoints[first:] + settings.endpoints[:first]
 

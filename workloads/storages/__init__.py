@@ -1,8 +1,8 @@
-"""Storages, by the name that targets give them.
+"""Storages, by the kind that targets name.
 
-Each is a module with three functions: `connect` makes a client, `set_up` makes what
-the storage needs before the first write, and `committed` reads the order in which it
-accepted the writes. It is imported by those who call one.
+Each is a module with three functions: `connect` makes a client, `set_up` prepares the
+storage for the first write, and `committed` reads the order in which it accepted the
+writes. It is imported on first use.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Protocol
 
-from checkers.history import Commit
+from checkers.history.reader import Commit
 from workloads.client import Storage
-from workloads.own import OwnStorage
+from workloads.custom_class import CustomStorage
 from workloads.settings import StorageSettings
 
 STORAGES = {
@@ -27,26 +27,26 @@ STORAGES = {
 }
 """The module of each kind."""
 
-WITH_AN_ORDER = STORAGES.keys() - {"http"}
-"""Those that always know the order in which they accepted the writes; a service may know its own."""
+WITH_COMMIT_ORDER = STORAGES.keys() - {"http"}
+"""Kinds that always know the order in which they accepted the writes; an HTTP service may know it."""
 
 
 class StorageKind(Protocol):
-    """What each of those modules has."""
+    """The functions of each of these modules."""
 
     def connect(self, settings: StorageSettings) -> Storage:
         """Make a client."""
 
     def set_up(self, settings: StorageSettings, resources: Sequence[str]) -> None:
-        """Make what is needed before the first write."""
+        """Prepare for the first write."""
 
     def committed(self, settings: StorageSettings) -> list[Commit] | None:
-        """Read the order in which the storage accepted the writes; None if it cannot tell."""
+        """Read the order in which the storage accepted the writes; None if it does not know."""
 
 
-def of_kind(kind: str) -> StorageKind:
+def load_kind(kind: str) -> StorageKind:
     """Import the module of a kind."""
     if ":" in kind:
-        return OwnStorage(kind)
+        return CustomStorage(kind)
     module: StorageKind = import_module(STORAGES[kind])
     return module

@@ -1,14 +1,14 @@
-"""DynamoDB as a fenced register: one item a resource, which the first write makes.
+"""DynamoDB as a fenced register: one item per resource, created by the first write.
 
-none                     the token is stored, and never looked at
-conditional-expression   the update has a condition: no mark yet, or one below my token
+none                     the token is stored, but not compared
+conditional-expression   the update has a condition: no mark yet, or one below the token
 
-The update counts the accepted writes and fences of its item, and the table's stream keeps the
-image of the item after each: the images by that count are the committed order. (A list in the
-item would end at an item's 400 KB.) A request is one message.
+The update counts the item's accepted writes and fences, and the table's stream keeps the
+item's image after each: the images in the order of that count are the commit order. (A list
+in the item would end at an item's limit of 400 KB.) A request is one message.
 
-Of an answer that was cut short botocore makes an empty one: as if nothing had ever been
-written. So each is held against the checksum that comes with it.
+botocore turns a truncated answer into an empty one, as if nothing had ever been written. So
+each answer is checked against its checksum.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
 
-from checkers.history import Commit
+from checkers.history.reader import Commit
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.settings import StorageSettings
 
 PAGE = 1000  # records read at a time
-POLL = 0.05  # seconds between two looks at the end of the stream
-SERVER_ERROR = 500  # from here on an HTTP status does not say what became of the request
+POLL = 0.05  # seconds between two polls at the end of the stream
+SERVER_ERROR = 500  # from this HTTP status on, the request may or may not have taken effect
 
 _TABLE = "fencepost"
 _WRITE = "SET mark = :token, writer = :token, content = :value REMOVE fence ADD writes :one"
@@ -47,7 +47,7 @@ _OWN_SETTINGS = {
     "config_file": (None, None, os.devnull, None),
     "credentials_file": (None, None, os.devnull, None),
 }
-"""The user's profiles, in files and environment, have nothing to do with this."""
+"""Ignore the user's profiles, in files and in the environment."""
 
 
 class DynamodbStorage:
@@ -57,10 +57,10 @@ class DynamodbStorage:
         self._client = client
         self._guard = None if fencing == "none" else _GUARD[policy]
         self._sent: Callable[[], None] | None = None
-        client.meta.events.register("before-send.dynamodb.UpdateItem", self._watch_it_leave)
+        client.meta.events.register("before-send.dynamodb.UpdateItem", self._notify_when_sent)
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, guarded as the fencing says."""
+        """Write with a token, fenced as configured."""
         self._sent = sent
         values = {":token": {"N": str(token)}, ":value": {"S": value}, ":one": _ONE}
         self._update(resource, _WRITE, self._guard, values)
@@ -75,10 +75,10 @@ class DynamodbStorage:
             **({"ConditionExpression": guard} if guard else {}),
         )
 
-    def _watch_it_leave(self, request: Any, **_more: Any) -> None:
+    def _notify_when_sent(self, request: Any, **_more: Any) -> None:
         sent, self._sent = self._sent, None
         if sent is not None:
-            request.body = _Departure(request.body, sent)
+            request.body = _NotifyingBody(request.body, sent)
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write."""
@@ -87,7 +87,7 @@ class DynamodbStorage:
         return (item["content"]["S"], int(item["writer"]["N"])) if _is_written(item) else (None, 0)
 
     def fence(self, resource: str, token: int) -> None:
-        """Raise the mark to a token and leave the value."""
+        """Raise the mark to a token and keep the value."""
         values = {":token": {"N": str(token)}, ":true": {"BOOL": True}, ":one": _ONE}
         self._update(resource, _FENCE, _GUARD["inclusive"], values)
 
@@ -96,21 +96,21 @@ class DynamodbStorage:
         self._client.close()
 
 
-class _Departure:
-    """A request's body that tells when all of it has been handed to the kernel.
+class _NotifyingBody:
+    """A request body that calls back once all of it has been handed to the kernel.
 
-    botocore has an event before a request leaves, and none after it. But whoever sends
-    a file asks it for more once he has sent what he got.
+    botocore has an event before it sends a request, but none after. It reads a file-like
+    body again once it has sent the first part.
     """
 
-    def __init__(self, body: bytes, left: Callable[[], None]) -> None:
+    def __init__(self, body: bytes, sent: Callable[[], None]) -> None:
         self._body = body
-        self._left = left
+        self._sent = sent
 
     def read(self, _size: int = -1) -> bytes:
         body, self._body = self._body, b""
         if not body:
-            self._left()
+            self._sent()
         return body
 
 
@@ -123,7 +123,7 @@ def _call(request: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str
         if error.response["ResponseMetadata"]["HTTPStatusCode"] >= SERVER_ERROR:
             raise Unknown(str(error)) from error
         raise NotApplied(str(error)) from error
-    except (ConnectTimeoutError, EndpointConnectionError) as error:  # nothing has left yet
+    except (ConnectTimeoutError, EndpointConnectionError) as error:  # nothing was sent
         raise NotApplied(f"not connected: {error}") from error
     except BotoCoreError as error:
         raise Unknown(str(error)) from error
@@ -134,8 +134,8 @@ def connect(settings: StorageSettings) -> DynamodbStorage:
     return DynamodbStorage(_client("dynamodb", settings), settings.fencing, settings.policy)
 
 
-def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:  # noqa: ARG001 - writes make items
-    """Make the table, with a stream of its items' images."""
+def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:  # noqa: ARG001 - writes create items
+    """Create the table, with a stream of its items' images."""
     _call(
         _client("dynamodb", settings).create_table,
         TableName=_TABLE,
@@ -147,7 +147,7 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:  # noqa
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes and fences in the order the storage accepted them, resource by resource."""
+    """Read the accepted writes and fences in commit order, resource by resource."""
     table = _client("dynamodb", settings)
     accepted = sum(int(item["writes"]["N"]) for item in _items(table))
     stream = _call(table.describe_table, TableName=_TABLE)["Table"]["LatestStreamArn"]
@@ -173,7 +173,7 @@ def _items(table: Any) -> Iterator[dict[str, Any]]:
 
 
 def _images(streams: Any, stream: str, expected: int, deadline: float) -> dict[tuple[str, int], Any]:
-    """Read the item after each write and fence, by resource and count; Unknown if the stream has too few."""
+    """Read the image after each write and fence, by resource and count; Unknown if any is missing."""
     images: dict[tuple[str, int], Any] = {}
     for shard in _call(streams.describe_stream, StreamArn=stream)["StreamDescription"]["Shards"]:
         iterator = _call(
@@ -197,7 +197,7 @@ def _images(streams: Any, stream: str, expected: int, deadline: float) -> dict[t
 
 
 def _is_written(item: dict[str, Any]) -> bool:
-    """Has it a value? A fence may make an item that has none."""
+    """Does the item have a value? A fence may create an item without one."""
     return "content" in item
 
 
@@ -214,20 +214,20 @@ def _client(service: str, settings: StorageSettings) -> Any:
             retries={"mode": "standard", "total_max_attempts": 1},
             connect_timeout=settings.timeout,
             read_timeout=settings.timeout,
-            proxies={},  # and none from the environment
+            proxies={},  # also ignores those from the environment
         ),
     )
-    client.meta.events.register("response-received", _see_that_it_is_whole)
+    client.meta.events.register("response-received", _verify_checksum)
     return client
 
 
-def _see_that_it_is_whole(response_dict: dict[str, Any] | None, **_more: Any) -> None:
-    """Raise Unknown for what was cut short; a refusal has no checksum, and its status says it all."""
+def _verify_checksum(response_dict: dict[str, Any] | None, **_more: Any) -> None:
+    """Raise Unknown for a truncated answer; a refusal has no checksum, and its status is enough."""
     if response_dict is None or response_dict["status_code"] != HTTPStatus.OK:
         return
     body, checksum = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
     if checksum != str(zlib.crc32(body)):
-        raise Unknown(f"not a whole answer: {len(body)} bytes with checksum {checksum}")
+        raise Unknown(f"truncated answer: {len(body)} bytes with checksum {checksum}")
 
 
 def _key(resource: str) -> dict[str, Any]:

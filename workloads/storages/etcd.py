@@ -1,26 +1,25 @@
-"""etcd as a fenced register: one key a resource, which holds the mark and the value.
+"""etcd as a fenced register: one key per resource, which holds the mark and the value.
 
-none         a transaction that puts, if the key is there
-transaction  it compares the mark first
-lock-key     lock and storage are in the same etcd, and it looks whether the lock's key is there
+none         a transaction that puts, if the key exists
+transaction  it also compares the mark
+lock-key     lock and storage share one etcd, and it checks that the lock's key exists
 
-The key's content is the mark as 8 bytes, the highest first, and then the token of the
-last write in the same form, and its value. etcd compares contents byte by byte, so that
-`content < token` holds iff the mark is lower: with an equal mark the content is longer.
-Decimal text would compare wrongly.
+The key's content is the mark as 8 bytes (big-endian), the token of the last write in the
+same form, and its value. etcd compares contents byte by byte, so `content < token` holds iff
+the mark is lower: with an equal mark the content is longer. Decimal text would compare wrongly.
 
 With lock-key no mark is compared. A token is the create_revision of its lock's key, so the
-transaction puts only while one of the lock's keys was created at that revision. Which of
-them it is need not be known: etcd compares all keys of a range, and where not all differ
-from the token, one is the writer's. A write whose lock is gone is stale if somebody wrote
-under a newer token since; if nobody has, it was refused all the same.
+transaction puts only while one of the lock's keys has that create_revision. It need not know
+which one: etcd compares all keys of a range, and unless all differ from the token, one is
+the writer's. If the lock is gone, the write is stale if a write with a newer token came
+first; otherwise it is refused as not applied.
 
-A fence has to keep the value, which no transaction of etcd can: it reads, and puts if
-nobody has put meanwhile, and so it may lose a race and end as not applied. What it puts has
-the highest bit of the token set, which no token has: so its revisions differ from those of
-writes, also where the mark was equal before.
+A fence must keep the value, which no etcd transaction can do. It reads, and puts if the key
+has not changed since, so it may lose a race and end as not applied. A fence sets the highest
+bit of the stored token, which no token uses: its revisions differ from those of writes even
+if the mark does not change.
 
-The committed order is that of the key's revisions, each event of a watch counted once.
+The commit order is the order of the key's revisions; each watch event counts once.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any
 
-from checkers.history import Commit
+from checkers.history.reader import Commit
 from workloads.client import NotApplied, Stale
 from workloads.etcd_api import (
     CREATE_REVISION,
@@ -47,9 +46,9 @@ from workloads.locks.etcd import lock_keys
 from workloads.settings import StorageSettings
 
 _WIDTH = 8  # bytes of a token
-_FENCED = 2**63  # the bit of the token that says that a fence has put this revision
+_FENCED = 2**63  # the bit of the stored token that marks a revision put by a fence
 _REGISTERS = b"fencepost-register/"
-_AFTER = b"fencepost-register0"  # the first key that is none of them
+_AFTER = b"fencepost-register0"  # the end of that range, exclusive
 
 
 class EtcdStorage:
@@ -61,7 +60,7 @@ class EtcdStorage:
         self._inclusive = policy == "inclusive"
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, guarded as the fencing says."""
+        """Write with a token, fenced as configured."""
         key = _key(resource)
         write: dict[str, Any] = {
             "compare": [
@@ -83,7 +82,7 @@ class EtcdStorage:
     def _while_locked(
         self, resource: str, token: int, write: dict[str, Any], sent: Callable[[], None]
     ) -> Any:
-        """Write if a key of the lock was created at the token; return how that went."""
+        """Write if a key of the lock has the token as its create_revision; return the answer."""
         first, after = lock_keys(resource)
         no_key = message["Compare"](
             result=NOT_EQUAL, target=CREATE_REVISION, key=first, range_end=after, create_revision=token
@@ -111,7 +110,7 @@ class EtcdStorage:
         return (_value(found[0].value), _token(found[0].value)) if found else (None, 0)
 
     def fence(self, resource: str, token: int) -> None:
-        """Raise the mark to a token and leave the value."""
+        """Raise the mark to a token and keep the value."""
         key = _key(resource)
         found = self._connection.call("KV/Range", key=key).kvs
         if not found:
@@ -125,10 +124,10 @@ class EtcdStorage:
         fenced = _bytes(token) + _bytes(_token(content) | _FENCED) + content[2 * _WIDTH :]
         put = {"request_put": {"key": key, "value": fenced}}
         if not self._connection.call("KV/Txn", compare=[unchanged], success=[put]).succeeded:
-            raise NotApplied("somebody wrote meanwhile")
+            raise NotApplied("another write came in between")
 
     def reconnect(self) -> None:
-        """Turn to the next member on a new connection."""
+        """Connect to the next member."""
         self._connection.reconnect()
 
 
@@ -138,14 +137,14 @@ def connect(settings: StorageSettings) -> EtcdStorage:
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-    """Put a key without content for each resource: that is below every token."""
+    """Put an empty key for each resource: it compares below every token."""
     with closing(_connection(settings)) as connection:
         for resource in resources:
             connection.call("KV/Put", key=_key(resource), value=b"")
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes and fences in the order of their revisions."""
+    """Read the accepted writes and fences in revision order."""
     with closing(_connection(settings)) as connection:
         events = connection.history(_REGISTERS, _AFTER)
     return [_commit(event) for event in events if event.value]  # set_up puts no content
@@ -191,7 +190,7 @@ def _token_and_bit(content: bytes) -> int:
 
 
 def _is_fence(content: bytes) -> bool:
-    """Was this put by a fence? A write has put its own token as the mark, and a value."""
+    """Was this put by a fence? A write stores its own token as the mark, and a value."""
     return _mark(content) != _token_and_bit(content) or _value(content) is None
 
 

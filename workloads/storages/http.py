@@ -1,7 +1,7 @@
-"""A storage of the user's own, over HTTP: POST write, read, fence and commits.
+"""A user's own storage over HTTP: POST write, read, fence and commits.
 
-A resource is a file, to which each write appends one line; how the service keeps stale
-writers out is its own affair. A request is one message.
+A resource is a file, and each write appends one line to it. How the service fences is up
+to the service. A request is one message.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from contextlib import closing
 
 from msgspec import Struct
 
-from checkers.history import Commit
-from checkers.reading.lines import Token
+from checkers.history.lines import Token
+from checkers.history.reader import Commit
 from workloads.client import NotApplied, Unknown
 from workloads.http_connection import HttpConnection
-from workloads.http_contract import Done, HttpService
+from workloads.http_contract import Acknowledgement, HttpService
 from workloads.settings import StorageSettings
 
 
 class LastWrite(Struct, frozen=True, kw_only=True):
-    """The answer to a read: null, both, before the first accepted write."""
+    """The answer to a read; both fields are null before the first accepted write."""
 
     resource_id: str
     fencing_token: Token | None
@@ -30,7 +30,7 @@ class LastWrite(Struct, frozen=True, kw_only=True):
 
 
 class AcceptedWrite(Struct, frozen=True, kw_only=True):
-    """One entry of the order in which writes and fences were accepted; a fence has no bytes."""
+    """One entry of the commit order; a fence has no bytes."""
 
     resource_id: str
     fencing_token: Token
@@ -39,7 +39,7 @@ class AcceptedWrite(Struct, frozen=True, kw_only=True):
 
 
 class Commits(Struct, frozen=True, kw_only=True):
-    """The answer about that order."""
+    """The answer with the commit order."""
 
     commits: list[AcceptedWrite]
 
@@ -51,22 +51,24 @@ class HttpStorage:
         self._service = service
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, guarded as the service does."""
+        """Write with a token, fenced by the service."""
         payload = {"file_path": self._file(resource), "mutation_type": "APPEND", "bytes": _encoded(value)}
-        self._service.ask("/write", resource, Done, sent, fencing_token=token, write_payload=payload)
+        self._service.request(
+            "/write", resource, Acknowledgement, sent, fencing_token=token, write_payload=payload
+        )
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write."""
-        last = self._service.ask("/read", resource, LastWrite, file_path=self._file(resource))
+        last = self._service.request("/read", resource, LastWrite, file_path=self._file(resource))
         if last.bytes is None and last.fencing_token is None:
             return None, 0
         if last.bytes is None or last.fencing_token is None:
-            raise Unknown(f"a write has both a token and bytes: {last}")
+            raise Unknown(f"token and bytes must both be null or both be set: {last}")
         return _decoded(last.bytes), last.fencing_token
 
     def fence(self, resource: str, token: int) -> None:
-        """Raise the mark to a token and leave the value."""
-        self._service.ask("/fence", resource, Done, fencing_token=token)
+        """Raise the mark to a token and keep the value."""
+        self._service.request("/fence", resource, Acknowledgement, fencing_token=token)
 
     def _file(self, resource: str) -> str:
         return f"{self._service.prefix}{resource}.log"
@@ -82,18 +84,18 @@ def connect(settings: StorageSettings) -> HttpStorage:
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-    """See that the service answers, and has nothing of this run yet: what it needs, it makes itself."""
+    """Check that the service answers and has no data of this run; it prepares itself."""
     with closing(_service(settings)) as service:
         for resource in resources:
             value, _ = HttpStorage(service).read(resource)
             if value is not None:
-                raise NotApplied(f"{service.prefix}{resource} has been written before this run")
+                raise NotApplied(f"{service.prefix}{resource} already has data before this run")
 
 
 def committed(settings: StorageSettings) -> list[Commit] | None:
-    """Read the accepted writes and fences in the storage's own order; None if it cannot tell."""
+    """Read the accepted writes and fences in commit order; None if the service does not know it."""
     with closing(_service(settings)) as service:
-        found = service.ask_for_list("/commits", Commits)
+        found = service.request_list("/commits", Commits)
         if found is None:
             return None
         return [
@@ -118,7 +120,7 @@ def _decoded(line: str) -> str:
     try:
         return base64.b64decode(line, validate=True).decode().removesuffix("\n")
     except (binascii.Error, UnicodeDecodeError) as error:
-        raise Unknown(f"these bytes were never written: {line!r}: {error}") from error
+        raise Unknown(f"bytes are not base64 of UTF-8: {line!r}: {error}") from error
 
 
 def _service(settings: StorageSettings) -> HttpService:

@@ -1,14 +1,14 @@
-"""PostgreSQL as a fenced register: four ways to guard a write, and the order it accepted them in.
+"""PostgreSQL as a fenced register: four ways to fence a write, and their commit order.
 
-none                 the token is stored, and never looked at
-conditional-update   one UPDATE that names the mark in its WHERE
+none                 the token is stored, but not compared
+conditional-update   one UPDATE with the mark in its WHERE
 select-for-update    lock the row, compare in the client, update, commit
 upsert               INSERT … ON CONFLICT DO UPDATE … WHERE; needs no row beforehand
 
-Each accepted write and fence leaves a row in `audit`, in the same transaction
-and after the update, so that the row's lock orders the sequence: that is the
-committed order. All but select-for-update go to the server as one message, so that a
-request which the network holds back can still land later.
+Each accepted write and fence adds a row to `audit`, in the same transaction and after the
+update, so that the row lock orders the sequence: that is the commit order. All but
+select-for-update send a write as one message, so that a request delayed in the network can
+still take effect later.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
-from checkers.history import Commit
+from checkers.history.reader import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown
 from workloads.settings import StorageSettings, host_and_port
-from workloads.storages.postgres_wire import Wire
+from workloads.storages.postgres_connection import PostgresConnection
 
-IDLE_IN_TRANSACTION = 5000  # ms; a client stopped there holds the row's lock until then
+IDLE_IN_TRANSACTION = 5000  # ms; a client stopped in a transaction holds the row lock until then
 FENCINGS = ("none", "conditional-update", "select-for-update", "upsert")
 
 _TABLES = """
@@ -62,7 +62,7 @@ INSERT INTO audit (resource, token, fence) SELECT resource, mark, true FROM rais
 
 
 def conninfo(host: str, port: int, password: str = "") -> str:
-    """Return how to reach the server that an engine started; without a password, with that of images."""
+    """Return the conninfo of a server that an engine started; the default password is the images' own."""
     return (
         f"host={host} port={port} user=fencepost password={password or 'fencepost'} dbname=fencepost"
         " sslmode=disable gssencmode=disable"
@@ -78,8 +78,8 @@ def one_message(fencing: str) -> bool:
 class PostgresStorage:
     """One client of the register."""
 
-    def __init__(self, wire: Wire, fencing: str, policy: str) -> None:
-        self._wire = wire
+    def __init__(self, connection: PostgresConnection, fencing: str, policy: str) -> None:
+        self._connection = connection
         self._below = _BELOW[policy]
         self._inclusive = policy == "inclusive"
         self._fencing = fencing
@@ -88,29 +88,31 @@ class PostgresStorage:
         self._upsert = _UPSERT.format(below=self._below) + _ACCEPTED
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, guarded as the fencing says."""
+        """Write with a token, fenced as configured."""
         if self._fencing == "select-for-update":
             self._write_under_row_lock(resource, token, value, sent)
             return
         statement = self._upsert if self._fencing == "upsert" else self._update
-        self._expect_row(self._wire.execute(statement, (resource, token, value), sent), resource)
+        self._expect_row(self._connection.execute(statement, (resource, token, value), sent), resource)
 
     def _expect_row(self, rows: list[tuple[bytes | None, ...]], resource: str) -> None:
         accepted, existing = (int(cell or 0) for cell in rows[0])
         if accepted:
             return
-        if existing or self._fencing == "upsert":  # its conflict was with a row not yet in view
+        if existing or self._fencing == "upsert":  # it conflicted with a row not yet visible
             raise Stale
         raise NotApplied(f"no row for {resource}")
 
     def _write_under_row_lock(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        with transaction(self._wire):
+        with transaction(self._connection):
             self._compare(resource, token)
             unguarded = _UPDATE.format(guard="") + _ACCEPTED
-            self._expect_row(self._wire.execute(unguarded, (resource, token, value), sent), resource)
+            self._expect_row(self._connection.execute(unguarded, (resource, token, value), sent), resource)
 
     def _compare(self, resource: str, token: int) -> None:
-        rows = self._wire.execute("SELECT mark FROM register WHERE resource = $1 FOR UPDATE", (resource,))
+        rows = self._connection.execute(
+            "SELECT mark FROM register WHERE resource = $1 FOR UPDATE", (resource,)
+        )
         if not rows:
             raise NotApplied(f"no row for {resource}")
         mark = int(rows[0][0] or 0)
@@ -119,56 +121,56 @@ class PostgresStorage:
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write."""
-        rows = self._wire.execute("SELECT value, token FROM register WHERE resource = $1", (resource,))
+        rows = self._connection.execute("SELECT value, token FROM register WHERE resource = $1", (resource,))
         if not rows:
             return None, 0
         value, token = rows[0]
         return None if value is None else value.decode(), int(token or 0)
 
     def fence(self, resource: str, token: int) -> None:
-        """Raise the mark to a token and leave the value."""
-        if not self._wire.execute(_FENCE, (resource, token)):
+        """Raise the mark to a token and keep the value."""
+        if not self._connection.execute(_FENCE, (resource, token)):
             raise Stale
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""
-        self._wire.close()
+        self._connection.close()
 
 
 @contextmanager
-def transaction(wire: Wire) -> Iterator[None]:
-    """Run the block as one transaction; whatever fails before its COMMIT has not been applied."""
+def transaction(connection: PostgresConnection) -> Iterator[None]:
+    """Run the block as one transaction; an error before its COMMIT is NotApplied."""
     try:
-        wire.execute("BEGIN")
+        connection.execute("BEGIN")
         yield
     except Unknown as error:  # the commit never left, and never will
         raise NotApplied(str(error)) from error
     except NotApplied:
-        wire.close()
+        connection.close()
         raise
-    if wire.execute("COMMIT"):
+    if connection.execute("COMMIT"):
         raise NotApplied("the server rolled the transaction back")
 
 
 def connect(settings: StorageSettings) -> PostgresStorage:
     """Make a client."""
-    return PostgresStorage(wire_to(settings), settings.fencing, settings.policy)
+    return PostgresStorage(make_connection(settings), settings.fencing, settings.policy)
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-    """Make the tables, and a row for each resource where the fencing needs one beforehand."""
-    with closing(wire_to(settings)) as wire:
+    """Create the tables, and a row for each resource unless the fencing is an upsert."""
+    with closing(make_connection(settings)) as connection:
         for statement in _TABLES.split(";"):
-            wire.execute(statement)
+            connection.execute(statement)
         if settings.fencing != "upsert":
             for resource in resources:
-                wire.execute("INSERT INTO register VALUES ($1, NULL, $2, $2)", (resource, UNWRITTEN))
+                connection.execute("INSERT INTO register VALUES ($1, NULL, $2, $2)", (resource, UNWRITTEN))
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes and fences in the order the storage accepted them."""
-    with closing(wire_to(settings)) as wire:
-        rows = wire.execute("SELECT seq, resource, token, value, fence::int FROM audit ORDER BY seq")
+    """Read the accepted writes and fences in commit order."""
+    with closing(make_connection(settings)) as connection:
+        rows = connection.execute("SELECT seq, resource, token, value, fence::int FROM audit ORDER BY seq")
     return [
         Commit(
             seq=int(seq or 0),
@@ -181,6 +183,8 @@ def committed(settings: StorageSettings) -> list[Commit]:
     ]
 
 
-def wire_to(settings: StorageSettings) -> Wire:
-    """Make a connection to its server, which the first statement opens."""
-    return Wire(conninfo(*host_and_port(settings.endpoints[0]), settings.password), settings.timeout)
+def make_connection(settings: StorageSettings) -> PostgresConnection:
+    """Make a connection, which the first statement opens."""
+    return PostgresConnection(
+        conninfo(*host_and_port(settings.endpoints[0]), settings.password), settings.timeout
+    )

@@ -1,11 +1,11 @@
-"""Redis as a fenced register: one hash a resource, and a script that compares and writes.
+"""Redis as a fenced register: one hash per resource, and a script that compares and writes.
 
-none     the token is stored, and never looked at
-script   the script refuses a token below the mark (strict: or equal to it)
+none     the token is stored, but not compared
+script   the script rejects a token below the mark (strict: or equal to it)
 
-Tokens are compared as decimal numbers of any length: Lua's own numbers are doubles,
-which cannot tell large ones apart. Each accepted write and fence leaves an entry in a stream,
-in the same script: that is the committed order. A request is one message.
+Tokens are compared as decimal strings of any length: Lua's numbers are doubles, which
+cannot tell large integers apart. Each accepted write and fence adds an entry to a stream, in
+the same script: that is the commit order. A request is one message.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any, Protocol
 
-from checkers.history import Commit
+from checkers.history.reader import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale
 from workloads.redis_connection import RedisConnection
 from workloads.settings import StorageSettings
@@ -23,7 +23,7 @@ LOG = "fencepost/log"
 _PAGE = 10_000  # entries read at a time
 _COMPARE = """
 local function below(a, b)
-    if b == '-1' then return false end -- the mark of what was never written
+    if b == '-1' then return false end -- the mark before the first write
     if a == '-1' then return true end
     if #a ~= #b then return #a < #b end
     return a < b
@@ -48,11 +48,11 @@ return 'accepted'
 """
 NEVER = "false"
 STALE = {"strict": "not below(mark, token)", "inclusive": "below(token, mark)"}
-"""What makes a token stale under each policy, in Lua."""
+"""The Lua condition for a stale token, by policy."""
 
 
 class Commands(Protocol):
-    """What takes commands to the server, as `RedisConnection` does."""
+    """Sends commands to the server, as `RedisConnection` does."""
 
     def execute(self, *command: str | int, sent: Callable[[], None] | None = None) -> Any:
         """Send one command, call `sent`, and return its answer."""
@@ -62,14 +62,14 @@ class Commands(Protocol):
 
 
 class RedisStorage:
-    """One client of the register; `stale` is what its script asks of `token` and `mark`, two texts."""
+    """One client of the register; `stale` is its script's condition on `token` and `mark`, two strings."""
 
     def __init__(self, connection: Commands, stale: str) -> None:
         self._connection = connection
         self._write = _COMPARE.format(stale=stale) + _WRITE
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, guarded as the fencing says."""
+        """Write with a token, fenced as configured."""
         keys = (key(resource), LOG)
         answer = self._connection.execute("EVAL", self._write, 2, *keys, token, value, resource, sent=sent)
         _expect_accepted(answer, resource)
@@ -80,7 +80,7 @@ class RedisStorage:
         return value, int(token or 0)
 
     def fence(self, resource: str, token: int) -> None:
-        """Raise the mark to a token and leave the value."""
+        """Raise the mark to a token and keep the value."""
         answer = self._connection.execute("EVAL", _FENCE, 2, key(resource), LOG, token, resource)
         _expect_accepted(answer, resource)
 
@@ -96,14 +96,14 @@ def connect(settings: StorageSettings) -> RedisStorage:
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-    """Make a hash with a mark below every token for each resource."""
+    """Create a hash for each resource, with a mark below every token."""
     with closing(connection(settings)) as opened:
         for resource in resources:
             opened.execute("HSET", key(resource), "mark", UNWRITTEN, "token", UNWRITTEN)
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes and fences in the order the storage accepted them."""
+    """Read the accepted writes and fences in commit order."""
     commits: list[Commit] = []
     after = "-"
     with closing(connection(settings)) as opened:
@@ -129,10 +129,10 @@ def _commit(seq: int, fields: list[str]) -> Commit:
 
 
 def key(resource: str) -> str:
-    """Name the hash of a resource."""
+    """Return the key of a resource's hash."""
     return f"fencepost/{resource}"
 
 
 def connection(settings: StorageSettings) -> RedisConnection:
-    """Make a connection to its server, which the first command opens."""
+    """Make a connection, which the first command opens."""
     return RedisConnection(settings.endpoints[0], settings.timeout, settings.password)

@@ -1,11 +1,11 @@
-"""SQLite as a fenced register: one row a resource in a file that all clients open, and no server.
+"""SQLite as a fenced register: one row per resource in a file that all clients open, without a server.
 
-none                 the token is stored, and never looked at
-conditional-update   one UPDATE that names the mark in its WHERE
+none                 the token is stored, but not compared
+conditional-update   one UPDATE with the mark in its WHERE
 
-Each accepted write and fence leaves a row in `audit`, in the same transaction: that is the committed
-order. Whoever writes locks the file against every other writer until the commit; others
-wait for it as long as a call may take, and then have certainly not written.
+Each accepted write and fence adds a row to `audit`, in the same transaction: that is the
+commit order. A writer locks the file until its commit; another writer waits for the timeout
+of a call, and then has certainly not written.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from urllib.parse import quote
 
-from checkers.history import Commit
+from checkers.history.reader import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown
 from workloads.settings import StorageSettings
 
 _TABLES = """
-PRAGMA journal_mode = WAL; -- readers and a writer do not lock each other out
+PRAGMA journal_mode = WAL; -- readers and a writer do not block each other
 CREATE TABLE register (
     resource TEXT PRIMARY KEY, value TEXT, token INTEGER NOT NULL, mark INTEGER NOT NULL
 ) STRICT;
@@ -47,7 +47,7 @@ class SqliteStorage:
         self._connection: sqlite3.Connection | None = None
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, guarded as the fencing says; `sent` is called before the commit."""
+        """Write with a token, fenced as configured; calls `sent` before the commit."""
         connection = self._opened()
         with _transaction(connection):
             row = {"resource": resource, "token": token, "value": value}
@@ -57,7 +57,7 @@ class SqliteStorage:
             sent()
 
     def _explain(self, connection: sqlite3.Connection, resource: str) -> None:
-        """Raise what it means that no row was updated."""
+        """Raise the reason why no row was updated: Stale, or NotApplied without a row."""
         if connection.execute("SELECT 1 FROM register WHERE resource = ?", (resource,)).fetchone():
             raise Stale
         raise NotApplied(f"no row for {resource}")
@@ -69,7 +69,7 @@ class SqliteStorage:
         return value, token
 
     def fence(self, resource: str, token: int) -> None:
-        """Raise the mark to a token and leave the value."""
+        """Raise the mark to a token and keep the value."""
         connection = self._opened()
         with _transaction(connection):
             row = {"resource": resource, "token": token}
@@ -78,7 +78,7 @@ class SqliteStorage:
             connection.execute(_LOG_FENCE, row)
 
     def reconnect(self) -> None:
-        """Drop the connection, and what it had not committed: the next call opens a new one."""
+        """Drop the connection with its open transaction: the next call opens a new one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -91,7 +91,7 @@ class SqliteStorage:
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Run the block as one transaction; whatever fails before the commit has not been applied."""
+    """Run the block as one transaction; an error before the commit is NotApplied."""
     try:
         connection.execute("BEGIN IMMEDIATE")
         yield
@@ -118,19 +118,19 @@ def connect(settings: StorageSettings) -> SqliteStorage:
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-    """Make the file, for this user alone, with its tables and a row for each resource."""
+    """Create the file with mode 0600, its tables and a row for each resource."""
     with suppress(FileExistsError):
         os.close(os.open(settings.endpoints[0], os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-    with _complaints(), closing(_open(settings, "rwc")) as connection:
+    with _errors_as_unknown(), closing(_open(settings, "rwc")) as connection:
         connection.executescript(_TABLES)
         rows = [(each, UNWRITTEN, UNWRITTEN) for each in resources]
         connection.executemany("INSERT INTO register VALUES (?, NULL, ?, ?)", rows)
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes and fences in the order the storage accepted them."""
+    """Read the accepted writes and fences in commit order."""
     query = "SELECT seq, resource, token, value, fence FROM audit ORDER BY seq"
-    with _complaints(), closing(_open(settings)) as connection:
+    with _errors_as_unknown(), closing(_open(settings)) as connection:
         rows = connection.execute(query).fetchall()
     return [
         Commit(seq=seq, resource=resource, token=token, value=value, fence=bool(fence))
@@ -139,8 +139,8 @@ def committed(settings: StorageSettings) -> list[Commit]:
 
 
 @contextmanager
-def _complaints() -> Iterator[None]:
-    """Tell what the harness meets as it is told of every other storage."""
+def _errors_as_unknown() -> Iterator[None]:
+    """Turn SQLite's errors into Unknown, as the harness expects of every storage."""
     try:
         yield
     except sqlite3.Error as error:
@@ -148,13 +148,13 @@ def _complaints() -> Iterator[None]:
 
 
 def _open(settings: StorageSettings, mode: str = "rw") -> sqlite3.Connection:
-    """Open the file; without mode rwc it must be there."""
+    """Open the file; without mode rwc it must exist."""
     try:
         return sqlite3.connect(
             f"file:{quote(settings.endpoints[0])}?mode={mode}",
             uri=True,
             timeout=settings.timeout,
-            isolation_level=None,  # transactions begin and end where it is written
+            isolation_level=None,  # no implicit transactions
         )
     except sqlite3.Error as error:
         raise NotApplied(f"not opened: {error}") from error

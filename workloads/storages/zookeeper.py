@@ -1,11 +1,11 @@
-"""ZooKeeper as a fenced register: one znode a resource, with the mark beside the value.
+"""ZooKeeper as a fenced register: one znode per resource, with the mark and the value.
 
-none            the token is stored, and never looked at
-version-check   read the mark and its version, compare in the client, write if the version is still that
+none            the token is stored, but not compared
+version-check   read the mark and its version, compare in the client, write if the version is unchanged
 
-Each accepted write and fence leaves a sequential znode in a log, in the same multi: their numbers
-are the committed order. A write that lost a race was refused for certain; the client looks
-at the new mark then. The multi is one message, and goes through or not as a whole.
+Each accepted write and fence adds a sequential znode to a log, in the same multi: their
+numbers are the commit order. A write that loses a race has certainly been refused; the client
+then compares with the new mark. The multi is one message, and atomic.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError, RolledBackError
 
-from checkers.history import Commit
+from checkers.history.reader import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown
 from workloads.settings import StorageSettings
 from workloads.zookeeper_session import ZookeeperSession
 
-LIFETIME = 30.0  # seconds; nothing is bound to the session, so a paused client may come back to it
+LIFETIME = 30.0  # seconds; the session has no ephemeral znodes, so a paused client may return to it
 ANY_VERSION = -1
 
 _ROOT = "/fencepost-register"
@@ -39,11 +39,11 @@ class ZookeeperStorage:
         self._session: ZookeeperSession | None = None
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, guarded as the fencing says."""
-        self._until_nobody_was_faster(lambda: self._written(resource, token, value, sent))
+        """Write with a token, fenced as configured."""
+        self._retry_lost_races(lambda: self._try_write(resource, token, value, sent))
 
-    def _written(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> bool:
-        version = self._compared(resource, token) if self._guarded else ANY_VERSION
+    def _try_write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> bool:
+        version = self._version_below(resource, token) if self._guarded else ANY_VERSION
         state = {"mark": token, "token": token, "value": value}
         return self._put(resource, state, version, {"token": token, "value": value}, sent)
 
@@ -55,7 +55,7 @@ class ZookeeperStorage:
         logged: dict[str, Any],
         sent: Callable[[], None] = lambda: None,
     ) -> bool:
-        """Set a state and log it, both or neither; False if the version is another by now."""
+        """Set a state and log it atomically; False if the version has changed."""
 
         def add(transaction: Any) -> None:
             transaction.set_data(_path(resource), _encoded(state), version)
@@ -70,22 +70,22 @@ class ZookeeperStorage:
             raise Unknown(repr(refusals))
         return not refusals
 
-    def _compared(self, resource: str, token: int) -> int:
-        """Return the version of a mark that is below the token; Stale if it is not."""
-        state, version = self._looked_at(resource)
+    def _version_below(self, resource: str, token: int) -> int:
+        """Return the version of a mark below the token; Stale if the mark is not below it."""
+        state, version = self._read_state(resource)
         if token < state["mark"] or (token == state["mark"] and self._settings.policy == "strict"):
             raise Stale
         return version
 
-    def _until_nobody_was_faster(self, attempt: Callable[[], bool]) -> None:
-        """An attempt whose mark has changed meanwhile was refused for certain: make another."""
+    def _retry_lost_races(self, attempt: Callable[[], bool]) -> None:
+        """Repeat an attempt until the mark does not change during it; a lost race is a definite refusal."""
         deadline = time.monotonic() + self._settings.timeout
         while not attempt():
             if time.monotonic() > deadline:
-                raise NotApplied("others were faster, again and again")
+                raise NotApplied("lost the race against other writers again and again")
 
-    def _looked_at(self, resource: str) -> tuple[dict[str, Any], int]:
-        """Return the state and its version; whatever goes wrong, nothing has been changed."""
+    def _read_state(self, resource: str) -> tuple[dict[str, Any], int]:
+        """Return the state and its version; every error is NotApplied, since a read changes nothing."""
         try:
             return self._state(resource)
         except NoNodeError as error:
@@ -106,11 +106,11 @@ class ZookeeperStorage:
         return state["value"], state["token"]
 
     def fence(self, resource: str, token: int) -> None:
-        """Raise the mark to a token and leave the value."""
-        self._until_nobody_was_faster(lambda: self._raised(resource, token))
+        """Raise the mark to a token and keep the value."""
+        self._retry_lost_races(lambda: self._try_fence(resource, token))
 
-    def _raised(self, resource: str, token: int) -> bool:
-        state, version = self._looked_at(resource)
+    def _try_fence(self, resource: str, token: int) -> bool:
+        state, version = self._read_state(resource)
         if state["mark"] > token:
             raise Stale
         return self._put(resource, state | {"mark": token}, version, {"token": token, "fence": True})
@@ -134,7 +134,7 @@ def connect(settings: StorageSettings) -> ZookeeperStorage:
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-    """Make the log, and a znode with a mark below every token for each resource."""
+    """Create the log, and a znode for each resource with a mark below every token."""
     empty = _encoded({"mark": UNWRITTEN, "token": UNWRITTEN, "value": None})
     with closing(_session(settings)) as session:
         for path, data in [(_ROOT, b""), (_LOG, b""), *((_path(each), empty) for each in resources)]:
@@ -145,7 +145,7 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes and fences in the order the storage accepted them."""
+    """Read the accepted writes and fences in commit order."""
     with closing(_session(settings)) as session:
         names = sorted(session.call("get_children", _LOG))
         entries = session.call_each("get", [f"{_LOG}/{name}" for name in names])

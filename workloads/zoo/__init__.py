@@ -1,6 +1,6 @@
-"""Planted bugs: locks and storages as people really write them, each wrong in one way.
+"""Planted bugs: locks and storages as people really write them, each with one mistake.
 
-Each is a class that fits the protocols of `workloads.client`, in a file named for its
-mistake; what is right in it is the right client's own code. The target files in
-`targets/zoo` run each bug beside its correct twin.
+Each is a class that implements the protocols of `workloads.client`, in a file named for its
+mistake; everything else in it calls the correct client. The target files in `targets/zoo`
+run each bug and its correct twin.
 """

@@ -1,8 +1,7 @@
-"""PostgreSQL that says "committed" before it has written anything down.
+"""PostgreSQL that acknowledges a commit before it writes it to disk.
 
-`synchronous_commit = off` makes every benchmark look good, and a greater `wal_writer_delay` even
-more so. What was acknowledged in the time before a crash is gone afterwards, the mark of the
-fence with it.
+`synchronous_commit = off` improves every benchmark, and a greater `wal_writer_delay` even
+more. A crash then loses the latest acknowledged writes, and the fence's mark with them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _SETTINGS = (
 
 
 class AsynchronousCommit:
-    """The right statement, on a server that does not wait for its log."""
+    """The correct statement, on a server that does not wait for its log."""
 
     committed = staticmethod(postgres.committed)
 
@@ -31,11 +30,11 @@ class AsynchronousCommit:
 
     @staticmethod
     def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-        """Make the tables, and tell the server not to wait."""
+        """Create the tables, and configure the server not to wait."""
         postgres.set_up(settings, resources)
-        with closing(postgres.wire_to(settings)) as wire:
+        with closing(postgres.make_connection(settings)) as connection:
             for statement in _SETTINGS:
-                wire.execute(statement)
+                connection.execute(statement)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._register, name)

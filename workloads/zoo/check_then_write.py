@@ -1,9 +1,9 @@
-"""Read the mark, compare it in the program, then write: three steps where one was needed.
+"""Read the mark, compare it in the program, then write: three steps instead of one.
 
-It passes every test, for the two requests are close together. At READ COMMITTED nothing
-holds the row in between, so whoever is stopped there wakes up with a comparison that was
-true once, and writes over whatever came meanwhile. A transaction around the two changes
-nothing; `FOR UPDATE`, or the comparison inside the UPDATE, does.
+It passes every test, because the two requests are close together. At READ COMMITTED nothing
+locks the row in between, so a client that is stopped there continues with an outdated
+comparison, and overwrites newer data. A transaction around the two changes nothing;
+`FOR UPDATE`, or a comparison inside the UPDATE, fixes it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workloads.storages import postgres
 
 
 class CheckThenWrite:
-    """A row of PostgreSQL whose token is compared by the client."""
+    """A row in PostgreSQL whose token the client compares."""
 
     set_up = staticmethod(postgres.set_up)
     committed = staticmethod(postgres.committed)
@@ -27,7 +27,7 @@ class CheckThenWrite:
         self._register = postgres.connect(replace(settings, fencing="none"))
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Look at the newest token, and write if it is older than mine; between the two, `sent` is called."""
+        """Read the newest token, and write if it is older than ours; calls `sent` between the two."""
         _, newest = self._register.read(resource)
         if token <= newest:
             raise Stale

@@ -1,9 +1,9 @@
-"""A library that sends a write again when its answer does not come.
+"""A library that sends a write again when it gets no answer.
 
-redis-py repeats a command after a timeout or a lost connection, ten times unless it is told
-otherwise; boto3, many HTTP clients and every service mesh have such a default. But no answer
-does not mean no effect: the write had arrived, and arrives once more. Whoever appends, counts
-or pays does it twice, and the storage's fence sees nothing but the holder's own token.
+By default, redis-py repeats a command up to ten times after a timeout or a lost connection;
+boto3, many HTTP clients and every service mesh have similar defaults. But no answer does not
+mean no effect: the write had arrived, and now arrives again. An append, a counter or a
+payment happens twice, and the storage's fence sees only the holder's own token.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TIMEOUT = 0.3  # seconds
 
 
 class _Library:
-    """Redis' commands through redis-py, which nobody told not to retry."""
+    """Redis commands through redis-py, with its default retries."""
 
     def __init__(self, settings: StorageSettings) -> None:
         host, port = host_and_port(settings.endpoints[0])
@@ -30,13 +30,13 @@ class _Library:
             port=port,
             password=settings.password or None,
             socket_timeout=_TIMEOUT,
-            protocol=2,  # no greeting: what is repeated leaves at once, as with most libraries
+            protocol=2,  # no HELLO: a repeated command is sent at once, as in most libraries
             driver_info=None,
             decode_responses=True,
         )
 
     def execute(self, *command: str | int, sent: Callable[[], None] | None = None) -> Any:
-        """Return the answer; `sent` is called late, since the library does not tell when it has sent."""
+        """Return the answer; `sent` is called late, because the library has no event for sending."""
         answer = self._redis.execute_command(*command)
         if sent is not None:
             sent()
@@ -48,7 +48,7 @@ class _Library:
 
 
 class ClientLibraryThatRetries:
-    """Redis' script, written through a library that repeats what it hears nothing of."""
+    """The Redis script, called through a library that repeats unanswered commands."""
 
     set_up = staticmethod(redis.set_up)
     committed = staticmethod(redis.committed)
@@ -58,7 +58,7 @@ class ClientLibraryThatRetries:
         self._written = redis.RedisStorage(_Library(settings), redis.STALE[settings.policy])
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, once or more often."""
+        """Write with a token, once or more often."""
         self._written.write(resource, token, value, sent)
 
     def reconnect(self) -> None:

@@ -1,9 +1,9 @@
-"""One way to write that never heard of the fence.
+"""One code path that writes without the fence.
 
-The fence was built into `save`, and `save` is right. But what a holder writes after its first
-save goes through an older function, which sets the field and no more: the lock was checked a
-moment ago, was it not? A bulk import, a repair script and an admin's console are such ways
-too. One of them is enough: whoever lost the lock in between writes past the fence.
+`save` has a fence, and it is correct. But what a holder writes after its first save goes
+through an older function that only sets the field: the lock was checked a moment ago. A bulk
+import, a repair script and an admin console are such paths too. One is enough: a client that
+lost the lock in between writes past the fence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ redis.call('XADD', KEYS[2], '*', 'resource', ARGV[2], 'value', ARGV[1])
 
 
 class CodePathWithoutTheToken:
-    """Redis' script for the first write of a holder, and a plain HSET for those after it."""
+    """The Redis script for a holder's first write, and a plain HSET for later ones."""
 
     set_up = staticmethod(redis.set_up)
     committed = staticmethod(redis.committed)
@@ -32,7 +32,7 @@ class CodePathWithoutTheToken:
         self._passed = ("", 0)
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, unless this holder has passed the fence before."""
+        """Write with a token, unless this holder has passed the fence before."""
         if self._passed == (resource, token):
             keys = (redis.key(resource), redis.LOG)
             self._connection.execute("EVAL", _SET, 2, *keys, value, resource, sent=sent)

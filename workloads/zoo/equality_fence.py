@@ -1,8 +1,8 @@
-"""A fence that lets through the token that it knows, instead of every token that is not older.
+"""A fence that accepts only the token it knows, instead of every token that is not older.
 
-`if request.token != stored.token: refuse` keeps stale writers out, and everybody else too:
-once somebody has written, no later holder ever gets a write through. The storage of etcd's
-lock demonstration (`contrib/lock/storage`) compares versions so.
+`if request.token != stored.token: refuse` rejects stale writers, and everybody else too:
+after the first write, no later holder can write. The storage of etcd's lock demonstration
+(`contrib/lock/storage`) compares versions like this.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _STALE = f"mark ~= '{UNWRITTEN}' and token ~= mark"
 
 
 class EqualityFence:
-    """Redis' script with the wrong comparison."""
+    """The Redis script with the wrong comparison."""
 
     set_up = staticmethod(redis.set_up)
     committed = staticmethod(redis.committed)

@@ -1,8 +1,8 @@
-"""An expiry on the key that holds the mark, so that old keys do not pile up.
+"""An expiry on the key that holds the mark, so that old keys do not accumulate.
 
-`SET mark:order-7 42 EX 3600` looks like good housekeeping. But the fence is needed exactly when
-somebody comes back after a long time, and by then the mark is gone: to whoever finds no key,
-every token is new. The eviction of a cache that is full does the same at any time.
+`SET mark:order-7 42 EX 3600` looks like good housekeeping. But the fence is needed exactly
+when a client comes back after a long time. By then the mark is gone, and a fence without a
+mark accepts any token. Eviction from a full cache does the same at any time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ return 'accepted'
 
 
 class ExpireOnGuardedKey:
-    """A script of Redis that keeps the mark in a key of its own, for a while."""
+    """A Redis script that keeps the mark in a separate key with an expiry."""
 
     set_up = staticmethod(redis.set_up)
     committed = staticmethod(redis.committed)
@@ -36,7 +36,7 @@ class ExpireOnGuardedKey:
         self._register = redis.RedisStorage(self._connection, redis.NEVER)
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token that is above the mark, if there still is one."""
+        """Write with a token above the mark, if there still is a mark."""
         keys = (redis.key(resource), redis.LOG, f"fencepost/{resource}/mark")
         arguments = (token, value, resource, EXPIRY)
         if self._connection.execute("EVAL", _WRITE, len(keys), *keys, *arguments, sent=sent) == "stale":

@@ -1,9 +1,8 @@
-"""A release that tidies up: it deletes the fencing counter together with the lock.
+"""A release that cleans up: it deletes the fencing counter together with the lock.
 
-Two keys were made for the lock, so two are deleted, and nothing is left behind in Redis. The
-next grant counts from 1 again: every holder has the same token, by which no fence can tell
-one from another. An EXPIRE on the counter does the same, once nobody took the lock for so
-long.
+The lock created two keys, so the release deletes two, and leaves nothing behind in Redis.
+The next grant counts from 1 again: every holder has the same token, and no fence can tell
+them apart. An EXPIRE on the counter does the same after a long time without a grant.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from workloads.settings import LockSettings
 
 
 class FenceCounterDeleted:
-    """Redis' lock, whose counter goes with each release."""
+    """The Redis lock, whose counter is deleted with each release."""
 
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
         self._lock = redis.connect(settings, renewals)
         self._tidying = RedisConnection(settings.endpoints[0], settings.timeout, settings.password)
 
     def release(self, resource: str, owner: str) -> None:
-        """Give the lock back, and leave nothing behind."""
+        """Release the lock, and leave nothing behind."""
         self._lock.release(resource, owner)
         self._tidying.execute("DEL", redis.token_key(resource))
 

@@ -1,9 +1,9 @@
-"""The marks in a table of their own, which an UPDATE of the data asks through EXISTS.
+"""Marks in a separate table, which an UPDATE of the data checks with EXISTS.
 
-One table for all fences is tidy, and the data's tables stay as they are. But what an UPDATE
-waits for is the row that it changes, and at READ COMMITTED only that row is looked at again
-after the wait. The mark of the other table is the one that stood there before. Whoever locks
-the row of the fence first (`SELECT … FOR UPDATE`) reads it as it is.
+One table for all fences is tidy, and the data's tables stay as they are. But an UPDATE waits
+only for the row that it changes, and at READ COMMITTED it re-reads only that row after the
+wait. It still sees the other table's mark from before. A client that first locks the fence's
+row (`SELECT … FOR UPDATE`) reads the current mark.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ _LOG = "INSERT INTO audit (resource, token, value) VALUES ($1, $2, $3)"
 
 
 class GuardRowInAnotherTable:
-    """A transaction of PostgreSQL on two tables: the data's, and the fence's."""
+    """A PostgreSQL transaction on two tables: one for data, one for fences."""
 
     committed = staticmethod(postgres.committed)
 
     def __init__(self, settings: StorageSettings) -> None:
-        self._wire = postgres.wire_to(settings)
-        self._register = postgres.PostgresStorage(self._wire, settings.fencing, settings.policy)
+        self._connection = postgres.make_connection(settings)
+        self._register = postgres.PostgresStorage(self._connection, settings.fencing, settings.policy)
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, and raise the fence; `sent` is called while the transaction is open."""
-        with postgres.transaction(self._wire):
-            if not self._wire.execute(_UPDATE, (resource, token, value), sent):
+        """Write with a token, and raise the fence; calls `sent` while the transaction is open."""
+        with postgres.transaction(self._connection):
+            if not self._connection.execute(_UPDATE, (resource, token, value), sent):
                 raise Stale
-            self._wire.execute(_FENCE, (resource, token))
-            self._wire.execute(_LOG, (resource, token, value))
+            self._connection.execute(_FENCE, (resource, token))
+            self._connection.execute(_LOG, (resource, token, value))
 
     @staticmethod
     def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-        """Make the register, and a fence for each row of it."""
+        """Create the register, and a fence for each of its rows."""
         postgres.set_up(settings, resources)
-        with closing(postgres.wire_to(settings)) as wire:
-            wire.execute(_TABLE)
+        with closing(postgres.make_connection(settings)) as connection:
+            connection.execute(_TABLE)
             for resource in resources:
-                wire.execute("INSERT INTO fence VALUES ($1, $2)", (resource, UNWRITTEN))
+                connection.execute("INSERT INTO fence VALUES ($1, $2)", (resource, UNWRITTEN))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._register, name)

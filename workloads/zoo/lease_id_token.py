@@ -1,9 +1,9 @@
 """The id of an etcd lease as the fencing token.
 
-Every key that is a lock in etcd has a lease, and its id is at hand: a number that is never
-used twice, and mostly greater than the one before. But each member of the cluster makes
-ids of its own, which begin with the member's number: a client of one member always has
-greater tokens than a client of another, whoever came first.
+Every lock key in etcd has a lease, and its id is available: a number that is never reused,
+and mostly greater than the one before. But each member of the cluster generates its own ids,
+prefixed with the member's number: a client of one member always has greater tokens than a
+client of another, whatever the order of their grants.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from workloads.settings import LockSettings
 
 
 class LeaseIdToken:
-    """etcd's lock with the wrong number of its two."""
+    """etcd's lock with the wrong one of its two numbers."""
 
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
         connection, self._lease = connections(settings, renewals)
         self._lock = EtcdLock(connection, self._lease, settings.ttl)
 
     def acquire(self, resource: str, owner: str) -> Grant:
-        """Wait for the lock, and take the lease's id for its token."""
+        """Wait for the lock, and use the lease's id as its token."""
         return replace(self._lock.acquire(resource, owner), token=self._lease.lease)
 
     def __getattr__(self, name: str) -> Any:

@@ -1,9 +1,9 @@
-"""Data on disk, and the mark beside it in memory.
+"""Data on disk, but the mark only in memory.
 
-An UNLOGGED table is fast, and for a number that changes all the time that is tempting. But after
-a crash PostgreSQL empties it: the data are all there, the mark is not, and whoever wakes up then
-with an old token is let through. A mark in a variable of the storage service, or in a Redis
-without persistence beside a database, is forgotten in the same way.
+An UNLOGGED table is fast, which is tempting for a number that changes all the time. But
+PostgreSQL truncates it after a crash: the data is still there, the mark is not, and a client
+that wakes up with an old token gets through. A mark in a variable of the storage service, or
+in a Redis without persistence next to a database, is lost in the same way.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ INSERT INTO audit (resource, token, value) SELECT * FROM written RETURNING seq""
 
 
 class MarkInMemoryWithRestart:
-    """One statement of PostgreSQL on two tables; `fencing` is the kind of the fence's: unlogged, or not."""
+    """One PostgreSQL statement on two tables; `fencing` says whether the fence's table is unlogged."""
 
     committed = staticmethod(postgres.committed)
 
     def __init__(self, settings: StorageSettings) -> None:
-        self._wire = postgres.wire_to(settings)
-        self._register = postgres.PostgresStorage(self._wire, settings.fencing, settings.policy)
+        self._connection = postgres.make_connection(settings)
+        self._register = postgres.PostgresStorage(self._connection, settings.fencing, settings.policy)
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token that is above the mark, or where there is none."""
-        if not self._wire.execute(_WRITE, (resource, token, value), sent):
+        """Write with a token above the mark, or without a mark."""
+        if not self._connection.execute(_WRITE, (resource, token, value), sent):
             raise Stale
 
     @staticmethod
     def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-        """Make the register, and the table of the marks."""
+        """Create the register, and the table of marks."""
         postgres.set_up(settings, resources)
-        with closing(postgres.wire_to(settings)) as wire:
-            wire.execute(_TABLE.format(fencing="UNLOGGED" if settings.fencing == "unlogged" else ""))
+        with closing(postgres.make_connection(settings)) as connection:
+            connection.execute(_TABLE.format(fencing="UNLOGGED" if settings.fencing == "unlogged" else ""))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._register, name)

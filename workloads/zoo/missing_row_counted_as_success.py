@@ -1,8 +1,8 @@
-"""An UPDATE without a look at how many rows it touched.
+"""An UPDATE whose row count nobody checks.
 
-A statement that finds no row to change is no error to a database: it is done, with nothing.
-So a write to a row that nobody has made yet is acknowledged and never stored. The number of
-rows stands in every driver's answer: `rowcount`, `RowsAffected()`, `executeUpdate()`.
+To a database, a statement that matches no row is not an error: it succeeds and changes
+nothing. So a write to a row that does not exist yet is acknowledged but never stored. Every
+driver returns the number of rows: `rowcount`, `RowsAffected()`, `executeUpdate()`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ INSERT INTO audit (resource, token, value) SELECT * FROM written"""
 
 
 class MissingRowCountedAsSuccess:
-    """A guarded UPDATE of PostgreSQL, whose count is never looked at."""
+    """A fenced PostgreSQL UPDATE whose row count is ignored."""
 
     committed = staticmethod(postgres.committed)
 
     def __init__(self, settings: StorageSettings) -> None:
-        self._wire = postgres.wire_to(settings)
-        self._register = postgres.PostgresStorage(self._wire, settings.fencing, settings.policy)
+        self._connection = postgres.make_connection(settings)
+        self._register = postgres.PostgresStorage(self._connection, settings.fencing, settings.policy)
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, and take it for done."""
-        self._wire.execute(_UPDATE, (resource, token, value), sent)
+        """Write with a token, and assume success."""
+        self._connection.execute(_UPDATE, (resource, token, value), sent)
 
     @staticmethod
     def set_up(settings: StorageSettings, _resources: Sequence[str]) -> None:
-        """Make the tables; a row for each resource is what was forgotten."""
+        """Create the tables, but not the rows of the resources."""
         postgres.set_up(settings, [])
 
     def __getattr__(self, name: str) -> Any:

@@ -1,8 +1,8 @@
-"""Reads from a cache in the program, which its own writes fill.
+"""Reads from an in-process cache that the client's own writes fill.
 
-Write through, read from memory: as long as one holder is at it, the two agree. But the cache is
-not part of the lock: whoever was stopped, or just slow, still reads what it wrote itself, long
-after somebody else has written. Replicas that lag show the same to everybody.
+Write through, read from memory: with a single holder the two agree. But the cache is not part
+of the lock: a client that was stopped, or is just slow, still reads its own last write long
+after another client has written. Lagging replicas show the same to everybody.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from workloads.storages import redis
 
 
 class ReadFromACache:
-    """Redis' script, and beside it what this client wrote last."""
+    """The Redis script, and a cache of this client's last writes."""
 
     set_up = staticmethod(redis.set_up)
     committed = staticmethod(redis.committed)
@@ -25,12 +25,12 @@ class ReadFromACache:
         self._cache: dict[str, tuple[str | None, int]] = {}
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, and remember the value."""
+        """Write with a token, and cache the value."""
         self._register.write(resource, token, value, sent)
         self._cache[resource] = value, token
 
     def read(self, resource: str) -> tuple[str | None, int]:
-        """Return what is remembered, or look."""
+        """Return the cached value, or read it."""
         if resource not in self._cache:
             self._cache[resource] = self._register.read(resource)
         return self._cache[resource]

@@ -1,8 +1,8 @@
-"""Redis as a storage, with a snapshot now and then and nothing in between.
+"""Redis as a storage, with occasional snapshots and nothing in between.
 
-So it comes out of the box: `appendonly no`. When the server dies it starts again with its last
-snapshot, and what was acknowledged since is gone, values and marks alike. The holders do not
-notice, and nobody's token is old any more.
+That is the default: `appendonly no`. After a crash the server restarts from its last
+snapshot, and has lost everything acknowledged since, values and marks alike. The holders do
+not notice, and old tokens are accepted again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workloads.storages import redis
 
 
 class RedisWithoutPersistence:
-    """Redis' script on a server that keeps no log of its commands."""
+    """The Redis script on a server without an append-only file."""
 
     committed = staticmethod(redis.committed)
 
@@ -26,7 +26,7 @@ class RedisWithoutPersistence:
 
     @staticmethod
     def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
-        """Make the hashes; what comes after them stays in memory."""
+        """Create the hashes; later writes stay in memory."""
         redis.set_up(settings, resources)
         address, password = settings.endpoints[0], settings.password
         with closing(RedisConnection(address, settings.timeout, password, REDIS_ADMINISTRATOR)) as connection:

@@ -1,12 +1,12 @@
 """Redlock, whose leases end when the clocks of its servers say so.
 
-Most of five servers make a lock, so two locks at once always have a server in common. If
-that one's wall clock jumps ahead (an operator, a virtual machine moved, NTP after a long
-silence), the key on it expires at once and the server grants again, to somebody who gets
-most of the five with it. No care on the client's side mends that.
+A lock needs a majority of five servers, so two simultaneous locks always share a server. If that
+server's wall clock jumps ahead (an operator, a migrated virtual machine, NTP after a long
+outage), its key expires at once and it grants again, to a client that gets its majority this
+way. No care on the client's side prevents that.
 
-For that the first lock has to stand on no more servers than needed. It does when two are
-down or cut off; here because a client asks the nearest first, and none in vain.
+This requires that the first lock has a bare majority. It does when two servers are down or
+cut off; here because a client asks the nearest servers first, and stops at a majority.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workloads.settings import LockSettings
 
 
 class RedlockOneClockJumped:
-    """Redlock that asks no more servers than needed; for half of its clients the last is the nearest."""
+    """Redlock that asks only a majority; for half of the clients the last server is the nearest."""
 
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
         nearest_first = settings.endpoints[:: -1 if settings.client % 2 else 1]
@@ -37,19 +37,19 @@ class RedlockOneClockJumped:
 
 
 class _Server:
-    def __init__(self, endpoint: str, password: str, granted: set[str], most: int) -> None:
+    def __init__(self, endpoint: str, password: str, granted: set[str], majority: int) -> None:
         self._connection = RedisConnection(endpoint, SERVER_TIMEOUT, password)
         self._endpoint = endpoint
-        self._granted = granted  # the servers that have granted, of all
-        self._most = most
+        self._granted = granted  # servers that have granted; shared by all
+        self._majority = majority
 
     def execute(self, *command: str | int) -> Any:
-        """Send one command; NotApplied if it asks for a lock that most servers have granted."""
+        """Send one command; NotApplied if it requests a lock that a majority has granted."""
         asks = GRANT in command
         if not asks:
             self._granted.clear()
-        elif len(self._granted) >= self._most:
-            raise NotApplied("most have granted")
+        elif len(self._granted) >= self._majority:
+            raise NotApplied("a majority has granted")
         answer = self._connection.execute(*command)
         if asks and answer:
             self._granted.add(self._endpoint)

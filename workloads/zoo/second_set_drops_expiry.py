@@ -1,8 +1,8 @@
-"""A second SET on the key that is the lock: who holds it, and since when, for the operators' sake.
+"""A second SET on the lock's key, which tells operators who holds the lock and since when.
 
-SET takes a key's expiry away unless it is given another one (or KEEPTTL). Until the first
-renewal brings it back, this lock does not end by itself. Nobody notices, since holders give
-it back; until one dies, or stands still for long, and all others wait for ever.
+SET removes a key's expiry unless it sets another one (or uses KEEPTTL). Until the first
+renewal restores it, this lock does not expire. Nobody notices as long as holders release it;
+but when one dies, or is paused for long, all others wait forever.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.client import Session
-from workloads.locks.polled import Held, PolledLock
-from workloads.locks.redis import RedisService, lock_key
+from workloads.locks.polling import Lease, PollingLock
+from workloads.locks.redis import RedisLockService, lock_key
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings
 
 
 class SecondSetDropsExpiry:
-    """Redis' lock, signed by whoever has got it."""
+    """The Redis lock, signed by its holder."""
 
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
         service: Any = _Signing(settings)
-        self._lock = PolledLock(service, RedisService(settings), renewals, settings.ttl)
+        self._lock = PollingLock(service, RedisLockService(settings), renewals, settings.ttl)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._lock, name)
@@ -29,15 +29,15 @@ class SecondSetDropsExpiry:
 
 class _Signing:
     def __init__(self, settings: LockSettings) -> None:
-        self._service = RedisService(settings)
+        self._service = RedisLockService(settings)
         self._connection = RedisConnection(settings.endpoints[0], settings.timeout, settings.password)
 
-    def try_lock(self, resource: str, owner: str) -> Held | None:
+    def try_lock(self, resource: str, owner: str) -> Lease | None:
         """Take the lock if it is free, and then sign it."""
-        held = self._service.try_lock(resource, owner)
-        if held is not None:
+        lease = self._service.try_lock(resource, owner)
+        if lease is not None:
             self._connection.execute("SET", lock_key(resource), owner, "XX")
-        return held
+        return lease
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._service, name)

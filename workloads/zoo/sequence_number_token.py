@@ -1,9 +1,8 @@
 """The number at the end of a ZooKeeper znode's name as the fencing token.
 
-A lock's queue is made of sequential znodes, so the holder has a number at hand, and it rises
-from one to the next. But it is counted by the queue's own znode. Whoever tidies up and
-deletes that one when nobody is left in it, as ZooKeeper itself does with container znodes,
-has the next holder begin again at 0.
+A lock's queue consists of sequential znodes, so the holder has a number that rises from one
+to the next. But the queue's parent znode counts it. When someone deletes the empty parent, as
+ZooKeeper itself does with container znodes, the next holder starts again at 0.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from workloads.zookeeper_session import ZookeeperSession
 
 
 class SequenceNumberToken:
-    """ZooKeeper's lock, whose last holder leaves nothing behind."""
+    """The ZooKeeper lock, whose last holder leaves nothing behind."""
 
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
         self._lock = zookeeper.connect(replace(settings, token="sequence"), renewals)  # noqa: S106
         self._settings = settings
 
     def release(self, resource: str, owner: str) -> None:
-        """Give the lock back, and delete the queue if that is empty."""
+        """Release the lock, and delete the queue if it is empty."""
         self._lock.release(resource, owner)
         tidying = ZookeeperSession(
             self._settings.endpoints, self._settings.ttl / SECOND, self._settings.timeout

@@ -1,8 +1,8 @@
-"""A fence that asks for a newer token each time, under a holder that writes more than once.
+"""A fence that requires a newer token each time, with a holder that writes more than once.
 
-`token > mark` is the right comparison where each grant writes once. Where a holder saves, and
-saves again, its own second write carries the token of its first, and is refused as stale
-though nobody else has been there: it needs `token >= mark`.
+`token > mark` is the right comparison if each grant writes once. If a holder saves twice, its
+second write carries the token of the first, and is rejected as stale although no other client
+wrote: it needs `token >= mark`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from workloads.storages import redis
 
 
 class StrictFenceTwoWrites:
-    """Redis' script with `<`, whatever the target's policy says."""
+    """The Redis script with `<`, whatever the target's policy."""
 
     set_up = staticmethod(redis.set_up)
     committed = staticmethod(redis.committed)

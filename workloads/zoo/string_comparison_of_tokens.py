@@ -1,7 +1,7 @@
-"""Tokens compared as texts, in which "10" comes before "9".
+"""Tokens compared as strings, so that "10" comes before "9".
 
-What Redis keeps are strings, and Lua compares two strings by their letters; so does a text
-column of SQL, and JSON with the token in quotes. All is well until the tokens get one digit
+Redis stores strings, and Lua compares two strings character by character; so do a text
+column in SQL, and JSON with the token in quotes. All is well until tokens get one digit
 longer: then every new holder is stale, and the old one is not.
 """
 
@@ -16,7 +16,7 @@ _STALE = "token <= mark"
 
 
 class StringComparisonOfTokens:
-    """Redis' script without `tonumber`."""
+    """The Redis script without `tonumber`."""
 
     set_up = staticmethod(redis.set_up)
     committed = staticmethod(redis.committed)

@@ -1,8 +1,8 @@
-"""A timeout that is told as a failure.
+"""A timeout that is reported as a failure.
 
-`except TimeoutError: return False` reads well, and so does HTTP's 500. But no answer is not a
-no: the write had left, and took effect, or will. Whoever is told that it failed does something
-else in its place, or the same again.
+`except TimeoutError: return False` reads well, and so does HTTP's 500. But no answer does not
+mean no effect: the write was sent, and took effect or will. A caller that sees a failure does
+something else instead, or repeats the write.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TIMEOUT = 0.3  # seconds
 
 
 class TimeoutCountedAsFailure:
-    """Redis' script, whose caller hears of a failure where nobody knows."""
+    """The Redis script, whose caller sees a failure when the outcome is unknown."""
 
     set_up = staticmethod(redis.set_up)
     committed = staticmethod(redis.committed)
@@ -28,7 +28,7 @@ class TimeoutCountedAsFailure:
         self._register = redis.connect(replace(settings, timeout=_TIMEOUT))
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write under a token, and say that it failed if no answer came."""
+        """Write with a token, and report a failure if no answer came."""
         try:
             self._register.write(resource, token, value, sent)
         except Unknown as error:

@@ -1,9 +1,9 @@
-"""Tokens beyond 2^53, compared as the doubles that JavaScript and Lua take for numbers.
+"""Tokens beyond 2^53, compared as doubles, the number type of JavaScript and Lua.
 
-A double has 53 bits for its digits: above that, neighbours become equal. `tonumber` in a script
-of Redis, JSON.parse, and a float column do that without a word. A counter that begins at 1 will
-hardly get so far, but ids of 64 bits, as Snowflake's, a clock in nanoseconds and the revision of
-a store are there from the first day. Here is 2^60: all tokens of a run are one and the same.
+A double has 53 significant bits: above that, neighbors compare equal. `tonumber` in a Redis
+script, JSON.parse and a float column round silently. A counter that starts at 1 hardly gets
+there, but 64-bit ids such as Snowflake's, a clock in nanoseconds and a store's revision are
+there from the first day. Here tokens start at 2^60: all tokens of a run compare equal.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _STALE = "tonumber(token) < tonumber(mark)"
 
 
 class LargeTokens:
-    """Redis' lock, whose tokens begin at 2^60."""
+    """The Redis lock, whose tokens start at 2^60."""
 
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
         self._lock = locks.connect(settings, renewals)
 
     def acquire(self, resource: str, owner: str) -> Grant:
-        """Wait for the lock; the counter itself begins at 1, since its script has doubles too."""
+        """Wait for the lock; the counter itself starts at 1, because its script uses doubles too."""
         grant = self._lock.acquire(resource, owner)
         return replace(grant, token=FIRST + grant.token)
 
@@ -36,7 +36,7 @@ class LargeTokens:
 
 
 class TokenPast2To53:
-    """Redis' script with Lua's own numbers."""
+    """The Redis script with Lua's own numbers."""
 
     set_up = staticmethod(redis.set_up)
     committed = staticmethod(redis.committed)

@@ -1,9 +1,9 @@
 """The fence in one request, the value in the next.
 
-A script compares the token and raises the mark; then the program puts the value where it belongs:
-into another key, a file, a bucket. Whoever is stopped between the two has passed the fence
-already, and puts its value over whatever came meanwhile. The storage now has the old value under
-the new token. What a fence guards must be written in the same step.
+A script compares the token and raises the mark; then the program stores the value elsewhere:
+in another key, a file, a bucket. A client that is stopped between the two has already passed
+the fence, and overwrites newer data. The storage now has the old value under the new token.
+The value must be written in the same step as the fence.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workloads.storages import redis
 
 
 class ValueAfterTheFence:
-    """Redis' script for the token alone, and a SET for the value."""
+    """The Redis script for the token alone, and a SET for the value."""
 
     set_up = staticmethod(redis.set_up)
     committed = staticmethod(redis.committed)
@@ -26,12 +26,12 @@ class ValueAfterTheFence:
         self._register = redis.RedisStorage(self._connection, redis.STALE[settings.policy])
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Pass the fence, and set the value; between the two, `sent` is called."""
+        """Pass the fence, then set the value; calls `sent` between the two."""
         self._register.write(resource, token, value, sent)
         self._connection.execute("SET", _value_key(resource), value)
 
     def read(self, resource: str) -> tuple[str | None, int]:
-        """Return the value that was set last, and the token that passed the fence last."""
+        """Return the last value set, and the last token that passed the fence."""
         _, token = self._register.read(resource)
         return self._connection.execute("GET", _value_key(resource)), token
 

@@ -1,9 +1,9 @@
-"""A clock's reading as the fencing token.
+"""A clock reading as the fencing token.
 
-`token = time.time_ns()` needs no counter and no round trip, and it does rise. But it is
-read when the lock is asked for, not when it is granted: whoever waited longest comes with
-the oldest token. A clock that is read upon the grant is no better once there are two
-machines, or one whose clock is set back.
+`token = time.time_ns()` needs no counter and no round trip, and it does rise. But it is read
+when the client requests the lock, not when it is granted: the client that waited longest has
+the oldest token. A clock that is read at the grant is no better once there are two machines,
+or one whose clock is set back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workloads.settings import LockSettings
 
 
 class WallClockToken:
-    """Redis' lock with a token of the client's own making."""
+    """The Redis lock with a token made by the client."""
 
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
         self._lock = redis.connect(settings, renewals)

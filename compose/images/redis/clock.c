@@ -1,12 +1,12 @@
-/* A wall clock that can be moved while a program runs.
+/* A wall clock that can be adjusted while a program runs.
  *
- * Preloaded into a program, it adds to the real time the nanoseconds that stand, as a decimal
- * number, in the file CLOCK_OFFSET; without the file, none. It is read at each look at the
- * clock, so that a change takes effect at once. The monotonic clock is left alone.
+ * Preloaded into a program, it adds the nanoseconds in the file CLOCK_OFFSET (a decimal number)
+ * to the real time; without the file, nothing. It reads the file on each call, so that a change
+ * takes effect at once. The monotonic clock does not change.
  *
- * libfaketime does more, and cannot be used here: to find the functions that it replaces, it
- * allocates memory at a moment at which jemalloc, which Debian's Redis runs on, asks it for
- * the time. This makes system calls only.
+ * libfaketime does more, but cannot be used here: while it looks up the functions that it
+ * replaces, it allocates memory, and jemalloc, which Debian's Redis uses, then asks it for the
+ * time. This library makes only system calls.
  */
 #define _GNU_SOURCE
 #include <errno.h>

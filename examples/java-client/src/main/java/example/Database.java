@@ -16,12 +16,12 @@ final class Database {
         String seconds = Integer.toString(Math.max(1, timeoutMillis / 1000));
         properties.setProperty("user", "fencepost");
         properties.setProperty("password", password);
-        // These two end a call also while the server is stopped; a query timeout does not.
+        // These two end a call even while the server is stopped; a query timeout does not.
         properties.setProperty("connectTimeout", seconds);
         properties.setProperty("socketTimeout", seconds);
     }
 
-    /** Returns the connection; nothing has been asked of the server if there is none to be had. */
+    /** Returns the connection; if there is none, no request has been sent to the server. */
     Connection connection() {
         try {
             if (connection == null || connection.isClosed()) {
@@ -33,7 +33,7 @@ final class Database {
         }
     }
 
-    /** Drops the connection: the server undoes what it has not committed. */
+    /** Drops the connection: the server rolls back its open transaction. */
     void disconnect() {
         try {
             if (connection != null) {

@@ -1,6 +1,6 @@
 package example;
 
-/** It was certainly not done, and never will be. */
+/** The request certainly had no effect, and never will. */
 final class FailedException extends RuntimeException {
     FailedException(String reason) {
         super(reason);

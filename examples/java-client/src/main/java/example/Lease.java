@@ -5,11 +5,11 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 
 /**
- * The lock: a row that says whose it is until when, and a counter that rises with each grant.
+ * The lock: a row with its holder and the end of the lease, and a counter that rises with each grant.
  *
- * <p>The statement that takes the lock raises the counter: that is the fencing token. Only the
- * database's clock decides when a lease is over, and nobody compares it with another. What is
- * promised is counted from before the request left, so the lease in the database ends later.
+ * <p>The statement that takes the lock increments the counter, which is the fencing token. Only the
+ * database's clock decides when a lease is over. The promised lease counts from before the request
+ * was sent, so the lease in the database ends later.
  */
 final class Lease {
     record Grant(long token, long ttlMillis, long attemptNanos) {}
@@ -50,7 +50,7 @@ final class Lease {
         }
     }
 
-    /** Asks again and again until the lease is ours. */
+    /** Polls until it gets the lease. */
     Grant acquire(String resource, String owner, long waitMillis) throws SQLException {
         long deadline = System.nanoTime() + waitMillis * 1_000_000;
         while (System.nanoTime() < deadline) {
@@ -69,7 +69,7 @@ final class Lease {
         throw new FailedException("not free in time");
     }
 
-    /** Gives the lease back if it is still ours. */
+    /** Releases the lease if it is still ours. */
     void release(String resource, String owner) throws SQLException {
         try (PreparedStatement giveBack = database.connection().prepareStatement(GIVE_BACK)) {
             giveBack.setString(1, resource);

@@ -11,25 +11,25 @@ import java.sql.SQLException;
 import java.util.List;
 
 /**
- * A client of one's own in Java: a lease in PostgreSQL as the lock, and a register beside it.
+ * A client program in Java: a lease in PostgreSQL as the lock, and a register in the same database.
  *
- * <p>It speaks the line protocol of docs/adapters.md: one JSON object a line on standard input,
- * one on standard output for each. With the argument "careless" it has two faults that easily go
- * together: a row that it updates was never made, and it does not look at how many rows an UPDATE
- * has touched.
+ * <p>It implements the line protocol of docs/adapters.md: it reads one JSON object per line from
+ * standard input, and answers each with one on standard output. With the argument "careless" it has
+ * two bugs that often come together: a row that it updates does not exist, and it does not check how
+ * many rows an UPDATE matched.
  */
 public final class Main {
     private final Database database;
     private final Lease lease;
     private final Register register;
 
-    private Main(JsonObject told, boolean careless) {
-        // The lock is a table of the storage's own database: it has no server of its own.
-        JsonObject storage = told.getAsJsonObject("storage");
+    private Main(JsonObject start, boolean careless) {
+        // The lock is a table in the storage's database: it has no server of its own.
+        JsonObject storage = start.getAsJsonObject("storage");
         String endpoint = storage.getAsJsonArray("endpoints").get(0).getAsString();
         String password = storage.get("password").getAsString();
-        database = new Database(endpoint, password, told.get("timeout_ms").getAsInt());
-        lease = new Lease(database, told.getAsJsonObject("lock").get("ttl_ms").getAsLong());
+        database = new Database(endpoint, password, start.get("timeout_ms").getAsInt());
+        lease = new Lease(database, start.getAsJsonObject("lock").get("ttl_ms").getAsLong());
         register = new Register(database, careless);
     }
 
@@ -40,7 +40,7 @@ public final class Main {
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             JsonObject request = JsonParser.parseString(line).getAsJsonObject();
             JsonObject answer;
-            if (client == null) { // the first request tells what is needed
+            if (client == null) { // the first request has the settings
                 client = new Main(request, List.of(arguments).contains("careless"));
                 answer = outcome("ok");
             } else {
@@ -51,7 +51,7 @@ public final class Main {
         }
     }
 
-    /** Does what a request asks, and says how it went: whatever is not certain is unknown. */
+    /** Executes a request and returns its outcome; if in doubt, unknown. */
     private JsonObject answer(JsonObject request) {
         try {
             return perform(request);
@@ -59,7 +59,7 @@ public final class Main {
             return outcome("stale");
         } catch (FailedException failed) {
             return because("failed", failed);
-        } catch (SQLException doubt) { // a timeout, a connection that broke: it may have been done
+        } catch (SQLException doubt) { // a timeout or a broken connection: it may have taken effect
             return because("unknown", doubt);
         }
     }

@@ -8,14 +8,14 @@ import java.sql.SQLException;
 /**
  * The storage: a row for each resource, with the highest token that was accepted.
  *
- * <p>A write locks the row, compares the tokens, and writes, in one transaction. The table and
- * the audit of accepted writes are Fencepost's, which has made them; see docs/adapters.md.
+ * <p>A write locks the row, compares the tokens, and writes, in one transaction. Fencepost creates
+ * the table and the audit of accepted writes; see docs/adapters.md.
  */
 final class Register {
     record Content(String value, long token) {}
 
     private static final String LOCK = "SELECT mark FROM register WHERE resource = ? FOR UPDATE";
-    /** What stands in the audit comes from the rows that the UPDATE has touched, and from nothing else. */
+    /** The audit rows come only from the rows that the UPDATE changed. */
     private static final String WRITE = """
             WITH written AS (
                 UPDATE register SET value = ?, token = ?, mark = ? WHERE resource = ?
@@ -32,7 +32,7 @@ final class Register {
         this.careless = careless;
     }
 
-    /** Fencepost has made the rows. The careless client is shown as it does where one is forgotten. */
+    /** Fencepost has created the rows. The careless client deletes one, as if it had been forgotten. */
     void setUp(String resource) throws SQLException {
         if (careless && !resource.equals("r0")) {
             String row = "DELETE FROM register WHERE resource = ?";
@@ -54,14 +54,14 @@ final class Register {
             if (rows == 0 && !careless) {
                 throw new FailedException("no row for " + resource);
             }
-        } catch (SQLException error) { // no COMMIT has left, and none will
+        } catch (SQLException error) { // no COMMIT was sent, and none will be
             database.disconnect();
             throw new FailedException(error.getMessage());
         } catch (StaleException | FailedException refused) {
             database.disconnect();
             throw refused;
         }
-        connection.commit(); // if this fails, nobody knows
+        connection.commit(); // if this fails, the outcome is unknown
         connection.setAutoCommit(true);
     }
 

@@ -1,4 +1,4 @@
 package example;
 
-/** The fence refused a write. */
+/** The fence rejected a write. */
 final class StaleException extends RuntimeException {}

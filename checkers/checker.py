@@ -1,0 +1,20 @@
+"""A checker: the rule that looks for some anomalies, and where it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from checkers.conflict import Conflict
+from checkers.evidence import Evidence
+from checkers.verdict import Evidence as Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checker:
+    """Judges evidence: no I/O, no clock, no randomness, so a stored run can be judged again."""
+
+    name: str
+    evidence: Kind
+    decides: tuple[str, ...]  # the anomalies it looks for
+    check: Callable[[Evidence], Iterable[Conflict]]

@@ -1,1 +1,0 @@
-"""Long histories as numpy columns: the same rules, asked of all operations at once."""

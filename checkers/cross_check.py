@@ -1,0 +1,87 @@
+"""What the clients saw, held against the storage's own order: is anything left to say?
+
+The log decides what took effect and in which order, and the history is judged again with
+that knowledge (see `order` and `rejections`). What the clients saw says the same with less
+precision. It would accuse a read of what a duplicate put back, or a write that was never
+stored: with the log, there is another name for it, or nothing is wrong. Two kinds of findings
+remain:
+
+- What follows from a lost write. The log does not have what was lost, so it cannot
+  show that a later write was stale, or that the mark went back.
+- A *disagreement*: by the log nothing is wrong with a resource, and the clients saw that
+  something is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from checkers.evidence import Evidence
+from checkers.explain.history_index import HistoryIndex
+from checkers.printable import shorten
+from checkers.verdict import Finding
+
+_AFTER_A_LOSS = ("stale-write", "high-water-regression")
+_SAYS_NOTHING_OF_OTHERS = {"duplicate-write", "lost-update"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """The findings of the clients' view that are to be told beside those of the log."""
+
+    told: tuple[Finding, ...]
+    disagreements: tuple[str, ...]  # one plain sentence each
+
+
+def cross_check(evidence: Evidence, committed: Iterable[Finding], observed: Iterable[Finding]) -> Agreement:
+    """Sort out what the clients saw, given what the log shows.
+
+    Args:
+        evidence: with the commit log.
+        committed: what the log shows.
+        observed: what the clients saw.
+    """
+    committed = list(committed)
+    accused: dict[int, dict[str, Finding]] = defaultdict(dict)
+    for finding in committed:
+        accused[finding.accused][finding.anomaly] = finding
+    decided = {finding.resource for finding in committed}
+    if evidence.log is not None:  # what nobody is known to have sent, the clients cannot see
+        decided.update(each.commit.resource for each in evidence.log.strays)
+    index = HistoryIndex(evidence)
+    told: list[Finding] = []
+    disagreements: list[str] = []
+    for finding in observed:
+        if finding.resource not in decided:
+            told.append(finding)
+            disagreements.append(_disagreement(finding))
+        elif finding.anomaly in _AFTER_A_LOSS and finding.accused not in accused:
+            others = _others(evidence, index, finding, accused)
+            if others.keys() == {"lost-write"}:
+                told.append(replace(finding, caused_by=finding.caused_by or others["lost-write"]))
+    return Agreement(told=tuple(told), disagreements=tuple(disagreements))
+
+
+def _others(
+    evidence: Evidence, index: HistoryIndex, finding: Finding, accused: Mapping[int, Mapping[str, Finding]]
+) -> dict[str, Finding]:
+    """What the log says of the operations that show a finding, and of the writes of what they read."""
+    operations = [evidence.history.operations[index] for index in (finding.accused, *finding.because)]
+    writers = [index.writer(op) for op in operations if op.f == "read"]
+    involved = {op.index for op in (*operations, *writers) if op is not None} - {finding.accused}
+    return {
+        name: each
+        for index in sorted(involved)
+        for name, each in accused.get(index, {}).items()
+        if name not in _SAYS_NOTHING_OF_OTHERS
+    }
+
+
+def _disagreement(finding: Finding) -> str:
+    return (
+        f"what the clients saw of {shorten(finding.resource)} and the storage's own order of writes"
+        f" contradict each other; by the clients: {finding.summary}; by the storage's own order nothing is"
+        " wrong"
+    )

@@ -1,0 +1,66 @@
+"""From what each checker found to one finding for each event."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from checkers.anomalies import RANK
+from checkers.verdict import CheckerResult, Finding
+
+
+def deduplicate(results: Iterable[CheckerResult]) -> tuple[Finding, ...]:
+    """One finding for each accused operation, under the first name that fits, by name and time.
+
+    If something else is wrong with the same operation, which other operations show,
+    the finding says that `also`: an expected name must not hide one that is not. What
+    was lost from a list because of another finding names that as its cause.
+    """
+    of_each: dict[tuple[int, bool], list[_Told]] = defaultdict(list)
+    for result in results:
+        for finding in result.findings:
+            told = _Told(finding, is_committed=result.evidence == "committed")
+            of_each[finding.accused, finding.is_violation].append(told)
+    first = (_first(sorted(same, key=lambda told: _rank(told.finding))) for same in of_each.values())
+    joined = sorted(first, key=lambda finding: (_rank(finding), finding.accused))
+    return tuple(_with_cause(finding, joined) for finding in joined)
+
+
+class _Told(NamedTuple):
+    """A finding, and whether the storage's own order shows it."""
+
+    finding: Finding
+    is_committed: bool
+
+
+def _first(same: Sequence[_Told]) -> Finding:
+    first = same[0].finding
+    also = dict.fromkeys(told.finding.anomaly for told in same[1:] if _is_of_another_event(told, first))
+    return replace(first, also=tuple(also)) if also else first
+
+
+def _is_of_another_event(told: _Told, first: Finding) -> bool:
+    """Does nothing tell it already?
+
+    Each name that the log shows is an event of its own. What clients saw of one event may fit
+    several names, above all the widest.
+    """
+    finding = told.finding
+    if told.is_committed or finding.anomaly == first.anomaly:
+        return finding.anomaly != first.anomaly
+    is_apart = set(finding.because).isdisjoint(first.because)
+    return is_apart and finding.anomaly != "non-linearizable"
+
+
+def _with_cause(finding: Finding, joined: Sequence[Finding]) -> Finding:
+    if finding.anomaly != "lost-update" or not finding.is_violation:
+        return finding
+    earlier = (each for each in joined if each.is_violation and _rank(each) < _rank(finding))
+    cause = next((each for each in earlier if each.accused in finding.because), None)
+    return finding if cause is None else replace(finding, caused_by=cause)
+
+
+def _rank(finding: Finding) -> int:
+    return RANK[finding.anomaly]

@@ -1,0 +1,160 @@
+"""Words for the calls of foreign histories, and for what came before what among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from checkers.history.records import Outcome
+from checkers.interop.event import Call
+from checkers.interop.values import thawed
+from checkers.linearizability.models import expected_and_new
+from checkers.linearizability.operation import UNKNOWN
+from checkers.printable import shorten
+
+if TYPE_CHECKING:
+    from checkers.reference.precedence import Edge, Node
+
+_BEARABLE = 60  # characters of a value that a sentence bears
+_BEFORE = "what stood there from the start"
+
+
+class CallWords:
+    """Tells the edges between some calls on a register, which are named by their places."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self.operations = calls
+        self._steps: dict[str, Callable[[Edge], str]] = {
+            "INITIAL": self._initial,
+            "READ_FROM": self._read_from,
+            "REAL_TIME": self._real_time,
+            "REPLACED": self._replaced,
+            "WRITTEN_LATER": self._written_later,
+        }
+
+    def step(self, edge: Edge) -> str:
+        """Why one came before the other."""
+        return self._steps[edge.reason.name](edge)
+
+    def name(self, node: Node) -> str:
+        """What a call is called within a sentence."""
+        if not isinstance(node, int):
+            return _BEFORE
+        call = self.operations[node]
+        return f"the {noun(call)} at line {call.lines[0]}"
+
+    def _both(self, edge: Edge) -> str:
+        return f"{self.name(edge.before)} came before {self.name(edge.after)}"
+
+    def _ends(self, edge: Edge) -> tuple[Call, Call]:
+        return self.operations[cast("int", edge.before)], self.operations[cast("int", edge.after)]
+
+    def _found(self, node: Node) -> str:
+        """What a call found there, or put there."""
+        if not isinstance(node, int):
+            return f"is about {shown(None)}"
+        call = self.operations[node]
+        if call.f == "read":
+            return f"it found {shown(call.answered)}"
+        if call.f != "cas":
+            return f"it put {shown(call.asked)} there"
+        expected, new = expected_and_new(call.asked)
+        if call.outcome is not Outcome.FAIL:
+            return f"it found {shown(expected)} and put {shown(new)} there"
+        return (
+            f"it found {shown(call.seen)}"
+            if call.seen is not UNKNOWN
+            else f"it found something else than {shown(expected)}"
+        )
+
+    def _put(self, node: Node) -> str:
+        """What a change put there."""
+        if not isinstance(node, int):
+            return shown(None)
+        call = self.operations[node]
+        return shown(expected_and_new(call.asked)[1] if call.f == "cas" else call.asked)
+
+    def _initial(self, edge: Edge) -> str:
+        return f"{_BEFORE.capitalize()} ({shown(None)}) came before {self.name(edge.after)}."
+
+    def _real_time(self, edge: Edge) -> str:
+        before, after = self._ends(edge)
+        return (
+            f"By real time, {self._both(edge)}: {whom(before)} was told {answer(before)} (line"
+            f" {before.lines[-1]}), and {whom(after)} asked for {what(after)} only after that (line"
+            f" {after.lines[0]})."
+        )
+
+    def _read_from(self, edge: Edge) -> str:
+        return (
+            f"By what was seen, {self._both(edge)}: {self._found(edge.after)}, and nothing else can have"
+            " put that there."
+        )
+
+    def _replaced(self, edge: Edge) -> str:
+        return (
+            f"So {self._both(edge)}: {self._found(edge.before)}, and that was gone once"
+            f" {self._put(edge.after)} had replaced it."
+        )
+
+    def _written_later(self, edge: Edge) -> str:
+        return (
+            f"So {self._both(edge)}: {self._found(edge.before)}, {self.name(edge.premise[-1].after)} still"
+            f" was about {self._put(edge.after)} later, and what was replaced does not come back by itself."
+        )
+
+
+def whom(call: Call) -> str:
+    """Who called."""
+    return f"process {call.process}"
+
+
+def noun(call: Call) -> str:
+    """What kind of call it is."""
+    return "change" if call.f == "cas" else call.f
+
+
+def told(call: Call) -> str:
+    """One operation as a sentence."""
+    asked = f"Process {call.process} asked for {what(call)} (line {call.lines[0]})"
+    if call.outcome is Outcome.INFO:
+        return f"{asked}, and nobody knows what came of it."
+    return f"{asked} and was told: {answer(call)} (line {call.lines[-1]})."
+
+
+def what(call: Call) -> str:
+    """What was asked for."""
+    match call.f, call.asked:
+        case "cas", (expected, new):
+            return f"a change from {shown(expected)} to {shown(new)}"
+        case (("read" | "get" | "acquire" | "release"), _):
+            return f"{'an' if call.f == 'acquire' else 'a'} {call.f}"
+    return f"{'an' if call.f[0] in 'aeiou' else 'a'} {call.f} of {shown(call.asked)}"
+
+
+def answer(call: Call) -> str:
+    """What the client was told."""
+    if call.outcome is Outcome.FAIL:
+        found = "another value" if call.seen is UNKNOWN else shown(call.seen)
+        return f"refused, {found} stands there"
+    if call.f in {"read", "get", "contains"}:
+        return shown(call.answered)
+    if call.f == "acquire" and call.answered not in {UNKNOWN, None}:
+        return f"granted, {shown(call.answered)}"
+    return f"{noun(call)} done"
+
+
+def shown(value: Hashable) -> str:
+    """A value, as much of it as a sentence bears."""
+    return shorten(_written(value), _BEARABLE)
+
+
+def _written(value: Hashable) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case frozenset():
+            return f"{{{', '.join(sorted(map(_written, value)))}}}" if value else "an empty set"
+        case tuple():
+            return f"[{', '.join(map(_written, value))}]" if value else "an empty list"
+    return repr(thawed(value))

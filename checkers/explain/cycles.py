@@ -1,0 +1,191 @@
+"""A contradiction, step by step: operations each of which must have come before the next, in a cycle.
+
+The cycle is the shortest one in the precedence graph of the operations that prove a
+conflict (see `precedence`), and each of its edges becomes one step, which names its reason.
+What an edge follows from is told before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
+
+from checkers.explain.edges import EdgeWords, Refusal
+from checkers.explain.narrator import Narrator
+from checkers.history.records import WRITES, Header, Op, Outcome
+
+if TYPE_CHECKING:  # networkx takes its time to load: only who is told something waits for it
+    from checkers.reference.precedence import Edge, Node, Timed
+
+_TO_BEGIN_WITH = {"INITIAL", "LOG_ORDER", "REAL_TIME", "REJECTED_BECAUSE"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Which order of a storage's operations is asked for."""
+
+    proof: tuple[Op, ...]  # of one resource
+    fenced: bool  # must tokens rise?
+    timed: bool = True  # does it matter when they were?
+    log: tuple[Op, ...] | None = None  # the storage's own order, if that matters
+    refusal: Refusal | None = None
+    accused: Op | None = None  # where the cycle ends, if one goes through it
+
+
+class Words(Protocol):
+    """Tells the edges between some operations, which are named by their places."""
+
+    @property
+    def operations(self) -> Sequence[Timed]:
+        """What there are edges between."""
+        ...
+
+    def name(self, node: Node) -> str:
+        """What an operation is called within a sentence."""
+        ...
+
+    def step(self, edge: Edge) -> str:
+        """Why one came before the other."""
+        ...
+
+
+def cycle(n: Narrator, question: Question, moral: str) -> tuple[str, ...]:
+    """Why a storage's operations cannot stand in any order.
+
+    Raises:
+        LookupError: they can.
+    """
+    places = {op: place for place, op in enumerate(question.proof)}
+    refusal = question.refusal
+    accused = None if question.accused is None else places.get(question.accused)
+    edges = _shortest(
+        tuple(_only_what_matters(n, question)),
+        strict=n.history.header.policy == "strict",
+        fenced=question.fenced,
+        log=None if question.log is None else tuple(places[op] for op in question.log),
+        cause=None if refusal is None else (places[refusal.rejected], places[refusal.cause]),
+        through=accused,
+    )
+    return around(edges, EdgeWords(n, question.proof, refusal), moral, accused)
+
+
+def cycle_of_grants(n: Narrator, earlier: Op, later: Op, moral: str) -> tuple[str, ...]:
+    """Why two grants cannot stand in an order of time in which tokens rise.
+
+    Raises:
+        LookupError: they can.
+    """
+    from checkers.reference.precedence import Precedence, Reason
+
+    order = Precedence({})
+    if (earlier.returned or 0) < later.sent:
+        order.add(0, Reason.REAL_TIME, 1)
+    if (later.token or 0) <= (earlier.token or 0):
+        order.add(1, Reason.TOKEN_ORDER, 0)
+    return around(order.shortest_cycle(), EdgeWords(n, (earlier, later)), moral)
+
+
+def _only_what_matters(n: Narrator, question: Question) -> Iterator[Op]:
+    """The operations, named by their places; of times, tokens and values, only how they compare.
+
+    The token and the value from before the run come first.
+    """
+    operations = [_as_effective(n, op, question) for op in question.proof]
+    header = n.history.header
+    moments = sorted(
+        {moment for op in operations for moment in (op.called, op.returned) if moment is not None}
+    )
+    tokens = sorted({header.initial_token, *(op.token for op in operations if op.token is not None)})
+    values = list(dict.fromkeys([header.initial_value, *(op.value for op in operations)]))
+    yield Op(index=-1, process=0, f="", resource="", called=0, token=tokens.index(header.initial_token))
+    for place, op in enumerate(operations):
+        yield Op(
+            index=place,
+            process=0,
+            f=op.f,
+            resource="",
+            called=moments.index(op.called),
+            returned=None if op.returned is None else moments.index(op.returned),
+            outcome=op.outcome,
+            token=None if op.token is None else tokens.index(op.token),
+            value=values.index(op.value),
+            error=op.error,
+        )
+
+
+def _as_effective(n: Narrator, op: Op, question: Question) -> Op:
+    """A write as the cycle needs it: if its client knows nothing of it, nobody knows by when it was."""
+    is_refusal = question.refusal is not None and question.refusal.rejected == op
+    if op.f not in WRITES or op.outcome is Outcome.OK or is_refusal:
+        return op if question.timed else replace(op, returned=None)
+    return replace(op, outcome=Outcome.OK if n.numbers(op) else Outcome.INFO, returned=None)
+
+
+@lru_cache(maxsize=1 << 12)  # among thousands of findings few are of a shape of their own
+def _shortest(
+    operations: tuple[Op, ...],
+    *,
+    strict: bool,
+    fenced: bool,
+    log: tuple[int, ...] | None,
+    cause: tuple[int, int] | None,
+    through: int | None,
+) -> tuple[Edge, ...]:
+    """The shortest cycle, its operations named by their places."""
+    from checkers.reference.storages import Storage
+
+    before, *rest = operations
+    storage = Storage(
+        operations=rest,
+        header=Header(
+            target="",
+            policy="strict" if strict else "inclusive",
+            initial_value=0,
+            initial_token=before.token or 0,
+        ),
+        fenced=fenced,
+        log=None if log is None else [rest[place] for place in log],
+    )
+    order = storage.order({} if cause is None else dict([cause]))
+    order.saturate()
+    return order.shortest_cycle(through)
+
+
+def around(edges: tuple[Edge, ...], words: Words, moral: str, accused: Node | None = None) -> tuple[str, ...]:
+    """The steps of a cycle, and what they come to; the last of them is about who is accused.
+
+    Raises:
+        LookupError: there is no cycle.
+    """
+    edges = _turned(edges, words.operations, accused)
+    told = {(edge.before, edge.after): edge for each in edges for edge in _with_premises(each)}
+    return (*(words.step(edge) for edge in told.values()), f"So {moral}.")
+
+
+def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed], accused: Node | None) -> tuple[Edge, ...]:
+    """The cycle so that who is accused comes last.
+
+    Without anybody, it begins with what is easiest to see: what time or the storage
+    itself says, the earliest first.
+    """
+    if not edges:
+        raise LookupError("the operations of this proof can be put in an order")
+
+    def by_time(place: int) -> tuple[bool, float]:
+        edge = edges[place]
+        began = operations[edge.before].called if isinstance(edge.before, int) else -1
+        return edge.reason.name not in _TO_BEGIN_WITH, began
+
+    ends = [place for place, edge in enumerate(edges) if edge.before == accused]
+    start = ends[0] + 1 if ends else min(range(len(edges)), key=by_time)
+    return (*edges[start:], *edges[:start])
+
+
+def _with_premises(edge: Edge) -> Iterator[Edge]:
+    """What an edge follows from, then the edge; that the run began with something goes without saying."""
+    for premise in edge.premise:
+        if premise.reason.name != "INITIAL":
+            yield from _with_premises(premise)
+    yield edge

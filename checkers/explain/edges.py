@@ -1,0 +1,198 @@
+"""Words for the edges of a precedence graph: what came before what, and by which reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from checkers.explain.narrator import Narrator
+from checkers.explain.phrases import content
+from checkers.history.records import Op, Outcome
+
+if TYPE_CHECKING:
+    from checkers.reference.precedence import Edge, Node
+
+_BEFORE_THE_RUN = "the initial value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A write that was refused, and what can have been the reason."""
+
+    rejected: Op
+    cause: Op
+    reached: int  # no token up to this one can have been the reason
+    why_none: str = ""  # why not
+
+
+class EdgeWords:
+    """Tells the edges between some operations, which are named by their places."""
+
+    def __init__(self, n: Narrator, operations: Sequence[Op], refusal: Refusal | None = None) -> None:
+        self.operations = operations
+        self._n = n
+        self._refusal = refusal
+        self._steps: dict[str, Callable[[Edge], str]] = {
+            "INITIAL": self._initial,
+            "LOG_ORDER": self._log_order,
+            "READ_FROM": self._read_from,
+            "REAL_TIME": self._real_time,
+            "REJECTED_BECAUSE": self._rejected_because,
+            "REPLACED": self._replaced,
+            "TOKEN_ORDER": self._token_order,
+            "WRITTEN_LATER": self._written_later,
+        }
+
+    def step(self, edge: Edge) -> str:
+        """Why one came before the other."""
+        return self._steps[edge.reason.name](edge)
+
+    def name(self, node: Node) -> str:
+        """What an operation is called within a sentence."""
+        op = self._op(node)
+        if op is None:
+            return _BEFORE_THE_RUN
+        name = self._n.name(op)
+        is_shared = any(other is not op and self._n.name(other) == name for other in self.operations)
+        return f"{name} {self._where(op)}" if is_shared else name
+
+    def _where(self, op: Op) -> str:
+        """What tells an operation from others of the same name."""
+        if op.lines:
+            return f"at line {op.lines[-1]}"
+        return f"({self._n.place(op)})"
+
+    def _op(self, node: Node) -> Op | None:
+        return self.operations[node] if isinstance(node, int) else None
+
+    def _ends(self, edge: Edge) -> tuple[Op, Op]:
+        """Both operations of an edge that does not begin or end before the run."""
+        return self.operations[cast("int", edge.before)], self.operations[cast("int", edge.after)]
+
+    def _both(self, edge: Edge, came: str = "came") -> str:
+        return f"{self.name(edge.before)} {came} before {self.name(edge.after)}"
+
+    def _value(self, node: Node) -> str:
+        op = self._op(node)
+        return _BEFORE_THE_RUN if op is None else content(op.value)
+
+    def _initial(self, edge: Edge) -> str:
+        token = self._n.history.header.initial_token
+        return f"The initial value, with token {token} (line 1), came before {self.name(edge.after)}."
+
+    def _real_time(self, edge: Edge) -> str:
+        before, after = self._ends(edge)
+        return f"By real time, {self._both(edge)}: {self._n.ended(before)}, and {self._n.began(after)}."
+
+    def _token_order(self, edge: Edge) -> str:
+        before = self.operations[cast("int", edge.before)]
+        return (
+            f"By token order, {self._both(edge, 'must come')}:"
+            f" {self._rule_of_tokens(before, self._op(edge.after))}."
+        )
+
+    def _rule_of_tokens(self, before: Op, after: Op | None) -> str:
+        if before.f == "acquire":
+            return _rule_of_grants(before, after)
+        if not self._n.history.header.fenced:
+            accepted = self._accepted(before, f"it accepted {content(before.value)}")
+            return (
+                f"{self._rule_of_turns(before, after)}. This storage does not compare tokens, so {accepted}"
+            )
+        mark = self._n.history.header.initial_token if after is None else after.token
+        met = "stands at" if after is None else "was raised to" if after.f == "fence" else "has accepted"
+        fence = "strict fence" if before.token == mark else "fence"
+        return (
+            f"a {fence} that {met} token {mark} refuses token {before.token} from then on, and yet"
+            f" {self._accepted(before)}"
+        )
+
+    def _rule_of_turns(self, before: Op, after: Op | None) -> str:
+        """Whose turn it was, where no fence says so."""
+        if after is None:
+            mark = self._n.history.header.initial_token
+            return f"token {before.token} is older than the initial token {mark}"
+        if before.token == after.token:
+            return f"token {before.token} was good for one write, and had been used"
+        return f"token {before.token} belongs to an earlier holder than token {after.token}"
+
+    def _accepted(self, write: Op, accepted: str = "it was accepted") -> str:
+        """How it is known that a write took effect."""
+        n, numbers = self._n, self._n.numbers(write)
+        if len(numbers) > 1:
+            return f"{accepted} once more, as {n.place(write)} in the storage's own order"
+        if write.outcome is Outcome.OK:
+            return f"{accepted} {n.answered(write)}"
+        if numbers:
+            place = f"{accepted}: it is {n.place(write)} in the storage's own order"
+            return f"{place}{self._denied(write)}"
+        reads = [op for op in self.operations if op.f == "read" and op.value == write.value]
+        read = min(reads, key=lambda op: op.returned or 0)
+        return f"{accepted}: {n.whom(read)} read {content(write.value)} {n.answered(read)}"
+
+    def _denied(self, write: Op) -> str:
+        """That a client was told that a write did not take effect, if it was."""
+        if write.outcome is not Outcome.FAIL:
+            return ""
+        what = "had been refused as stale" if write.error == "stale" else f"had failed ({write.error})"
+        return f", although {self._n.whom(write)} was told that it {what} {self._n.answered(write)}"
+
+    def _read_from(self, edge: Edge) -> str:
+        _, read = self._ends(edge)
+        return (
+            f"By the read, {self._both(edge)}: {self._n.whom(read)} got {content(read.value)}"
+            f" {self._n.answered(read)}, so it had been written by then."
+        )
+
+    def _replaced(self, edge: Edge) -> str:
+        return (
+            f"So {self._both(edge)}: {self._there(edge.before)}, and {self._value(edge.before)} was gone for"
+            f" good once {self._value(edge.after)} had replaced it, because each value is written once."
+        )
+
+    def _written_later(self, edge: Edge) -> str:
+        return (
+            f"So {self._both(edge)}: {self._there(edge.before)}, {self.name(edge.premise[-1].after)} returned"
+            f" {self._value(edge.after)} later, and a replaced value does not come back, because each value"
+            " is written once."
+        )
+
+    def _there(self, node: Node) -> str:
+        """That a read returned its value, or that a write put it there."""
+        op = self._op(node)
+        is_read = op is not None and op.f == "read"
+        return f"it returned {self._value(node)}" if is_read else f"{self._value(node)} was there first"
+
+    def _log_order(self, edge: Edge) -> str:
+        n, (before, after) = self._n, self._ends(edge)
+        return (
+            f"By the storage's own order, {self._both(edge)}: among what it accepted {n.stored(before)}"
+            f" is {n.place(before, first=True)}, and {n.stored(after)} is {n.place(after)}."
+        )
+
+    def _rejected_because(self, edge: Edge) -> str:
+        n, refusal = self._n, self._refusal
+        if refusal is None:
+            raise ValueError("an edge of a rejection, and no rejection was asked about")
+        rejected, cause, least = refusal.rejected, refusal.cause, n.least_above(refusal.rejected)
+        higher = ""
+        if n.log is None and refusal.reached >= least:
+            higher = f". None up to {refusal.reached} can have been, {refusal.why_none}: it was a higher one"
+        return (
+            f"By the rejection, {self._both(edge)}: the storage refused token {rejected.token} as stale"
+            f" {n.answered(rejected)}, which is right only if a token of {least} or more had been accepted"
+            f" by then{higher}{self._such_as(cause)}."
+        )
+
+    def _such_as(self, cause: Op) -> str:
+        if self._n.log is None:
+            return f", such as {cause.token}, sent {self._n.sent(cause)}"
+        place = self._n.place(cause, first=True)
+        return f"; the first such token in the storage's own order is {cause.token} ({place})"
+
+
+def _rule_of_grants(lower: Op, higher: Op | None) -> str:
+    if higher is None or lower.token == higher.token:
+        return f"tokens have to rise from grant to grant, and both got token {lower.token}"
+    return f"tokens have to rise from grant to grant, and {lower.token} is below {higher.token}"

@@ -1,0 +1,266 @@
+"""The smallest set of operations that no order explains, found by leaving out what is not needed.
+
+Not everything may be left out: a read of a value whose write was left out is wrong by itself,
+and would prove nothing of the whole history. What may is what nobody among the rest depends on:
+
+- what was called after the answer that nothing explains; what was answered after it counts as open;
+- reads, always: an order of all operations is also one of those without a read;
+- changes that nobody left has seen. Who sees what, a model's operations tell: a read of a register
+  sees the value that it returned, a compare-and-set the one that it replaced. What sees the
+  whole object, as the read of a set or of a counter, depends on all its changes;
+- of a lock with owners a whole hold, its acquire and its release; of another lock one that had
+  nothing beside it in time.
+
+So a set that is wrong by itself proves that the whole history is. It is looked for with the
+judge itself: ever smaller parts are left out, with all that depends on them, as long as no
+order explains the rest (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing
+input", 2002).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from checkers.history.records import Outcome
+from checkers.linearizability.judgement import Judgement
+from checkers.linearizability.models import expected_and_new, owner_of
+from checkers.linearizability.operation import UNKNOWN, Operation
+from checkers.verdict import Validity
+
+Judge = Callable[[Sequence[Operation]], Judgement]
+
+WORK = 400_000
+"""How many operations are judged in all while a smaller set is looked for: about a second."""
+
+_QUESTIONS = frozenset({"read", "get", "contains"})
+_OWNED = frozenset({"owned-mutex", "fenced-mutex"})
+
+_EVERYBODY = -1  # all who held a lock, as what a refused one depends on
+_EVERYTHING: Final[tuple[object]] = (UNKNOWN,)
+"""What an operation sees that depends on every change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderProof:
+    """Operations of one object that no order explains."""
+
+    positions: tuple[int, ...]  # in the history
+    operations: tuple[Operation, ...]  # as far as they had come by then
+    open: frozenset[int]  # of these, those whose answer came later, or never, and does not count
+    is_smallest: bool  # was it seen that none of them can be left out?
+
+
+def smallest(
+    model: str, operations: Sequence[Operation], named: Sequence[int], until: int | None, judge: Judge
+) -> OrderProof:
+    """The smallest set that can be found, among the operations of one object.
+
+    Args:
+        model: what they are judged by.
+        operations: all of the history.
+        named: some that are known to contradict each other.
+        until: the moment by which no order explains what was answered; None: the end.
+        judge: says whether an order explains some operations.
+    """
+    key = operations[named[-1]].key
+    by_then = {
+        position: op if until is None else _by_then(op, until)
+        for position, op in enumerate(operations)
+        if op.key == key and (until is None or _had_begun(op, until))
+    }
+    ties = _Ties(model, by_then)
+    search = _Search(by_then, ties, judge)
+    for start in (ties.with_sources(named), sorted(by_then)):
+        if search.is_wrong(start):
+            positions = search.shrink(start)
+            break
+    else:
+        positions, search.work = sorted(by_then), -1
+    still_open = (each for each in positions if by_then[each].outcome is Outcome.INFO)
+    return OrderProof(
+        positions=tuple(positions),
+        operations=tuple(by_then[each] for each in positions),
+        open=frozenset(still_open),
+        is_smallest=search.work >= 0,
+    )
+
+
+def _had_begun(op: Operation, until: int) -> bool:
+    """Does an operation count by a moment? What tells something, or never had an effect, once it is over."""
+    if op.outcome is Outcome.FAIL or op.f in _QUESTIONS:
+        return _end(op) <= until
+    return op.called <= until
+
+
+def _by_then(op: Operation, until: int) -> Operation:
+    return op if _end(op) <= until else replace(op, outcome=Outcome.INFO, returned=None)
+
+
+class _Search:
+    """Leaves out ever smaller parts."""
+
+    def __init__(self, operations: Mapping[int, Operation], ties: _Ties, judge: Judge) -> None:
+        self.work = WORK
+        self._operations = operations
+        self._ties = ties
+        self._judge = judge
+
+    def is_wrong(self, positions: Sequence[int]) -> bool:
+        self.work -= len(positions)
+        judged = self._judge([self._operations[position] for position in positions])
+        return judged.validity is Validity.INVALID
+
+    def shrink(self, kept: list[int]) -> list[int]:
+        parts = 2
+        while len(kept) > 1 and self.work >= 0:
+            size = -(-len(kept) // parts)
+            smaller = self._smaller(kept, size)
+            if smaller is not None:
+                kept, parts = smaller, max(2, parts - 1)
+            elif size == 1:
+                break
+            else:
+                parts = min(len(kept), 2 * parts)
+        return kept
+
+    def _smaller(self, kept: list[int], size: int) -> list[int] | None:
+        for start in range(0, len(kept), size):
+            rest = self._ties.without(kept[start : start + size], kept)
+            if rest and self.work >= 0 and self.is_wrong(rest):
+                return rest
+        return None
+
+
+class _Ties:
+    """Which operations cannot stand without which others."""
+
+    def __init__(self, model: str, operations: Mapping[int, Operation]) -> None:
+        self._sources: dict[int, set[int]] = defaultdict(set)
+        self._dependents: dict[int, set[int]] = defaultdict(set)
+        is_lock = model.endswith("mutex")
+        for dependent, source in _of_lock(model, operations) if is_lock else _of_values(model, operations):
+            self._sources[dependent].add(source)
+            self._dependents[source].add(dependent)
+
+    def with_sources(self, named: Iterable[int]) -> list[int]:
+        """These, and whatever they cannot stand without."""
+        return sorted(each for each in _reached(named, self._sources) if each >= 0)
+
+    def without(self, left_out: Iterable[int], kept: Iterable[int]) -> list[int]:
+        """The others, but for those that cannot stand without one that is left out."""
+        gone = _reached(left_out, self._dependents)
+        return [position for position in kept if position not in gone]
+
+
+def _reached(start: Iterable[int], edges: Mapping[int, AbstractSet[int]]) -> set[int]:
+    found = set(start)
+    new = list(found)
+    while new:
+        new = [each for one in new for each in edges.get(one, ()) if each not in found]
+        found.update(new)
+    return found
+
+
+def _of_values(model: str, operations: Mapping[int, Operation]) -> Iterator[tuple[int, int]]:
+    """What is seen, standing for itself as a negative number: who sees it needs it, and it its changes."""
+    grows = any(op.f == "append" for op in operations.values())  # then a text is everybody's
+    numbers: dict[tuple[object], int] = defaultdict(lambda: -1 - len(numbers))
+    for position, op in operations.items():
+        seen = _EVERYTHING if grows and op.f == "get" else _sees(model, op)
+        if seen is not None:
+            yield position, numbers[seen]
+        if op.f not in _QUESTIONS:
+            yield numbers[_changes(op)], position
+            yield numbers[_EVERYTHING], position
+
+
+def _of_lock(model: str, operations: Mapping[int, Operation]) -> Iterator[tuple[int, int]]:
+    """Of a lock with owners, each acquire with its release; of another, all but holds by themselves."""
+    refused = [position for position, op in operations.items() if op.outcome is Outcome.FAIL]
+    changes = {position: op for position, op in operations.items() if op.outcome is not Outcome.FAIL}
+    if model in _OWNED:
+        units = list(_owned(changes))
+        held: Iterable[int] = changes
+    else:
+        units = list(_by_themselves(operations))
+        held = changes.keys() - {position for unit in units for position in unit}
+        units.append(list(held))
+    for unit in units:
+        yield from pairwise([*unit, *unit[:1]])
+    for position in refused:  # it saw who held the lock
+        yield position, _EVERYBODY
+    for position in held:
+        yield _EVERYBODY, position
+
+
+def _owned(operations: Mapping[int, Operation]) -> Iterator[list[int]]:
+    """The holds of each owner; all of its operations where it is not certain which belong together."""
+    by_owner: dict[Hashable, list[int]] = defaultdict(list)
+    for position in sorted(operations, key=lambda each: operations[each].called):
+        by_owner[owner_of(operations[position])].append(position)
+    for own in by_owner.values():
+        if all(operations[one].precedes(operations[other]) for one, other in pairwise(own)):
+            yield from _split(own, operations)
+        else:
+            yield own
+
+
+def _split(own: Sequence[int], operations: Mapping[int, Operation]) -> Iterator[list[int]]:
+    unit: list[int] = []
+    for position in own:
+        unit.append(position)
+        if operations[position].f == "release":
+            yield unit
+            unit = []
+    if unit:
+        yield unit
+
+
+def _by_themselves(operations: Mapping[int, Operation]) -> Iterator[list[int]]:
+    """The holds during which nothing else was under way."""
+    order = sorted(operations, key=lambda each: operations[each].called)
+    ended = -math.inf
+    for place, (one, other) in enumerate(pairwise(order)):
+        first, second = operations[one], operations[other]
+        later = order[place + 2 : place + 3]
+        begins = operations[later[0]].called if later else math.inf
+        alone = ended < first.called and first.precedes(second) and _end(second) < begins
+        if alone and _is_hold(first, second):
+            yield [one, other]
+        ended = max(ended, _end(first))
+
+
+def _is_hold(first: Operation, second: Operation) -> bool:
+    kinds = (first.f, second.f) == ("acquire", "release")
+    return (
+        kinds and owner_of(first) == owner_of(second) and Outcome.FAIL not in {first.outcome, second.outcome}
+    )
+
+
+def _end(op: Operation) -> float:
+    return math.inf if op.returned is None else op.returned
+
+
+def _sees(model: str, op: Operation) -> tuple[object] | None:
+    """What an operation's answer depends on, as the only one of a tuple; None: on nothing."""
+    match model, op.f:
+        case (("register" | "cas-register" | "kv"), ("read" | "get")):
+            return (op.output,)
+        case "cas-register", "cas":
+            return (op.output if op.outcome is Outcome.FAIL else expected_and_new(op.input)[0],)
+        case "set", "contains":
+            return (op.input,)
+        case _, ("write" | "put" | "add" | "remove") if op.output is UNKNOWN:
+            return None
+    return _EVERYTHING
+
+
+def _changes(op: Operation) -> tuple[object]:
+    """What an operation puts there, as `_sees` names it."""
+    return (expected_and_new(op.input)[1] if op.f == "cas" else op.input,)

@@ -1,0 +1,230 @@
+"""How it is told that no order of the operations explains what the clients were told."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from checkers.explain.call_phrases import CallWords, answer, noun, shown, told, what
+from checkers.explain.cycles import around
+from checkers.explain.linearizability_proofs import Judge, OrderProof, smallest
+from checkers.interop.event import Call
+from checkers.interop.operations import Operations, resource
+from checkers.linearizability.judgement import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
+from checkers.linearizability.models import Fenced, FencedNested, Nested
+from checkers.verdict import Account, Finding
+
+if TYPE_CHECKING:  # networkx takes its time to load: only who is told something waits for it
+    from checkers.reference.precedence import Node
+
+_MOST_LISTED = 4
+_MOST_IN_FLIGHT = 6
+_WHOLE_CLASH = 4  # operations, where two blocks must each stand before the other
+_STANDING = {
+    Contradiction.BOTH_FIRST: "The initial value came before everything else.",
+    Contradiction.BOTH_HELD: "A hold that was never released lasts to the end.",
+}
+
+
+def story(model: str, judged: Operations, conflict: Clash | DeadEnd, judge: Judge) -> Finding:
+    """One finding for a conflict that `judge` found; it is told when it is asked for."""
+    if isinstance(conflict, Clash):
+        accused, tell = conflict.operations[-1], partial(_clash, model, judged, conflict, judge)
+    else:
+        accused, tell = conflict.operation, partial(_dead_end, model, judged, conflict, judge)
+    return Finding(
+        anomaly="non-linearizable",
+        resource=resource(judged.calls[accused], model),
+        accused=accused,
+        tell=tell,
+    )
+
+
+def gave_up(call: Call, budget: int) -> str:
+    """Why it is not known whether some order explains what was told; `budget` is of configurations."""
+    return (
+        f"the search gave up{_on(call)} after {budget:,} configurations (what the object may hold, and which"
+        " of the operations under way have happened): none had explained yet what process"
+        f" {call.process} was told at line {call.lines[-1]}"
+    )
+
+
+def _clash(model: str, judged: Operations, clash: Clash, judge: Judge) -> Account:
+    proof = smallest(model, judged.operations, clash.operations, None, judge)
+    calls = [judged.calls[position] for position in clash.operations]
+    last = max(calls, key=lambda call: call.lines[-1])
+    return Account(
+        summary=(
+            f"no order of the operations{_on(last)} explains the answer to process {last.process}"
+            f" at line {last.lines[-1]}: {_because(clash)}"
+        ),
+        operations=_lines(judged.calls, proof),
+        steps=_cycle(judged, proof, model, _because(clash)) or _one_by_one(clash, calls),
+        doubt=_doubt(proof),
+    )
+
+
+def _because(clash: Clash) -> str:
+    """Why no order can explain it; what had been there from the start is no value of two writes."""
+    if clash.contradiction is Contradiction.BOTH_FIRST and len(clash.operations) < _WHOLE_CLASH:
+        return "the initial value was seen after another value had replaced it"
+    return clash.contradiction
+
+
+def _dead_end(model: str, judged: Operations, end: DeadEnd, judge: Judge) -> Account:
+    call = judged.calls[end.operation]
+    proof = smallest(
+        model, judged.operations, [end.operation], judged.operations[end.operation].returned, judge
+    )
+    line = call.lines[-1]
+    moral = f"no order of these operations has the answer of line {line}"
+    return Account(
+        summary=(
+            f"no order of the operations{_on(call)} explains the answer to process {call.process}"
+            f" at line {line}: {answer(call)}"
+        ),
+        operations=_lines(judged.calls, proof),
+        steps=_cycle(judged, proof, model, moral) or _states_and_answer(model, judged, end),
+        doubt=_doubt(proof),
+    )
+
+
+def _doubt(proof: OrderProof) -> str:
+    if proof.is_smallest:
+        return ""
+    return "a smaller set of operations that is wrong by itself was not found within the budget"
+
+
+def _cycle(judged: Operations, proof: OrderProof, model: str, moral: str) -> tuple[str, ...]:
+    """The shortest cycle; none where it is not certain who saw what, or what is no register."""
+    if model not in {"register", "cas-register"}:
+        return ()
+    from checkers.reference.models import Register
+
+    register = Register(operations=proof.operations, initial=None)
+    sources: dict[int, Node] = {}
+    while left := [seer for seer in register.seers(sources) if seer not in sources]:
+        possible = list(register.possible_sources(left[0]))
+        if len(possible) != 1:
+            return ()
+        sources[left[0]] = possible[0]
+    order = register.order(sources)
+    if order.saturate():
+        return ()
+    return around(order.shortest_cycle(), CallWords([judged.calls[each] for each in proof.positions]), moral)
+
+
+def _one_by_one(clash: Clash, calls: Sequence[Call]) -> tuple[str, ...]:
+    """What was asked and told, and what came before what."""
+    return (
+        *dict.fromkeys(map(told, calls)),
+        *_reasons(clash.contradiction, calls),
+        f"This is impossible: {_because(clash)}.",
+    )
+
+
+def _reasons(contradiction: Contradiction, calls: Sequence[Call]) -> list[str]:
+    """What came before what, and why."""
+    reasons = [
+        _before(first, then)
+        for first, then in itertools.pairwise(calls)
+        if first.returned is not None and first.returned < then.called
+    ]
+    if len(calls) < _WHOLE_CLASH and contradiction in _STANDING:
+        reasons.append(_STANDING[contradiction])
+    return reasons
+
+
+def _before(first: Call, then: Call) -> str:
+    return (
+        f"The {noun(first)} of process {first.process} had ended (line {first.lines[-1]}) before the"
+        f" {noun(then)} of process {then.process} began (line {then.lines[0]}): it came first."
+    )
+
+
+def _states_and_answer(model: str, judged: Operations, end: DeadEnd) -> tuple[str, ...]:
+    """What the object can have been like by then, and that the answer fits none of it."""
+    call = judged.calls[end.operation]
+    states = sorted({_state(model, one.state) for one in end.configurations})
+    under_way = _open_then(judged.calls, call)
+    return (
+        (
+            f"Every answer{_on(call)} before line {call.lines[-1]} can be explained, and then"
+            f" {_some_of(states, end)}."
+        ),
+        _under_way(under_way, call),
+        told(call),
+        _no_answer(several=len(states) > 1, open_then=bool(under_way)),
+    )
+
+
+def _no_answer(*, several: bool, open_then: bool) -> str:
+    first = ", whichever of those is taken to have happened first" if open_then else ""
+    if several:
+        return f"In none of these cases is this the answer{first}."
+    return f"But then this cannot be the answer{first}."
+
+
+def _lines(calls: Sequence[Call], proof: OrderProof) -> tuple[int, ...]:
+    """The lines of whole operations; of what was still open then, the call alone."""
+    lines: set[int] = set()
+    for position in proof.positions:
+        lines.update(calls[position].lines[:1] if position in proof.open else calls[position].lines)
+    return tuple(sorted(lines))
+
+
+def _some_of(states: Sequence[str], end: DeadEnd) -> str:
+    """What the object can be like, one way or another of explaining what came before."""
+    more = len(end.configurations) >= DEAD_ENDS_SHOWN or len(states) > _MOST_LISTED
+    return " or ".join(states[:_MOST_LISTED]) + (", among others" if more else "")
+
+
+def _state(model: str, state: Hashable) -> str:
+    match state:
+        case Fenced() | FencedNested():
+            return f"{_held(state.owner)} and the last token was {state.mark}"
+        case Nested():
+            return _held(state.owner)
+    match model:
+        case "mutex":
+            return "the lock is held" if state else "the lock is free"
+        case "owned-mutex":
+            return _held(state)
+        case "set":
+            return f"the set is {shown(state)}"
+        case "counter":
+            return f"the total is {state}"
+    return f"the value is {shown(state)}"
+
+
+def _held(owner: Hashable) -> str:
+    return "the lock is free" if owner is None else f"process {owner} holds the lock"
+
+
+def _open_then(calls: Sequence[Call], call: Call) -> list[Call]:
+    """What else had been asked of the same object when a call was answered, and had no answer."""
+    end = call.returned or 0
+    return [
+        other
+        for other in calls
+        if other.key == call.key and other is not call
+        if other.called < end and (other.returned is None or other.returned > end)
+    ]
+
+
+def _under_way(open_then: Sequence[Call], call: Call) -> str:
+    """Which operations may have taken effect by then, or not."""
+    if not open_then:
+        return f"Nothing else was under way{_on(call)} when line {call.lines[-1]} was written."
+    listed = "; ".join(
+        f"{what(other)} by process {other.process} (line {other.lines[0]})"
+        for other in open_then[:_MOST_IN_FLIGHT]
+    )
+    more = f"; and {left} more" if (left := len(open_then) - _MOST_IN_FLIGHT) > 0 else ""
+    return f"Under way, or without an answer, were: {listed}{more}."
+
+
+def _on(call: Call) -> str:
+    return "" if call.key is None else f" on {call.key}"

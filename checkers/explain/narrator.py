@@ -1,0 +1,388 @@
+"""The words that findings are told in: who, when, where it is written, and why it is certain.
+
+Times are since the first event of the history, lines are those of
+its file. A process number stands for one sequential thread of a client.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from checkers.conflict import Conflict, Rule
+from checkers.evidence import Evidence
+from checkers.explain.clock import Clock
+from checkers.explain.fault_phrases import part_of_run, was_hit
+from checkers.explain.history_index import HistoryIndex
+from checkers.explain.phrases import content, lock_on
+from checkers.history.faults import Fault, faults_of, is_client
+from checkers.history.records import WRITES, Op, Outcome
+from checkers.locks.leases import ENDS, granted, lease_of, leases_of
+from checkers.storage.columnar_rules import LoggedBulk
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What a rule's breach comes to in words, and the operations it rests on.
+
+    A story is told of a conflict among the operations of its smallest proof alone.
+    What it says of all others it has looked up in the whole history.
+    """
+
+    summary: str
+    steps: tuple[str, ...]
+    proof: tuple[Op, ...] = ()  # what it rests on beside what the conflict names
+    others: tuple[Op, ...] = ()  # what might seem to change it, and does not: that is checked
+    cause: tuple[Op, ...] = ()  # what probably caused it
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """Why something that was sent in time cannot have been accepted in time."""
+
+    op: Op
+    why: str
+    because: tuple[Op, ...]
+
+    @property
+    def operations(self) -> tuple[Op, ...]:
+        """What it is about, and what it rests on."""
+        return (self.op, *self.because)
+
+
+class Narrator:
+    """Knows the run that conflicts are told of."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.history = evidence.history
+        self.log = evidence.log
+        self.index = HistoryIndex(evidence)
+        self._faults = faults_of(evidence.history.faults)
+        self._evidence = evidence
+
+    @cached_property
+    def _grants(self) -> dict[tuple[str, int | None], Op]:
+        """The first grant of each token."""
+        grants: dict[tuple[str, int | None], Op] = {}
+        for op in granted(self._evidence.named("acquire")):
+            grants.setdefault((op.resource, op.token), op)
+        return grants
+
+    @cached_property
+    def _leases(self) -> dict[tuple[str, str | None], list[Op]]:
+        """What each owner did with each lock, by resource and owner."""
+        leases: dict[tuple[str, str | None], list[Op]] = defaultdict(list)
+        for op in self._evidence.named("acquire", "renew", *ENDS):
+            leases[op.resource, op.owner].append(op)
+        return leases
+
+    @cached_property
+    def _clock(self) -> Clock:
+        return Clock(started=self.history.started, ended=self.index.ended)
+
+    def at(self, time: float) -> str:
+        """A moment, since the start."""
+        return self._clock.moment(time)
+
+    def lasting(self, duration: float) -> str:
+        """A duration in ns."""
+        return self._clock.duration(duration)
+
+    def own(self, grant: Op) -> tuple[Op, ...]:
+        """What the owner of a grant did with the lock, by call."""
+        return tuple(self._leases.get((grant.resource, grant.owner), ()))
+
+    def may_have_ended(self, holder: Op, grant: Op) -> tuple[Op, ...]:
+        """What was done late under another hold between a grant and the next, and may have ended its lease.
+
+        The releases, or the renewals where nobody released it. Those that surely did nothing are left
+        out, and those of a hold that was still promised then: these let the holder in.
+        """
+        late = (
+            op
+            for (resource, owner), own in self._leases.items()
+            if resource == holder.resource and owner != holder.owner
+            for op in own
+            if op.f != "acquire" and op.outcome is not Outcome.FAIL
+            if op.called <= (grant.returned or 0) and (op.returned is None or op.returned >= holder.sent)
+            if not _is_promised_at(op, own, holder.returned or 0)
+        )
+        found = sorted(late, key=lambda op: op.called)
+        return tuple(op for op in found if op.f in ENDS) or tuple(found)
+
+    def service_faults(self, start: float, end: float) -> list[str]:
+        """The faults on the lock service between two moments."""
+        return [
+            self._fault(fault, None)
+            for fault in self._faults
+            if fault.target.partition(":")[0] == "lock" and fault.overlaps(start, end)
+        ]
+
+    def sent(self, op: Op) -> str:
+        """When an operation was called, and where that is written."""
+        if not op.lines:
+            return "at an unknown time"
+        return f"at {self.at(op.called)} (line {op.lines[0]})"
+
+    def answered(self, op: Op) -> str:
+        """When an operation returned, and where that is written."""
+        if not op.lines:
+            return "at an unknown time"
+        if op.learned is None or len(op.lines) == 1:
+            return f"never, in this record (line {op.lines[0]})"
+        return f"at {self.at(op.learned)} (line {op.lines[-1]})"
+
+    def name(self, op: Op) -> str:
+        """What an operation is called within a sentence."""
+        match op.f:
+            case "read":
+                return f"the read at line {op.lines[0]}"
+            case "fence":
+                return f"the fence with token {op.token}"
+            case "acquire":
+                return f"the grant of token {op.token} to {self.whom(op)}"
+        refused = "refused " if op.error == "stale" else ""
+        return f"the {refused}{op.f} of {content(op.value)}"
+
+    def stored(self, op: Op) -> str:
+        """What an entry of the storage's own order is called: a write by its value."""
+        return self.name(op) if op.f == "fence" else content(op.value)
+
+    def ended(self, op: Op) -> str:
+        """That it was over, when, and where that is written; within a sentence."""
+        match op.f, op.outcome:
+            case "read", _:
+                return f"{self.whom(op)} got its answer {self.answered(op)}"
+            case "acquire", _:
+                return f"{self.whom(op)} was granted the lock {self.answered(op)}"
+            case "fence", _:
+                return f"the storage acknowledged it to {self.whom(op)} {self.answered(op)}"
+            case _, Outcome.FAIL:
+                return f"the storage refused it {self.answered(op)}"
+        return f"the storage said ok to {self.whom(op)} {self.answered(op)}"
+
+    def began(self, op: Op) -> str:
+        """That it was called only after something else, when, and where that is written."""
+        if op.f == "acquire":
+            return (
+                f"{self.whom(op)} only later sent the request that was granted, at {self.at(op.sent)}"
+                f" (its call began at line {op.lines[0]})"
+            )
+        did = {"read": "called its read", "fence": "sent its fence"}.get(op.f, f"sent its {op.f}")
+        return f"{self.whom(op)} {did} only later, {self.sent(op)}"
+
+    def place(self, write: Op, *, first: bool = False) -> str:
+        """Where a write stands in the storage's own order, the first or the last time."""
+        numbers = self.numbers(write)
+        if not numbers:
+            return "missing from the storage's own order"
+        return f"number {numbers[0 if first else -1]}"
+
+    def numbers(self, write: Op) -> list[int]:
+        """The numbers under which a write stands in the storage's own order."""
+        return [] if self.log is None else self.log.numbers(write)
+
+    def logged(self, conflict: Conflict) -> tuple[Op, ...] | None:
+        """The storage's own order of a proof; a value that is wrongly read has the last of its places."""
+        if self.log is None:
+            return None
+        read = conflict.accused.value if conflict.accused.f == "read" else None
+        places = {
+            op: self.log.places(op)[-1 if op.f in WRITES and op.value == read else 0]
+            for op in conflict.proof
+            if op.f in {*WRITES, "fence"} and self.log.places(op)
+        }
+        return tuple(sorted(places, key=lambda op: places[op]))
+
+    def with_token(self, op: Op) -> str:
+        """With which token, if there is one."""
+        return "" if op.token is None else f" with token {op.token}"
+
+    def granted(self, resource: str, token: int | None) -> tuple[Op, ...]:
+        """The acquire that was given this token."""
+        grant = self._grants.get((resource, token))
+        return () if grant is None else (grant,)
+
+    def grant_steps(self, *grants: Op) -> list[str]:
+        """Who was given which token when."""
+        return [
+            f"{self.who(grant)} was granted {lock_on(grant.resource)} with token {grant.token}"
+            f" {self.answered(grant)}."
+            for grant in grants
+        ]
+
+    def acceptance(self, proof: tuple[Op, ...]) -> str:
+        """Why a write was surely there: its own ok, or a read that returned it."""
+        by = proof[-1]
+        if by.f == "read":
+            return (
+                f"A read by {self.whom(by)} returned {content(by.value)} with token {by.token}"
+                f" {self.answered(by)}, so that write had been accepted by then."
+            )
+        if by.f == "fence":
+            return (
+                f"The storage acknowledged a fence with token {by.token} to {self.whom(by)}"
+                f" {self.answered(by)}: from then on it had to refuse older tokens."
+            )
+        return (
+            f"{self.who(by)} wrote {content(by.value)} with token {by.token}, and the storage said ok"
+            f" {self.answered(by)}."
+        )
+
+    def ending(self, op: Op) -> str:
+        """The outcome that the client saw."""
+        if op.outcome is Outcome.OK:
+            return f"The storage accepted it {self.answered(op)}"
+        if op.outcome is Outcome.FAIL:
+            return f"Its client was told that it failed ({op.error}) {self.answered(op)}"
+        return f"Its client got no usable answer ({op.error or 'none came'})"
+
+    def fault_steps(self, op: Op) -> list[str]:
+        """The fault that held up the holder behind a write, between its grant and the write's end."""
+        grant = next(iter(self.granted(op.resource, op.token)), None)
+        start = op.called if grant is None else (grant.returned or grant.called)
+        end = op.called if op.learned is None else op.learned
+        return [
+            self._fault(fault, grant)
+            for fault in self._faults
+            if fault.overlaps(start, end) and self._hit(fault, op, grant)
+        ][:1]
+
+    def lease(self, grant: Op) -> float:
+        """Until when a hold was promised, in ns."""
+        return lease_of(grant, self.own(grant)).end
+
+    def first_reader(self, op: Op) -> list[Op]:
+        """The read that shows that a write took effect which nobody acknowledged."""
+        if op.f not in WRITES or op.outcome is Outcome.OK:
+            return []
+        readers = (read for read in self.index.readers(op) if not read.precedes(op))
+        return [read for read in readers if None in {read.token, op.token} or read.token == op.token][:1]
+
+    def shown(self, op: Op) -> int:
+        """The token of what an operation wrote, fenced or read, also of a read that tells none."""
+        if op.token is None and op.f == "read":
+            writer = self.index.writer(op)
+            return self.history.header.initial_token if writer is None else writer.token or 0
+        return op.token or 0
+
+    def least_above(self, rejected: Op) -> int:
+        """The lowest token that makes a rejected one stale."""
+        return (rejected.token or 0) + (self.history.header.policy == "inclusive")
+
+    def causes(self, conflict: Conflict) -> list[Op]:
+        """What can have caused a rejection that contradicts the accused: the one that was sent first.
+
+        With a log, the first there that is a cause, and what shows that the accused comes before it.
+        """
+        rejected = conflict.because[0]
+        if self.log is not None:
+            return self._logged_causes(rejected, conflict.accused)
+        least = max(self.least_above(rejected), self.shown(conflict.accused) + 1)
+        sent = self.index.raising(rejected.resource, least, rejected.returned or 0)
+        return sorted(sent, key=lambda op: op.called)[:1]
+
+    def _logged_causes(self, rejected: Op, accused: Op) -> list[Op]:
+        bulk = self._evidence.bulk
+        return bulk.order.causes(rejected, accused) if isinstance(bulk, LoggedBulk) else []
+
+    def strays(self, resource: str, least: int) -> list[Op]:
+        """What nobody sent, and raised the mark to `least` or more in the storage's own order."""
+        strays = () if self.log is None else self.log.strays_of(resource)
+        return [each.op for each in strays if each.is_of_nobody and (each.token or 0) >= least]
+
+    def excuses(self, rejected: Op, in_time: Iterable[Op]) -> list[Excuse]:
+        """Why each of these cannot have raised the mark before a rejection returned."""
+        moment, least = rejected.returned or 0, self.least_above(rejected)
+        return [self._excuse(op, moment, least) for op in in_time if op != rejected]
+
+    def _excuse(self, op: Op, moment: int, least: int) -> Excuse:
+        if self.log is not None:
+            first = self._reached_by(op.resource, least)
+            why = "had it been accepted by then, there could not have been"
+            if self.numbers(op):
+                why = "in the storage's own order it stands after"
+                if first is None or first.called <= moment or self.log.places(first) > self.log.places(op):
+                    first = self.index.logged_before(op)
+        else:
+            same = self.index.raising(op.resource, op.token or 0, math.inf)
+            late = (each for each in same if each.token == op.token and each.called > moment)
+            first = next(
+                (each for each in late if each.outcome is Outcome.OK or self.index.readers(each)), None
+            )
+            is_strict = self.history.header.policy == "strict"
+            why = (
+                "a strict fence accepts its token once, for"
+                if is_strict
+                else "with the same token, it came after"
+            )
+        if first is None:
+            return Excuse(op, "it was too late", tuple(self.index.readers(op)))
+        because = (first, *self.index.readers(first), *self.index.readers(op))
+        return Excuse(op, f"{why} {self.name(first)}, which was sent only {self.sent(first)}", because)
+
+    def _reached_by(self, resource: str, least: int) -> Op | None:
+        """The first write in the storage's own order that has a token of `least` or more."""
+        if self.log is None:
+            return None
+        reaching = self.index.raising(resource, least, math.inf)
+        placed = [op for op in reaching if self.log.places(op)]
+        return min(placed, key=self.log.places, default=None)
+
+    def ends_between(self, earlier: Op, later: Op) -> list[Op]:
+        """The release that makes two grants to one owner two holds."""
+        ends = [
+            op
+            for op in self.own(earlier)
+            if op.f in ENDS and op.outcome is Outcome.OK and earlier.precedes(op)
+        ]
+        return [end for end in ends if (end.returned or 0) < later.sent and earlier.owner == later.owner][:1]
+
+    def who(self, op: Op) -> str:
+        """Who did it, at the beginning of a sentence."""
+        return self.whom(op).capitalize()
+
+    def whom(self, op: Op) -> str:
+        """Who did it, within a sentence: the client, where the header tells whose process that is."""
+        if not op.lines:
+            return "an unknown client"
+        clients = self.history.header.clients
+        return f"process {op.process}" if clients is None else f"client {op.process % clients}"
+
+    def _hit(self, fault: Fault, op: Op, grant: Op | None) -> bool:
+        if fault.owner is not None:
+            return grant is not None and fault.owner == grant.owner
+        return fault.client is None or is_client(op.process, fault.client, self.history.header)
+
+    def _hit_by(self, fault: Fault) -> str:
+        """Whom a fault hit; a client by the name that its operations have here."""
+        if fault.client is None:
+            return part_of_run(fault.target)
+        return f"{'process' if self.history.header.clients is None else 'client'} {fault.client}"
+
+    def _fault(self, fault: Fault, grant: Op | None) -> str:
+        """What held up a holder, from when to when, and whether its lease ended meanwhile."""
+        what = was_hit(fault.kind, self._hit_by(fault))
+        lines = " and ".join(str(line) for line in fault.lines)
+        if len(fault.lines) == 1:
+            when, where = f"from {self.at(fault.began)} to the end of the record", f"line {lines}"
+        else:
+            when, where = self._clock.span(fault.began, fault.healed), f"lines {lines}"
+        lease = math.inf if grant is None else self.lease(grant)
+        over = f"; its lease ended at {self.at(lease)}" if fault.began <= lease <= fault.healed else ""
+        over = over if fault.client is not None and lease < math.inf else ""
+        return f"{what[:1].upper()}{what[1:]} {when} ({where}){over}."
+
+
+def _is_promised_at(op: Op, own: Sequence[Op], moment: int) -> bool:
+    """Was the hold that an operation is of promised at a moment, but for its own end?"""
+    kept = [each for each in own if each.f not in ENDS]
+    leases = [lease for lease in leases_of(kept) if lease.grant.called <= op.called]
+    return bool(leases) and leases[-1].end > moment
+
+
+Stories = dict[Rule, Callable[[Narrator, Conflict], Story]]
+"""How each rule's breach is explained."""

@@ -1,0 +1,146 @@
+"""What rules of storages find among a few operations, worked out once for all that have the same shape.
+
+Most findings of a run are proved by operations that stand to each other in the same way: other
+times, tokens, values and names, in the same order and equal in the same places. A rule of a storage
+asks for nothing else, unless a restart of the storage comes in, which has a time of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from checkers.conflict import Conflict
+from checkers.evidence import Evidence
+from checkers.history.commit_log import CommitLog, Entry
+from checkers.history.records import Op
+from checkers.history.restarts import restarts_of_storage
+from checkers.memoized import memoized
+from checkers.storage import rules
+
+Check = Callable[[Evidence], Iterable[Conflict]]
+
+_OF_ORDER_ALONE = frozenset(
+    {
+        rules.observed,
+        rules.resolved,
+        rules.stale_in_log,
+        rules.against_the_log,
+        rules.phantom_accepts,
+        rules.lost_writes,
+        rules.read_without_commit,
+        rules.ghost_writes,
+        rules.duplicate_writes,
+        rules.strays,
+        rules.unfenced_writes,
+        rules.late_writes,
+    }
+)
+"""The checks that ask for the order of times and tokens, and for which values are equal."""
+
+_Places = tuple[Conflict, int, tuple[int, ...], "_Places | None"]
+"""A conflict, and which of the operations it accuses, and because of which; its cause."""
+
+
+def conflicts_among(whole: Evidence, part: Evidence, check: Check) -> Sequence[Conflict]:
+    """What a check finds in some of a run's operations, which are evidence of their own."""
+    if check not in _OF_ORDER_ALONE or _has_restarts(whole):
+        return list(check(part))
+    entries = part.log.entries if isinstance(part.log, CommitLog) else ()
+    operations = _operations(part, entries)
+    shape = (check, part.log is None, *_shape(part, operations, entries))
+    known = _known(whole)
+    if shape not in known:
+        conflicts = list(check(part))
+        place = {(op.index, op.token): at for at, op in reversed(list(enumerate(operations)))}
+        if all(_is_placed(conflict, place) for conflict in conflicts):
+            known[shape] = [_placed(conflict, place) for conflict in conflicts]
+        return conflicts
+    return [_told_of(placed, operations) for placed in known[shape]]
+
+
+@memoized
+def _known(_whole: Evidence) -> dict[Hashable, list[_Places]]:
+    return {}
+
+
+@memoized
+def _has_restarts(whole: Evidence) -> bool:
+    return bool(restarts_of_storage(whole.history.faults))
+
+
+def _operations(part: Evidence, entries: Iterable[Entry]) -> list[Op]:
+    """All operations that a conflict can name."""
+    logged = (op for each in entries for op in (each.op, each.accused, each.near) if op is not None)
+    return [*part.history.operations, *logged]
+
+
+def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -> tuple[Hashable, ...]:
+    header = part.history.header
+    moments = {op.called for op in operations} | {op.returned for op in operations if op.returned is not None}
+    all_tokens = (*(op.token for op in operations), *(each.commit.token for each in entries))
+    tokens = {header.initial_token, *(token for token in all_tokens if token is not None)}
+    time = {moment: rank for rank, moment in enumerate(sorted(moments))}
+    height = {token: rank for rank, token in enumerate(sorted(tokens))}
+    values: dict[Any, int] = {header.initial_value: 0}
+    resources: dict[str, int] = {}
+    first: dict[int, int] = {}
+
+    def of(op: Op) -> Hashable:
+        return (
+            first.setdefault(op.index, len(first)),
+            op.f,
+            op.outcome,
+            op.error == "stale",
+            time[op.called],
+            None if op.returned is None else time[op.returned],
+            None if op.token is None else height[op.token],
+            values.setdefault(op.value, len(values)),
+            resources.setdefault(op.resource, len(resources)),
+        )
+
+    def of_entry(entry: Entry) -> Hashable:
+        commit = entry.commit
+        return (
+            resources.setdefault(commit.resource, len(resources)),
+            None if commit.token is None else height[commit.token],
+            values.setdefault(commit.value, len(values)),
+            commit.fence,
+            entry.sent is None,
+            entry.near is None,
+        )
+
+    return (
+        len(part.history.operations),
+        height[header.initial_token],
+        part.log is not None and part.log.has_fences,
+        *map(of, operations),
+        *map(of_entry, entries),
+    )
+
+
+def _is_placed(conflict: Conflict, place: dict[tuple[int, int | None], int]) -> bool:
+    """Are all operations that it names among these?"""
+    named = all((op.index, op.token) in place for op in (conflict.accused, *conflict.because))
+    return named and (conflict.cause is None or _is_placed(conflict.cause, place))
+
+
+def _placed(conflict: Conflict, place: dict[tuple[int, int | None], int]) -> _Places:
+    return (
+        conflict,
+        place[conflict.accused.index, conflict.accused.token],
+        tuple(place[op.index, op.token] for op in conflict.because),
+        None if conflict.cause is None else _placed(conflict.cause, place),
+    )
+
+
+def _told_of(placed: _Places, operations: Sequence[Op]) -> Conflict:
+    """The same conflict of other operations."""
+    conflict, accused, because, cause = placed
+    return replace(
+        conflict,
+        accused=operations[accused],
+        because=tuple(operations[at] for at in because),
+        cause=None if cause is None else _told_of(cause, operations),
+    )

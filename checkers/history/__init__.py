@@ -1,0 +1,1 @@
+"""Histories: the records, their columns, and how files become them."""

@@ -1,0 +1,226 @@
+"""Joins the events of a history into operations, and refuses what no processes can have recorded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from operator import attrgetter
+from typing import get_args
+
+from msgspec import UNSET
+
+from checkers.errors import as_recorded
+from checkers.history.fault_lines import fault_event
+from checkers.history.jsonl import Line
+from checkers.history.lines import Acquire, Append, ClientLine, FaultLine, Read, Write
+from checkers.history.records import WRITES, FaultEvent, Header, History, List, Op, Outcome, Value
+from checkers.printable import quoted
+
+_SAME = ("resource", "owner", "value", "element", "token")  # what a completion repeats of its invoke
+
+_ASKED_WITH_TOKEN = (*WRITES, "fence")  # elsewhere a token is the answer
+
+
+class Assembly:
+    """Joins invokes and completions into operations, and refuses what cannot be."""
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+        self._operations: list[Op | None] = []  # None: still open
+        self._faults: list[FaultEvent] = []
+        self._open: dict[int, tuple[Line, ClientLine, int]] = {}
+        self._ended: dict[int, int] = {}  # process → the line of the info that ended it
+        self._written: dict[Value, int] = {}  # value or element → the line that writes it
+        self._lists: dict[List, List] = {}  # each list is kept once, however often it is read
+        self._started: int | None = None
+        self._now = 0
+        self.notices: list[str] = []
+
+    def add(self, line: Line, event: ClientLine | FaultLine) -> None:
+        """Take the next event.
+
+        Raises:
+            HistoryError: it cannot come after those before it.
+        """
+        self._tick(line, event.time)
+        if isinstance(event, FaultLine):
+            self._faults.append(fault_event(line, event))
+        elif event.type == "invoke":
+            self._invoke(line, event)
+        else:
+            self._complete(line, event)
+
+    def finish(self) -> History:
+        """The history; operations that are still open stay so, as after a kill."""
+        for line, event, index in self._open.values():
+            self._operations[index] = _pending(line, event, index)
+        return History(
+            header=self._header,
+            operations=tuple(filter(None, self._operations)),
+            faults=tuple(self._faults),
+            notices=tuple(self.notices),
+            started=self._started or 0,
+        )
+
+    def _tick(self, line: Line, time: int) -> None:
+        if self._started is None:
+            self._started = time
+        if time < self._now:
+            raise line.error(
+                f"time runs backwards from {self._now} to {time}; events stand in the order of time"
+            )
+        self._now = time
+
+    def _invoke(self, line: Line, event: ClientLine) -> None:
+        process = event.process
+        if process in self._ended:
+            raise line.error(
+                f"process {process} ended in info at line {self._ended[process]} and is used again;"
+                " after an info a client goes on under a new process number"
+            )
+        if process in self._open:
+            raise line.error(
+                f"process {process} has an operation open since line"
+                f" {self._open[process][0].number}; a process does one thing at a time"
+            )
+        if isinstance(event, Write | Append):
+            self._claim(line, event.value if isinstance(event, Write) else event.element)
+        self._open[process] = (line, event, len(self._operations))
+        self._operations.append(None)
+
+    def _claim(self, line: Line, value: Value) -> None:
+        if value in self._written:
+            raise line.error(
+                f"value {as_recorded(value)} is also written at line {self._written[value]};"
+                " each value is written once in a run"
+            )
+        initial = self._header.initial_value
+        if value == initial or (isinstance(initial, tuple) and value in initial):
+            raise line.error(
+                f"value {as_recorded(value)} is the one that stood there before the run;"
+                " each value is written once in a run"
+            )
+        self._written[value] = line.number
+
+    def _complete(self, line: Line, event: ClientLine) -> None:
+        if event.process not in self._open:
+            raise line.error(
+                f"process {event.process} has no operation open: this {event.type} has no invoke"
+            )
+        invoked, invoke, index = self._open.pop(event.process)
+        if event.type == "info":
+            self._ended[event.process] = line.number
+        _check_repeats(line, event, invoked, invoke)
+        _check_carries(line, event, invoke)
+        self._operations[index] = self._interned(_completed(invoked, invoke, line, event, index))
+
+    def _interned(self, op: Op) -> Op:
+        if type(op.value) is tuple:
+            op = replace(op, value=self._lists.setdefault(op.value, op.value))
+        if op.seen is not None:
+            op = replace(op, seen=self._lists.setdefault(op.seen, op.seen))
+        return op
+
+
+def _f(event: ClientLine) -> str:
+    """The name of an event's operation, such as "write"."""
+    return _NAME[type(event)]
+
+
+def _pending(line: Line, event: ClientLine, index: int) -> Op:
+    f = _f(event)
+    return Op(
+        index=index,
+        process=event.process,
+        f=f,
+        resource=event.resource,
+        called=event.time,
+        owner=getattr(event, "owner", None),
+        token=getattr(event, "token", None) if f in _ASKED_WITH_TOKEN else None,
+        value=getattr(event, "value", None) if f == "write" else None,
+        element=getattr(event, "element", None),
+        ttl=getattr(event, "ttl", None),
+        lines=(line.number,),
+    )
+
+
+def _completed(invoked: Line, invoke: ClientLine, line: Line, event: ClientLine, index: int) -> Op:
+    f = _f(event)
+    outcome = _OUTCOMES[event.type]
+    ok = outcome is Outcome.OK
+    ttl = getattr(event, "ttl", None)
+    if ttl is None and not ok:
+        ttl = getattr(invoke, "ttl", None)
+    value = getattr(event, "value", None) if ok or f == "write" else None
+    return Op(
+        index=index,
+        process=event.process,
+        f=f,
+        resource=event.resource,
+        called=invoke.time,
+        returned=None if outcome is Outcome.INFO else event.time,
+        outcome=outcome,
+        owner=getattr(event, "owner", None),
+        token=getattr(event, "token", None) if ok or f in _ASKED_WITH_TOKEN else None,
+        value=event.written if isinstance(event, Append) else value,
+        element=getattr(event, "element", None),
+        seen=event.read if isinstance(event, Append) else None,
+        ttl=ttl,
+        attempt=getattr(event, "attempt", None) if ok else None,
+        error=event.error,
+        learned=event.time,
+        lines=(invoked.number, line.number),
+    )
+
+
+def _check_repeats(line: Line, event: ClientLine, invoked: Line, invoke: ClientLine) -> None:
+    """Is this the completion of that invoke?"""
+    kind = type(event)
+    if kind is not type(invoke):
+        raise line.error(f"{event.type} of {_f(event)}, but line {invoked.number} invoked {_f(invoke)}")
+    if _REPEATED[kind](event) == _REPEATED[kind](invoke):
+        return
+    for name in _repeated_names(kind):
+        asked, told = getattr(invoke, name), getattr(event, name)
+        if asked != told:
+            raise line.error(
+                f"{name} is {as_recorded(told)}, but the operation was invoked with"
+                f" {as_recorded(asked)} at line {invoked.number}"
+            )
+
+
+def _repeated_names(kind: type[ClientLine]) -> list[str]:
+    """The fields that a completion repeats of its invoke; not what is the answer."""
+    answers = {"token", "value"} if kind in {Acquire, Read} else set()
+    return [name for name in _SAME if name in kind.__struct_fields__ and name not in answers]
+
+
+_NAME: dict[type[ClientLine], str] = {kind: str(kind.__struct_config__.tag) for kind in get_args(ClientLine)}
+_REPEATED = {kind: attrgetter(*_repeated_names(kind)) for kind in _NAME}
+_OUTCOMES = {str(outcome): outcome for outcome in Outcome}
+
+
+def _check_carries(line: Line, event: ClientLine, invoke: ClientLine) -> None:
+    """Does an ok carry what its kind of operation answers?"""
+    if isinstance(event, Append):
+        _check_lists(line, event)
+    if event.type != "ok":
+        return
+    if isinstance(event, Acquire) and event.token is None:
+        raise line.error("an ok acquire without a token; it carries the one that was given")
+    if isinstance(event, Read) and event.token is UNSET:
+        raise line.error("an ok read without a token; it carries the one that was given, or null")
+    if isinstance(event, Read) and event.value is UNSET:
+        raise line.error("an ok read without a value; it carries the one that was read, or null")
+    attempt = getattr(event, "attempt", None)
+    if attempt is not None and not invoke.time <= attempt <= event.time:
+        raise line.error(
+            f"attempt {attempt} lies outside of its operation, which ran from {invoke.time} to {event.time}"
+        )
+
+
+def _check_lists(line: Line, event: Append) -> None:
+    """Does an append tell its lists, as far as it must, and does the one it wrote end with its element?"""
+    if event.type == "ok" and (event.read is None or event.written is None):
+        raise line.error("an ok append without its lists; it carries the one it read and the one it wrote")
+    if event.written is not None and event.written[-1:] != (event.element,):
+        raise line.error(f"an append writes a list that ends with its element, here {quoted(event.element)}")

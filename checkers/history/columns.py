@@ -1,0 +1,240 @@
+"""A history as columns: one numpy array for each field of an operation, row by row in order of calls.
+
+A million operations are a few dozen megabytes this way, and a rule is a
+handful of passes over arrays. `Op` objects are made of the rows that somebody
+looks at.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.history.records import Op, Outcome, Value
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+ABSENT = np.iinfo(np.int64).min
+"""Stands in a column for a field that the operation does not have."""
+
+NEVER = np.iinfo(np.int64).max
+"""When an operation returned that did not."""
+
+_AT_ONCE = 1 << 14  # rows that are made into operations together
+
+FUNCTIONS = ("acquire", "renew", "release", "revoke", "write", "fence", "read", "append")
+ACQUIRE, RENEW, RELEASE, REVOKE, WRITE, FENCE, READ, APPEND = range(len(FUNCTIONS))
+
+OUTCOMES = (Outcome.OK, Outcome.FAIL, Outcome.INFO)
+OK, FAIL, INFO = range(len(OUTCOMES))
+
+
+class Numbers(defaultdict[Any, int]):
+    """Numbers things in the order in which they are first seen."""
+
+    def __init__(self, *things: Any) -> None:
+        super().__init__(self.__len__)
+        for thing in things:
+            self[thing]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Columns:
+    """The fields of all operations; names and values are numbers of the tables below.
+
+    The lines stand in the order of time, and the rows in that of their invokes.
+    Two values have a number of their own: 0 is null, and `initial` is what
+    stood in a resource before the run.
+    """
+
+    f: NDArray[np.int8]  # of FUNCTIONS
+    outcome: NDArray[np.int8]  # of OUTCOMES
+    process: Ints
+    resource: Ints  # of `resources`
+    owner: Ints  # of `owners`, or ABSENT
+    value: Ints  # of `values`
+    token: Ints  # or ABSENT
+    called: Ints  # ns
+    returned: Ints  # ns; NEVER when the outcome is INFO
+    learned: Ints  # ns, or ABSENT
+    ttl: Ints  # ns, or ABSENT
+    attempt: Ints  # ns, or ABSENT
+    error: Ints  # of `errors`, or ABSENT
+    invoked_line: Ints  # or ABSENT
+    completed_line: Ints  # or ABSENT
+    resources: Sequence[str]
+    owners: Sequence[str]
+    values: Sequence[Value]
+    errors: Sequence[str]
+    initial: int  # of `values`
+    by_line: bool = True  # is each line of one event, and are the lines in the order of time?
+
+    @classmethod
+    def of(cls, operations: Iterable[Op], initial: Value = None) -> Self:
+        """The columns of some operations in the order of their calls; `ops` is the inverse.
+
+        Only what appends have of their own, their elements and what they read, is not in columns.
+        Lines may be missing, and events of the same time may be on any lines.
+        """
+        resources, owners, errors = Numbers(), Numbers(), Numbers()
+        values = Numbers(None, initial)
+        rows = [
+            (
+                _FUNCTION[op.f],
+                _OUTCOME[op.outcome],
+                op.process,
+                resources[op.resource],
+                ABSENT if op.owner is None else owners[op.owner],
+                values[op.value],
+                ABSENT if op.token is None else op.token,
+                op.called,
+                NEVER if op.returned is None else op.returned,
+                ABSENT if op.learned is None else op.learned,
+                ABSENT if op.ttl is None else op.ttl,
+                ABSENT if op.attempt is None else op.attempt,
+                ABSENT if op.error is None else errors[op.error],
+                *(op.lines + _NO_LINES)[:2],
+            )
+            for op in operations
+        ]
+        fields = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, len(_FIELDS)).T)
+        columns: dict[str, Any] = dict(zip(_FIELDS, fields, strict=True))
+        return cls(
+            **columns | {"f": fields[0].astype(np.int8), "outcome": fields[1].astype(np.int8)},
+            resources=list(resources),
+            owners=list(owners),
+            values=list(values),
+            errors=list(errors),
+            initial=values[initial],
+            by_line=False,
+        )
+
+    def __len__(self) -> int:
+        return len(self.f)
+
+    def rows(self, *functions: int) -> Ints:
+        """The rows of these kinds of operations, in the order of their calls."""
+        wanted = np.zeros(len(self), dtype=np.bool_)
+        for function in functions:
+            wanted |= self.f == function
+        return indices(wanted)
+
+    def ops(self, rows: Ints) -> Iterator[Op]:
+        """Some rows as operations."""
+        fields: dict[str, Iterable[Any]] = {
+            "index": rows.tolist(),
+            "process": self.process[rows].tolist(),
+            "f": _named(FUNCTIONS, self.f[rows]),
+            "resource": _named(self.resources, self.resource[rows]),
+            "called": self.called[rows].tolist(),
+            "returned": _or_none(self.returned[rows], NEVER),
+            "outcome": _named(OUTCOMES, self.outcome[rows]),
+            "owner": _named(self.owners, self.owner[rows]),
+            "token": _or_none(self.token[rows]),
+            "value": _named(self.values, self.value[rows]),
+            "ttl": _or_none(self.ttl[rows]),
+            "attempt": _or_none(self.attempt[rows]),
+            "error": _named(self.errors, self.error[rows]),
+            "learned": _or_none(self.learned[rows]),
+            "lines": (
+                tuple(line for line in lines if line != ABSENT) if ABSENT in lines else lines
+                for lines in zip(
+                    self.invoked_line[rows].tolist(), self.completed_line[rows].tolist(), strict=True
+                )
+            ),
+        }
+        for row in zip(*fields.values(), strict=True):
+            yield Op(**dict(zip(fields, row, strict=True)))
+
+
+_FIELDS = (
+    *("f", "outcome", "process", "resource", "owner", "value", "token", "called", "returned", "learned"),
+    *("ttl", "attempt", "error", "invoked_line", "completed_line"),
+)
+
+_FUNCTION = {name: number for number, name in enumerate(FUNCTIONS)}
+
+_OUTCOME = {outcome: number for number, outcome in enumerate(OUTCOMES)}
+
+_NO_LINES = (ABSENT, ABSENT)
+
+
+class Operations(Sequence[Op]):
+    """Columns as a sequence of operations; each is made when it is first asked for, and kept."""
+
+    def __init__(self, columns: Columns, made: Iterable[Op] = ()) -> None:
+        self.columns = columns
+        self._made = dict(enumerate(made))
+        of_index = {op.index: row for row, op in self._made.items()}
+        self._row_of = of_index if any(row != index for index, row in of_index.items()) else None
+
+    @classmethod
+    def of(cls, operations: Sequence[Op], initial: Value = None) -> Self:
+        """The same operations, and their columns."""
+        return cls(Columns.of(operations, initial), operations)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @overload
+    def __getitem__(self, at: int) -> Op: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Op, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> Op | tuple[Op, ...]:
+        rows = range(len(self))[at]
+        if isinstance(rows, range):
+            return tuple(self.at(np.arange(rows.start, rows.stop, rows.step)))
+        made = self._made.get(rows)
+        return next(self.at(np.array([rows]))) if made is None else made
+
+    def __iter__(self) -> Iterator[Op]:
+        return self.at(np.arange(len(self)))
+
+    def row(self, op: Op) -> int:
+        """The row of one of these operations."""
+        return op.index if self._row_of is None else self._row_of[op.index]
+
+    def rows_of(self, operations: Iterable[Op | None]) -> Ints:
+        """The rows of some operations, -1 of those that are none of these."""
+        rows = self._row_of if self._row_of is not None else range(len(self))
+        found = [-1 if op is None or op.index not in rows else rows[op.index] for op in operations]
+        return np.array(found, dtype=np.int64)
+
+    def at(self, rows: Ints) -> Iterator[Op]:
+        """The operations of some rows."""
+        made = self._made
+        missing = np.array([row for row in rows.tolist() if row not in made], dtype=np.int64)
+        for first in range(0, len(missing), _AT_ONCE):
+            made.update((op.index, op) for op in self.columns.ops(missing[first : first + _AT_ONCE]))
+        return (made[row] for row in rows.tolist())
+
+
+def indices(flags: Flags) -> Ints:
+    """Where flags are set; `np.flatnonzero` takes twice the time over a few."""
+    return flags.nonzero()[0]
+
+
+def on_lines(operations: Sequence[Op], lines: Collection[int]) -> list[Op]:
+    """The operations that are recorded on some of these lines of their history."""
+    if not isinstance(operations, Operations):
+        return [op for op in operations if not set(lines).isdisjoint(op.lines)]
+    columns, wanted = operations.columns, list(lines)
+    found = np.isin(columns.invoked_line, wanted) | np.isin(columns.completed_line, wanted)
+    return list(operations.at(indices(found)))
+
+
+def _or_none(column: Ints, none: int = ABSENT) -> list[int | None]:
+    return [None if field == none else field for field in column.tolist()]
+
+
+def _named(table: Sequence[Any], column: NDArray[Any]) -> list[Any]:
+    """What the numbers of a column stand for."""
+    return [None if number == ABSENT else table[number] for number in column.tolist()]

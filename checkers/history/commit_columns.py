@@ -1,0 +1,106 @@
+"""Commits as columns: one numpy array for each field, in the storage's own order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self, overload
+
+import numpy as np
+
+from checkers.history.columns import ABSENT, Flags, Ints, Numbers
+from checkers.history.records import Commit, Value
+
+_FILE = "commits.jsonl"
+_AT_ONCE = 1 << 14  # commits that are made together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CommitColumns:
+    """The fields of all commits; resources and values are numbers of the tables below."""
+
+    seq: Ints
+    resource: Ints  # of `resources`
+    token: Ints  # or ABSENT
+    value: Ints  # of `values`; 0, which is null, of a fence
+    fence: Flags
+    line: Ints
+    resources: Sequence[str]
+    values: Sequence[Value]
+    file: str = _FILE
+
+    @classmethod
+    def of(cls, commits: Iterable[Commit]) -> Self:
+        """The columns of some commits."""
+        resources, values = Numbers(), Numbers(None)
+        file = _FILE
+        rows: list[tuple[int, int, int, int, bool, int]] = []
+        for commit in commits:
+            token = ABSENT if commit.token is None else commit.token
+            number = resources[commit.resource], token, values[commit.value]
+            rows.append((commit.seq, *number, commit.fence, commit.line))
+            file = commit.file
+        seq, resource, token_of, value, fence, line = np.ascontiguousarray(
+            np.array(rows, dtype=np.int64).reshape(-1, 6).T
+        )
+        return cls(
+            seq=seq,
+            resource=resource,
+            token=token_of,
+            value=value,
+            fence=fence.astype(np.bool_),
+            line=line,
+            resources=list(resources),
+            values=list(values),
+            file=file,
+        )
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
+
+class Commits(Sequence[Commit]):
+    """Columns as a sequence of commits; each is made when it is asked for."""
+
+    def __init__(self, columns: CommitColumns) -> None:
+        self.columns = columns
+
+    @classmethod
+    def of(cls, commits: Iterable[Commit]) -> Commits:
+        """Commits as columns, if they are not yet."""
+        return commits if isinstance(commits, Commits) else cls(CommitColumns.of(commits))
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @overload
+    def __getitem__(self, at: int) -> Commit: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Commit, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> Commit | tuple[Commit, ...]:
+        places = range(len(self))[at]
+        if isinstance(places, range):
+            return tuple(self.at(np.arange(places.start, places.stop, places.step)))
+        return next(self.at(np.array([places])))
+
+    def __iter__(self) -> Iterator[Commit]:
+        for first in range(0, len(self), _AT_ONCE):
+            yield from self.at(np.arange(first, min(first + _AT_ONCE, len(self))))
+
+    def at(self, places: Ints) -> Iterator[Commit]:
+        """The commits at some places."""
+        columns = self.columns
+        fields = (columns.seq, columns.resource, columns.token, columns.value, columns.fence, columns.line)
+        rows = zip(*(field[places].tolist() for field in fields), strict=True)
+        for seq, resource, token, value, fence, line in rows:
+            yield Commit(
+                seq=seq,
+                resource=columns.resources[resource],
+                token=None if token == ABSENT else token,
+                value=columns.values[value],
+                fence=fence,
+                line=line,
+                file=columns.file,
+            )

@@ -1,0 +1,116 @@
+"""Reads a commits.jsonl: the storage's own order of accepted writes and fences."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+import numpy as np
+
+from checkers.gc_pause import gc_paused
+from checkers.history import limits
+from checkers.history.columns import ABSENT, Ints, Numbers
+from checkers.history.commit_columns import CommitColumns, Commits
+from checkers.history.files import opened
+from checkers.history.growing import Column, GrowingColumns, chunks
+from checkers.history.irregular import IrregularError, require
+from checkers.history.jsonl import MAX_LINE, decode, number_lines, read_lines
+from checkers.history.lines import CommitLine
+from checkers.history.ranks import stable_order
+from checkers.history.records import Commit
+from checkers.history.scanner import Scan
+
+LONG = 1 << 18
+"""A file of so many bytes is read as columns: for shorter ones that costs more than it gains."""
+
+_DECODER = msgspec.json.Decoder(CommitLine)
+
+
+def read_commits(path: str | os.PathLike[str]) -> Sequence[Commit]:
+    """Read a commits.jsonl: the storage's own order of accepted writes and fences.
+
+    Raises:
+        HistoryError: a line is no commit, or a resource's `seq` does not rise.
+    """
+    path = Path(path)
+    with gc_paused(), opened(path, limits.COMMITS, limits.SPLIT) as file:
+        if os.fstat(file.fileno()).st_size >= LONG:
+            try:
+                return Commits(_scanned(file, str(path)))
+            except IrregularError:
+                pass  # it may be sound all the same; if not, the careful reader says what is wrong
+        return _parsed(path)
+
+
+def _parsed(path: Path) -> tuple[Commit, ...]:
+    commits: list[Commit] = []
+    last: dict[str, int] = {}
+    text = read_lines(path, limits.COMMITS)
+    for line in number_lines(text, str(path)):
+        commit = decode(line, _DECODER)
+        if commit is None:
+            raise line.error("the last line is only half written; read the storage's order again")
+        if commit.seq <= last.get(commit.resource, -1):
+            raise line.error(
+                f"seq {commit.seq} does not come after {last[commit.resource]};"
+                " commits stand in the storage's own order, each with a seq of its own"
+            )
+        last[commit.resource] = commit.seq
+        commits.append(
+            Commit(
+                seq=commit.seq,
+                resource=commit.resource,
+                token=commit.token,
+                value=None if isinstance(commit.value, msgspec.UnsetType) else commit.value,
+                fence=commit.fence,
+                line=line.number,
+                file=line.file,
+            )
+        )
+    return tuple(commits)
+
+
+def _scanned(file: BinaryIO, name: str) -> CommitColumns:
+    """Raise IrregularError if a parser has to look at it."""
+    resources, values = Numbers(), Numbers(None)
+    growing = GrowingColumns()
+    for chunk in chunks(file):
+        require(chunk.endswith(b"\n"))
+        growing.add(_columns(chunk, resources, values))
+    columns = growing.take()
+    _check_order(columns["seq"], columns["resource"])
+    return CommitColumns(
+        **columns,
+        line=np.arange(1, growing.count + 1),
+        resources=list(resources),
+        values=list(values),
+        file=name,
+    )
+
+
+def _columns(chunk: bytes, resources: Numbers, values: Numbers) -> dict[str, Column]:
+    scan = Scan.of(chunk, CommitLine.__struct_fields__)
+    require(scan.longest <= MAX_LINE)
+    seq, resource, token, value, fence = (scan.fields[name] for name in CommitLine.__struct_fields__)
+    has_value, is_fence = np.zeros((2, scan.count), dtype=np.bool_)
+    has_value[value.lines] = True
+    is_fence[fence.lines] = fence.flags()
+    tokens, numbers = np.full(scan.count, ABSENT), np.zeros(scan.count, dtype=np.int64)
+    tokens[token.lines] = token.integers()
+    found = value.numbers(values)
+    numbers[value.lines] = np.where(value.is_null, 0, found)
+    require(len(seq.lines) == len(resource.lines) == scan.count)
+    require(not (np.any(seq.is_null) or np.any(resource.is_null)))
+    require(np.all(np.where(is_fence, (tokens != ABSENT) & (numbers == 0), has_value)))
+    columns: dict[str, Ints] = {"seq": seq.integers(), "resource": resource.numbers(resources)}
+    return {**columns, "token": tokens, "value": numbers, "fence": is_fence}
+
+
+def _check_order(seq: Ints, resource: Ints) -> None:
+    """The numbers of each resource rise."""
+    order = stable_order(resource)
+    seq, resource = seq[order], resource[order]
+    require(np.all((seq[1:] > seq[:-1]) | (resource[1:] != resource[:-1])))

@@ -1,0 +1,226 @@
+"""Reads the events of a long history in bulk, straight into columns.
+
+The types of the lines are those of `lines`, and what they must be to each
+other is what `history` says, but asked of all of them at once. Whatever is not
+as it should be ends in `IrregularError`, without a word about what it is: then
+the careful reader, line by line, finds the first thing that is wrong. Appends
+are left to it as well: with lists that grow, a history is long by its lists,
+and not by the number of its operations.
+"""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.errors import HistoryError
+from checkers.gc_pause import gc_paused
+from checkers.history.columns import (
+    ABSENT,
+    ACQUIRE,
+    FENCE,
+    INFO,
+    NEVER,
+    OK,
+    READ,
+    WRITE,
+    Columns,
+    Ints,
+    Operations,
+)
+from checkers.history.event_chunks import INVOKE, Tables, read_chunk
+from checkers.history.fault_lines import FAULT_DECODER, FAULT_SIGN, fault_event, is_fault
+from checkers.history.growing import GrowingColumns, chunks
+from checkers.history.irregular import IrregularError, require
+from checkers.history.jsonl import MAX_LINE, Line, decode, half_written, is_cut_short
+from checkers.history.ranks import stable_order
+from checkers.history.records import FaultEvent, Header, History
+
+
+def read_events(file: BinaryIO, header: Header, name: str) -> History:
+    """Read what comes after the header.
+
+    Raises:
+        IrregularError: something is wrong.
+    """
+    reading = _Reading(header, name)
+    with gc_paused():
+        for chunk in chunks(file):
+            reading.add(chunk)
+        return reading.finish()
+
+
+class _Reading:
+    """The events so far, in columns of their own: an operation is two of them."""
+
+    def __init__(self, header: Header, name: str) -> None:
+        self._header = header
+        self._name = name
+        self._line = 1  # the last one that was taken
+        self._tables = Tables(header.initial_value)
+        self._events = GrowingColumns()
+        self._faults: list[FaultEvent] = []
+        self._notices: list[str] = []
+
+    def add(self, chunk: bytes) -> None:
+        """Take some lines more."""
+        if not chunk.endswith(b"\n"):
+            chunk = self._last(chunk)
+        numbers = np.arange(self._line + 1, self._line + 1 + chunk.count(b"\n"))
+        self._line += len(numbers)
+        if FAULT_SIGN in chunk:
+            chunk, numbers = self._without_faults(chunk, numbers)
+        if chunk:
+            self._events.add(read_chunk(chunk, self._tables) | {"line": numbers})
+
+    def finish(self) -> History:
+        """Join invokes and completions."""
+        require(self._events.count > 0)
+        events = self._events.take()
+        started = self._check_times(events["line"], events["time"])
+        rows = np.flatnonzero(events["type"] == INVOKE)
+        ends = _completions(events["process"], events["type"])[rows]
+        _check_repeats(events, rows[ends >= 0], ends[ends >= 0])
+        _check_carries(events, rows[ends >= 0], ends[ends >= 0])
+        initial = self._tables.value[self._header.initial_value]
+        _check_values(events["value"][rows[events["f"][rows] == WRITE]], initial)
+        columns = self._join(events, rows, ends, initial)
+        return History(
+            header=self._header,
+            operations=Operations(columns),
+            faults=tuple(self._faults),
+            notices=tuple(self._notices),
+            started=started,
+        )
+
+    def _last(self, text: bytes) -> bytes:
+        """A last line without its newline: whole, or half written."""
+        cut = text.rfind(b"\n") + 1
+        whole, last = text[:cut], text[cut:]
+        if not is_cut_short(last):
+            return text + b"\n"
+        line = Line(self._name, self._line + whole.count(b"\n") + 1, last, unfinished=True)
+        self._notices.append(half_written(line))
+        return whole
+
+    def _without_faults(self, chunk: bytes, numbers: Ints) -> tuple[bytes, Ints]:
+        """Take the nemesis' lines out."""
+        rest: list[bytes] = []
+        kept = np.ones(len(numbers), dtype=np.bool_)
+        row = before = start = 0
+        while (sign := chunk.find(FAULT_SIGN, start)) >= 0:
+            row += chunk.count(b"\n", start, sign)
+            first = chunk.rfind(b"\n", 0, sign) + 1
+            start = chunk.index(b"\n", sign) + 1
+            require(start - first <= MAX_LINE)
+            line = Line(self._name, int(numbers[row]), chunk[first:start], unfinished=False)
+            if is_fault(line):
+                self._faults.append(_fault(line))
+                rest.append(chunk[before:first])
+                kept[row] = False
+                before = start
+            row += 1
+        return b"".join((*rest, chunk[before:])), numbers[kept]
+
+    def _check_times(self, numbers: Ints, times: Ints) -> int:
+        """Events stand in the order of time, the nemesis' too; when was the first?"""
+        all_times = np.empty(self._line + 1, dtype=np.int64)
+        present = np.zeros(self._line + 1, dtype=np.bool_)
+        all_times[numbers], present[numbers] = times, True
+        for fault in self._faults:
+            all_times[fault.line], present[fault.line] = fault.time, True
+        all_times = all_times[present]
+        require(np.all(all_times[1:] >= all_times[:-1]) and all_times[-1] < NEVER)
+        return int(all_times[0])
+
+    def _join(self, events: dict[str, Ints], rows: Ints, ends: Ints, initial: int) -> Columns:
+        """Make operations; the columns of events are given up one by one, as memory is for one set."""
+        completed = ends >= 0
+        outcome = np.where(completed, events.pop("type")[ends], INFO)
+        ok = outcome == OK
+        f = events.pop("f")[rows]
+        asks = (f == WRITE) | (f == FENCE)  # a read's token is its answer
+        time, line = events.pop("time"), events.pop("line")
+        value, token, ttl = events.pop("value"), events.pop("token"), events.pop("ttl")
+        answers_ttl = ok | (completed & (ttl[ends] != ABSENT))
+        return Columns(
+            f=f.astype(np.int8),
+            outcome=outcome.astype(np.int8),
+            process=events.pop("process")[rows],
+            resource=events.pop("resource")[rows],
+            owner=events.pop("owner")[rows],
+            value=np.where(ok & (f == READ), value[ends], np.where(f == WRITE, value[rows], 0)),
+            token=np.where(ok, token[ends], np.where(asks, token[rows], ABSENT)),
+            called=time[rows],
+            returned=np.where(completed & (outcome != INFO), time[ends], NEVER),
+            learned=np.where(completed, time[ends], ABSENT),
+            ttl=np.where(answers_ttl, ttl[ends], ttl[rows]),
+            attempt=np.where(ok, events.pop("attempt")[ends], ABSENT),
+            error=np.where(completed, events.pop("error")[ends], ABSENT),
+            invoked_line=line[rows],
+            completed_line=np.where(completed, line[ends], ABSENT),
+            resources=list(self._tables.resource),
+            owners=list(self._tables.owner),
+            values=list(self._tables.value),
+            errors=list(self._tables.error),
+            initial=initial,
+        )
+
+
+def _fault(line: Line) -> FaultEvent:
+    try:
+        event = decode(line, FAULT_DECODER)
+    except HistoryError:
+        raise IrregularError from None
+    if event is None:
+        raise IrregularError
+    return fault_event(line, event)
+
+
+def _completions(process: Ints, types: NDArray[Any]) -> Ints:
+    """For each invoke the event that completes it, or -1: a process does one thing at a time."""
+    order = stable_order(process)
+    process, types = process[order], types[order]
+    is_first = np.ones(len(order), dtype=np.bool_)
+    is_first[1:] = process[1:] != process[:-1]
+    places = np.arange(len(order))
+    first = np.maximum.accumulate(np.where(is_first, places, 0))
+    is_invoke = (places - first) % 2 == 0
+    require(np.array_equal(is_invoke, types == INVOKE))
+    is_last = np.ones(len(order), dtype=np.bool_)
+    is_last[:-1] = is_first[1:]
+    require(np.all(is_last[types == INFO]))
+    of_event = np.full(len(order), -1, dtype=np.int64)
+    answered = np.flatnonzero(is_invoke & ~is_last)
+    of_event[order[answered]] = order[answered + 1]
+    return of_event
+
+
+def _check_repeats(events: dict[str, Ints], rows: Ints, ends: Ints) -> None:
+    """Are these the completions of those invokes?"""
+    f = events["f"][rows]
+    asks = (f == WRITE) | (f == FENCE)
+    for name in ("f", "resource", "owner"):
+        require(np.array_equal(events[name][rows], events[name][ends]))
+    for name in ("token", "value"):
+        require(np.array_equal(events[name][rows[asks]], events[name][ends[asks]]))
+
+
+def _check_carries(events: dict[str, Ints], rows: Ints, ends: Ints) -> None:
+    """Does each ok carry what its kind of operation answers?"""
+    ok = events["type"][ends] == OK
+    rows, ends = rows[ok], ends[ok]
+    f, token, attempt = events["f"][ends], events["token"][ends], events["attempt"][ends]
+    answers = (f == ACQUIRE) | (f == READ)
+    require(not np.any(token[answers] == ABSENT))
+    require(not np.any(events["value"][ends[f == READ]] == ABSENT))
+    outside = (attempt < events["time"][rows]) | (attempt > events["time"][ends])
+    require(not np.any(outside & (attempt != ABSENT)))
+
+
+def _check_values(written: Ints, initial: int) -> None:
+    """Each value is written once in a run."""
+    counts = np.bincount(written, minlength=initial + 1)
+    require(int(counts.max()) <= 1 and counts[initial] == 0)

@@ -1,0 +1,163 @@
+"""Files of JSON lines: bounded, typed, and forgiving only of a half-written last line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import msgspec
+
+from checkers.errors import HistoryError
+from checkers.history import limits
+from checkers.history.files import opened
+from checkers.history.repeated_names import none_repeats_a_name, repeats_a_name
+
+MAX_LINE = limits.LINE
+_BOUND = re.compile(r"Expected `int` ([<>]=) (-?[0-9]+) - at `\$\.(\w+)`")  # as msgspec says it
+_BATCH = 256  # lines that are decoded together
+_SHOWN = 120  # characters of a refused line that its error shows
+
+T = TypeVar("T")
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """One line of a file, not decoded yet."""
+
+    file: str
+    number: int  # from 1
+    text: bytes
+    unfinished: bool  # the last of its file, and its newline is missing
+
+    def error(self, problem: str) -> HistoryError:
+        """The error that points here and shows the line's beginning."""
+        shown = self.text[:_SHOWN].decode(errors="replace").rstrip("\r\n")
+        more = "…" if len(self.text) > _SHOWN else ""
+        return HistoryError(self.file, self.number, f"{problem}, in: {shown}{more}")
+
+
+def read_lines(path: Path, most: int = limits.HISTORY, remedy: str = limits.SPLIT) -> Iterator[bytes]:
+    """The lines of a file of no more than `most` bytes; a line over the limit arrives cut just beyond it.
+
+    Raises:
+        HistoryError: it cannot be read, or is too large.
+    """
+    with opened(path, most, remedy) as file:
+        yield from lines_of(file, str(path), most, remedy)
+
+
+def lines_of(
+    file: BinaryIO, name: str, most: int = limits.HISTORY, remedy: str = limits.SPLIT
+) -> Iterator[bytes]:
+    """The same for a file that is open: some that the system makes up do not say how large they are."""
+    left = most
+    while text := file.readline(MAX_LINE + 1):
+        left -= len(text)
+        if left < 0:
+            raise HistoryError(name, 0, f"it has more than {limits.described(most)}; {remedy}")
+        yield text
+
+
+def number_lines(lines: Iterable[str | bytes], file: str) -> Iterator[Line]:
+    """Number the lines and mark an unfinished last one.
+
+    Raises:
+        HistoryError: a line is over 1 MiB.
+    """
+    held: Line | None = None
+    for number, text in enumerate(lines, start=1):
+        if held is not None:
+            yield held
+        raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+        held = Line(file, number, raw, unfinished=False)
+        if len(raw) > MAX_LINE:
+            raise held.error("the line is over 1 MiB; a line is one JSON event")
+    if held is not None:
+        unfinished = not held.text.endswith(b"\n")
+        yield Line(file, held.number, held.text, unfinished=unfinished)
+
+
+def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
+    """The line as its type; None if it is the half-written end of a file that was cut short.
+
+    Raises:
+        HistoryError: it is not UTF-8, not JSON, or not what such a line must be.
+    """
+    try:
+        decoded = decoder.decode(line.text if line.text.isascii() else line.text.decode())
+        if not repeats_a_name(line.text):
+            return decoded
+        problem = "a field that stands twice"
+    except UnicodeDecodeError as error:
+        problem = f"not UTF-8 ({error.reason} at byte {error.start})"
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        problem = _out_of_range(str(error)) or f"{error}{_malformed(line.text, str(error))}"
+    if line.unfinished and is_cut_short(line.text):
+        return None
+    raise line.error(problem)
+
+
+def batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """The lines, some at a time; where they end in an error, those before it come first."""
+    batch: list[Line] = []
+    try:
+        for line in lines:
+            batch.append(line)
+            if len(batch) == _BATCH:
+                yield batch
+                batch = []
+    except HistoryError:
+        yield batch
+        raise
+    yield batch
+
+
+def decode_together(lines: Sequence[Line], decoder: msgspec.json.Decoder[T]) -> list[T] | None:
+    """The lines as their type, if all are sound; None if one must be looked at by itself."""
+    texts = [line.text for line in lines]
+    text = b"".join(texts)
+    if text.count(b"\n") != len(texts) or not all(map(_is_one_object, texts)):
+        return None
+    try:
+        decoded = decoder.decode_lines(text if text.isascii() else text.decode())
+        return decoded if len(decoded) == len(texts) and none_repeats_a_name(text) else None
+    except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+
+
+def _is_one_object(text: bytes) -> bool:
+    """Is it one object, or unsound? No object goes on over a `}`, a newline and a `{`."""
+    return text.startswith(b"{") and text.endswith(b"}\n")
+
+
+def _out_of_range(problem: str) -> str | None:
+    """Say in plain words that a number is too large or too small, if that is the problem."""
+    found = _BOUND.fullmatch(problem)
+    if not found:
+        return None
+    too, bound = ("large", "at most") if found[1] == "<=" else ("small", "at least")
+    return f"{found[3]} is too {too}: {bound} {found[2]}"
+
+
+def _malformed(text: bytes, problem: str) -> str:
+    """What stands where a parser stopped, such as NaN, which is no JSON."""
+    where = re.search(r"\(byte ([0-9]+)\)", problem)
+    word = where and re.match(rb"[^\s,\]}]{1,20}", text[int(where[1]) :])
+    return f": {word[0].decode(errors='replace')}" if word else ""
+
+
+def half_written(line: Line) -> str:
+    """The notice that a half-written last line was left out."""
+    return f"{line.file}:{line.number}: the last line is only half written and was left out"
+
+
+def is_cut_short(text: bytes) -> bool:
+    """Is it the beginning of a document that goes on? What is wrong in itself is none."""
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        return "truncated" in str(error)
+    except (RecursionError, ValueError):
+        return False
+    return False

@@ -1,0 +1,204 @@
+"""The lines of the recorded files, as types: one definition gives the parser and the schema.
+
+Fields that a line has beyond these are ignored, so that a newer recorder's file can be read.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from checkers.history.records import DEFAULT_GRACE
+
+_INT64 = 2**63 - 1
+
+Nanoseconds = Annotated[int, Meta(ge=0, le=_INT64)]
+Token = Annotated[int, Meta(ge=0, le=_INT64)]
+Mark = Annotated[int, Meta(ge=-1, le=_INT64)]  # -1 is below every token, also a first token of 0
+Count = Annotated[int, Meta(ge=0, le=_INT64)]
+Process = Annotated[int, Meta(ge=0, le=_INT64)]
+WireElement = str | Annotated[int, Meta(ge=-_INT64, le=_INT64)]
+WireValue = WireElement | None
+WireList = tuple[WireElement, ...]
+WireContent = WireValue | WireList  # what a resource holds: a value, or a list that is appended to
+EventType = Literal["invoke", "ok", "fail", "info"]
+
+
+class Initial(Struct, frozen=True, kw_only=True):
+    """What each resource held before the run."""
+
+    value: WireContent = None
+    token: Mark = 0
+
+
+class HeaderLine(Struct, frozen=True, kw_only=True):
+    """The first line of history.jsonl: what the run was, and what it is judged by."""
+
+    fencepost: Literal[1]
+    target: str
+    seed: int | None = None
+    fenced: bool = True
+    policy: Literal["strict", "inclusive"] = "strict"
+    ttl: Nanoseconds | None = None
+    initial: Initial = Initial()
+    expect: Literal["valid"] | list[str] = "valid"
+    may: list[str] = []
+    require: dict[str, Count] | None = None
+    clients: Annotated[int, Meta(ge=1, le=_INT64)] | None = None
+    fence_on_acquire: bool = False
+    grace: Nanoseconds = DEFAULT_GRACE
+
+
+class Acquire(Struct, frozen=True, kw_only=True, tag_field="f", tag="acquire"):
+    """A request for the lock; ok carries the token that was granted."""
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    owner: str
+    token: Token | None = None
+    ttl: Nanoseconds | None = None
+    attempt: Nanoseconds | None = None
+    error: str | None = None
+
+
+class Renew(Struct, frozen=True, kw_only=True, tag_field="f", tag="renew"):
+    """A request to keep the lease; fail says that it is lost."""
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    owner: str
+    ttl: Nanoseconds | None = None
+    error: str | None = None
+
+
+class Release(Struct, frozen=True, kw_only=True, tag_field="f", tag="release"):
+    """The end of a hold, whatever the service says to it."""
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    owner: str
+    error: str | None = None
+
+
+class Revoke(Struct, frozen=True, kw_only=True, tag_field="f", tag="revoke"):
+    """The end of a hold that may never have begun: after an acquire that ended in info."""
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    owner: str
+    error: str | None = None
+
+
+class Write(Struct, frozen=True, kw_only=True, tag_field="f", tag="write"):
+    """A write of a value that is unique in the run; `error` is "stale" where a fence refused it.
+
+    Without a token it passed the fence by.
+    """
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    token: Token | None = None
+    value: WireValue
+    error: str | None = None
+
+
+class Append(Struct, frozen=True, kw_only=True, tag_field="f", tag="append"):
+    """A list read, and written back with one element more at its end; the element is unique in the run.
+
+    ok carries both lists, other answers carry what is known of them.
+    """
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    token: Token | None = None
+    element: WireElement
+    read: WireList | None = None
+    written: WireList | None = None
+    error: str | None = None
+
+
+class Fence(Struct, frozen=True, kw_only=True, tag_field="f", tag="fence"):
+    """A request to raise the storage's mark to a token without writing."""
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    token: Token
+    error: str | None = None
+
+
+class Read(Struct, frozen=True, kw_only=True, tag_field="f", tag="read"):
+    """A read; ok carries the value and the token of the last accepted write.
+
+    The token is null where the storage tells none.
+    """
+
+    time: Nanoseconds
+    process: Process
+    type: EventType
+    resource: str
+    token: Mark | UnsetType | None = UNSET
+    value: WireContent | UnsetType = UNSET
+    error: str | None = None
+
+
+PlainLine = Acquire | Renew | Release | Revoke | Write | Fence | Read
+ClientLine = PlainLine | Append
+
+
+class FaultState(Struct, frozen=True, kw_only=True):
+    """What the nemesis observed, and of whom; `owner` and `resource` name the hold it hit."""
+
+    target: str
+    state: Literal["in force", "healed"]
+    evidence: str = ""
+    owner: str | None = None
+    resource: str | None = None
+
+
+class FaultLine(Struct, frozen=True, kw_only=True):
+    """A line of the nemesis: a fault seen in force, or seen healed."""
+
+    time: Nanoseconds
+    process: Literal["nemesis"]
+    type: Literal["info"]
+    f: Literal["pause", "kill", "partition", "delay", "clock", "failover", "restart"]
+    value: FaultState
+
+
+class CommitLine(Struct, frozen=True, kw_only=True):
+    """A line of commits.jsonl: one accepted write or fence, in the storage's own order.
+
+    A write has a value; a fence has `"fence": true`, a token and no value.
+    """
+
+    seq: Count
+    resource: str
+    token: Token | None = None
+    value: WireContent | UnsetType = UNSET
+    fence: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a write without a value, and a fence with one or without a token."""
+        if not self.fence:
+            if self.value is UNSET:
+                raise ValueError("Object missing required field `value`")
+            return
+        if self.token is None:
+            raise ValueError("a fence needs a `token`")
+        if self.value is not UNSET and self.value is not None:
+            raise ValueError("a fence stores no value, so it has no `value`")

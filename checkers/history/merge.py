@@ -1,0 +1,70 @@
+"""Joins the files that each OS process of a run wrote into one history by time.
+
+A process appends its events as they happen and may be killed at any moment, so
+the last line of its file may be half written. Two threads of one process write
+to the same file, so only the events of one *logical* process stand in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from checkers.history.jsonl import (
+    Line,
+    batches,
+    decode,
+    decode_together,
+    half_written,
+    number_lines,
+    read_lines,
+)
+from checkers.history.lines import Nanoseconds
+
+
+class _Stamp(msgspec.Struct):
+    """The part of an event that decides its place."""
+
+    time: Nanoseconds
+    process: int | str
+
+
+_STAMP = msgspec.json.Decoder(_Stamp)
+
+
+def merge(parts: Iterable[Path], tell: Callable[[str], None] = lambda _notice: None) -> list[str]:
+    """All events of the parts by time, one line each without its newline.
+
+    Events of one logical process keep their order. `tell` hears of each
+    half-written last line that was left out.
+
+    Raises:
+        HistoryError: a line is no event, or time runs backwards within a process.
+    """
+    events = [event for part in parts for event in _events(part, tell)]
+    events.sort(key=lambda event: event[0])
+    return [text for _, text in events]
+
+
+def _events(part: Path, tell: Callable[[str], None]) -> Iterable[tuple[int, str]]:
+    latest: dict[int, int] = {}
+    for batch in batches(number_lines(read_lines(part), str(part))):
+        stamps = decode_together(batch, _STAMP) or (decode(line, _STAMP) for line in batch)
+        for line, stamp in zip(batch, stamps, strict=True):
+            if stamp is None:
+                tell(half_written(line))
+                continue
+            if isinstance(stamp.process, int):  # the nemesis watches several faults at once
+                _check_order(line, stamp.process, stamp.time, latest)
+            yield stamp.time, line.text.decode().rstrip("\r\n")
+
+
+def _check_order(line: Line, process: int, time: int, latest: dict[int, int]) -> None:
+    if time < latest.get(process, 0):
+        raise line.error(
+            f"time runs backwards in process {process}, from {latest[process]} to {time};"
+            " a process records its events as they happen"
+        )
+    latest[process] = time

@@ -1,0 +1,202 @@
+"""A history: what the clients asked, when, and what they were told; read and validated.
+
+A history is a header and one event a line, by time. What cannot have been
+recorded by sequential processes is refused with file, line and value: it is
+better to judge nothing than to judge something else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from checkers.anomalies import ANOMALIES, COVERAGE
+from checkers.errors import HistoryError
+from checkers.gc_pause import gc_paused
+from checkers.history import column_cache, limits
+from checkers.history.assembly import Assembly
+from checkers.history.commits import read_commits
+from checkers.history.event_columns import read_events
+from checkers.history.fault_lines import FAULT_DECODER, is_fault
+from checkers.history.files import opened
+from checkers.history.irregular import IrregularError
+from checkers.history.jsonl import (
+    MAX_LINE,
+    Line,
+    batches,
+    decode,
+    decode_together,
+    half_written,
+    lines_of,
+    number_lines,
+)
+from checkers.history.lines import ClientLine, FaultLine, HeaderLine
+from checkers.history.records import (
+    DEFAULT_REQUIRE,
+    Commit,
+    FaultEvent,
+    Header,
+    History,
+    Op,
+    Outcome,
+    Policy,
+    Value,
+)
+from checkers.nearest import nearest
+
+__all__ = [
+    "Commit",
+    "FaultEvent",
+    "Header",
+    "History",
+    "Op",
+    "Outcome",
+    "Policy",
+    "Value",
+    "parse",
+    "read",
+    "read_commits",
+]
+
+
+class _Version(msgspec.Struct):
+    """The one field of a header that every version has."""
+
+    fencepost: Any
+
+
+VERSIONS = (1,)
+"""The versions of history.jsonl that are read."""
+
+_VERSION = msgspec.json.Decoder(_Version)
+_HEADER = msgspec.json.Decoder(HeaderLine)
+_CLIENT = msgspec.json.Decoder(ClientLine)
+
+LONG = 1 << 18
+"""A file of so many bytes is read as columns: for shorter ones that costs more than it gains."""
+
+_HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"strict"}'
+
+
+def read(path: str | os.PathLike[str], *, cache: Path | None = None) -> History:
+    """Read a history.jsonl.
+
+    The columns of a long one are quicker to read: they are kept in the folder `cache`,
+    where it is given, and found there again. What is in that folder is believed, so
+    nobody but the user may be able to write to it.
+
+    Raises:
+        HistoryError: it cannot be the record of a run; the message has file, line and value.
+    """
+    path = Path(path)
+    name = str(path)
+    with opened(path, limits.HISTORY, limits.SPLIT) as file:
+        return _read_long(file, name, cache) or parse(lines_of(_from_start(file), name), name)
+
+
+def _read_long(file: BufferedReader, name: str, cache: Path | None) -> History | None:
+    """Read a long history as columns; None if it is short, or if something is wrong with it."""
+    if os.fstat(file.fileno()).st_size < LONG:
+        return None
+    digest = "" if cache is None else column_cache.digest(file)
+    first = _from_start(file).readline(MAX_LINE)
+    if not first.endswith(b"\n"):
+        return None
+    header = _read_header(Line(name, 1, first, unfinished=False), name)
+    if cache and (found := column_cache.kept(cache, digest, header, name)):
+        return found
+    try:
+        found = read_events(file, header, name)
+    except IrregularError:
+        return None  # the careful reader says what is wrong, and where
+    if cache and digest == column_cache.digest(file):  # nobody wrote to it meanwhile
+        column_cache.keep(cache, digest, found, name)
+    return found
+
+
+def _from_start(file: BufferedReader) -> BufferedReader:
+    file.seek(0)
+    return file
+
+
+def parse(lines: Iterable[str | bytes], name: str = "history") -> History:
+    """Read a history from its lines; `name` stands for the file in messages.
+
+    A half-written last line, as a killed recorder leaves it, is left out with a notice.
+
+    Raises:
+        HistoryError: the lines cannot be the record of a run.
+    """
+    numbered = number_lines(lines, name)
+    header = _read_header(next(numbered, None), name)
+    assembly = Assembly(header)
+    with gc_paused():
+        for batch in batches(numbered):
+            events = decode_together(batch, _CLIENT) or map(_decoded, batch)
+            for line, event in zip(batch, events, strict=True):
+                if event is None:
+                    assembly.notices.append(half_written(line))
+                else:
+                    assembly.add(line, event)
+        return assembly.finish()
+
+
+def _decoded(line: Line) -> ClientLine | FaultLine | None:
+    return decode(line, FAULT_DECODER if is_fault(line) else _CLIENT)
+
+
+def _read_header(line: Line | None, name: str) -> Header:
+    if line is None:
+        raise HistoryError(name, 1, f"the file is empty; a history begins with a header: {_HEADER_EXAMPLE}")
+    try:
+        header = decode(line, _HEADER)
+    except HistoryError as error:
+        wrong = _version_problem(line) or str(error).split(": ", 1)[1]
+        raise HistoryError(name, 1, f"{wrong}; the first line is a header: {_HEADER_EXAMPLE}") from None
+    if header is None:
+        raise line.error(f"the header is only half written; it reads like {_HEADER_EXAMPLE}")
+    expect = () if header.expect == "valid" else tuple(header.expect)
+    _check_names(line, "anomaly", (*expect, *header.may), ANOMALIES)
+    _check_names(line, "count", header.require or (), COVERAGE)
+    extra = {} if header.require is None else {"require": DEFAULT_REQUIRE | header.require}
+    return Header(
+        target=header.target,
+        seed=header.seed,
+        fenced=header.fenced,
+        policy=header.policy,
+        ttl=header.ttl,
+        initial_value=header.initial.value,
+        initial_token=header.initial.token,
+        expect=expect,
+        may=tuple(header.may),
+        clients=header.clients,
+        fence_on_acquire=header.fence_on_acquire,
+        grace=header.grace,
+        **extra,
+    )
+
+
+def _version_problem(line: Line) -> str | None:
+    """What is wrong with the version that a header names; None if it names none, or one that is read."""
+    try:
+        version = _VERSION.decode(line.text).fencepost
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+        return None
+    if version in VERSIONS:
+        return None
+    read_ones = ", ".join(map(str, VERSIONS))
+    return f"its version is {version!r:.40}, and this release of Fencepost reads version {read_ones}"
+
+
+def _check_names(line: Line, what: str, names: Iterable[str], known: Iterable[str]) -> None:
+    known = tuple(known)
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"did you mean {near!r}?" if near else f"known are {', '.join(known)}"
+            raise line.error(f"there is no {what} {name[:40]!r}; {hint}")

@@ -1,0 +1,91 @@
+r"""Objects that name a field twice: JSON leaves open which one counts, so no line may.
+
+The decoder takes the last one without a word. What it made of a line has each name
+once; if the line writes more, one of them stood twice. A name is a string before a
+colon, and nothing but white space can come between, so without such a gap each name
+ends in `":`. A string can hold that too, as `\\":`: then the line is looked at again,
+slowly and exactly.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+_GAP = re.compile(rb'"[ \t\r\n]+:')
+_ANY = msgspec.json.Decoder()
+_QUOTE, _COLON, _NEWLINE, _BLANK = b'":\n '  # sound JSON has no byte below the blank but white space
+
+_NAMES = ["time", "process", "type", "f", "resource", "owner", "token", "value", "error", "ttl", "attempt"]
+_OTHER = 1 << len(_NAMES)
+
+
+def _bits() -> NDArray[np.int32]:
+    """For the last two bytes of a name a bit: those of our own lines differ, all others share one."""
+    bits = np.full(1 << 16, _OTHER, dtype=np.int32)
+    for number, name in enumerate(_NAMES):
+        before_last, last = f'"{name}'.encode()[-2:]
+        bits[before_last << 8 | last] = 1 << number
+    return bits
+
+
+_BITS = _bits()
+
+
+def repeats_a_name(line: bytes) -> bool:
+    """Does an object, which must be sound JSON, or one within it, name a field twice?"""
+    if _has_names(line, len(msgspec.json.decode(line))):
+        return False
+    try:
+        json.loads(line, object_pairs_hook=_once, parse_int=str)
+    except _TwiceError:
+        return True
+    return False
+
+
+def none_repeats_a_name(lines: bytes) -> bool:
+    """Is it certain that each line, one object of sound JSON, names each of its fields once?"""
+    return _has_names(lines, sum(map(len, _ANY.decode_lines(lines))))
+
+
+def _has_names(text: bytes, count: int) -> bool:
+    """Are so many names all that can be in a text?"""
+    return text.count(b'":') == count and not (
+        (b'" ' in text or b'"\t' in text or b'"\r' in text or b'"\n' in text) and _GAP.search(text)
+    )
+
+
+def may_repeat_a_name(lines: bytes) -> bool:
+    """Might one of many lines, each one object of sound JSON, name a field twice?
+
+    False is certain. True need not be: fields that we do not know look alike.
+    """
+    text = np.frombuffer(lines, dtype=np.uint8)
+    colons = text[1:] == _COLON
+    if np.any(colons & (text[:-1] <= _BLANK)) and _GAP.search(lines):
+        return True
+    marks = np.flatnonzero((colons & (text[:-1] == _QUOTE)) | (text[1:] == _NEWLINE))
+    ends = np.flatnonzero(text.take(marks + 1) == _NEWLINE)
+    last_two = text.take(marks - 2).astype(np.uint16) << 8 | text.take(marks - 1)
+    bits = _BITS.take(last_two)
+    bits[ends] = 0
+    if b"\\u" in lines and np.any(bits == _OTHER):
+        return True  # one of ours, perhaps, in other letters
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    return bool(np.any(np.add.reduceat(bits, starts) != np.bitwise_or.reduceat(bits, starts)))
+
+
+class _TwiceError(Exception):
+    """A name stands twice in an object."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    built = dict(pairs)
+    if len(built) < len(pairs):
+        raise _TwiceError
+    return built

@@ -1,0 +1,87 @@
+"""Histories that other tools recorded, and ours for other tools.
+
+    history = interop.read(Path("history.edn"))
+    operations(history, "cas-register").operations
+
+`read` finds out the format by looking at the file. Whatever the file holds, the
+answer is a history or a `HistoryError` with file, line and value.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from checkers.errors import HistoryError
+from checkers.interop import fencepost, jepsen, porcupine
+from checkers.interop.event import Call, Event, Foreign, Note
+from checkers.interop.operations import VOCABULARY, Operations, operations
+from checkers.interop.text import Text, read_text
+
+__all__ = [
+    "VOCABULARY",
+    "Call",
+    "Event",
+    "Foreign",
+    "Format",
+    "Note",
+    "Operations",
+    "detect",
+    "operations",
+    "read",
+]
+
+
+class Format(enum.StrEnum):
+    """How a history is written."""
+
+    FENCEPOST = "fencepost"  # our own JSON lines
+    JEPSEN_EDN = "jepsen-edn"  # and Knossos' vectors, which have neither index nor time
+    JEPSEN_JSON = "jepsen-json"
+    PORCUPINE_ETCD = "porcupine-etcd"
+    PORCUPINE_KV = "porcupine-kv"
+
+
+_READERS: dict[Format, Callable[[Text], Foreign]] = {
+    Format.FENCEPOST: fencepost.read,
+    Format.JEPSEN_EDN: jepsen.read_edn,
+    Format.JEPSEN_JSON: jepsen.read_json,
+    Format.PORCUPINE_ETCD: porcupine.read_etcd,
+    Format.PORCUPINE_KV: porcupine.read_key_values,
+}
+
+_HEAD = 1 << 16  # characters
+_SIGNS = (
+    (Format.FENCEPOST, re.compile(r"\{[^\n]*\"(?:fencepost|resource)\"\s*:")),
+    (Format.JEPSEN_JSON, re.compile(r"\[?\s*\{\s*(?:\"|\}|\Z)")),
+    (Format.PORCUPINE_KV, re.compile(r"\{[^\n}]*:key[ ,]")),
+    (Format.JEPSEN_EDN, re.compile(r"[\[({#;]")),
+    (Format.PORCUPINE_ETCD, re.compile(r"[A-Z]+\s+[\w.$-]+\s+-\s|[0-9]+\s+:|:[a-z]+\s+:")),
+)
+
+
+def detect(text: Text) -> Format:
+    """The format of a file, by its beginning.
+
+    Raises:
+        HistoryError: it is none of those that are known.
+    """
+    head = text.content[:_HEAD].lstrip()
+    for known, sign in _SIGNS:
+        if sign.match(head):
+            return known
+    raise HistoryError(
+        text.name, 1, f"this begins like no format that is known ({', '.join(Format)}): {head[:80]!r}"
+    )
+
+
+def read(path: Path) -> Foreign:
+    """Read a history in any of the formats.
+
+    Raises:
+        HistoryError: it is in none of them, or cannot be a history.
+    """
+    text = read_text(path)
+    return _READERS[detect(text)](text)

@@ -1,0 +1,309 @@
+"""EDN, the notation of Clojure's data: read strictly and safely, and written.
+
+`nil`, booleans, numbers and strings become Python's own, vectors and lists
+tuples, sets frozensets, maps dicts; keywords, symbols, characters and tagged
+literals become classes of their own. Nothing is looked up or run because of a
+tag. What EDN leaves open is refused: a key that stands twice, a number beyond
+`atoms.MAX_DIGITS`, a form beyond `MAX_FORM` or nested deeper than `MAX_DEPTH`.
+
+The grammar: https://github.com/edn-format/edn
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from checkers.interop.atoms import CHARACTERS, Char, Keyword, Symbol, character, quoted, string, word
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_FORM",
+    "Char",
+    "EdnError",
+    "Form",
+    "Keyword",
+    "Symbol",
+    "Tagged",
+    "dumps",
+    "is_vector",
+    "loads",
+    "read",
+    "read_elements",
+]
+
+MAX_DEPTH = 64
+MAX_FORM = 1 << 20  # characters
+
+_TOKEN = re.compile(  # possessive throughout: no text makes it try twice
+    r"""
+    (?:[ \t\r\n\f,]++ | ;[^\n]*+)*+
+    (?: (?P<open>\#?\{ | [\[(])
+      | (?P<close>[\]})])
+      | (?P<string>"(?:[^"\\]++ | \\.)*+")
+      | (?P<discard>\#_)
+      | (?P<atom>(?:\#\#|[A-Za-z0-9.*+!\-_?$%&=<>|:/'])[A-Za-z0-9.*+!\-_?$%&=<>|:/'\#]*+)
+      | (?P<tag>\#[A-Za-z][A-Za-z0-9.*+!\-_?$%&=<>|:/'\#]*+)
+      | (?P<char>\\(?:[A-Za-z0-9]++|[^ \t\r\n\f,]))
+      | (?P<end>\Z)
+      | (?P<illegal>.)
+    )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PLAIN: dict[str, Callable[[str], Any]] = {
+    "atom": word,
+    "string": string,
+    "char": lambda text: character(text[1:]),
+}
+_CLOSES = {"[": "]", "(": ")", "{": "}", "#{": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A tagged literal or a record, such as `#inst "2026-01-01"`; the tag is without its `#`."""
+
+    tag: str
+    value: Any
+
+
+class EdnError(ValueError):
+    """The text is not EDN, or beyond a limit."""
+
+    def __init__(self, line: int, problem: str, unfinished: int | None = None) -> None:
+        super().__init__(f"line {line}: {problem}")
+        self.line = line
+        self.problem = problem
+        self.unfinished = unfinished  # if the text ended inside of a form: the line it begins on
+
+
+class Form(NamedTuple):
+    """One form and the line it begins on, from 1."""
+
+    line: int
+    value: Any
+
+
+def loads(text: str) -> Any:
+    """The one form of a text.
+
+    Raises:
+        EdnError: it is not EDN, or not exactly one form.
+    """
+    forms = list(read(text))
+    if len(forms) != 1:
+        raise EdnError(1, f"{len(forms)} forms where one was expected")
+    return forms[0].value
+
+
+def read(text: str) -> Iterator[Form]:
+    """The forms of a text, one after another.
+
+    Raises:
+        EdnError: it is not EDN; the forms before that place have been given by then.
+    """
+    return _Reader(text).forms(_TOKEN.finditer(text))
+
+
+def is_vector(text: str) -> bool:
+    """Does the text begin as a vector or a list?"""
+    return next(_TOKEN.finditer(text))["open"] in {"[", "("}
+
+
+def read_elements(text: str) -> Iterator[Form]:
+    """The elements of a text that is one vector or list, each with its own line.
+
+    Raises:
+        EdnError: it is not EDN, or no vector, or something stands beside it.
+    """
+    tokens = _TOKEN.finditer(text)
+    closer = _CLOSES.get(next(tokens)["open"] or "")
+    if closer not in {"]", ")"}:
+        raise EdnError(1, "the text is no vector")
+    return _Reader(text).forms(tokens, closer=closer)
+
+
+def dumps(value: Any) -> str:
+    """Write a value as EDN.
+
+    Raises:
+        TypeError: EDN has no form for it.
+    """
+    match value:
+        case None | bool() | float():
+            return _dump_word(value)
+        case int() | Keyword() | Symbol():
+            return repr(value)
+        case Fraction():
+            return str(value)
+        case Decimal():
+            return f"{value}M"
+        case str():
+            return quoted(value)
+        case Char():
+            return "\\" + next((name for name, text in CHARACTERS.items() if text == value.text), value.text)
+        case Tagged():
+            return f"#{value.tag} {dumps(value.value)}"
+    return _dump_collection(value)
+
+
+def _dump_word(value: float | None) -> str:
+    if value is None:
+        return "nil"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if math.isfinite(value):
+        return repr(value)
+    return "##NaN" if math.isnan(value) else "##Inf" if value > 0 else "##-Inf"
+
+
+def _dump_collection(value: Any) -> str:
+    match value:
+        case tuple() | list():
+            return f"[{' '.join(map(dumps, value))}]"
+        case set() | frozenset():
+            return f"#{{{' '.join(sorted(map(dumps, value)))}}}"
+        case dict():
+            return f"{{{', '.join(f'{dumps(key)} {dumps(item)}' for key, item in value.items())}}}"
+    raise TypeError(f"EDN has no form for {type(value).__name__}")
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A form that has begun: a collection, or a prefix that waits for its form."""
+
+    kind: str  # [ ( { #{ #_ or a tag with its #
+    is_prefix: bool
+    items: list[Any] = field(default_factory=list)
+
+
+class _Reader:
+    """Builds forms on a stack of its own, so that depth is data and never Python's own stack."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._stack: list[_Frame] = []
+        self._start = 0  # of the outermost form
+        self._counted = 0  # newlines are counted up to here
+        self._line = 1  # the line of that place
+
+    def forms(self, tokens: Iterator[re.Match[str]], closer: str | None = None) -> Iterator[Form]:
+        """Give each outermost form; with a closer they end there, as the elements of a vector do."""
+        ended = False
+        stack = self._stack
+        for token in tokens:
+            kind = token.lastgroup or ""
+            if kind == "atom" and stack and not stack[-1].is_prefix:  # most are
+                stack[-1].items.append(self._plain("atom", token))
+                continue
+            place = token.start(kind)
+            if kind == "end":
+                break
+            if ended:
+                raise self._error(place, "something stands behind the end of the vector")
+            if not stack:
+                self._start = place
+                if token[kind] == closer:
+                    ended = True
+                    continue
+            if token.end() - self._start > MAX_FORM:
+                raise self._error(self._start, f"a form of more than {MAX_FORM} characters")
+            done, value = self._take(kind, token, place)
+            if done:
+                yield Form(self._line_of(self._start), value)
+        self._check_end(None if ended else closer)
+
+    def _check_end(self, missing: str | None) -> None:
+        if self._stack:
+            raise self._error(self._start, "the text ends inside of this form", unfinished=True)
+        if missing:
+            raise self._error(
+                len(self._text), f"the text ends before the vector's {missing}", unfinished=True
+            )
+
+    def _take(self, kind: str, token: re.Match[str], place: int) -> tuple[bool, Any]:
+        """Take a token; is an outermost form done by it, and which?"""
+        stack = self._stack
+        text = token[kind]
+        if kind in _PLAIN:
+            value = self._plain(kind, token)
+        elif kind == "close":
+            value = self._close(text, place)
+        elif kind in {"open", "tag", "discard"}:
+            if len(stack) >= MAX_DEPTH:
+                raise self._error(place, f"forms are nested deeper than {MAX_DEPTH}")
+            stack.append(_Frame(text, kind != "open"))
+            return False, None
+        else:
+            raise self._illegal(place)
+        while stack and stack[-1].is_prefix:
+            prefix = stack.pop().kind
+            if prefix == "#_":
+                return False, None
+            value = Tagged(prefix[1:], value)
+        if not stack:
+            return True, value
+        stack[-1].items.append(value)
+        return False, None
+
+    def _plain(self, kind: str, token: re.Match[str]) -> Any:
+        try:
+            return _PLAIN[kind](token[kind])
+        except ValueError as error:
+            raise self._error(token.start(kind), str(error)) from None
+
+    def _close(self, text: str, place: int) -> Any:
+        if not self._stack or _CLOSES.get(self._stack[-1].kind) != text:
+            raise self._error(place, f"{text!r} closes nothing that is open")
+        frame = self._stack.pop()
+        match frame.kind:
+            case "{":
+                return self._map(frame.items, place)
+            case "#{":
+                return self._set(frame.items, place)
+        return tuple(frame.items)
+
+    def _map(self, items: list[Any], place: int) -> dict[Any, Any]:
+        if len(items) % 2:
+            raise self._error(place, "a map with a key that has no value")
+        try:
+            built = dict(zip(items[::2], items[1::2], strict=True))
+        except TypeError:
+            raise self._error(place, "a map with a map among its keys") from None
+        if len(built) * 2 != len(items):
+            raise self._error(place, "a map with a key that stands twice")
+        return built
+
+    def _set(self, items: list[Any], place: int) -> frozenset[Any]:
+        try:
+            built = frozenset(items)
+        except TypeError:
+            raise self._error(place, "a set with a map in it") from None
+        if len(built) != len(items):
+            raise self._error(place, "a set with an element that stands twice")
+        return built
+
+    def _illegal(self, place: int) -> EdnError:
+        character = self._text[place]
+        if character == '"':
+            return self._error(place, "a string that does not end", unfinished=True)
+        last = place == len(self._text) - 1
+        return self._error(
+            place, f"{character!r} begins no form", unfinished=last and character in {"\\", "#"}
+        )
+
+    def _error(self, place: int, problem: str, *, unfinished: bool = False) -> EdnError:
+        begun = self._line_of(self._start) if unfinished else None
+        return EdnError(self._line_of(place), problem, begun)
+
+    def _line_of(self, place: int) -> int:
+        if place < self._counted:
+            return self._line - self._text.count("\n", place, self._counted)
+        self._line += self._text.count("\n", self._counted, place)
+        self._counted = place
+        return self._line

@@ -1,0 +1,119 @@
+"""Our own histories as calls, for models and for other tools' formats.
+
+An operation's object is its resource. Tokens of writes and reads are left out: a
+register does not know them. A hold under a lease may end by itself, which no
+mutex does, so such a history is judged by its own checkers, not by a model.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from checkers.history.reader import parse
+from checkers.history.records import History, Op, Outcome
+from checkers.interop.event import Call, Foreign
+from checkers.interop.operations import PROTECTED
+from checkers.interop.text import Text
+from checkers.linearizability.operation import UNKNOWN
+
+_READS = frozenset({"read", "acquire"})
+
+
+def read(text: Text) -> Foreign:
+    """Read a history.jsonl.
+
+    Raises:
+        HistoryError: it cannot be the record of a run.
+    """
+    history = parse(io.BytesIO(text.content.encode()), text.name)
+    leased = history.header.ttl is not None or any(op.ttl is not None for op in history.operations)
+    return Foreign(
+        name=text.name,
+        calls=(*_initial_writes(history), *calls(history)),
+        notices=history.notices,
+        leased=leased,
+        is_ours=True,
+    )
+
+
+def calls(history: History) -> tuple[Call, ...]:
+    """The operations of a history as calls; at equal times calls come before returns, whoever asks."""
+    places = _places(history)
+    return tuple(_call(op, places) for op in history.operations)
+
+
+def _initial_writes(history: History) -> Iterator[Call]:
+    """What stood there before the run, as a write of it by somebody before everything else."""
+    if history.header.initial_value is None:
+        return
+    resources = dict.fromkeys(op.resource for op in history.operations if op.f in PROTECTED)
+    stranger = 1 + max((op.process for op in history.operations), default=0)
+    for place, resource in enumerate(resources):
+        yield Call(
+            process=stranger,
+            f="write",
+            asked=history.header.initial_value,
+            outcome=Outcome.OK,
+            key=resource,
+            called=2 * (place - len(resources)),
+            completed=2 * (place - len(resources)) + 1,
+            times=(history.started, history.started),
+            lines=(1, 1),
+        )
+
+
+_Moment = tuple[int, int]
+"""An operation's index, and 0 for its call or 1 for its completion."""
+
+
+def _places(history: History) -> dict[_Moment, int]:
+    """The place of each moment in one order of all: at equal times calls come first."""
+    moments: list[tuple[int, bool, int, _Moment]] = []
+    for op in history.operations:
+        moments.append((op.called, False, op.lines[0], (op.index, 0)))
+        if op.learned is not None:
+            moments.append((op.learned, True, op.lines[-1], (op.index, 1)))
+    return {moment: place for place, (*_, moment) in enumerate(sorted(moments))}
+
+
+def in_process_order(recorded: Sequence[Call]) -> list[Call]:
+    """Our calls as other tools take them: each process asks for nothing before it had its last answer.
+
+    To us, an operation that is called when another returns is concurrent with it, even in one process.
+    """
+    ends = {(call.process, call.times[1]) for call in recorded if call.completed is not None}
+    moments: list[tuple[int, bool, int, _Moment]] = []
+    for index, call in enumerate(recorded):
+        called, completed = call.times
+        if call.called >= 0 and called is not None:
+            moments.append((called, (call.process, called) in ends, call.lines[0], (index, 0)))
+        if call.called >= 0 and completed is not None:
+            moments.append((completed, True, call.lines[-1], (index, 1)))
+    places = {moment: place for place, (*_, moment) in enumerate(sorted(moments))}
+    return [
+        replace(
+            call,
+            called=places.get((index, 0), call.called),
+            completed=places.get((index, 1), call.completed),
+        )
+        for index, call in enumerate(recorded)
+    ]
+
+
+def _call(op: Op, places: dict[_Moment, int]) -> Call:
+    ok = op.outcome is Outcome.OK
+    answered = (op.token if op.f == "acquire" else op.value) if ok else UNKNOWN
+    return Call(
+        process=op.process,
+        f=op.f,
+        asked=None if op.f in _READS else op.value,
+        answered=answered,
+        outcome=op.outcome,
+        key=op.resource,
+        called=places[op.index, 0],
+        completed=places.get((op.index, 1)),
+        times=(op.called, op.learned),
+        lines=op.lines,
+    )

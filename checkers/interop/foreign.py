@@ -1,0 +1,184 @@
+"""Histories of other tools, judged: is there an order of the operations that a model allows?
+
+    judged = judge_foreign(Path("history.edn"), "cas-register")
+    judged.verdict.to_document()
+
+A lock whose grants carry tokens is also judged by its tokens: two holds with the
+same, or a later one with a lower. What that explains is not told a second time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from checkers import interop
+from checkers.errors import ModelError
+from checkers.explain.findings import doubts_of
+from checkers.explain.linearizability_stories import gave_up, story
+from checkers.interop import Foreign, Operations
+from checkers.interop.grants import grants_of
+from checkers.interop.operations import FENCED
+from checkers.judge import judge
+from checkers.linearizability.judgement import Judgement
+from checkers.linearizability.models import MODELS as OBJECTS
+from checkers.linearizability.models import Fenced, FencedMutex, FencedNested, Model, ReentrantFencedMutex
+from checkers.linearizability.mutex import judge_mutex
+from checkers.linearizability.operation import Operation
+from checkers.linearizability.register import judge_register
+from checkers.linearizability.search import BUDGET, search
+from checkers.nearest import nearest
+from checkers.verdict import CheckerResult, Finding, Validity, Verdict
+
+_BELOW_ALL = -(1 << 63)  # a service's first token may be 0
+MODELS: dict[str, Callable[[], Model]] = dict(
+    sorted(
+        (
+            OBJECTS
+            | {
+                "fenced-mutex": lambda: FencedMutex(Fenced(None, _BELOW_ALL)),
+                "reentrant-fenced-mutex": lambda: ReentrantFencedMutex(
+                    FencedNested(None, 0, _BELOW_ALL, None)
+                ),
+            }
+        ).items()
+    )
+)
+"""The models that a history can be judged by, by name."""
+
+_WITHOUT_TOKENS = {"fenced-mutex": "owned-mutex", "reentrant-fenced-mutex": "reentrant-mutex"}
+_PROOF_BUDGET = 20_000  # configurations, for each try to leave something out
+_OF_TOKENS = ("duplicate-token", "token-regression")
+
+
+class Judged(NamedTuple):
+    """A verdict, and what to say of the file beside it."""
+
+    verdict: Verdict
+    notices: tuple[str, ...]
+
+
+def judge_foreign(path: str | os.PathLike[str], model: str, budget: int = BUDGET) -> Judged:
+    """Judge a history in any format by a model of `MODELS`; `budget` is of configurations, per object.
+
+    Raises:
+        HistoryError: it cannot be read as a history, or not as one of that model.
+        ModelError: there is no such model.
+    """
+    if model not in MODELS:
+        near = nearest(model, MODELS)
+        hint = f"did you mean {near!r}?" if near else f"there are {', '.join(MODELS)}"
+        raise ModelError(f"no model is called {model!r}; {hint}")
+    history = interop.read(Path(path))
+    tokens = _tokens(history, model) if model in FENCED else ()
+    told = {finding.resource for result in tokens for finding in result.findings}
+    order = _order(history, model, budget, told)
+    notices = (*history.notices, *_left_out(history, model))
+    return Judged(_verdict((*tokens, order.result), order.reasons), notices)
+
+
+def _left_out(history: Foreign, model: str) -> Iterator[str]:
+    """That a model does not know of the tokens of our own histories."""
+    if history.is_ours and model not in FENCED:
+        yield (
+            f"{history.name}: a {model} has no tokens, so those of this history are not looked at; without"
+            " --model they are"
+        )
+
+
+class _Order(NamedTuple):
+    result: CheckerResult
+    reasons: tuple[str, ...]
+
+
+def _order(history: Foreign, model: str, budget: int, told: set[str]) -> _Order:
+    """Search for an order; where tokens are told to be wrong already, for one without them."""
+    began = time.perf_counter()
+    judged = interop.operations(history, model)
+    found = _judge(judged.operations, model, budget)
+    findings = _findings(model, judged, found)
+    if told:
+        bare = _WITHOUT_TOKENS[model]
+        without = interop.operations(history, bare)
+        rest = _findings(bare, without, _judge(without.operations, bare, budget))
+        findings = [each for each in findings if each.resource not in told]
+        findings += [each for each in rest if each.resource in told]
+    result = CheckerResult(
+        name=model,
+        validity=Validity.INVALID if findings else _undecided(found, judged),
+        evidence="observed",
+        seconds=time.perf_counter() - began,
+        findings=tuple(findings),
+    )
+    return _Order(result, _reasons(found, judged, budget))
+
+
+def _judge(operations: Sequence[Operation], model: str, budget: int) -> Judgement:
+    """Is there an order? By comparing pairs where that decides, else by a search."""
+    if model in {"register", "cas-register"}:
+        return judge_register(operations, budget=budget)
+    if model == "owned-mutex":
+        return judge_mutex(operations, budget)
+    return search(operations, MODELS[model](), budget)
+
+
+def _findings(model: str, judged: Operations, found: Judgement) -> list[Finding]:
+    judge_again = partial(_judge, model=model, budget=_PROOF_BUDGET)
+    return [story(model, judged, conflict, judge_again) for conflict in found.conflicts]
+
+
+def _tokens(history: Foreign, model: str) -> tuple[CheckerResult, ...]:
+    """What the tokens of the grants show by themselves."""
+    interop.operations(history, model)  # it refuses what is no lock's history
+    verdict = judge(grants_of(history, reentrant=model.startswith("reentrant")))
+    return tuple(result for result in verdict.checkers if result.name in _OF_TOKENS)
+
+
+def _undecided(found: Judgement, judged: Operations) -> Validity:
+    return (
+        Validity.VALID if judged.operations and found.validity is not Validity.UNKNOWN else Validity.UNKNOWN
+    )
+
+
+def _reasons(found: Judgement, judged: Operations, budget: int) -> tuple[str, ...]:
+    if not judged.operations:
+        return ("not exercised: the history has no operation that tells anything",)
+    if found.validity is not Validity.UNKNOWN:
+        return ()
+    return tuple(gave_up(judged.calls[position], budget) for position in found.unexplained)
+
+
+def _verdict(results: tuple[CheckerResult, ...], reasons: tuple[str, ...]) -> Verdict:
+    findings = _first_of_each_event([finding for result in results for finding in result.findings])
+    names = [result.name for result in results[:-1]]
+    counted = dict.fromkeys([*names, "non-linearizable"], 0)
+    for finding in findings:
+        counted[finding.anomaly] += 1
+    validity = max(result.validity for result in results)
+    return Verdict(
+        validity=validity,
+        expected=(),
+        as_expected=validity is Validity.VALID,
+        reasons=(
+            *reasons,
+            *(f"found {name}, which was not expected" for name, count in counted.items() if count),
+            *doubts_of(findings),
+        ),
+        anomalies=counted,
+        findings=findings,
+        coverage={},
+        checkers=results,
+    )
+
+
+def _first_of_each_event(findings: list[Finding]) -> tuple[Finding, ...]:
+    """One grant with a wrong token is one finding, under the first name that fits."""
+    first: dict[object, Finding] = {}
+    for finding in findings:
+        is_order = finding.anomaly not in _OF_TOKENS
+        first.setdefault((is_order, finding.resource, finding.accused), finding)
+    return tuple(first.values())

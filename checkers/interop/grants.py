@@ -1,0 +1,88 @@
+"""Grants that other tools recorded, as a history of ours: so that their tokens are judged.
+
+There are no leases in them, so nothing is promised and no grant is early; what
+remains is that no two holds share a token, and that tokens rise with time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from checkers.history.records import Header, History, Op, Outcome
+from checkers.interop.event import Call, Foreign
+from checkers.interop.operations import resource, token
+
+
+def grants_of(history: Foreign, *, reentrant: bool) -> History:
+    """The acquires and releases of a history; grants without a token are left out.
+
+    Times are the file's own where it has them, made to rise as its events do,
+    otherwise the places of the events.
+
+    Raises:
+        ValueError: a grant's value is no token.
+    """
+    times = rising_times(history.calls)
+    holds = _Holds(reentrant=reentrant)
+    operations: list[Op] = []
+    for call in history.calls:
+        if call.f not in {"acquire", "release"}:
+            continue  # of our own histories, what the lock protects
+        owner = holds.owner(call)
+        if call.outcome is Outcome.OK and call.f == "acquire" and token(call) is None:
+            continue
+        operations.append(_operation(call, owner, len(operations), times))
+    started = operations[0].called if operations else 0
+    header = Header(target=history.name, fenced=False, require={})
+    return History(header=header, operations=tuple(operations), started=started)
+
+
+class _Holds:
+    """Gives each hold an owner: the process, and the line of the acquire that began it."""
+
+    def __init__(self, *, reentrant: bool) -> None:
+        self._reentrant = reentrant
+        self._owners: dict[tuple[object, int], str] = {}
+        self._depth: dict[tuple[object, int], int] = {}
+
+    def owner(self, call: Call) -> str:
+        holder = (call.key, call.process)
+        depth = self._depth.get(holder, 0)
+        if call.f == "acquire" and not (self._reentrant and depth > 0):
+            self._owners[holder] = f"{call.process}-{call.lines[0]}"
+        owner = self._owners.setdefault(holder, f"{call.process}-{call.lines[0]}")
+        if call.outcome is Outcome.OK:
+            self._depth[holder] = max(0, depth + (1 if call.f == "acquire" else -1))
+        return owner
+
+
+def _operation(call: Call, owner: str, index: int, times: dict[int, int]) -> Op:
+    is_grant = call.f == "acquire" and call.outcome is Outcome.OK
+    return Op(
+        index=index,
+        process=call.process,
+        f=call.f,
+        resource=resource(call, "mutex"),
+        called=times[call.called],
+        returned=None if call.returned is None else times[call.returned],
+        outcome=call.outcome,
+        owner=owner,
+        token=token(call) if is_grant else None,
+        learned=None if call.completed is None else times[call.completed],
+        lines=call.lines,
+    )
+
+
+def rising_times(calls: Sequence[Call]) -> dict[int, int]:
+    """A time for each place, in ns, rising as the places do."""
+    told: dict[int, int | None] = {}
+    for call in calls:
+        told[call.called] = call.times[0]
+        if call.completed is not None:
+            told[call.completed] = call.times[1]
+    times: dict[int, int] = {}
+    now = -1
+    for place in sorted(told):
+        now = max(told[place] or 0, now + 1)
+        times[place] = now
+    return times

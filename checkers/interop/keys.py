@@ -1,0 +1,92 @@
+"""Jepsen's independent keys: one history of several objects, each value a pair `[key value]`.
+
+Linearizability is local: a history of several objects is right iff that of each
+one is (Herlihy and Wing, 1990), so each key can be judged by itself.
+
+Nothing in the file says that values are pairs of that kind. They are taken so
+iff every call asks with one: a plain read asks with nil, and a plain cas with
+[expected new], where an independent one asks with [key [expected new]].
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from checkers.errors import HistoryError
+from checkers.interop.atoms import quoted
+from checkers.interop.edn import Symbol, dumps
+from checkers.interop.event import Call
+from checkers.interop.values import pair_of, thawed
+from checkers.linearizability.operation import UNKNOWN
+
+_LITERAL = re.compile(r"nil|true|false|[+-]?[0-9][0-9.eE+/M-]*")
+_SIGNS = (":", "#", "[", "(", "{", '"', "'", "\\")
+
+
+class Split(NamedTuple):
+    """The calls, each about one object, and what to say of it."""
+
+    calls: tuple[Call, ...]
+    notices: tuple[str, ...] = ()
+
+
+def split_keys(calls: Sequence[Call], file: str) -> Split:
+    """The calls with key and value apart, where their values are pairs of the two.
+
+    Raises:
+        HistoryError: a call asked about one key and was answered about another, or
+            one names its key and another does not.
+    """
+    if not calls or not all(map(_has_pair, calls)):
+        _check_all_named(calls, file)
+        return Split(tuple(calls))
+    split = tuple(_split(call, file) for call in calls)
+    keys = len({call.key for call in split})
+    said = "there is one key" if keys == 1 else f"the {keys} keys are judged one by one"
+    return Split(split, (f"{file}: every value is a pair [key value]; {said}",))
+
+
+def _check_all_named(calls: Sequence[Call], file: str) -> None:
+    named = next((call for call in calls if call.key is not None), None)
+    bare = next((call for call in calls if call.key is None), None)
+    if named is not None and bare is not None:
+        raise HistoryError(
+            file,
+            bare.lines[0],
+            f"{bare.f} names no key, though line {named.lines[0]} names {dumps(thawed(named.key)):.80}",
+        )
+
+
+def _has_pair(call: Call) -> bool:
+    pair = pair_of(call.asked)
+    if call.key is not None or pair is None or pair[0] is None:
+        return False
+    return call.f != "cas" or pair_of(pair[1]) is not None
+
+
+def _split(call: Call, file: str) -> Call:
+    key, asked = pair_of(call.asked) or (None, None)
+    answered = call.answered
+    if answered is not UNKNOWN:
+        told = pair_of(answered)
+        if told is None or told[0] != key:
+            raise HistoryError(
+                file, call.lines[-1], f"{answered!r:.80} answers a question about the key {key!r:.80}"
+            )
+        answered = told[1]
+    return replace(call, key=key, asked=asked, answered=answered)
+
+
+def name_of(key: Hashable) -> str:
+    """What a key is called: a text as it is, and what is no text as EDN writes it.
+
+    No two keys share a name: a text that could be taken for another kind of value stands
+    in quotes, and a symbol behind one, as Clojure does.
+    """
+    if isinstance(key, str):
+        return quoted(key) if _LITERAL.fullmatch(key) or key.startswith(_SIGNS) else key
+    written = dumps(thawed(key))
+    return f"'{written}" if isinstance(key, Symbol) and not _LITERAL.fullmatch(written) else written

@@ -1,0 +1,118 @@
+"""Events that are maps, as Jepsen, Knossos and Porcupine write them, whatever the notation.
+
+The fields are `process type f value` and, where there are any, `index`, `time`
+(ns) and `key`. A failure tells nothing but that there was no effect, except of a
+cas whose `error` is `:precondition-failed`, as Maelstrom writes it, or that has
+the value it found in `seen`: it found another than it expected. Other fields are
+ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from checkers.errors import HistoryError
+from checkers.interop.edn import Keyword, Symbol
+from checkers.interop.event import TYPES, Event, EventType, Note, is_bystander
+from checkers.interop.values import INT64, frozen
+from checkers.linearizability.operation import UNKNOWN
+
+REFUSED = "precondition-failed"
+_MOST = 1 << 62  # of an index; of a time it is 146 years in nanoseconds
+_ABSENT = -1  # how Jepsen says that an event has no time or index
+_SHOWN = 120  # characters
+
+
+def event(fields: Mapping[Any, Any], file: str, line: int) -> Event | Note:
+    """The event that a map is; keys may be keywords or strings.
+
+    Raises:
+        HistoryError: a field is missing, or not what it must be.
+    """
+    plain = {_name(key): value for key, value in fields.items()}
+    if len(plain) < len(fields):
+        raise HistoryError(file, line, f"a field that stands twice, in: {_shown(fields)}")
+    try:
+        return _event(plain, line)
+    except (ValueError, RecursionError) as error:
+        raise HistoryError(file, line, f"{error}, in: {_shown(plain)}") from None
+
+
+def _event(fields: Mapping[str, Any], line: int) -> Event | Note:
+    process = fields.get("process")
+    index, time = _number(fields, "index"), _number(fields, "time")
+    if type(process) is not int:
+        return _note(fields, line, index, time)
+    if not 0 <= process < INT64:
+        raise ValueError(f"process {process} is no process number")
+    return Event(
+        line=line,
+        process=process,
+        type=_type(fields),
+        f=_word(fields, "f"),
+        value=frozen(fields.get("value")),
+        key=frozen(fields.get("key")),
+        time=time,
+        index=index,
+        refused=_is_refused(fields),
+        seen=frozen(fields["seen"]) if "seen" in fields else UNKNOWN,
+    )
+
+
+def _note(fields: Mapping[str, Any], line: int, index: int | None, time: int | None) -> Note:
+    """What the nemesis, or another process with a name instead of a number, tells."""
+    process = _word(fields, "process").removeprefix(":")
+    if not is_bystander(process, _name(fields.get("type"))):
+        raise ValueError(f"process {process[:_SHOWN]!r} is no number, as a client's is")
+    told = f"{fields.get('type')} {fields.get('f')} {fields.get('value')}"
+    return Note(line=line, process=process, text=told[:_SHOWN], time=time, index=index)
+
+
+def _type(fields: Mapping[str, Any]) -> EventType:
+    said = _word(fields, "type")
+    for known in TYPES:
+        if said == known:
+            return known
+    raise ValueError(f"type is {said[:_SHOWN]!r}; it is one of {', '.join(TYPES)}")
+
+
+def _word(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if isinstance(value, Keyword):
+        return value.name
+    word = _name(value)
+    if not isinstance(value, str | Symbol) or not word:
+        raise ValueError(
+            f"no {name}" if value is None else f"{name} is {value!r:.{_SHOWN}}, which is no word"
+        )
+    return word
+
+
+def _number(fields: Mapping[str, Any], name: str) -> int | None:
+    value = fields.get(name)
+    if value is None or (type(value) is int and value == _ABSENT):
+        return None
+    if type(value) is not int or not 0 <= value < _MOST:
+        raise ValueError(f"{name} is {value!r:.{_SHOWN}}; it is a whole number from 0 to {_MOST - 1}")
+    return value
+
+
+def _is_refused(fields: Mapping[str, Any]) -> bool:
+    """Did a cas fail because of what it found? A failure for any other reason tells nothing."""
+    if _name(fields["type"]) != "fail" or _name(fields["f"]) != "cas":
+        return False
+    error = fields.get("error")
+    reason = error[0] if isinstance(error, tuple | list) and error else error
+    return "seen" in fields or _name(reason) == REFUSED
+
+
+def _name(value: Any) -> str:
+    if type(value) is str:
+        return value
+    return value.name if isinstance(value, Keyword | Symbol) else str(value)
+
+
+def _shown(fields: Mapping[Any, Any]) -> str:
+    text = ", ".join(f"{key} {value!r}" for key, value in fields.items())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

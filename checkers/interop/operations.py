@@ -1,0 +1,211 @@
+"""Calls as the operations of a model: what each kind of object is asked, and answers.
+
+What tells nothing is left out: a failure, except of a cas that was refused, and
+a read without an answer. What ended in info, or never ended, may have had its
+effect, whatever value came with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from checkers.errors import HistoryError
+from checkers.history.records import Outcome
+from checkers.interop.edn import Keyword, Symbol
+from checkers.interop.event import Call, Foreign
+from checkers.interop.keys import name_of
+from checkers.interop.values import Map, pair_of
+from checkers.linearizability.operation import UNKNOWN, Operation
+
+_LOCK = frozenset({"acquire", "release"})
+VOCABULARY: dict[str, frozenset[str]] = {
+    "cas-register": frozenset({"read", "write", "cas"}),
+    "counter": frozenset({"read", "add"}),
+    "fenced-mutex": _LOCK,
+    "kv": frozenset({"get", "put", "append"}),
+    "mutex": _LOCK,
+    "owned-mutex": _LOCK,
+    "reentrant-fenced-mutex": _LOCK,
+    "reentrant-mutex": _LOCK,
+    "register": frozenset({"read", "write"}),
+    "set": frozenset({"read", "add", "remove", "contains"}),
+}
+"""The operations that each model knows, by the names that histories use."""
+
+LOCKS = frozenset({"acquire", "renew", "release", "revoke", "fence"})
+"""What our own histories record of locks, and of the marks that their tokens leave: no value changes."""
+
+PROTECTED = frozenset({"read", "write", "append", "fence"})
+"""What our own histories record of what a lock protects: no lock changes."""
+
+FENCED = frozenset({"fenced-mutex", "reentrant-fenced-mutex"})
+"""The models whose grants carry tokens."""
+
+LOCK = "lock"
+"""What the lock of a history is called that does not name it."""
+
+_QUESTIONS = frozenset({"read", "get", "contains"})
+_FENCE = "fence"
+_TRUTH: dict[Hashable, bool] = {Symbol("true"): True, Symbol("false"): False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operations:
+    """What a model judges: operations, and the call that each one is."""
+
+    operations: tuple[Operation, ...]
+    calls: tuple[Call, ...]
+
+
+def operations(history: Foreign, model: str) -> Operations:
+    """The operations of a history under a model.
+
+    Raises:
+        HistoryError: the model does not know an operation, or a value is of another kind than its own.
+    """
+    if history.leased and VOCABULARY[model] == _LOCK:
+        raise HistoryError(
+            history.name,
+            1,
+            f"a hold under a lease may end by itself, which a {model} does not know of;"
+            " this history is judged without a model",
+        )
+    about = history.calls
+    if history.is_ours:
+        others = PROTECTED if VOCABULARY[model] == _LOCK else LOCKS
+        about = tuple(call for call in about if call.f not in others)
+    calls = tuple(call for call in about if _tells(_known(call, history.name, model)))
+    try:
+        made = tuple(_operation(call, model) for call in calls)
+    except _ValueOfCallError as error:
+        raise HistoryError(history.name, error.line, str(error)) from None
+    return Operations(operations=made, calls=calls)
+
+
+def resource(call: Call, model: str) -> str:
+    """What the object is called that a call is about."""
+    if call.key is not None:
+        return name_of(call.key)
+    return LOCK if model.endswith("mutex") else model.removeprefix("cas-")
+
+
+def token(call: Call) -> int | None:
+    """The fencing token that a grant carries: the ok's value, or `fence` of it; None if there is none.
+
+    An ok that only repeats what was asked carries none.
+
+    Raises:
+        ValueError: the value is no token.
+    """
+    answer = call.answered
+    if answer is UNKNOWN or answer is None or answer == call.asked:
+        return None
+    if isinstance(answer, Map):
+        fences = [fence for key, fence in answer.items if key in {Keyword(_FENCE), _FENCE}]
+        if not fences or fences == [0]:
+            return None  # 0 is Hazelcast's word for none
+        answer = fences[0] if len(fences) == 1 else answer
+    if isinstance(answer, int):
+        return answer
+    raise ValueError(f"the ok of an acquire carries its token, a whole number, not {answer!r:.80}")
+
+
+class _ValueOfCallError(Exception):
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+def _known(call: Call, file: str, model: str) -> Call:
+    known = VOCABULARY[model]
+    if call.f not in known:
+        others = [name for name, words in VOCABULARY.items() if call.f in words]
+        hint = f"; {', '.join(others)} {'do' if len(others) > 1 else 'does'}" if others else ""
+        raise HistoryError(
+            file,
+            call.lines[0],
+            f"{model} has no operation {call.f!r:.80}, only {', '.join(sorted(known))}{hint}",
+        )
+    return call
+
+
+def _tells(call: Call) -> bool:
+    match call.outcome:
+        case Outcome.OK:
+            return True
+        case Outcome.FAIL:
+            return call.refused
+    return call.f not in _QUESTIONS
+
+
+def _operation(call: Call, model: str) -> Operation:
+    return Operation(
+        f=call.f,
+        process=call.process,
+        input=_input(call, model),
+        output=_output(call, model),
+        outcome=call.outcome,
+        called=call.called,
+        returned=call.returned,
+        key=call.key,
+    )
+
+
+def _input(call: Call, model: str) -> Hashable:
+    """What was asked; of a lock nothing: its holder is the process."""
+    if model.endswith("mutex") or call.f in {"read", "get"}:
+        return None
+    if call.f == "cas" and pair_of(call.asked) is None:
+        raise _wrong(call, 0, "a cas asks with [expected new]", call.asked)
+    if model == "counter" and type(call.asked) is not int:
+        raise _wrong(call, 0, "a counter adds whole numbers", call.asked)
+    if model == "kv" and not isinstance(call.asked, str):
+        raise _wrong(call, 0, f"{call.f} takes a text", call.asked)
+    return call.asked
+
+
+def _output(call: Call, model: str) -> Hashable:
+    """What was answered, where the model's answers mean something."""
+    if call.outcome is Outcome.FAIL:
+        return call.seen
+    if call.outcome is Outcome.INFO:
+        return UNKNOWN
+    if model in FENCED and call.f == "acquire":
+        return _token(call)
+    if call.f not in _QUESTIONS:
+        return UNKNOWN
+    return _answer(call, model)
+
+
+def _token(call: Call) -> Hashable:
+    try:
+        given = token(call)
+    except ValueError as error:
+        raise _ValueOfCallError(call.lines[-1], str(error)) from None
+    return UNKNOWN if given is None else given
+
+
+def _answer(call: Call, model: str) -> Hashable:
+    answer = call.answered
+    match model:
+        case "set" if call.f == "read":
+            if not isinstance(answer, tuple | frozenset):
+                raise _wrong(call, -1, "a set is read as a collection", answer)
+            elements = frozenset(answer)
+            return elements if len(elements) == len(answer) else answer  # no set holds an element twice
+        case "set":
+            if answer not in _TRUTH:
+                raise _wrong(call, -1, "contains answers true or false", answer)
+            return _TRUTH[answer]
+        case "counter" if type(answer) is not int:
+            raise _wrong(call, -1, "a counter is read as a whole number", answer)
+        case "kv" if not isinstance(answer, str | None):
+            raise _wrong(call, -1, "get answers a text", answer)
+        case "kv":
+            return answer or ""
+    return answer
+
+
+def _wrong(call: Call, line: int, rule: str, value: object) -> _ValueOfCallError:
+    return _ValueOfCallError(call.lines[line], f"{rule}, not {value!r:.80}")

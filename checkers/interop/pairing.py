@@ -1,0 +1,159 @@
+"""Events into calls: each completion to its invoke; what cannot have happened is refused.
+
+A client is one process that does one thing at a time. After an info nobody
+knows whether its operation still goes on, so its process is never used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from checkers.errors import HistoryError
+from checkers.history.records import Outcome
+from checkers.interop.event import Call, Event, Foreign, Note
+from checkers.linearizability.operation import UNKNOWN
+
+REPEATS = frozenset({"write", "put", "append", "cas"})
+"""Operations whose ok says again what was asked."""
+
+_SHOWN = 80  # characters
+
+SLACK = 1_000_000_000
+"""How far, in ns, a time may lie before an earlier event's: Jepsen's clients used to read the
+clock first and stand in line for the history then. More than that was put together wrongly."""
+
+
+def pair(events: Iterable[Event | Note], name: str) -> Foreign:
+    """Join events, in their order, into calls.
+
+    Raises:
+        HistoryError: they cannot have been recorded by sequential processes.
+    """
+    pairing = _Pairing(name)
+    for place, event in enumerate(events):
+        pairing.add(place, event)
+    return Foreign(
+        name=name, calls=tuple(pairing.calls), notes=tuple(pairing.notes), notices=tuple(pairing.notices)
+    )
+
+
+class _Pairing:
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._open: dict[int, int] = {}  # process → place in `calls`
+        self._ended: dict[int, int] = {}  # process → the line of the info that ended it
+        self._time = 0
+        self._index: int | None = None
+        self.calls: list[Call] = []
+        self.notes: list[Note] = []
+        self.notices: list[str] = []
+
+    def add(self, place: int, event: Event | Note) -> None:
+        self._check_order(event)
+        if isinstance(event, Note):
+            self.notes.append(event)
+        elif event.type == "invoke":
+            self._invoke(place, event)
+        else:
+            self._complete(place, event)
+
+    def _check_order(self, event: Event | Note) -> None:
+        if event.index is not None:
+            if self._index is not None and event.index <= self._index:
+                raise self._error(
+                    event,
+                    f"index {event.index} does not come after {self._index}; each event has its own,"
+                    " and they rise",
+                )
+            self._index = event.index
+        if event.time is not None:
+            self._check_time(event, event.time)
+            self._time = max(self._time, event.time)
+
+    def _check_time(self, event: Event | Note, time: int) -> None:
+        if self._time - time > SLACK:
+            raise self._error(event, f"time runs backwards from {self._time} to {time}")
+        if time < self._time and not self.notices:
+            self.notices.append(
+                f"{self._name}:{event.line}: time runs backwards from {self._time} to {time};"
+                " the order of events counts"
+            )
+
+    def _invoke(self, place: int, event: Event) -> None:
+        process = event.process
+        if process in self._ended:
+            raise self._error(
+                event,
+                f"process {process} ended in info at line {self._ended[process]} and is used again;"
+                " after an info a client goes on under a new process number",
+            )
+        if process in self._open:
+            since = self.calls[self._open[process]].lines[0]
+            raise self._error(
+                event,
+                f"process {process} has an operation open since line {since};"
+                " a process does one thing at a time",
+            )
+        self._open[process] = len(self.calls)
+        self.calls.append(
+            Call(
+                process=process,
+                f=event.f,
+                asked=event.value,
+                key=event.key,
+                called=place,
+                times=(event.time, None),
+                lines=(event.line,),
+            )
+        )
+
+    def _complete(self, place: int, event: Event) -> None:
+        if event.process not in self._open:
+            raise self._error(
+                event,
+                f"process {event.process} has no operation open:"
+                f" this {event.type} of {event.f} has no invoke",
+            )
+        index = self._open.pop(event.process)
+        call = self.calls[index]
+        if event.type == "info":
+            self._ended[event.process] = event.line
+        self._check_repeats(event, call)
+        outcome = Outcome(event.type)
+        self.calls[index] = Call(
+            process=call.process,
+            f=call.f,
+            asked=call.asked,
+            answered=event.value if outcome is Outcome.OK else UNKNOWN,
+            outcome=outcome,
+            key=call.key,
+            refused=event.refused,
+            seen=event.seen,
+            called=call.called,
+            completed=place,
+            times=(call.times[0], event.time),
+            lines=(*call.lines, event.line),
+        )
+
+    def _check_repeats(self, event: Event, call: Call) -> None:
+        if event.f != call.f:
+            raise self._error(event, f"{event.type} of {event.f}, but line {call.lines[0]} invoked {call.f}")
+        if event.key != call.key:
+            raise self._error(
+                event,
+                f"key {event.key!r}, but the operation was invoked with {call.key!r} at line {call.lines[0]}",
+            )
+        if event.type == "ok" and event.f in REPEATS and event.value != call.asked:
+            raise self._error(
+                event,
+                f"{event.f} of {_short(event.value)},"
+                f" but line {call.lines[0]} invoked it with {_short(call.asked)}",
+            )
+
+    def _error(self, event: Event | Note, problem: str) -> HistoryError:
+        return HistoryError(self._name, event.line, problem)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,190 @@
+"""What Porcupine's tests read: etcd logs of Jepsen, and key-value logs.
+
+An etcd log has a line an event, `INFO  jepsen.util - 0	:invoke	:cas	[1 2]`, as
+Jepsen's `history.txt` has without the beginning. One register, whose values are
+whole numbers; nil is the initial one. A cas that failed found another value. A
+read that failed timed out; so did what ended in info.
+
+A key-value log has a map a line, `{:process 0, :type :invoke, :f :put, :key "x",
+:value "y"}`; each key holds a text, at first the empty one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from checkers.errors import HistoryError
+from checkers.history.records import Outcome
+from checkers.interop import edn, jepsen
+from checkers.interop.event import Call, Event, EventType, Foreign, Note, is_bystander
+from checkers.interop.pairing import pair
+from checkers.interop.text import Text
+from checkers.interop.values import frozen, pair_of
+from checkers.linearizability.operation import UNKNOWN
+
+_EVENT = re.compile(
+    r"(?:[A-Z]+\s+jepsen\.util\s+-\s+)?(?P<process>[0-9]{1,18}|:[a-z][\w.-]*)"
+    r"\s+:(?P<type>invoke|ok|fail|info)\s+:(?P<f>[a-z][\w-]*)\s+(?P<value>\S.*)"
+)
+_OTHERS = re.compile(r"[A-Z]+\s+(?!jepsen\.util\s)[\w.$-]+\s+-\s")  # another logger's line
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+_OCTAL = re.compile(r"(?<![0-9:\w.-])[+-]?0[0-9]")  # 8 in EDN for 010, where Porcupine reads 10
+_MARK = "INFO  jepsen.util - "
+
+
+def read_etcd(text: Text) -> Foreign:
+    """Read an etcd log. Its last line must be whole: half a number is a number too.
+
+    Raises:
+        HistoryError: a line is no event, or the events cannot be a history.
+    """
+    notices: list[str] = []
+    paired = pair(_events(text, notices), text.name)
+    return replace(paired, notices=tuple(notices))
+
+
+def read_key_values(text: Text) -> Foreign:
+    """Read a key-value log.
+
+    Raises:
+        HistoryError: it is not EDN, or cannot be a history.
+    """
+    return jepsen.read_edn(text)
+
+
+def write_etcd(calls: Sequence[Call]) -> Iterator[str]:
+    """The lines of an etcd log; values that are no whole numbers are numbered as they appear.
+
+    A cas that failed and told what it found is written as a read of that: the format
+    has no words for what was found.
+
+    Raises:
+        ValueError: the calls are about several registers, or no register's, or one of
+            them writes or expects nil, or is a cas that failed over what it expected.
+    """
+    _check_register(calls)
+    calls = tuple(map(_as_read, calls))
+    numbers = _numbers(calls)
+    events = [event for call in calls for event in _written(call, numbers)]
+    events.sort(key=lambda event: event[0])
+    return (line for _, line in events)
+
+
+def _events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
+    lines = text.content.split("\n")
+    if lines.pop():
+        notices.append(text.half_written())
+    others = 0
+    for number, line in enumerate(lines, start=1):
+        if len(line) > edn.MAX_FORM:
+            raise HistoryError(text.name, number, f"a line of more than {edn.MAX_FORM} characters")
+        found = _EVENT.fullmatch(line.rstrip())
+        if found is not None:
+            yield _event(found, text.name, number)
+        elif _OTHERS.match(line):
+            others += 1
+        elif line.strip():
+            raise HistoryError(text.name, number, f"no event of a log: {line:.80}")
+    if others:
+        said = "1 line of another logger was" if others == 1 else f"{others} lines of other loggers were"
+        notices.append(f"{text.name}: {said} left out")
+
+
+def _event(found: re.Match[str], file: str, line: int) -> Event | Note:
+    process, told = found["process"], found["value"].split("\t")[0]
+    if process.startswith(":"):
+        if not is_bystander(process[1:], found["type"]):
+            raise HistoryError(file, line, f"process {process:.80} is no number, as a client's is")
+        return Note(line=line, process=process[1:], text=f"{found['type']} {found['f']} {told:.80}")
+    try:
+        value = _read_value(told)
+    except ValueError as error:
+        problem = error.problem if isinstance(error, edn.EdnError) else error
+        raise HistoryError(file, line, f"{problem}, in: {told:.80}") from None
+    kind = _type(found["type"])
+    is_pair = pair_of(value) is not None
+    if kind in {"invoke", "ok"} and not (
+        is_pair if found["f"] == "cas" else value is None or type(value) is int
+    ):
+        raise HistoryError(
+            file, line, f"{found['f']} of {told:.80}; the register holds whole numbers, or nil"
+        )
+    return Event(
+        line=line,
+        process=int(process),
+        type=kind,
+        f=found["f"],
+        value=value,
+        refused=kind == "fail" and is_pair,
+    )
+
+
+def _read_value(told: str) -> Hashable:
+    if _OCTAL.search(told):
+        raise ValueError("a number that begins with 0")
+    return frozen(edn.loads(told))
+
+
+def _type(said: str) -> EventType:
+    types: dict[str, EventType] = {"invoke": "invoke", "ok": "ok", "fail": "fail", "info": "info"}
+    return types[said]
+
+
+def _check_register(calls: Iterable[Call]) -> None:
+    keys = {call.key for call in calls}
+    if len(keys) > 1:
+        named = ", ".join(sorted(str(key) for key in keys)[:5])
+        raise ValueError(
+            f"an etcd log is of one register, and this history has {len(keys)}: {named}; name one"
+        )
+    for call in calls:
+        if call.f not in {"read", "write", "cas"}:
+            raise ValueError(f"line {call.lines[0]}: an etcd log has no {call.f}")
+
+
+def _as_read(call: Call) -> Call:
+    if call.seen is UNKNOWN:
+        return call
+    expected, _ = pair_of(call.asked) or (UNKNOWN, UNKNOWN)
+    if call.seen == expected:
+        raise ValueError(
+            f"line {call.lines[-1]}: an etcd log has no words for a cas that failed over what it expected"
+        )
+    return replace(
+        call, f="read", asked=None, answered=call.seen, outcome=Outcome.OK, refused=False, seen=UNKNOWN
+    )
+
+
+def _numbers(calls: Iterable[Call]) -> dict[object, str]:
+    """How each value is written: nil as nil, and the others as themselves if all are numbers."""
+    values = dict.fromkeys(value for call in calls for value in _values(call) if value is not None)
+    plain = all(_NUMBER.fullmatch(repr(value)) for value in values)
+    numbers: dict[object, str] = {
+        value: str(value) if plain else str(place) for place, value in enumerate(values)
+    }
+    return numbers | {None: "nil"}
+
+
+def _values(call: Call) -> tuple[object, ...]:
+    if call.f == "read":
+        return (call.answered,) if call.outcome is Outcome.OK else ()
+    return call.asked if call.f == "cas" and isinstance(call.asked, tuple) else (call.asked,)
+
+
+def _written(call: Call, numbers: dict[object, str]) -> Iterator[tuple[int, str]]:
+    if call.outcome is Outcome.FAIL and not call.refused:
+        return  # it tells nothing
+    if call.f != "read" and None in _values(call):
+        raise ValueError(f"line {call.lines[0]}: an etcd log has no words for a {call.f} of nil")
+    asked = _value(call, numbers) if call.f != "read" else "nil"
+    yield call.called, f"{_MARK}{call.process}\t:invoke\t:{call.f}\t{asked}\n"
+    if call.completed is not None:
+        told = _value(call, numbers) if call.outcome is not Outcome.INFO else ":timed-out"
+        yield call.completed, f"{_MARK}{call.process}\t:{call.outcome}\t:{call.f}\t{told}\n"
+
+
+def _value(call: Call, numbers: dict[object, str]) -> str:
+    values = [numbers[value] for value in _values(call)]
+    return f"[{' '.join(values)}]" if call.f == "cas" else values[0]

@@ -1,0 +1,84 @@
+"""Values that can be compared: what a history's file holds, made hashable and equal only if the same.
+
+Python takes True for 1 and 1.0 for 1; a register that held one and gave the
+other would look right. So booleans and numbers that are not whole become words. What
+cannot be compared at all, such as not-a-number, is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from checkers.interop.edn import MAX_DEPTH, Symbol, Tagged, dumps
+
+INT64 = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A map as a value."""
+
+    items: frozenset[tuple[Hashable, Hashable]]
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(sorted(f'{key!r} {value!r}' for key, value in self.items))}}}"
+
+
+def frozen(value: Any, depth: int = 0) -> Hashable:
+    """The value as one that a model can hold.
+
+    Raises:
+        ValueError: it cannot be compared, or is beyond a limit.
+    """
+    if value is None or type(value) is str:
+        return value  # most are
+    if depth > MAX_DEPTH:
+        raise ValueError(f"a value that is nested deeper than {MAX_DEPTH}")
+    match value:
+        case bool() | float() | Fraction() | Decimal():
+            return _word(value)
+        case int() if not -INT64 <= value < INT64:
+            raise ValueError(f"a number beyond 64 bits: {value}")
+        case tuple() | list():
+            return tuple(frozen(item, depth + 1) for item in value)
+        case frozenset():
+            return frozenset(frozen(item, depth + 1) for item in value)
+        case dict():
+            items = ((frozen(key, depth + 1), frozen(item, depth + 1)) for key, item in value.items())
+            return Map(frozenset(items))
+        case Tagged():
+            return Tagged(value.tag, frozen(value.value, depth + 1))
+    plain: Hashable = value
+    return plain
+
+
+def pair_of(value: Hashable) -> tuple[Hashable, Hashable] | None:
+    """The two elements of a vector of two."""
+    match value:
+        case (first, second):
+            return first, second
+    return None
+
+
+def thawed(value: Hashable) -> Any:
+    """The value as it is written: maps as dicts."""
+    match value:
+        case Map():
+            return {thawed(key): thawed(item) for key, item in value.items}
+        case tuple():
+            return tuple(map(thawed, value))
+        case Tagged():
+            return Tagged(value.tag, thawed(value.value))
+    return value
+
+
+def _word(value: float | Fraction | Decimal) -> Symbol:
+    """A boolean, or a number that is not whole, as it is written."""
+    if not isinstance(value, Fraction) and not math.isfinite(value):
+        raise ValueError(f"{value} is no value that can be compared")
+    return Symbol(dumps(value + 0.0 if isinstance(value, float) else value))  # -0.0 is 0.0

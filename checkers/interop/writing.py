@@ -1,0 +1,169 @@
+"""Histories as files of other tools, and other tools' histories as files of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from checkers.errors import HistoryError
+from checkers.history.records import History, Op, Outcome
+from checkers.interop import jepsen, porcupine
+from checkers.interop.edn import Keyword
+from checkers.interop.event import Call, Foreign
+from checkers.interop.fencepost import in_process_order
+from checkers.interop.grants import grants_of, rising_times
+from checkers.interop.keys import name_of
+from checkers.interop.operations import VOCABULARY, operations, resource, token
+from checkers.nearest import nearest
+
+WRITERS = {"jepsen-edn": jepsen.write_edn, "porcupine-etcd": porcupine.write_etcd}
+"""How a history can be written for other tools."""
+
+_INT64 = 1 << 63
+_MOST_KEYS = 20  # named to somebody who asked for another
+
+
+def export(history: Foreign, form: str, model: str | None = None, key: str | None = None) -> Iterator[str]:
+    """The lines of a history for another tool: all of it, or what a model knows, or about one object.
+
+    Raises:
+        HistoryError: the format has no words for it.
+    """
+    recorded = in_process_order(history.calls) if history.is_ours else history.calls
+    calls = [
+        call
+        for call in recorded
+        if (model is None or call.f in VOCABULARY[model]) and (key is None or _is_about(call, key))
+    ]
+    if key is not None and not any(_is_about(call, key) for call in history.calls):
+        raise HistoryError(history.name, 1, f"nothing here is about {key}{_hint(history.calls, key)}")
+    try:
+        return WRITERS[form](calls)
+    except ValueError as error:
+        raise HistoryError(history.name, 1, str(error)) from None
+
+
+def as_ours(history: Foreign, model: str) -> Iterator[str]:
+    """The lines of a history.jsonl: a lock's grants with their tokens, or a register's unique values.
+
+    A register is written as a storage without a fence: every token is 0.
+
+    Raises:
+        HistoryError: history.jsonl has no words for it.
+    """
+    judged = operations(history, model)  # it refuses what is not that model's
+    if model.endswith("mutex"):
+        _check_tokens(history.name, judged.calls)
+        return _lines(grants_of(history, reentrant=model.startswith("reentrant")))
+    if model == "register":
+        return _lines(_register(history, judged.calls))
+    raise HistoryError(history.name, 1, f"history.jsonl has no words for a {model}; judge it as it is")
+
+
+def _check_tokens(file: str, calls: Sequence[Call]) -> None:
+    for call in calls:
+        try:
+            given = token(call) if call.f == "acquire" else None
+        except ValueError as error:
+            raise HistoryError(file, call.lines[-1], str(error)) from None
+        if given is not None and given < 0:
+            raise HistoryError(
+                file, call.lines[-1], f"token {given} is below 0, where history.jsonl's tokens begin"
+            )
+
+
+def _is_about(call: Call, key: str) -> bool:
+    return call.key is not None and key in {call.key, name_of(call.key)}
+
+
+def _hint(calls: Sequence[Call], key: str) -> str:
+    known = list(dict.fromkeys(name_of(call.key) for call in calls if call.key is not None))
+    near = nearest(key, known)
+    if near:
+        return f"; did you mean {near}?"
+    return f"; there are: {', '.join(known[:_MOST_KEYS])}" if known else "; it has one object, without a name"
+
+
+def _register(history: Foreign, calls: Sequence[Call]) -> History:
+    times = rising_times(calls)
+    written: dict[object, int] = {None: 0}
+    for call in calls:
+        if call.f == "write":
+            value = _value(history.name, call, call.asked)
+            if value in written:
+                where = f"at line {written[value]}" if written[value] else "before anything is written"
+                raise HistoryError(
+                    history.name,
+                    call.lines[0],
+                    f"value {value!r:.80} also stands there {where}; history.jsonl takes each value once,"
+                    " judge this one as it is",
+                )
+            written[value] = call.lines[0]
+    made = [_register_op(history.name, call, index, times) for index, call in enumerate(calls)]
+    bare = grants_of(replace(history, calls=()), reentrant=False)
+    return replace(bare, operations=tuple(made))
+
+
+def _register_op(file: str, call: Call, index: int, times: dict[int, int]) -> Op:
+    ok_read = call.f == "read" and call.outcome is Outcome.OK
+    value = call.answered if call.f == "read" else call.asked
+    return Op(
+        index=index,
+        process=call.process,
+        f=call.f,
+        resource=resource(call, "register"),
+        called=times[call.called],
+        outcome=call.outcome,
+        token=0,
+        value=_value(file, call, value) if ok_read or call.f == "write" else None,
+        learned=None if call.completed is None else times[call.completed],
+        lines=call.lines,
+    )
+
+
+def _value(file: str, call: Call, value: object) -> str | int | None:
+    if value is None or isinstance(value, str) or (isinstance(value, int) and abs(value) < _INT64):
+        return value
+    if isinstance(value, Keyword):
+        return repr(value)
+    raise HistoryError(file, call.lines[0], f"history.jsonl holds texts, numbers and null, not {value!r:.80}")
+
+
+def _lines(history: History) -> Iterator[str]:
+    for op in history.operations:
+        if max(op.called, op.learned or 0) >= _INT64:
+            raise HistoryError(
+                history.header.target, op.lines[-1], "made to rise, its time is beyond 64 bits"
+            )
+    header = {
+        "fencepost": 1,
+        "target": history.header.target,
+        "fenced": False,
+        "policy": "inclusive",
+        "require": {"stale_writes_attempted": 0},
+    }
+    yield _line(header)
+    events = [event for op in history.operations for event in _events(op)]
+    events.sort(key=lambda event: int(event["time"]))
+    yield from map(_line, events)
+
+
+def _events(op: Op) -> Iterator[dict[str, Any]]:
+    head = {"process": op.process, "f": op.f, "resource": op.resource}
+    if op.owner is not None:
+        head["owner"] = op.owner
+    carried: dict[str, Any] = {"token": op.token}
+    if op.f in {"read", "write"}:
+        carried["value"] = op.value
+    asked = carried if op.f == "write" else {}
+    told = carried if op.outcome is Outcome.OK and op.f in {"read", "acquire"} else asked
+    yield {"time": op.called, "type": "invoke"} | head | asked
+    if op.learned is not None:
+        yield {"time": op.learned, "type": op.outcome.value} | head | told
+
+
+def _line(fields: dict[str, Any]) -> str:
+    return msgspec.json.encode(fields).decode() + "\n"

@@ -1,0 +1,1 @@
+"""Linearizability of operations under a model, in the manner of Knossos and Porcupine: usable alone."""

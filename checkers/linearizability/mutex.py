@@ -1,0 +1,162 @@
+"""Algorithm L: a lock without leases that only its holder can release.
+
+Nothing stands between an acquire and the release of the same hold, so a hold is a block (see
+`blocks`), and the operations can be ordered iff
+
+1. a release that was acknowledged has an acquire, which was called before the release
+   returned;
+2. no two holds must each stand before the other.
+
+A hold was there for certain if its acquire or its release is ok; then infos of it took
+effect too: an acquire that was never answered must have, for its release to; and a release
+that was never answered may as well have, for a lock that is free hinders nobody. A hold
+that was never released has no end: it is claimed after everything. A hold of which nothing
+is acknowledged may never have been. What failed had no effect and tells nothing.
+
+An owner may hold the lock several times, each hold acquired and released, both
+acknowledged, before the next begins. Anything else, such as an acquire within a hold, is
+outside of this; then `linearizable` decides.
+
+A lease ends a hold without a release. Locks that have leases are judged by `leases`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.history.records import Outcome
+from checkers.linearizability.blocks import NEVER, both_first
+from checkers.linearizability.judgement import Clash, Contradiction, Judgement, OutOfScopeError, joined
+from checkers.linearizability.models import OwnedMutex, owner_of
+from checkers.linearizability.operation import Operation, by_key
+from checkers.linearizability.search import BUDGET, search_one
+from checkers.verdict import Validity
+
+
+def judge_mutex(operations: Sequence[Operation], budget: int = BUDGET) -> Judgement:
+    """Judge locks that are acquired and released by owners: by L where it decides, else by the search.
+
+    Raises:
+        ModelError: an answer has no return, or one before its call.
+    """
+    return joined(
+        _judge_one(operations, positions, budget) for positions in by_key(operations, lambda op: op.key)
+    )
+
+
+def _judge_one(operations: Sequence[Operation], positions: Sequence[int], budget: int) -> Judgement:
+    try:
+        clash = mutex_clash(holds(operations, positions))
+    except OutOfScopeError:
+        return search_one(operations, positions, OwnedMutex(), budget)
+    if clash is None:
+        return Judgement(validity=Validity.VALID, method="pairs")
+    return Judgement(validity=Validity.INVALID, method="pairs", conflicts=(clash,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """An acquire or a release, with its place in the history."""
+
+    position: int
+    called: int
+    returned: int  # NEVER for an info
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """One time that an owner had the lock, or may have had it."""
+
+    acquire: Call | None = None
+    release: Call | None = None
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """What is there of the two."""
+        return tuple(call for call in (self.acquire, self.release) if call is not None)
+
+    @property
+    def settler(self) -> Call:
+        """The one that returned first."""
+        return min(self.calls, key=lambda call: call.returned)
+
+    @property
+    def claimer(self) -> Call | None:
+        """The one that was called last; None if the hold never ended."""
+        return None if self.release is None else max(self.calls, key=lambda call: call.called)
+
+    @property
+    def is_over(self) -> bool:
+        """Were its acquire and its release both acknowledged?"""
+        return all(call is not None and call.returned != NEVER for call in (self.acquire, self.release))
+
+
+def mutex_clash(taken: Iterable[Hold]) -> Clash | None:
+    """The operations of one lock that no order explains, or None if some order explains all."""
+    certain = [hold for hold in taken if hold.settler.returned != NEVER]
+    for hold in certain:
+        clash = _released_too_early(hold)
+        if clash is not None:
+            return clash
+    settled = np.array([hold.settler.returned for hold in certain], dtype=np.int64)
+    claimers = [hold.claimer for hold in certain]
+    claimed = np.array([NEVER if call is None else call.called for call in claimers], dtype=np.int64)
+    pair = both_first(settled, claimed)
+    if pair is None:
+        return None
+    one, other = (certain[number] for number in pair)
+    calls = (one.settler, other.claimer, other.settler, one.claimer)
+    return Clash(
+        contradiction=Contradiction.BOTH_HELD,
+        operations=tuple(call.position for call in calls if call is not None),
+    )
+
+
+def _released_too_early(hold: Hold) -> Clash | None:
+    if hold.release is None:
+        return None
+    if hold.acquire is None:
+        return Clash(contradiction=Contradiction.NEVER_ACQUIRED, operations=(hold.release.position,))
+    if hold.release.returned < hold.acquire.called:
+        return Clash(
+            contradiction=Contradiction.RELEASED_BEFORE_ACQUIRED,
+            operations=(hold.release.position, hold.acquire.position),
+        )
+    return None
+
+
+def holds(operations: Sequence[Operation], positions: Iterable[int]) -> Iterator[Hold]:
+    """The holds of one lock; `positions` stand in the order of calls.
+
+    Raises:
+        OutOfScopeError: an owner's operations do not fall into holds.
+    """
+    present: dict[Hashable, Hold] = {}
+    for position in positions:
+        op = operations[position]
+        if op.outcome is Outcome.FAIL:
+            continue
+        owner = owner_of(op)
+        hold = present.get(owner)
+        if hold is not None and _is_past(hold, op):
+            yield hold
+            hold = None
+        present[owner] = _joined(hold or Hold(), op, position)
+    yield from present.values()
+
+
+def _is_past(hold: Hold, op: Operation) -> bool:
+    return hold.is_over and all(call.returned < op.called for call in hold.calls)
+
+
+def _joined(hold: Hold, op: Operation, position: int) -> Hold:
+    returned = NEVER if op.outcome is Outcome.INFO or op.returned is None else op.returned
+    call = Call(position=position, called=op.called, returned=returned)
+    if op.f == "acquire" and hold.acquire is None:
+        return Hold(acquire=call, release=hold.release)
+    if op.f == "release" and hold.release is None:
+        return Hold(acquire=hold.acquire, release=call)
+    raise OutOfScopeError(f"{op} is not the acquire or the release of a hold of its own")

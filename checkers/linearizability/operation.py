@@ -1,0 +1,75 @@
+"""An operation as a model sees it, whatever file it came from."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter, gt
+from typing import Final
+
+from checkers.errors import ModelError
+from checkers.history.records import Outcome
+
+
+class Unknown(enum.Enum):
+    """The type of `UNKNOWN`; None would not do, because a register can hold it."""
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+"""The output of an operation that brought back nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One operation: what was asked, what came back, and between which moments.
+
+    The interval `[called, returned]` is closed, so at equal times an operation
+    that returns and one that is called are concurrent. Moments are in any unit:
+    nanoseconds, or the places of the events in a file.
+    """
+
+    f: str
+    process: int | str = 0
+    input: Hashable = None
+    output: Hashable = UNKNOWN
+    outcome: Outcome = Outcome.OK
+    called: int
+    returned: int | None = None  # None while the outcome is INFO
+    key: Hashable = None  # the object it is about, where a history has several
+
+    def precedes(self, other: Operation) -> bool:
+        """Did this operation finish before `other` began?"""
+        return self.returned is not None and self.returned < other.called
+
+
+def _check_times(operations: Sequence[Operation]) -> None:
+    for op in operations:
+        if op.returned is not None and op.returned < op.called:
+            raise ModelError(f"{op} returned before it was called")
+
+
+def by_key(
+    operations: Sequence[Operation], key: Callable[[Operation], Hashable] | None
+) -> Iterable[list[int]]:
+    """The positions of each object's operations, by their calls; without a key it is all one object.
+
+    Raises:
+        ModelError: an operation returned before it was called.
+    """
+    _check_times(operations)
+    positions = list(range(len(operations)))
+    called = list(map(attrgetter("called"), operations))
+    if any(map(gt, called, called[1:])):
+        positions.sort(key=called.__getitem__)
+    if key is None:
+        return [positions]
+    keys = list(map(key, operations))
+    if keys and keys.count(keys[0]) == len(keys):
+        return [positions]
+    objects: dict[Hashable, list[int]] = {}
+    for position in positions:
+        objects.setdefault(keys[position], []).append(position)
+    return objects.values()

@@ -1,0 +1,95 @@
+"""What one register was asked, as columns: the form in which millions of operations are quick to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.history.records import Outcome
+from checkers.linearizability.blocks import NEVER, Ids, Moments
+from checkers.linearizability.judgement import OutOfScopeError
+from checkers.linearizability.operation import UNKNOWN, Operation
+
+READ: Final = 0
+WRITE: Final = 1
+CAS: Final = 2
+FAILED_CAS: Final = 3
+
+INITIAL: Final = 0
+"""The number of the value that stood there at first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterColumns:
+    """A row for each operation that can tell anything: no failed writes, and no reads but ok ones.
+
+    Values are numbered from 0, which is the initial one; a value that was only
+    seen has a number too.
+    """
+
+    position: Ids  # of the operation, in the history
+    kind: NDArray[np.int8]  # READ WRITE CAS FAILED_CAS
+    value: Ids  # that was read, written, or found by a failed cas
+    expected: Ids  # by a cas, failed or not; -1 elsewhere
+    called: Moments
+    returned: Moments  # NEVER for an info
+    values: int  # how many there are
+
+
+def register_columns(
+    operations: Sequence[Operation], positions: Iterable[int], initial: Hashable = None
+) -> RegisterColumns:
+    """The columns of one register.
+
+    Raises:
+        OutOfScopeError: it was asked something else, or a failed cas does not tell what it found.
+    """
+    numbers: dict[Hashable, int] = {initial: INITIAL}
+    rows = [
+        (position, *row) for position in positions if (row := _row(operations[position], numbers)) is not None
+    ]
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
+    return RegisterColumns(
+        position=columns[0],
+        kind=columns[1].astype(np.int8),
+        value=columns[2],
+        expected=columns[3],
+        called=columns[4],
+        returned=columns[5],
+        values=len(numbers),
+    )
+
+
+def _row(op: Operation, numbers: dict[Hashable, int]) -> tuple[int, int, int, int, int] | None:
+    kind, value, expected = _meaning(op)
+    if kind is None:
+        return None
+    returned = NEVER if op.outcome is Outcome.INFO or op.returned is None else op.returned
+    return (
+        kind,
+        numbers.setdefault(value, len(numbers)),
+        -1 if expected is UNKNOWN else numbers.setdefault(expected, len(numbers)),
+        op.called,
+        returned,
+    )
+
+
+def _meaning(op: Operation) -> tuple[int | None, Hashable, Hashable]:
+    """What an operation tells: its kind (None: nothing), its value, and what a cas expected."""
+    if op.f == "read":
+        tells = op.outcome is Outcome.OK and op.output is not UNKNOWN
+        return READ if tells else None, op.output, UNKNOWN
+    if op.f == "write":
+        return None if op.outcome is Outcome.FAIL else WRITE, op.input, UNKNOWN
+    if op.f != "cas" or not isinstance(op.input, tuple):
+        raise OutOfScopeError(f"a register knows read, write and cas of (expected, new), not {op}")
+    expected, new = op.input
+    if op.outcome is not Outcome.FAIL:
+        return CAS, new, expected
+    if op.output is UNKNOWN:
+        raise OutOfScopeError(f"{op} does not tell which value it found")
+    return FAILED_CAS, op.output, expected

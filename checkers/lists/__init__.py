@@ -1,0 +1,1 @@
+"""Rules of lists that clients append to under a lock."""

@@ -1,0 +1,324 @@
+"""Which operations of a lock service its rules have to look at, found on columns.
+
+`tokens`, `leases` and the rules that rest on them go through operations one by one. Of a
+long history nearly all is right, so each question is first asked in a form that arrays
+answer and that is never narrower: who may be accused, and who may be the reason? The rule
+is then applied to the operations of those owners alone, and says the same as of all: for
+each accused, every operation that its answer rests on is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from checkers.evidence import Evidence
+from checkers.history.columns import (
+    ABSENT,
+    ACQUIRE,
+    FAIL,
+    NEVER,
+    OK,
+    RELEASE,
+    RENEW,
+    REVOKE,
+    Columns,
+    Flags,
+    Ints,
+    Operations,
+)
+from checkers.history.faults import Fault
+from checkers.history.ranks import distinct, is_repeated, stable_order
+from checkers.history.records import Outcome
+from checkers.memoized import memoized
+
+FEW = 256  # operations; the rules look at so many in less time than it takes to choose among them
+
+
+def narrowed(evidence: Evidence, relevant: Callable[[Holds], Ints]) -> Evidence:
+    """The same evidence; of a long history only the relevant rows."""
+    operations = evidence.history.operations
+    if not isinstance(operations, Operations) or len(operations) < FEW:
+        return evidence
+    asked = bool(np.any(operations.columns.f == ACQUIRE))  # else nobody was granted anything, or waited
+    chosen = tuple(operations.at(relevant(_holds(evidence)))) if asked else ()
+    return Evidence(history=replace(evidence.history, operations=chosen), log=evidence.log)
+
+
+@memoized
+def _holds(evidence: Evidence) -> Holds:
+    operations = evidence.history.operations
+    if not isinstance(operations, Operations):
+        raise TypeError("only a long history is narrowed")
+    return Holds(operations.columns)
+
+
+def count_of_grants(evidence: Evidence) -> int:
+    """How often somebody got a lock."""
+    operations = evidence.history.operations
+    if isinstance(operations, Operations):
+        columns = operations.columns
+        return int(np.count_nonzero((columns.f == ACQUIRE) & (columns.outcome == OK)))
+    return sum(op.outcome is Outcome.OK for op in evidence.named("acquire"))
+
+
+def of_shared_tokens(holds: Holds) -> Ints:
+    """The grants whose token another grant of their resource carries, too."""
+    (key,) = _keys((holds.resource, holds.token))
+    shared = np.isin(key, key[is_repeated(key)])
+    return holds.grants[np.flatnonzero(shared)]
+
+
+def of_lower_tokens(holds: Holds) -> Ints:
+    """Who was sent after a grant of no lower a token had returned; those grants; and their ends."""
+    highest = holds.greatest_before(holds.returned, holds.token, asked=holds.sent)
+    accused = np.flatnonzero(highest >= holds.token)
+    if not len(accused):
+        return accused
+    resources = len(holds.columns.resources)
+    least = np.full(resources, NEVER, dtype=np.int64)
+    np.minimum.at(least, holds.resource[accused], holds.token[accused])
+    latest = np.full(resources, ABSENT, dtype=np.int64)
+    np.maximum.at(latest, holds.resource[accused], holds.sent[accused])
+    involved = (holds.token >= least[holds.resource]) & (holds.returned < latest[holds.resource])
+    involved[accused] = True
+    return holds.rows_of(involved)
+
+
+def of_promised_leases(holds: Holds) -> Ints:
+    """Who was granted a lock before another's lease can have ended; and those others."""
+    end = holds.promised_at_most()
+    earlier = holds.greatest_before(holds.returned, end, asked=holds.sent)
+    lower = holds.greatest_before(holds.token, end, asked=holds.token)
+    accused = np.flatnonzero(np.maximum(earlier, lower) > holds.returned)
+    return holds.rows_of(holds.around(accused, holds.sent, end))
+
+
+def of_beliefs(holds: Holds) -> Ints:
+    """Who was granted a lock while others can have believed in theirs; and those others."""
+    end = holds.believed_at_most()
+    place = np.empty(len(end), dtype=np.int64)
+    place[stable_order(holds.returned)] = np.arange(len(end))
+    accused = np.flatnonzero(holds.greatest_before(place, end, asked=place) > holds.returned)
+    return holds.rows_of(holds.around(accused, holds.returned, end))
+
+
+def of_pauses(holds: Holds, pauses: Collection[Fault], clients: int | None) -> Ints:
+    """Who can have been stopped by these pauses, by owner or by client, and who was granted their locks then.
+
+    `clients` is how many there are, where that is known.
+    """
+    columns = holds.columns
+    process, attempt = columns.process[holds.grants], columns.attempt[holds.grants]
+    answered = np.where(attempt == ABSENT, holds.returned, np.minimum(attempt, holds.returned))
+    of_client = _Groups(process if clients is None else process % clients)
+    of_owner = _Groups(columns.owner[holds.grants])
+    by_return = stable_order(holds.returned)
+    of_resource = _Groups(holds.resource[by_return])
+    grants = by_return[of_resource.order]
+    returned = holds.returned[grants]
+    named = {pause.owner for pause in pauses} - {None}
+    owners = {name: number for number, name in enumerate(columns.owners) if name in named} if named else {}
+    involved = np.zeros(len(holds.grants), dtype=np.bool_)
+    for pause in pauses:
+        if pause.owner is not None:
+            hit = of_owner.of(owners.get(pause.owner, NEVER - 1))
+        elif pause.client is not None:
+            hit = of_client.of(pause.client)
+            hit = hit[answered[hit] <= pause.began]
+            hit = hit[np.argmax(columns.called[holds.grants[hit]])][np.newaxis] if len(hit) else hit
+        else:
+            continue
+        involved[hit] = True
+        for resource in np.unique(holds.resource[hit]).tolist():
+            start, end = of_resource.range(resource)
+            first, last = np.searchsorted(returned[start:end], [pause.began, int(pause.healed) + 1])
+            involved[grants[start + first : start + last]] = True
+    return holds.rows_of(involved)
+
+
+def of_long_waits(holds: Holds, least: Callable[[int], float], gap: float) -> Ints:
+    """All that was asked of the locks for which somebody may have waited in vain for longer than `least`.
+
+    That is called with the longest lease of a lock, in ns; gaps of up to `gap` are passed over.
+    """
+    columns = holds.columns
+    rows = columns.rows(ACQUIRE, RENEW, RELEASE)
+    leases = np.zeros(len(columns.resources), dtype=np.int64)
+    np.maximum.at(leases, columns.resource[rows], columns.ttl[rows])
+    acquires = columns.rows(ACQUIRE)  # by call
+    until = np.where(columns.outcome[acquires] == FAIL, columns.returned[acquires], columns.attempt[acquires])
+    waits = np.flatnonzero(until > columns.called[acquires])
+    waits = waits[stable_order(columns.resource[acquires[waits]])]
+    waited_for, firsts = np.unique(columns.resource[acquires[waits]], return_index=True)
+    held = _Groups(holds.resource)
+    held_at_least = holds.held_at_least(leases)
+    long = np.zeros(len(columns.resources), dtype=np.bool_)
+    for resource, own in zip(waited_for.tolist(), np.split(waits, firsts[1:]), strict=False):
+        enough = least(int(leases[resource]))
+        starts, ends = columns.called[acquires[own]], until[own]
+        if _longest_stretch(starts, ends, gap) > enough:
+            grants = held.of(resource)
+            free = _longest_gap(holds.sent[grants], held_at_least[grants], starts[0], ends.max())
+            long[resource] = free > enough
+    return rows[np.flatnonzero(long[columns.resource[rows]])]
+
+
+def _longest_stretch(starts: Ints, ends: Ints, gap: float) -> int:
+    """The longest stretch that these cover together; they stand by their starts."""
+    reached = np.maximum.accumulate(ends)
+    first = np.flatnonzero(np.append(True, starts[1:] - reached[:-1] > gap))
+    last = np.append(first[1:], len(starts)) - 1
+    return int((reached[last] - starts[first]).max())
+
+
+def _longest_gap(starts: Ints, ends: Ints, first: int, last: int) -> int:
+    """The longest stretch between the first and the last moment that none of these covers."""
+    order = np.argsort(starts, kind="stable")
+    reached = np.maximum.accumulate(np.append(first, ends[order]))
+    return int((np.minimum(np.append(starts[order], last), last) - reached).max())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _OfOwners:
+    """Some operations, and the hold of each: of its owner on its resource."""
+
+    rows: Ints
+    hold: Ints
+
+
+class Holds:
+    """The grants of all resources, and the renews and ends of their owners."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self._rows = columns.rows(ACQUIRE, RENEW, RELEASE, REVOKE)
+        (key,) = _keys((columns.resource[self._rows], columns.owner[self._rows]))
+        different, self._owner = distinct(key)
+        self._owners = len(different)
+        self._f, self._outcome = columns.f[self._rows], columns.outcome[self._rows]
+        granted = np.flatnonzero((self._f == ACQUIRE) & (self._outcome == OK))
+        grants = self._rows[granted]
+        self._of_grant = self._owner[granted]
+        attempt = columns.attempt[grants]
+        self.grants = grants
+        self.resource = columns.resource[grants]
+        self.token = columns.token[grants]
+        self.returned = columns.returned[grants]
+        self.sent = np.where(attempt == ABSENT, columns.called[grants], attempt)
+
+    def greatest_before(self, times: Ints, heights: Ints, *, asked: Ints) -> Ints:
+        """For each grant, the greatest height of those of its resource at lower times than it asks for.
+
+        ABSENT, which is below all, if there is none.
+        """
+        time, ask = _keys((self.resource, times), (self.resource, asked))
+        different, number = distinct(heights)
+        base = self.resource * (len(different) + 1)
+        order = stable_order(time)
+        highest = np.maximum.accumulate((base + number + 1)[order])
+        place = np.searchsorted(time[order], ask)
+        found = np.append(0, highest)[place] - base
+        return np.append(ABSENT, different)[np.maximum(found, 0)]
+
+    def promised_at_most(self) -> Ints:
+        """No lease of a grant ends later: its latest start and ttl, cut short by the owner's end of it."""
+        columns = self.columns
+        by_owner = np.full(self._owners, ABSENT, dtype=np.int64)
+        renewed = self._chosen((self._f == RENEW) & (self._outcome == OK))
+        renews = renewed.rows
+        np.maximum.at(by_owner, renewed.hold, _after(columns.called[renews], columns.ttl[renews]))
+        own = _after(self.sent, columns.ttl[self.grants])
+        return np.minimum(np.maximum(own, by_owner[self._of_grant]), self._given_up())
+
+    def believed_at_most(self) -> Ints:
+        """Nobody believes in a grant later: the owner ended it, or was told that it is lost."""
+        failed = self._chosen((self._f == RENEW) & (self._outcome == FAIL))
+        lost = self._first(failed, self.columns.returned)
+        return np.minimum(np.maximum(lost, self.returned), self._given_up())
+
+    def held_at_least(self, leases: Ints) -> Ints:
+        """No grant can have ended earlier: after its lease, given for each resource, or at a release."""
+        released = np.full(self._owners, NEVER, dtype=np.int64)
+        releases = self._chosen((self._f == RELEASE) & (self._outcome == OK))
+        np.minimum.at(released, releases.hold, self.columns.returned[releases.rows])
+        lapses = self.returned + np.minimum(leases[self.resource], NEVER - self.returned)
+        ended: Ints = np.minimum(lapses, np.maximum(released[self._of_grant], self.returned))
+        return ended
+
+    def around(self, accused: Ints, start: Ints, end: Ints) -> Flags:
+        """The accused grants, and those that one of them returned in, from `start` on and before `end`."""
+        first, last, moment = _keys(
+            (self.resource, start),
+            (self.resource, end),
+            (self.resource[accused], self.returned[accused]),
+        )
+        moment.sort()
+        involved: Flags = np.searchsorted(moment, last) > np.searchsorted(moment, first)
+        involved[accused] = True
+        return involved
+
+    def rows_of(self, involved: Flags) -> Ints:
+        """The rows of all operations of the owners of these grants."""
+        wanted = np.zeros(self._owners, dtype=np.bool_)
+        wanted[self._of_grant[np.flatnonzero(involved)]] = True
+        return self._rows[np.flatnonzero(wanted[self._owner])]
+
+    def _given_up(self) -> Ints:
+        """When each grant's owner began to end it."""
+        ends = self._chosen((self._f == RELEASE) | (self._f == REVOKE))
+        return self._first(ends, self.columns.called)
+
+    def _first(self, chosen: _OfOwners, moments: Ints) -> Ints:
+        """For each grant, the first of these moments of the operations that had not returned before its call.
+
+        NEVER where the owner has several grants: any may be meant.
+        """
+        columns = self.columns
+        called = np.full(self._owners, NEVER, dtype=np.int64)
+        called[self._of_grant] = columns.called[self.grants]
+        counts = columns.returned[chosen.rows] >= called[chosen.hold]
+        first = np.full(self._owners, NEVER, dtype=np.int64)
+        np.minimum.at(first, chosen.hold[counts], moments[chosen.rows[counts]])
+        first[np.bincount(self._of_grant, minlength=self._owners) > 1] = NEVER
+        found: Ints = first[self._of_grant]
+        return found
+
+    def _chosen(self, which: Flags) -> _OfOwners:
+        places = np.flatnonzero(which)
+        return _OfOwners(rows=self._rows[places], hold=self._owner[places])
+
+
+class _Groups:
+    """Places by their number: `order` has those of the lowest number first."""
+
+    def __init__(self, numbers: Ints) -> None:
+        self.order = stable_order(numbers)
+        self._ordered = numbers[self.order]
+
+    def range(self, number: int) -> tuple[int, int]:
+        """Where those of a number begin in the order, and where they end."""
+        first, last = np.searchsorted(self._ordered, [number, number + 1]).tolist()
+        return first, last
+
+    def of(self, number: int) -> Ints:
+        """The places of a number, as they stand."""
+        first, last = self.range(number)
+        return self.order[first:last]
+
+
+def _after(start: Ints, ttl: Ints) -> Ints:
+    """When a promise ends; ABSENT if there is none, NEVER if that is beyond all times."""
+    end = start + np.where(ttl == ABSENT, 0, np.minimum(ttl, NEVER - start))
+    promised: Ints = np.where(ttl == ABSENT, ABSENT, end)
+    return promised
+
+
+def _keys(*parts: tuple[Ints, Ints]) -> list[Ints]:
+    """(resource, number) as numbers of the same order, comparable across the parts."""
+    different, numbers = distinct(np.concatenate([number for _, number in parts]))
+    split = np.split(numbers, np.cumsum([len(number) for _, number in parts])[:-1])
+    span = len(different) + 1
+    return [resource * span + number for (resource, _), number in zip(parts, split, strict=True)]

@@ -1,0 +1,152 @@
+"""Tokens of grants: no two owners share one, and they rise with time.
+
+An owner is fresh for every acquire, or it may acquire again: with the same token and
+without a release between, that is the same hold. A new token is of a new hold, since
+the lease may have ended in between.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from checkers.checker import Checker
+from checkers.conflict import Conflict, Rule
+from checkers.evidence import Evidence
+from checkers.explain.cycles import cycle_of_grants
+from checkers.explain.narrator import Narrator, Stories, Story
+from checkers.explain.phrases import lock_on
+from checkers.high_water import HighWater
+from checkers.history.records import Op, Outcome
+from checkers.locks.holds import narrowed, of_lower_tokens, of_shared_tokens
+from checkers.locks.leases import ENDS, granted
+
+
+def duplicate_tokens(evidence: Evidence) -> Iterator[Conflict]:
+    """Grants that carry the token of another owner's grant; of two, the one that returned later."""
+    for _, operations in sorted(narrowed(evidence, of_shared_tokens).by_resource("acquire").items()):
+        first: dict[int | None, Op] = {}
+        for grant in sorted(granted(operations), key=lambda op: op.returned or 0):
+            other = first.setdefault(grant.token, grant)
+            if other.owner != grant.owner:
+                yield Conflict(
+                    anomaly="duplicate-token",
+                    rule=Rule.TOKEN_OF_ANOTHER,
+                    accused=grant,
+                    because=(other,),
+                )
+
+
+def token_regressions(evidence: Evidence) -> Iterator[Conflict]:
+    """Grants whose attempt began after another hold's grant had returned with no lower a token."""
+    involved = narrowed(evidence, of_lower_tokens)
+    for _, operations in sorted(involved.by_resource("acquire", "release", "revoke").items()):
+        grants = granted(operations)
+        ends = _ends(operations)
+        reached = HighWater(
+            (grant.returned, grant.token, grant)
+            for grant in grants
+            if grant.returned is not None and grant.token is not None
+        )
+        for grant in grants:
+            found = reached.before(grant.sent)
+            if found is None or grant.token is None or found[0] < grant.token:
+                continue
+            other: Op | None = found[1]
+            if same_hold(found[1], grant, ends):
+                other = _highest_of_others(grants, grant, ends)
+            if other is not None and other.token is not None and other.token >= grant.token:
+                yield Conflict(
+                    anomaly="token-regression",
+                    rule=Rule.TOKEN_NOT_ABOVE,
+                    accused=grant,
+                    because=(other,),
+                )
+
+
+def same_hold(earlier: Op, later: Op, ends: dict[str | None, list[Op]]) -> bool:
+    """Are these grants one hold: of one owner, with one token and no end of it known to lie between?"""
+    return (earlier.owner, earlier.token) == (later.owner, later.token) and not any(
+        earlier.precedes(end) and end.returned is not None and end.returned < later.sent
+        for end in ends[earlier.owner]
+    )
+
+
+def _highest_of_others(grants: Sequence[Op], grant: Op, ends: dict[str | None, list[Op]]) -> Op | None:
+    """Of the other holds that had been granted before the attempt, the one with the highest token."""
+    others = (
+        other
+        for other in grants
+        if other.returned is not None and other.returned < grant.sent and not same_hold(other, grant, ends)
+    )
+    return max(others, key=lambda other: other.token or 0, default=None)
+
+
+def _ends(operations: Iterable[Op]) -> dict[str | None, list[Op]]:
+    """The releases and revokes that certainly ended a hold, by owner."""
+    ends: dict[str | None, list[Op]] = defaultdict(list)
+    for op in operations:
+        if op.f in ENDS and op.outcome is Outcome.OK:
+            ends[op.owner].append(op)
+    return ends
+
+
+def _token_of_another(n: Narrator, conflict: Conflict) -> Story:
+    grant, other = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(grant)} and {n.whom(other)} were both granted {lock_on(grant.resource)}"
+            f" with token {grant.token}"
+        ),
+        steps=(
+            *n.grant_steps(*sorted((other, grant), key=lambda each: each.returned or 0)),
+            (
+                f"These are two grants to two owners, {other.owner} and {grant.owner}, and each needs its"
+                f" own token: from token {grant.token}, a storage cannot tell whose write it gets."
+            ),
+        ),
+    )
+
+
+def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
+    grant, earlier = conflict.accused, conflict.because[0]
+    ends = [op for op in conflict.proof if op.f in ENDS]
+    same = earlier.token == grant.token
+    return Story(
+        summary=(
+            f"{n.whom(grant)} was granted {lock_on(grant.resource)} with token {grant.token}"
+            f" {n.answered(grant)}, though {'the same' if same else 'the higher'} token {earlier.token} had"
+            f" been granted {n.answered(earlier)}"
+        ),
+        steps=(
+            *(_gave_back(n, end) for end in ends),
+            *cycle_of_grants(
+                n,
+                earlier,
+                grant,
+                "to a storage, this newer holder looks like an older one, or like the same one",
+            ),
+        ),
+    )
+
+
+def _gave_back(n: Narrator, end: Op) -> str:
+    return (
+        f"{n.who(end)} released the lock in between: its {end.f} was acknowledged {n.answered(end)}, so"
+        " the later grant is a new hold."
+    )
+
+
+STORIES: Stories = {
+    Rule.TOKEN_OF_ANOTHER: _token_of_another,
+    Rule.TOKEN_NOT_ABOVE: _token_not_above,
+}
+
+CHECKERS = (
+    Checker(
+        name="duplicate-token", evidence="observed", decides=("duplicate-token",), check=duplicate_tokens
+    ),
+    Checker(
+        name="token-regression", evidence="observed", decides=("token-regression",), check=token_regressions
+    ),
+)

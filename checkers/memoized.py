@@ -1,0 +1,32 @@
+"""Work that several checkers need, done once for each evidence."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+
+class Remembering(Protocol):
+    """What keeps the results."""
+
+    @property
+    def worked_out(self) -> dict[object, Any]:
+        """By the function whose result it is."""
+
+
+R = TypeVar("R", bound=Remembering)
+T = TypeVar("T")
+
+
+def memoized(work: Callable[[R], T]) -> Callable[[R], T]:
+    """Decorate a pure function of evidence; its result must not be changed by anybody."""
+
+    @functools.wraps(work)
+    def remembered(evidence: R) -> T:
+        if work not in evidence.worked_out:
+            evidence.worked_out[work] = work(evidence)
+        result: T = evidence.worked_out[work]
+        return result
+
+    return remembered

@@ -1,1 +1,0 @@
-"""From the lines of recorded files to the operations of a history."""

@@ -1,0 +1,287 @@
+"""The clusters of values of all registers at once, as columns; `clusters` says what a zone is.
+
+Moments are ranks and tokens are heights (see `ranks`). The zones are those of the initial
+values, by resource, and then those of the writes that took effect, in the order of their
+calls: first those with a token, then the *bare* ones, which no fence can put in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from checkers.conflict import Conflict, Rule
+from checkers.history.columns import (
+    ABSENT,
+    APPEND,
+    FAIL,
+    FENCE,
+    INFO,
+    OK,
+    READ,
+    WRITE,
+    Columns,
+    Flags,
+    Ints,
+    Operations,
+    indices,
+)
+from checkers.history.ranks import UNRANKED, Summit, heights, is_repeated, rank, stable_order
+from checkers.history.records import Header, Op
+from checkers.storage.clusters import BELOW_ALL, Zone, initial_zone, misread, written_zone
+from checkers.storage.log_columns import LogColumns
+
+
+class Recorded:
+    """What was asked of the storages: which operations there are, their moments and their tokens."""
+
+    def __init__(self, operations: Operations, header: Header) -> None:
+        self.header = header
+        self.ops = operations
+        self.columns: Columns = operations.columns
+        columns = self.columns
+        self.ranks = rank(columns)
+        self.height, self.initial_height = heights(columns, header.initial_token)
+        self.writes = columns.rows(WRITE, APPEND)
+        self.reads = indices((columns.f == READ) & (columns.outcome == OK))
+        fences = columns.rows(FENCE)
+        self.fences = fences[columns.outcome[fences] != FAIL]
+
+    @cached_property
+    def writer(self) -> Ints:
+        """For each read of `reads` the row that wrote its value there, or -1."""
+        columns = self.columns
+        writer = np.full(len(columns.values), -1, dtype=np.int64)
+        writer[columns.value[self.writes]] = self.writes
+        write = writer[columns.value[self.reads]]
+        elsewhere = columns.resource[write] != columns.resource[self.reads]
+        write[elsewhere] = -1
+        return write
+
+    @cached_property
+    def order_of_resources(self) -> Ints:
+        """For each resource the first row of its storage's operations; a high number if it has none."""
+        columns = self.columns
+        rows = columns.rows(WRITE, APPEND, READ, FENCE)
+        order = np.full(len(columns.resources), len(columns), dtype=np.int64)
+        order[columns.resource[rows[::-1]]] = rows[::-1]
+        return order
+
+
+class ZoneColumns:
+    """The zones of a history, and the other writes, as arrays with one place for each.
+
+    With a commit log, the writes that stand in it took effect and no others did but those that
+    were read.
+    """
+
+    def __init__(self, recorded: Recorded, log: LogColumns | None = None) -> None:
+        self.recorded = recorded
+        self.header = recorded.header
+        self.ops = recorded.ops
+        self.columns = recorded.columns
+        self.ranks = recorded.ranks
+        self.height, self.initial_height = recorded.height, recorded.initial_height
+        self.writes, self.fences = recorded.writes, recorded.fences
+        self.log = log
+        self._sort_reads()
+        self._sort_writes()
+        self._bound_zones()
+
+    def _sort_reads(self) -> None:
+        """Find the write of each ok read's value, as far as the read can be of it."""
+        columns, ranks = self.columns, self.ranks
+        reads, write = self.recorded.reads, self.recorded.writer
+        is_stray = self._is_stray(reads)
+        read_token, token = columns.token[reads], columns.token[write]
+        is_same = (token == read_token) | (token == ABSENT) | (read_token == ABSENT) | is_stray
+        is_after = ranks.returned[reads] >= ranks.called[write]
+        can_be = (write >= 0) & is_same & is_after
+        good, others = indices(can_be), indices(~can_be)
+        self.reads, self.read_write = reads[good], write[good]
+        self._sort_misreads(reads[others], write[others], is_same[others], is_stray[others])
+
+    def _is_stray(self, reads: Ints) -> Flags:
+        """Which reads returned what the log has there, and not as it was sent?"""
+        if self.log is None or not len(self.log.stray_positions):
+            return np.zeros(len(reads), dtype=np.bool_)
+        log, columns = self.log, self.columns
+        strays = log.stray_positions[~log.fence[log.stray_positions] & (log.value[log.stray_positions] >= 0)]
+        values = len(columns.values)
+        keys = log.resource[strays] * values + log.value[strays]
+        return np.isin(columns.resource[reads] * values + columns.value[reads], keys)
+
+    def _sort_misreads(self, reads: Ints, write: Ints, is_same: Flags, is_stray: Flags) -> None:
+        """Of the reads that no write explains, tell those of the initial values from the wrong ones."""
+        columns = self.columns
+        of_nobody = write < 0
+        token = columns.token[reads]
+        initial = (columns.value[reads] == columns.initial) & (
+            (token == self.header.initial_token) | (token == ABSENT)
+        )
+        wrong_token = ~of_nobody & ~is_same
+        too_early = ~of_nobody & is_same
+        unknown = of_nobody & ~initial & ~is_stray
+        self.initial_reads = reads[of_nobody & initial]
+        self._misreads = [
+            (Rule.VALUE_OF_NOBODY, reads[unknown], None),
+            (Rule.VALUE_WITH_WRONG_TOKEN, reads[wrong_token], write[wrong_token]),
+            (Rule.READ_BEFORE_WRITTEN, reads[too_early], write[too_early]),
+        ]
+
+    def _sort_writes(self) -> None:
+        """Tell the writes that took effect, a zone each, from those that may have, and were rejected."""
+        columns, log = self.columns, self.log
+        self.acknowledged = columns.outcome == OK
+        took_effect = self.acknowledged.copy()
+        if log is not None:
+            logged = log.first_of_row >= 0
+            self.acknowledged &= logged
+            took_effect = logged.copy()
+        took_effect[self.read_write] = True
+        write = self.writes[took_effect[self.writes]]
+        bare = columns.token[write] == ABSENT
+        self.write = np.concatenate((write[~bare], write[bare])) if bare.any() else write
+        self.initials = len(columns.resources)
+        self.bare = self.initials + len(write) - int(np.count_nonzero(bare))
+        self.is_ghost = columns.outcome[self.write] == FAIL
+        others = self.writes[~took_effect[self.writes]]
+        others = others[columns.token[others] != ABSENT]  # the others cannot have raised the mark
+        self.optional = others[columns.outcome[others] == (INFO if log is None else OK)]
+        stale = columns.errors.index("stale") if "stale" in columns.errors else len(columns.errors)
+        refused = (columns.outcome[others] == FAIL) & (columns.error[others] == stale)
+        self.rejected, self.undecided = others[refused], others[~refused]
+
+    def _bound_zones(self) -> None:
+        """When each zone had surely begun, and until when it surely lasted."""
+        columns, ranks = self.columns, self.ranks
+        own = np.where(self.acknowledged[self.write], ranks.returned[self.write], UNRANKED)
+        self.settled = np.concatenate((ranks.start, own))
+        np.minimum.at(self.settled, self.read_zone, ranks.returned[self.reads])
+        self.claimed = np.concatenate((ranks.start, ranks.called[self.write]))
+        np.maximum.at(self.claimed, self.read_zone, ranks.called[self.reads])
+        initial = columns.resource[self.initial_reads]
+        np.maximum.at(self.claimed, initial, ranks.called[self.initial_reads])
+        self.level = np.concatenate((self.initial_height, self.height[self.write]))
+        self.resource = np.concatenate((np.arange(self.initials), columns.resource[self.write]))
+
+    @property
+    def fenced_write(self) -> Ints:
+        """The rows of the writes of zones, but for the bare ones."""
+        return self.write[: self.bare - self.initials]
+
+    @cached_property
+    def token(self) -> Ints:
+        """The token of each zone, as `Zone` has it."""
+        own = self.columns.token[self.write]
+        initial = np.full(self.initials, self.header.initial_token, dtype=np.int64)
+        return np.concatenate((initial, np.where(own == ABSENT, BELOW_ALL, own)))
+
+    @cached_property
+    def mark(self) -> Summit:
+        """What had surely been accepted before a moment; its entries are zones."""
+        known = self._settled_zones
+        return Summit(self.ranks.size, self.settled[known], self.level[known])
+
+    @cached_property
+    def mark_with_fences(self) -> Summit:
+        """As `mark`, and acknowledged fences count; they are the entries after the zones."""
+        if not len(self.acknowledged_fences):
+            return self.mark
+        known, fences = self._settled_zones, self.acknowledged_fences
+        return Summit(
+            self.ranks.size,
+            np.concatenate((self.settled[known], self.ranks.returned[fences])),
+            np.concatenate((self.level[known], self.height[fences])),
+        )
+
+    def proof(self, entry: int) -> tuple[Op, ...]:
+        """What proves an entry of a mark; nothing for an initial one."""
+        known = self._settled_zones
+        if entry >= len(known):
+            return (self.ops[int(self.acknowledged_fences[entry - len(known)])],)
+        return self.zone(int(known[entry])).proof
+
+    @cached_property
+    def acknowledged_fences(self) -> Ints:
+        """The rows of the fences that returned."""
+        acknowledged: Ints = self.fences[self.columns.outcome[self.fences] == OK]
+        return acknowledged
+
+    @cached_property
+    def _settled_zones(self) -> Ints:
+        return indices(self.settled[: self.bare] != UNRANKED)
+
+    @cached_property
+    def read_zone(self) -> Ints:
+        """The zone of each read of `reads`."""
+        zones: Ints = self._zone_of_row[self.read_write]
+        return zones
+
+    @cached_property
+    def _zone_of_row(self) -> Ints:
+        place = np.empty(len(self.columns), dtype=np.int64)
+        place[self.write] = np.arange(self.initials, self.initials + len(self.write))
+        return place
+
+    def reads_of_write(self, row: int) -> Ints:
+        """The rows of the reads of a write that took effect, in the order of their calls."""
+        return self.reads_of(int(self._zone_of_row[row]))
+
+    @cached_property
+    def all_reads(self) -> tuple[Ints, Ints]:
+        """Every read that has a zone, and its zone; those of initial values first."""
+        if not len(self.initial_reads):
+            return self.reads, self.read_zone
+        initial = self.columns.resource[self.initial_reads]
+        return np.concatenate((self.initial_reads, self.reads)), np.concatenate((initial, self.read_zone))
+
+    @cached_property
+    def _reads_by_zone(self) -> tuple[Ints, Ints]:
+        reads, zones = self.all_reads
+        order = stable_order(zones)
+        return reads[order], zones[order]
+
+    def reads_of(self, zone: int) -> Ints:
+        """The rows of the reads of a zone, in the order of their calls."""
+        reads, zones = self._reads_by_zone
+        first, last = np.searchsorted(zones, (zone, zone + 1))
+        return reads[first:last]
+
+    def zone(self, place: int) -> Zone:
+        """One zone as an object."""
+        reads = self.operations(self.reads_of(place))
+        if place < self.initials:
+            return initial_zone(self.header, reads)
+        row = int(self.write[place - self.initials])
+        return written_zone(self.ops[row], reads, (), acknowledged=bool(self.acknowledged[row]))
+
+    def operations(self, rows: Ints) -> Sequence[Op]:
+        """Rows as operations."""
+        return list(self.ops.at(rows))
+
+    def misreads(self) -> Iterator[Conflict]:
+        """Reads that no write explains, and failed writes that were read."""
+        found: list[tuple[int, Conflict]] = []
+        for rule, reads, writes in self._misreads:
+            if not len(reads):
+                continue
+            because = [()] * len(reads) if writes is None else [(op,) for op in self.operations(writes)]
+            rows = reads.tolist()
+            for row, read, others in zip(rows, self.operations(reads), because, strict=True):
+                found.append((row, misread(rule, read, *others)))
+        of_ghosts = indices(self.columns.outcome[self.read_write] == FAIL)
+        if not len(of_ghosts):
+            return iter([conflict for _, conflict in sorted(found, key=lambda each: each[0])])
+        first = of_ghosts[~is_repeated(self.read_write[of_ghosts])]
+        for row, write in zip(self.reads[first].tolist(), self.read_write[first].tolist(), strict=True):
+            ghost = Conflict(
+                anomaly="ghost-write",
+                rule=Rule.FAILED_BUT_READ,
+                accused=self.ops[write],
+                because=(self.ops[row],),
+            )
+            found.append((row, ghost))
+        return (conflict for _, conflict in sorted(found, key=lambda each: each[0]))

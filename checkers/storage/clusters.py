@@ -1,0 +1,121 @@
+"""Zones: each value that a register held, with the operations that prove when it was there.
+
+Written values are unique, so a value's write and the reads that returned it
+belong together, and no other value stands between them (Gibbons and Korach,
+"Testing Shared Memories", 1997). Two moments of a zone decide its place:
+
+settled  the earliest return of its operations: by then the value had been there
+claimed  the latest call of its operations: the value was there after this
+
+So u stood before v for certain iff `u.settled < v.claimed`: an operation of u
+had returned before one of v was called.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from checkers.conflict import Conflict, Rule
+from checkers.history.records import Header, Op
+
+BELOW_ALL = -2
+"""The place in the order of tokens of a write that carried none: below every mark."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Zone:
+    """One value of a register: its write, and the ok reads that returned it."""
+
+    token: int
+    write: Op | None  # None: the value that stood there before the run
+    reads: tuple[Op, ...]
+    settled: float  # ns; infinity while nothing proves that it had been there by any moment
+    settled_by: Op | None
+    claimed: float  # ns
+    claimed_by: Op | None
+    places: tuple[int, ...] = ()  # where the write stands in the commit log; -1: before all
+
+    def surely_before(self, other: Zone) -> bool:
+        """Had this value been there before the other's last operation was called?"""
+        return self.settled < other.claimed
+
+    @property
+    def proof(self) -> tuple[Op, ...]:
+        """The write, and the operation that had returned when the value was settled."""
+        return tuple(dict.fromkeys(op for op in (self.write, self.settled_by) if op is not None))
+
+
+def went_back(one: Zone, other: Zone) -> Conflict:
+    """Accuse the read that closes a flip-flop: the later called of the two that overtook."""
+    late, early = sorted((one, other), key=lambda zone: zone.claimed, reverse=True)
+    accused = late.claimed_by
+    if accused is None:  # impossible: the later call of a flip-flop is a read's
+        raise AssertionError("a flip-flop without a read")
+    proof = (early.settled_by, late.settled_by, early.claimed_by)
+    return Conflict(
+        anomaly="stale-read" if late.token < early.token else "non-linearizable",
+        rule=Rule.WENT_BACK,
+        accused=accused,
+        because=tuple(dict.fromkeys(op for op in proof if op is not None and op != accused)),
+    )
+
+
+def used_again(late: Zone, early: Zone) -> Conflict:
+    """Accuse the write of a value whose token another value had used up, and say what shows their order."""
+    if late.write is None or early.write is None:  # impossible: the initial value is no second write
+        raise AssertionError("a second write without a write")
+    shown = [early.settled_by, late.claimed_by] if early.surely_before(late) else []
+    because = dict.fromkeys((early.write, *early.proof, *shown))
+    return Conflict(
+        anomaly="stale-write",
+        rule=Rule.SAME_TOKEN_TWICE,
+        accused=late.write,
+        because=tuple(op for op in because if op is not None and op is not late.write),
+    )
+
+
+def token_of(op: Op) -> int:
+    """The token of an operation that is known to carry one."""
+    if op.token is None:
+        raise ValueError(f"{op.f} at line {op.lines[0]} carries no token")
+    return op.token
+
+
+def misread(rule: Rule, read: Op, *because: Op) -> Conflict:
+    """A read that no write explains."""
+    return Conflict(anomaly="non-linearizable", rule=rule, accused=read, because=because)
+
+
+def initial_zone(header: Header, reads: Sequence[Op]) -> Zone:
+    """What stood there before the run: a write at minus infinity."""
+    claimed = max(reads, key=lambda read: read.called, default=None)
+    return Zone(
+        token=header.initial_token,
+        write=None,
+        reads=tuple(reads),
+        settled=-math.inf,
+        settled_by=None,
+        claimed=-math.inf if claimed is None else claimed.called,
+        claimed_by=claimed,
+        places=(-1,),
+    )
+
+
+def written_zone(write: Op, reads: Sequence[Op], places: tuple[int, ...], *, acknowledged: bool) -> Zone:
+    """A zone; `acknowledged`: the write's own ok proves that it was there when it returned."""
+    answers = [*reads, write] if acknowledged else reads
+    returns = [(op.returned, op) for op in answers if op.returned is not None]
+    settled, settled_by = min(returns, key=lambda each: each[0], default=(math.inf, None))
+    claimed_by = max((write, *reads), key=lambda op: op.called)
+    return Zone(
+        token=BELOW_ALL if write.token is None else write.token,
+        write=write,
+        reads=tuple(reads),
+        settled=settled,
+        settled_by=settled_by,
+        claimed=claimed_by.called,
+        claimed_by=claimed_by,
+        places=places,
+    )

@@ -1,0 +1,309 @@
+"""The commit log as columns, matched to its operations; `commit_log` says what fits.
+
+Positions are *resource-major*, as ranks are: those of a resource's commits stand in the storage's
+own order, and every position of an earlier resource is below. Places are those of the whole log.
+Entries and operations are made of the positions that somebody looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from checkers.history.columns import (
+    ABSENT,
+    APPEND,
+    FAIL,
+    FENCE,
+    WRITE,
+    Columns,
+    Flags,
+    Ints,
+    Operations,
+    indices,
+)
+from checkers.history.commit_columns import Commits
+from checkers.history.commit_log import UNRECORDED, CommitLog, Entry, of_another_run
+from checkers.history.ranks import Scale, distinct, stable_order
+from checkers.history.records import Op
+from checkers.storage.stored_values import numbers_of_stored, places_of
+
+
+class LogColumns:
+    """The storage's own order of accepted writes and fences: complete, and matched to the history."""
+
+    value: Ints  # of `Columns`, or -1
+    sender: Ints  # the row that sent each commit, or -1
+    was_sent: Flags
+    is_elsewhere: Flags  # was it sent to another resource?
+    row: Ints  # of what was sent there, or -1
+    fits: Flags  # was it sent there as it was stored?
+    token: Ints  # as `Entry.token`; or ABSENT
+
+    def __init__(self, operations: Operations, commits: Commits, made: Sequence[Entry] = ()) -> None:
+        self._ops = operations
+        self._commits = commits
+        self._made = made  # the entries by their commits, if there are some already
+        columns, log = operations.columns, commits.columns
+        self.resources = [*columns.resources]
+        resource = _numbers_of(log.resources, self.resources)[log.resource]
+        self.place = stable_order(resource)
+        self.resource = resource[self.place]
+        self.fence = log.fence[self.place]
+        self.has_fences = bool(self.fence.any())
+        self.stored_token = log.token[self.place]  # or ABSENT
+        numbers = np.arange(len(self.resources) + 1)
+        bounds = np.searchsorted(self.resource, numbers)
+        self.first, self.end = bounds[:-1], bounds[1:]  # of each resource: its first position, and the next's
+
+    @classmethod
+    def matched(cls, operations: Operations, commits: Commits) -> Self:
+        """The log of a run, each commit matched to what sent it."""
+        log = cls(operations, commits)
+        resource = np.empty(len(log), dtype=np.int64)
+        resource[log.place] = log.resource
+        log.value = numbers_of_stored(operations.columns, commits.columns, resource)[log.place]
+        log._find_senders()
+        return log
+
+    @classmethod
+    def of(cls, operations: Operations, log: CommitLog) -> Self:
+        """A log that is matched already, of all or some of these operations."""
+        entries = log.entries
+        found = cls(operations, Commits.of(each.commit for each in entries), entries)
+        ordered = [entries[place] for place in found.place.tolist()]
+        rows = operations.rows_of(each.sent for each in ordered)
+        found.has_fences = log.has_fences
+        stored, values = [each.commit.value for each in ordered], operations.columns.values
+        found.value = np.array(places_of(stored, values, range(len(values))), dtype=np.int64)
+        found.value[found.fence] = -1
+        found.was_sent = np.array([each.sent is not None for each in ordered], dtype=np.bool_)
+        found.is_elsewhere = np.array([each.was_sent_elsewhere for each in ordered], dtype=np.bool_)
+        found.fits = np.array([each.fits for each in ordered], dtype=np.bool_)
+        found.row = np.where(found.is_elsewhere, -1, rows)
+        found.sender = rows
+        tokens = [ABSENT if each.token is None else each.token for each in ordered]
+        found.token = np.array(tokens, dtype=np.int64)
+        return found
+
+    def _find_senders(self) -> None:
+        """The row that sent each commit, or -1; whether it was sent there, and as it was stored."""
+        columns = self._ops.columns
+        writer = np.full(len(columns.values) + 1, -1, dtype=np.int64)  # the last is that of no value
+        writes = columns.rows(WRITE, APPEND)
+        writer[columns.value[writes]] = writes
+        self.sender = writer[self.value]
+        if self.has_fences:
+            fences = indices(self.fence)
+            self.sender[fences] = _fenced(columns, self.resource[fences], self.stored_token[fences])
+        self.was_sent = self.sender >= 0
+        self.is_elsewhere = self.was_sent & (np.append(columns.resource, -1)[self.sender] != self.resource)
+        self.row = np.where(self.is_elsewhere, -1, self.sender)  # of what was sent there, or -1
+        sent_token = np.append(columns.token, ABSENT)[self.row]
+        self.fits = (self.row >= 0) & (sent_token == self.stored_token)
+        self.token = np.where(self.stored_token == ABSENT, sent_token, self.stored_token)
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    def check_same_run(self) -> None:
+        """Refuse a log of which nothing fits.
+
+        Raises:
+            HistoryError: no commit fits the history.
+        """
+        if len(self) and not self.fits.any():
+            raise of_another_run(self.entry(self.at_place(0)))
+
+    def at_place(self, place: int) -> int:
+        """The position of a place."""
+        return int(self._position[place])
+
+    @cached_property
+    def _position(self) -> Ints:
+        position = np.empty(len(self), dtype=np.int64)
+        position[self.place] = np.arange(len(self))
+        return position
+
+    @cached_property
+    def first_of_row(self) -> Ints:
+        """The first position of each row's commit, or -1."""
+        first = np.full(len(self._ops), -1, dtype=np.int64)
+        logged = indices(self.row >= 0)[::-1]
+        first[self.row[logged]] = logged
+        return first
+
+    @cached_property
+    def times_logged(self) -> Ints:
+        """How often each row was committed."""
+        return np.bincount(self.row[self.row >= 0], minlength=len(self._ops))
+
+    @cached_property
+    def stray_positions(self) -> Ints:
+        """The commits that no client sent as they were stored, by place."""
+        strays = indices(~self.fits)
+        return strays[np.argsort(self.place[strays])]
+
+    @cached_property
+    def lost_their_tokens(self) -> Flags:
+        """Which commits were stored without a token, though no client sent them there without one?"""
+        lost: Flags = (self.stored_token == ABSENT) & ~self.fence & ~self.fits & ~self.is_elsewhere
+        return lost
+
+    @cached_property
+    def scale(self) -> Scale:
+        """The heights of the tokens that are logged."""
+        return Scale(self.token, len(self.resources))
+
+    @cached_property
+    def height(self) -> Ints:
+        """The height of each position's token; 0 if it has none."""
+        return self.scale.heights(self.resource, self.token)
+
+    @cached_property
+    def marks(self) -> Ints:
+        """The height of the mark at each position; that of an earlier resource while there is none."""
+        return np.maximum.accumulate(self.height)
+
+    @cached_property
+    def following(self) -> Ints:
+        """From each position on, and from the end: where the next write is."""
+        places = np.where(self.fence, len(self), np.arange(len(self)))
+        return np.append(np.minimum.accumulate(places[::-1])[::-1], len(self))
+
+    def entry(self, position: int) -> Entry:
+        """One position as an object."""
+        if self._made:
+            return self._made[int(self.place[position])]
+        sender = int(self.sender[position])
+        place = int(self.place[position])
+        return Entry(
+            place=place,
+            commit=self._commits[place],
+            sent=None if sender < 0 else self._ops[sender],
+            near=None if self.fits[position] else self._near(position),
+        )
+
+    def op(self, position: int) -> Op:
+        """The operation as it was stored at a position."""
+        return self.entry(position).op
+
+    def _near(self, stray: int) -> Op | None:
+        """A write that fits: the last before a stray on its resource, or the first, or one anywhere."""
+        fitting = self._fitting
+        if not len(fitting):
+            return None
+        sender = int(self.sender[stray])
+        resource = int(self.resource[stray] if sender < 0 else self._ops.columns.resource[sender])
+        first, last = np.searchsorted(self.resource[fitting], (resource, resource + 1))
+        if first == last:
+            last_fitting = fitting[np.argmax(self.place[fitting])]
+            beside = fitting[np.searchsorted(self.resource[fitting], self.resource[last_fitting])]
+        else:
+            before = first + np.searchsorted(self.place[fitting[first:last]], self.place[stray])
+            beside = fitting[max(before - 1, first)]
+        row = int(self.row[beside])
+        return None if row == sender else self._ops[row]
+
+    @cached_property
+    def _fitting(self) -> Ints:
+        return indices(self.fits)
+
+    @property
+    def entries(self) -> Iterator[Entry]:
+        """All of it, place by place."""
+        return map(self.entry, self._position.tolist())
+
+    @property
+    def strays(self) -> Iterator[Entry]:
+        """The commits that no client sent as they were stored."""
+        return map(self.entry, self.stray_positions.tolist())
+
+    def strays_of(self, resource: str) -> tuple[Entry, ...]:
+        """Those of one resource."""
+        return tuple(each for each in self.strays if each.commit.resource == resource)
+
+    def positions(self, op: Op) -> list[int]:
+        """Where an operation stands."""
+        if op.index < 0:  # see `Entry.op`
+            return [self.at_place(op.index - UNRECORDED)]
+        rows, positions = self._by_row
+        first, last = np.searchsorted(rows, (op.index, op.index + 1))
+        found: list[int] = positions[first:last].tolist()
+        return found
+
+    @cached_property
+    def _by_row(self) -> tuple[Ints, Ints]:
+        logged = indices(self.row >= 0)
+        logged = logged[stable_order(self.row[logged])]
+        return self.row[logged], logged
+
+    def places(self, op: Op) -> tuple[int, ...]:
+        """The places at which an operation stands; nothing if it did not take effect there."""
+        return tuple(int(self.place[each]) for each in self.positions(op))
+
+    def numbers(self, op: Op) -> list[int]:
+        """The numbers that the storage gave to an operation."""
+        return [int(self._commits.columns.seq[place]) for place in self.places(op)]
+
+    def sent_last_before(self, write: Op) -> Op | None:
+        """Of what stands before a write on its resource, the operation that was sent last."""
+        position = self.positions(write)[0]
+        before = np.arange(self.first[self.resource[position]], position)
+        before = before[self.row[before] >= 0]
+        if not len(before):
+            return None
+        called = self._ops.columns.called[self.row[before]]
+        return self.op(int(before[np.argmax(called)]))
+
+    def only(self, indexes: AbstractSet[int]) -> CommitLog:
+        """What is left of it if nothing but these operations had taken effect."""
+        by_sender = self._by_sender
+        rows = np.array([index for index in indexes if index >= 0], dtype=np.int64)
+        bounds = np.searchsorted(self.sender[by_sender], (rows, rows + 1)).T.tolist()
+        left = {self.at_place(index - UNRECORDED) for index in indexes if index < 0}
+        left.update(position for first, last in bounds for position in by_sender[first:last].tolist())
+        entries = map(self.entry, sorted(left, key=self.place.__getitem__))
+        return CommitLog.of(entries, has_fences=self.has_fences)
+
+    @cached_property
+    def _by_sender(self) -> Ints:
+        """The positions by what sent them."""
+        return stable_order(self.sender + 1)
+
+    @property
+    def unsent(self) -> int:
+        """How many commits are of what nobody sent."""
+        return int(np.count_nonzero(~self.was_sent))
+
+    @cached_property
+    def stored_elsewhere(self) -> Flags:
+        """The rows of writes that stand in the log of another resource than they were sent to, only."""
+        moved = np.zeros(len(self._ops), dtype=np.bool_)
+        moved[self.sender[self.is_elsewhere]] = True
+        return moved & (self.first_of_row < 0)
+
+
+def _numbers_of(names: Iterable[str], known: list[str]) -> Ints:
+    """The number of each name in a list, which takes those that it does not have."""
+    numbers = {name: number for number, name in enumerate(known)}
+    found = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+    known.extend(list(numbers)[len(known) :])
+    return found
+
+
+def _fenced(columns: Columns, resource: Ints, token: Ints) -> Ints:
+    """For each commit of a fence the row that sent it, or -1: the first that was not refused, if any."""
+    rows = columns.rows(FENCE)
+    if not len(rows):
+        return np.full(len(resource), -1, dtype=np.int64)
+    different, numbers = distinct(np.concatenate((columns.token[rows], token)))
+    key = np.concatenate((columns.resource[rows], resource)) * (len(different) + 1) + numbers
+    own, asked = key[: len(rows)], key[len(rows) :]
+    order = np.lexsort((rows, columns.outcome[rows] == FAIL, own))
+    found = order[np.minimum(np.searchsorted(own[order], asked), len(rows) - 1)]
+    return np.where(own[found] == asked, rows[found], -1)

@@ -1,0 +1,106 @@
+"""Where the storage's own order has what each read returned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.history.columns import ABSENT, Flags, Ints, indices
+from checkers.history.ranks import stable_order
+from checkers.storage.cluster_columns import Recorded
+from checkers.storage.log_columns import LogColumns
+
+NOWHERE = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReadPlaces:
+    """The ok reads of what the log has, or of what was there before the run, and the positions of that.
+
+    One before the first position of a resource stands for what was there before the run.
+    """
+
+    rows: Ints
+    first: Ints  # the first position of what each returned
+    last: Ints  # and the last
+    repeated: Mapping[int, Sequence[int]]  # the positions of what was logged more than once, by row
+
+
+def read_places(recorded: Recorded, log: LogColumns) -> ReadPlaces:
+    """Find the positions of what each read returned, with the token that it returned."""
+    columns, ranks = recorded.columns, recorded.ranks
+    rows, write = recorded.reads, recorded.writer
+    is_after = (write < 0) | (ranks.returned[rows] >= ranks.called[write])
+    values = _Values(log, len(columns.values))
+    first, last = values.first_and_last(columns.resource[rows], columns.value[rows])
+    known = _is_of_initial(recorded, rows) & (write < 0) & (first == NOWHERE)
+    start = log.first[columns.resource[rows]] - 1
+    first, last = np.where(known, start, first), np.where(known, start, last)
+    logged = indices(~known & (first != NOWHERE) & is_after)
+    known[logged] = _has_token(recorded, log, rows[logged], write[logged], first[logged])
+    repeated: dict[int, Sequence[int]] = {}
+    for place in logged[first[logged] != last[logged]].tolist():
+        row = rows[place]
+        positions = values.positions(int(columns.resource[row]), int(columns.value[row]))
+        each = np.full(len(positions), place)
+        known[place] = _has_token(recorded, log, rows[each], write[each], positions).any()
+        repeated[int(row)] = positions.tolist()
+    return ReadPlaces(rows=rows[known], first=first[known], last=last[known], repeated=repeated)
+
+
+def _is_of_initial(recorded: Recorded, rows: Ints) -> Flags:
+    """Which reads returned what was there before the run?"""
+    columns, header = recorded.columns, recorded.header
+    token = columns.token[rows]
+    is_initial: Flags = (columns.value[rows] == columns.initial) & (
+        (token == ABSENT) | (token == header.initial_token)
+    )
+    return is_initial
+
+
+def _has_token(recorded: Recorded, log: LogColumns, rows: Ints, write: Ints, positions: Ints) -> Flags:
+    """Which reads returned the token that a position has, or the one with which the value was sent?"""
+    columns = recorded.columns
+    token, stored = columns.token[rows], log.token[positions]
+    sent = columns.token[write]
+    was_sent_so = (write >= 0) & ((sent == ABSENT) | (sent == token))
+    same: Flags = (token == ABSENT) | (stored == ABSENT) | (stored == token) | was_sent_so
+    return same
+
+
+class _Values:
+    """The positions of the values that are logged."""
+
+    def __init__(self, log: LogColumns, values: int) -> None:
+        self._log = log
+        self._values = values
+        entries = indices(~log.fence & (log.value >= 0))
+        self._first = np.full(values, NOWHERE, dtype=np.int64)
+        self._first[log.value[entries[::-1]]] = entries[::-1]
+        self._is_unique = np.count_nonzero(self._first != NOWHERE) == len(entries)
+        if not self._is_unique:
+            key = log.resource[entries] * values + log.value[entries]
+            order = stable_order(key)
+            self._key, self._entries = key[order], entries[order]
+
+    def first_and_last(self, resource: Ints, value: Ints) -> tuple[Ints, Ints]:
+        """The first and the last position of each value on a resource, or NOWHERE."""
+        if self._is_unique:
+            found = self._first[value]
+            if len(self._log):
+                found[self._log.resource[found] != resource] = NOWHERE
+            return found, found
+        asked = resource * self._values + value
+        first = np.searchsorted(self._key, asked)
+        last = np.searchsorted(self._key, asked, side="right") - 1
+        absent = last < first
+        first, last = (self._entries[np.where(absent, 0, each)] for each in (first, last))
+        return np.where(absent, NOWHERE, first), np.where(absent, NOWHERE, last)
+
+    def positions(self, resource: int, value: int) -> Ints:
+        """All positions of a value on a resource."""
+        asked = resource * self._values + value
+        first, last = np.searchsorted(self._key, (asked, asked + 1))
+        return self._entries[first:last]

@@ -1,0 +1,158 @@
+"""A short history of a fenced storage that is right, told from one that may not be.
+
+Over a few operations array passes cost more than they save, and most short histories are right.
+So the conditions of a fenced register are asked here in their plain form: every value read was
+written, with its token and not later; nothing carries a lower token than what had surely been
+reached before it was called; and each rejected write had a cause (see `rejections`). If they hold,
+the rules have nothing to find. Whatever is not so simple is left to the rules: fences, writes without a
+token, tokens that several accepted writes share, appends, and all that is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from checkers.history.records import Header, Op, Outcome
+
+SHORT = 64
+"""So many operations are looked at here first."""
+
+_OTHERS = {"fence", "append", "acquire"}
+
+
+@dataclass(slots=True)
+class _Accepted:
+    """A write that took effect."""
+
+    token: int
+    called: float
+    settled: float  # by then it was there, see `clusters`
+    claimed: float  # and at this moment it was
+
+
+def attempts_if_right(operations: Sequence[Op], header: Header) -> dict[str, int] | None:
+    """How many stale writes were tried, as `Bulk.attempts` counts; None: the rules must say what is wrong."""
+    if not header.fenced or len(operations) > SHORT:
+        return None
+    registers: dict[str, list[Op]] = {}
+    for op in operations:
+        if op.f in _OTHERS:
+            return None
+        if op.f in {"write", "read"}:
+            registers.setdefault(op.resource, []).append(op)
+    rejected = undecided = 0
+    for own in registers.values():
+        tried = _tried(own, header)
+        if tried is None:
+            return None
+        rejected, undecided = rejected + tried[0], undecided + tried[1]
+    return {
+        "late_writes_attempted": 0,
+        "stale_writes_attempted": rejected + undecided,
+        "stale_writes_rejected": rejected,
+        "stale_writes_accepted": 0,
+    }
+
+
+def _tried(operations: Sequence[Op], header: Header) -> tuple[int, int] | None:
+    """Of one register that is right: how many stale writes were rejected, and how many ended otherwise."""
+    accepted = _accepted(operations, header)
+    if accepted is None:
+        return None
+    levels = {each.token for each in accepted.values()}
+    if len(levels) < len(accepted) or not _rise(accepted.values(), header):
+        return None
+    others = [op for op in operations if op.f == "write" and op.index not in accepted]
+    rejected = [op for op in others if op.outcome is Outcome.FAIL and op.error == "stale"]
+    if not _have_causes(rejected, others, accepted.values(), header):
+        return None
+    undecided = [op for op in others if op.outcome is not Outcome.FAIL or op.error != "stale"]
+    written = [each for index, each in accepted.items() if index is not None]
+    return (
+        sum(any(_is_newer(each, op) and each.called <= _end(op) for each in written) for op in rejected),
+        sum(any(_is_newer(each, op) and each.settled < op.called for each in written) for op in undecided),
+    )
+
+
+def _accepted(operations: Iterable[Op], header: Header) -> dict[int | None, _Accepted] | None:
+    """What took effect, by the index of its write (None: it was there before), if the reads are of that."""
+    accepted: dict[int | None, _Accepted] = {
+        None: _Accepted(header.initial_token, -math.inf, -math.inf, -math.inf)
+    }
+    writes = {op.value: op for op in operations if op.f == "write"}
+    for op in operations:
+        write: Op | None = op
+        if op.f == "read":
+            write = writes.get(op.value)
+        if op.outcome is not Outcome.OK:
+            if op.f == "write" and op.token is None:
+                return None
+            continue
+        token = header.initial_token if write is None else write.token
+        if token is None or token != op.token or (write is None and op.value != header.initial_value):
+            return None
+        if write is not None and (write.outcome is Outcome.FAIL or op.precedes(write)):
+            return None
+        _see(accepted, op, write)
+    return accepted
+
+
+def _see(accepted: dict[int | None, _Accepted], op: Op, write: Op | None) -> None:
+    """An operation shows that a write took effect: the write's own answer, or a read's."""
+    if write is None:
+        own = accepted[None]
+    else:
+        new = _Accepted(op.token or 0, write.called, math.inf, write.called)
+        own = accepted.setdefault(write.index, new)
+        own.settled = min(own.settled, _end(op))
+    own.claimed = max(own.claimed, op.called)
+
+
+def _rise(accepted: Iterable[_Accepted], header: Header) -> bool:
+    """Does nothing carry a lower token than what had surely been reached before it was called?"""
+    ordered = sorted(accepted, key=lambda each: each.token)
+    latest_call = -math.inf
+    for each in ordered:
+        if each.settled < latest_call:
+            return False  # a lower token was sent or read after this one had been accepted
+        latest_call = max(latest_call, each.claimed)
+    return ordered[0].token == header.initial_token
+
+
+def _have_causes(
+    rejected: Sequence[Op], others: Iterable[Op], accepted: Iterable[_Accepted], header: Header
+) -> bool:
+    """Had each rejected write a cause, and was nothing below that called after the rejection?"""
+    if not rejected:
+        return True
+    definite = {each.token: each.called for each in accepted}
+    possible = dict(definite)
+    for op in others:
+        if op.outcome is Outcome.INFO and op.token is not None and op.token >= header.initial_token:
+            is_used_up = header.policy == "strict" and op.token in definite
+            if not is_used_up:
+                possible[op.token] = min(possible.get(op.token, math.inf), op.called)
+    levels = sorted(possible)
+    accepted = list(accepted)
+    for op in rejected:
+        if op.token is None:
+            return False
+        least = op.token + (header.policy == "inclusive")
+        end = _end(op)
+        high_enough = (each for each in levels if each >= least)
+        cause = next((each for each in high_enough if possible[each] <= end or each in definite), None)
+        if cause is None or possible[cause] > end:
+            return False  # none, or one that came too late hides those above
+        if any(each.token < cause and each.claimed > end for each in accepted):
+            return False
+    return True
+
+
+def _is_newer(accepted: _Accepted, op: Op) -> bool:
+    return op.token is not None and accepted.token > op.token
+
+
+def _end(op: Op) -> float:
+    return math.inf if op.returned is None else op.returned

@@ -1,0 +1,81 @@
+"""Which values of a history are those of its commit log: found by comparing, and only then by looking up.
+
+To compare two values takes much less time than to look one up, so a write with the token
+that is logged is tried first. Everything is in the log's own order, since neighbours there are
+near to each other in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.history.columns import ABSENT, APPEND, FAIL, WRITE, Columns, Ints, indices
+from checkers.history.commit_columns import CommitColumns
+from checkers.history.ranks import Scale, stable_order
+from checkers.history.records import Value
+
+
+def numbers_of_stored(columns: Columns, log: CommitColumns, resource: Ints) -> Ints:
+    """The number of each commit's value among those of the history, or -1.
+
+    `resource` is the number of each commit's resource, as the history has it.
+    """
+    stored, values = _objects(log.values)[log.value], _objects(columns.values)
+    numbers = np.full(len(log), -1, dtype=np.int64)
+    tried, rows = _with_same_tokens(columns, log, resource)
+    sent = columns.value[rows]
+    same = indices(stored[tried] == values[sent])
+    numbers[tried[same]] = sent[same]
+    is_found = np.zeros(len(values), dtype=np.bool_)
+    is_found[sent[same]] = True
+    for candidates in (indices(~is_found), indices(is_found)):
+        rest = indices((numbers < 0) & ~log.fence)
+        if len(rest):
+            wanted = stored[rest].tolist()
+            numbers[rest] = places_of(wanted, values[candidates].tolist(), candidates.tolist())
+    return numbers
+
+
+def places_of(values: Sequence[Value], table: Sequence[Value], numbers: Sequence[int]) -> list[int]:
+    """The number of each value in a table whose values have these numbers, of several the first, or -1."""
+    wanted = set(values)
+    found = {
+        value: number
+        for value, number in zip(reversed(table), reversed(numbers), strict=True)
+        if value in wanted
+    }
+    return [found.get(value, -1) for value in values]
+
+
+def _with_same_tokens(columns: Columns, log: CommitColumns, resource: Ints) -> tuple[Ints, Ints]:
+    """Places in the log, and for each the row of a write with its token that did not fail.
+
+    Of several, the n-th that is logged has the n-th that was called.
+    """
+    writes = columns.rows(WRITE, APPEND)
+    writes = writes[columns.outcome[writes] != FAIL]
+    scale = Scale(log.token, len(columns.resources) + len(log.resources))
+    sent = scale.heights(columns.resource[writes], columns.token[writes])
+    logged = scale.heights(resource, np.where(log.fence, ABSENT, log.token))
+    by_sent, by_logged = stable_order(sent), stable_order(logged)
+    sent, logged = sent[by_sent], logged[by_logged]
+    places = np.arange(len(logged))
+    is_first = np.ones(len(logged), dtype=np.bool_)
+    is_first[1:] = logged[1:] != logged[:-1]
+    which = places - np.maximum.accumulate(np.where(is_first, places, 0))
+    candidate = np.searchsorted(sent, logged) + which
+    known = indices((candidate < len(sent)) & (logged > 0))
+    known = known[sent[candidate[known]] == logged[known]]
+    row = np.full(len(log), -1, dtype=np.int64)
+    row[by_logged[known]] = writes[by_sent[candidate[known]]]
+    tried = indices(row >= 0)
+    return tried, row[tried]
+
+
+def _objects(values: Sequence[Value]) -> NDArray[Any]:
+    """Values as an array; a list is one of them."""
+    return np.fromiter(values, dtype=np.object_, count=len(values))

@@ -1,1 +1,0 @@
-"""Findings in words: the smallest set of operations that is wrong by itself, and why it is."""

@@ -1,0 +1,57 @@
+"""Do fencing tokens keep stale writers out? Run a target on real servers, or judge a recorded history.
+
+Run a target, one that ships or a file of your own:
+
+    target = fencepost.load("etcd-postgres", ["workload.duration=12s"])
+    verdict = fencepost.run(target, engine="local")
+
+Judge what was recorded, with the storage's own order of accepted writes where there is one:
+
+    history = fencepost.read("history.jsonl")
+    verdict = fencepost.judge(history, fencepost.read_commits("commits.jsonl"))
+
+Either way `verdict.validity` is valid, unknown or invalid, and `verdict.findings` are the
+violations, each with the operations that prove it. Every moment and length of time is in
+nanoseconds. What is raised on purpose is a `FencepostError`, whose message names the value
+that caused it; a violation is a verdict, never an exception.
+
+Each name is imported on first use, so `import fencepost` itself costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from checkers.errors import FencepostError
+    from checkers.history.reader import read, read_commits
+    from checkers.judge import judge
+    from checkers.verdict import Verdict
+    from harness.run.run_to_verdict import run
+    from harness.target import Target, load
+
+__all__ = ["FencepostError", "Target", "Verdict", "judge", "load", "read", "read_commits", "run"]
+
+_HOMES = {
+    "FencepostError": "checkers",
+    "Target": "harness.target",
+    "Verdict": "checkers",
+    "judge": "checkers",
+    "load": "harness.target",
+    "read": "checkers",
+    "read_commits": "checkers",
+    "run": "harness.run.run_to_verdict",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *(name for name in __all__ if name not in globals())]

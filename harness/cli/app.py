@@ -1,0 +1,119 @@
+"""The command `fencepost`: its group, and the edge where every error ends as one message.
+
+Imports of anything heavy stay inside the commands, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+import click
+
+from harness.cli.commands import COMMANDS
+from harness.cli.output import print_sweep, say
+from harness.core.exit_codes import ExitCode, of_error
+from harness.processes import import_path
+
+SWEEPING = {"run", "recheck", "zoo"}
+"""The commands that first remove what killed runs left behind; `clean` does, and tells more."""
+
+EPILOG = """
+\b
+Exit codes:
+  0  as expected
+  1  a violation, or an expected one was not found
+  2  unknown: not exercised, or undecided
+  3  infrastructure failure: servers, engine or faults
+  4  bad configuration, or a wrong use of this command
+  5  nothing was selected
+  130  interrupted
+Of several runs, the first of 1, 130, 4, 3, 2, 0 that occurs.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit with its code. Every error ends here, as one message."""
+    import_path.leave_current_folder()
+    sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: Sequence[str] | None) -> int:
+    _end_on_signals()
+    try:
+        return _invoke(sys.argv[1:] if arguments is None else arguments)
+    except click.ClickException as error:
+        said = io.StringIO()
+        error.show(said)
+        say(said.getvalue().rstrip("\n"))
+        return ExitCode.CONFIGURATION
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        _discard_stdout()
+        return ExitCode.BROKEN_PIPE
+    except Exception as error:  # noqa: BLE001 (the edge)
+        return _failure(error)
+
+
+def _failure(error: Exception) -> int:
+    from harness.core import exhaustion
+    from harness.core.errors import FencepostError
+
+    if isinstance(error, FencepostError):
+        say(str(error))
+        return of_error(error)
+    if isinstance(error, OSError) and error.errno in exhaustion.USED_UP:
+        _discard_stdout()
+        say(f"this machine has no room to go on: {exhaustion.sentence(error)}")
+    else:
+        import traceback
+
+        say("".join(traceback.format_exception(error)).rstrip("\n"))
+        say("this is a bug of Fencepost; the run folder holds what was recorded")
+    return ExitCode.INFRASTRUCTURE
+
+
+def _invoke(arguments: Sequence[str]) -> int:
+    """Run a command as click's own `main` does, which would end a broken pipe with 1: a violation."""
+    try:
+        with cli.make_context("fencepost", list(arguments)) as context:
+            code = cli.invoke(context)
+    except click.exceptions.Exit as done:  # --help and --version
+        code = done.exit_code
+    if sys.stdout is not None:  # it was closed before Python began
+        sys.stdout.flush()
+    return int(code or 0)
+
+
+def _discard_stdout() -> None:
+    """Python flushes stdout once more when it exits, which must not fail again."""
+    with contextlib.suppress(OSError):  # no descriptor is free: then it is not stdout that is full
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _end_on_signals() -> None:
+    """End as on Ctrl-C, so that everything is taken down; `nohup` stays in force."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="fencepost", prog_name="fencepost")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Test, on real servers and under real faults, whether fencing keeps stale writers out."""
+    if context.invoked_subcommand in SWEEPING:
+        from harness.engines.cleanup import sweep
+
+        print_sweep(sweep())
+
+
+for command in COMMANDS:
+    cli.add_command(command)

@@ -1,0 +1,15 @@
+"""The commands: one file each, and one line here."""
+
+from harness.cli.commands.clean import clean
+from harness.cli.commands.doctor import doctor
+from harness.cli.commands.export import export
+from harness.cli.commands.import_ import import_
+from harness.cli.commands.recheck import recheck
+from harness.cli.commands.run import run
+from harness.cli.commands.schema import schema
+from harness.cli.commands.show import show
+from harness.cli.commands.targets import targets
+from harness.cli.commands.validate import validate
+from harness.cli.commands.zoo import zoo
+
+COMMANDS = (run, recheck, export, import_, show, validate, targets, zoo, schema, doctor, clean)

@@ -1,0 +1,47 @@
+"""`fencepost recheck`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.options import FORMAT, RUNS, model_option
+from harness.cli.output import documents, text_stream
+
+
+@click.command(short_help="Judge a recorded run or history again.")
+@click.argument("recorded", metavar="RUN|HISTORY")
+@click.option(
+    "--commits",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The storage's own order of accepted writes, where it is not beside the history.",
+)
+@model_option(required=False, means="Judge a history of any tool as one of these objects:")
+@FORMAT
+@RUNS
+def recheck(recorded: str, commits: Path | None, model: str | None, output: str, runs: Path) -> int:
+    """Judge a recorded history again: a run, or a history file alone. Needs no server.
+
+    With --model also those of Jepsen (EDN, JSON), Knossos and Porcupine.
+    """
+    if model is not None:
+        return _recheck_by_model(recorded, commits, model, output, runs)
+    from harness.cli.recheck_history import recheck_and_print
+    from harness.cli.selection import run_folder
+    from harness.core.paths import path_of
+
+    path = path_of(recorded)
+    path = path if path.is_file() else run_folder(recorded, runs)
+    return recheck_and_print(path, commits, text=text_stream(output), judged=documents(output))
+
+
+def _recheck_by_model(recorded: str, commits: Path | None, model: str, output: str, runs: Path) -> int:
+    from harness.cli.foreign_histories import recheck_by_model
+    from harness.cli.selection import history_file
+    from harness.core.errors import ConfigurationError
+
+    if commits is not None:
+        raise ConfigurationError("--commits is the order of a storage's writes, which no --model knows")
+    path = history_file(recorded, runs)
+    return recheck_by_model(path, model, text=text_stream(output), judged=documents(output))

@@ -1,0 +1,74 @@
+"""`fencepost run`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from harness.cli.options import ENGINE, FORMAT, OVERRIDES, RUNS, SEED
+from harness.cli.output import documents, print_unselected, say, text_stream
+from harness.core.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from harness.target import Target
+
+
+@click.command(short_help="Run targets.")
+@click.argument("names", metavar="TARGET...", nargs=-1)
+@ENGINE
+@OVERRIDES
+@SEED
+@click.option("--no-faults", is_flag=True, help="Only the work: the verdict will be 'not exercised'.")
+@FORMAT
+@RUNS
+def run(
+    names: tuple[str, ...],
+    engine: Literal["auto", "docker", "local"],
+    overrides: tuple[str, ...],
+    seed: int | None,
+    no_faults: bool,
+    output: str,
+    runs: Path,
+) -> int:
+    """Run targets: by the name of one that ships, as a file, a folder, or a pattern such as 'etcd-*'."""
+    from harness.cli.selection import targets as select
+
+    selected = select(names)
+    print_unselected(selected)
+    if not selected.names:
+        return ExitCode.NOTHING_SELECTED
+    loaded = _load_all(selected.names, overrides, faults=not no_faults)
+
+    from harness.cli.run_targets import run_all
+    from harness.engines.choice import choose
+    from harness.run.runner import RunOptions
+
+    chosen = choose(engine, say)
+    options = RunOptions(
+        seed=seed,
+        faults=not no_faults,
+        runs=runs,
+        command=("fencepost", *sys.argv[1:]),
+        again=("--engine", chosen.name, *["--no-faults"] * no_faults),
+    )
+    return run_all(loaded, chosen, options, text=text_stream(output), judged=documents(output))
+
+
+def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool) -> list[Target]:
+    """Read all targets before anything starts, and report the errors of all."""
+    from harness.core.errors import ConfigurationError
+    from harness.target import load
+
+    loaded, errors = [], []
+    for name in names:
+        try:
+            loaded.append(load(name, overrides, faults=faults))
+        except ConfigurationError as error:
+            errors.append(str(error))
+    if errors:
+        raise ConfigurationError("\n".join(errors))
+    return loaded

@@ -1,0 +1,31 @@
+"""`fencepost validate`."""
+
+from __future__ import annotations
+
+import click
+
+from harness.cli.options import OVERRIDES
+from harness.cli.output import described, print_unselected, say
+from harness.core.exit_codes import ExitCode
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@OVERRIDES
+def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
+    """Check target files, or all in a folder, and say all that is wrong with them."""
+    from checkers.printable import LONGEST_LINE, shorten
+    from harness.cli.selection import targets as select
+    from harness.core.errors import ConfigurationError
+    from harness.target import load
+
+    selected = select(files)
+    print_unselected(selected)
+    code = ExitCode.AS_EXPECTED if selected.names else ExitCode.NOTHING_SELECTED
+    for file in selected.names:
+        try:
+            click.echo(shorten(f"{file}: ok, {described(load(file, overrides))}", LONGEST_LINE))
+        except ConfigurationError as error:
+            say(str(error))
+            code = ExitCode.CONFIGURATION
+    return code

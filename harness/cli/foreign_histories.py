@@ -1,0 +1,72 @@
+"""Histories of other tools on the command line: judged by a model, taken in, given out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from checkers import interop, judge, parse
+from checkers.errors import HistoryError
+from checkers.interop.foreign import judge_foreign
+from checkers.interop.writing import as_ours, export
+from harness.cli.progress import progress
+from harness.core.exit_codes import ExitCode, of_verdict
+from harness.report.console import console
+from harness.report.verdict_text import MOST_FINDINGS, Line, Tone, proof
+
+_HEADLINES = {
+    "valid": ("VALID: one order of the operations explains every answer", Tone.GOOD),
+    "invalid": ("VIOLATION", Tone.BAD),
+    "unknown": ("UNKNOWN", Tone.UNSURE),
+}
+
+
+def recheck_by_model(
+    path: Path, model: str, *, text: TextIO | None, judged: Callable[[dict[str, Any]], None]
+) -> ExitCode:
+    """Judge a history in any format by a model, tell the verdict, and give its exit code."""
+    with progress(sys.stderr) as stage:
+        stage(f"judging {path.name} as {model}")
+        verdict, notices = judge_foreign(path, model)
+    document = verdict.to_document(path)
+    judged(document)
+    with console(text) as screen:
+        screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in notices)
+        screen.write(_told(f"{path} as {model}", document))
+    return of_verdict(document)
+
+
+def export_history(path: Path, form: str, model: str | None, key: str | None) -> Iterator[str]:
+    """The lines of a history in another tool's format."""
+    return export(interop.read(path), form, model, key)
+
+
+def import_history(path: Path, model: str) -> Iterator[str]:
+    """The lines of a history.jsonl of another tool's history.
+
+    Raises:
+        HistoryError: it cannot be read, or history.jsonl has no words for it or for its verdict.
+    """
+    lines = list(as_ours(interop.read(path), model))
+    by_model = judge_foreign(path, model).verdict.validity
+    if by_model is not judge(parse(lines)).validity:
+        raise HistoryError(
+            str(path),
+            1,
+            f"as a {model} this history is {by_model.name.lower()}, and history.jsonl has no words for why;"
+            f" judge it as it is, with recheck --model {model}",
+        )
+    return iter(lines)
+
+
+def _told(name: str, document: dict[str, Any]) -> Iterator[Line]:
+    said, tone = _HEADLINES[document["verdict"]]
+    why = "; ".join(document["reasons"])
+    yield Line(f"{name}: {said}{': ' if why else ''}{why}", tone)
+    findings = document["findings"]
+    for finding in findings[:MOST_FINDINGS]:
+        yield from proof(finding)
+    if len(findings) > MOST_FINDINGS:
+        yield Line(f"{len(findings) - MOST_FINDINGS} more findings: --format json shows all", Tone.FAINT, 2)

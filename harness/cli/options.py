@@ -1,0 +1,90 @@
+"""Options and arguments that several commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+LONGEST_SEED = 20  # digits
+
+MODELS = (
+    "cas-register",
+    "counter",
+    "fenced-mutex",
+    "kv",
+    "mutex",
+    "owned-mutex",
+    "reentrant-fenced-mutex",
+    "reentrant-mutex",
+    "register",
+    "set",
+)
+
+
+def _as_path(_context: click.Context, _option: click.Parameter, path: Path) -> Path:
+    from harness.core.paths import path_of
+
+    return path_of(str(path))
+
+
+def _seed_number(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
+    if text is None or (text.isdecimal() and len(text) <= LONGEST_SEED):
+        return text if text is None else int(text)
+    raise click.BadParameter(f"{text!r} is no seed: give the whole number that a run printed, such as 7")
+
+
+def _model(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    if name is None or name in MODELS:
+        return name
+    from harness.core.errors import ConfigurationError
+    from harness.core.suggestions import did_you_mean
+
+    raise ConfigurationError(f"no model is called {name}{did_you_mean(name, MODELS)}")
+
+
+def model_option(*, required: bool, means: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make the option --model; `means` begins its help."""
+    return click.option(
+        "--model", required=required, metavar="MODEL", callback=_model, help=f"{means} {', '.join(MODELS)}."
+    )
+
+
+FORMATS = click.Choice(["text", "json"])
+HISTORY = click.argument("history", metavar="HISTORY|RUN")
+RUNS = click.option(
+    "--runs",
+    default="runs",
+    show_default=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    callback=_as_path,
+    help="Where the folders of the runs are.",
+)
+OUTPUT = click.option(
+    "-o",
+    "--output",
+    "file",
+    default="-",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="A new file. Default: stdout.",
+)
+FORCE = click.option("--force", is_flag=True, help="Replace the output file if it exists.")
+FORMAT = click.option(
+    "--format",
+    "output",
+    default="text",
+    type=FORMATS,
+    help="json: one verdict a line on stdout, everything else on stderr.",
+)
+ENGINE = click.option(
+    "--engine",
+    default="auto",
+    type=click.Choice(["auto", "docker", "local"]),
+    help="auto: Docker where it answers, else local.",
+)
+OVERRIDES = click.option(
+    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Change a setting of the target."
+)
+SEED = click.option("--seed", metavar="N", callback=_seed_number, help="Repeat the schedule of another run.")

@@ -1,0 +1,85 @@
+"""What the commands print, and where."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from harness.cli.selection import Selection
+    from harness.engines.cleanup import Sweep
+    from harness.target import StorageSpec, Target
+
+
+def say(text: str) -> None:
+    """Print on stderr; what it quotes may be anybody's words."""
+    from checkers.printable import message
+
+    click.echo(message(text), err=True)
+
+
+def text_stream(output: str) -> TextIO:
+    """Give the stream for text: JSON documents have stdout to themselves."""
+    return sys.stderr if output == "json" else sys.stdout
+
+
+def documents(output: str) -> Callable[[dict[str, Any]], None]:
+    """Print verdict documents, where they were asked for, one a line."""
+    if output == "json":
+        from checkers.printable import as_json
+
+        return lambda document: click.echo(as_json(document))
+    return lambda _: None
+
+
+def write_lines(file: Path, lines: Iterable[str], *, force: bool) -> None:
+    """Write lines to a file that the user named, or to stdout."""
+    from harness.core.paths import path_of
+    from harness.files.atomic_files import write_output
+
+    if str(file) == "-":
+        sys.stdout.writelines(lines)
+    else:
+        write_output(path_of(str(file)), lines, force=force)
+
+
+def print_unselected(selected: Selection) -> None:
+    """Say which words selected no target."""
+    for sentence in selected.empty:
+        say(sentence)
+    if not selected.names:
+        click.echo("no target was selected; `fencepost targets` lists those that ship", err=True)
+
+
+def print_sweep(swept: Sweep) -> None:
+    """Say what was removed, and what was not and why."""
+    for thing in swept.removed:
+        say(f"removed what an earlier run left: {thing}")
+    for thing in swept.kept:
+        say(f"left in place: {thing}")
+    for notice in swept.notices:
+        say(notice)
+
+
+def described(target: Target) -> str:
+    """Describe a target in one line."""
+    from harness.core.duration import format_duration
+
+    lock, storage = target.lock, target.storage
+    faults = ", ".join(dict.fromkeys(fault.kind for fault in target.faults)) or "no fault"
+    count = f" ×{len(lock.servers)}" if lock.servers else ""
+    return (
+        f"{lock.kind}{count}, {_fence(storage)}, {faults}, "
+        f"{format_duration(target.workload.duration)}: expects {', '.join(target.expected) or 'valid'}"
+    )
+
+
+def _fence(storage: StorageSpec) -> str:
+    """Such as "postgres, no fence"; the policy is that of a fence."""
+    if storage.fencing == "none":
+        return f"{storage.kind}, no fence"
+    return f"{storage.kind}, {storage.fencing}" + (f" ({storage.policy})" if storage.policy else "")

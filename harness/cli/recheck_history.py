@@ -1,0 +1,54 @@
+"""A recorded history, judged again and told as a run is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+
+from checkers.printable import message
+from harness.cli.progress import progress
+from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict
+from harness.core.paths import as_seen_from_here
+from harness.files.environment import options_in
+from harness.report.console import console
+from harness.report.recorded_run import unread
+from harness.report.verdict_text import JudgedRun, Line, Tone, verdict_lines
+from harness.run.recheck import Judged, recheck
+
+
+def recheck_and_print(
+    path: Path, commits: Path | None, *, text: TextIO | None, judged: Callable[[dict[str, Any]], None]
+) -> ExitCode:
+    """Judge a run folder or a history file, tell the verdict, and give its exit code."""
+    path = path.resolve()  # `latest` will be another run tomorrow
+    with progress(sys.stderr) as stage:
+        found = recheck(path, commits, stage)
+    judged(found.document)
+    if path.is_dir():
+        for problem in unread(path):
+            click.echo(message(f"note: {problem}"), err=True)
+    with console(text) as screen:
+        screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in found.notices)
+        screen.write(verdict_lines(_judged_run(path, found)))
+    code = of_verdict(found.document)
+    if found.failure is None:
+        return code
+    click.echo(message(str(found.failure)), err=True)
+    return of_several([code, of_error(found.failure)])
+
+
+def _judged_run(path: Path, found: Judged) -> JudgedRun:
+    report = path / "report.html"
+    return JudgedRun(
+        target=found.history.header.target,
+        document=found.document,
+        history=found.history,
+        folder=as_seen_from_here(path) if path.is_dir() else None,
+        report=as_seen_from_here(report) if report.exists() else None,
+        seed=found.history.header.seed if (path / "target.toml").exists() else None,
+        options=options_in(path),
+    )

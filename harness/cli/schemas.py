@@ -1,0 +1,84 @@
+"""The JSON Schemas of target files and of what a run writes.
+
+They are made from the types that the files are read with, so they cannot say anything else.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any, get_args
+
+Schema = dict[str, Any]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schemas() -> dict[str, Schema]:
+    """Make every schema, by the name of what it describes."""
+    return {"target": target(), "history": history(), "commits": commits(), "verdict": verdict()}
+
+
+def target() -> Schema:
+    """Describe a target file, for editors that read `#:schema`."""
+    from harness.target import Target
+
+    return {"$schema": DIALECT, **_without_null(Target.model_json_schema())}
+
+
+def history() -> Schema:
+    """Describe one line of history.jsonl: the header, or an event of a client or of the nemesis."""
+    from checkers.history.lines import ClientLine, FaultLine, HeaderLine
+
+    return _one_of("A line of history.jsonl", (HeaderLine, *get_args(ClientLine), FaultLine))
+
+
+def commits() -> Schema:
+    """Describe one line of commits.jsonl."""
+    from checkers.history.lines import CommitLine
+
+    return _one_of("A line of commits.jsonl", (CommitLine,))
+
+
+def verdict() -> Schema:
+    """Describe verdict.json."""
+    from checkers.document import VerdictDocument
+
+    return _one_of("verdict.json", (VerdictDocument,))
+
+
+def written(schema: Schema) -> str:
+    """Give the text that is committed."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _one_of(title: str, types: tuple[Any, ...]) -> Schema:
+    import msgspec
+
+    variants, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    shape = variants[0] if len(variants) == 1 else {"anyOf": list(variants)}
+    described = {name: _with_clean_description(schema) for name, schema in definitions.items()}
+    return {"$schema": DIALECT, "title": title, **shape, "$defs": described}
+
+
+def _with_clean_description(schema: Schema) -> Schema:
+    """A docstring without its indentation: Python 3.13 takes that off, older ones do not."""
+    if "description" not in schema:
+        return schema
+    return schema | {"description": inspect.cleandoc(schema["description"])}
+
+
+def _without_null(schema: Any) -> Any:
+    """Drop what says null, and pydantic's titles of keys: TOML has no null, an optional key is left out."""
+    if isinstance(schema, list):
+        return [_without_null(item) for item in schema if item != {"type": "null"}]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: _without_null(value) for key, value in schema.items() if not _says_null(key, value)}
+    if len(kept.get("anyOf", ())) == 1:
+        kept |= kept.pop("anyOf")[0]
+    return kept
+
+
+def _says_null(key: str, value: object) -> bool:
+    return (key == "default" and value is None) or (key == "title" and isinstance(value, str))

@@ -1,0 +1,236 @@
+"""The zoo: planted bugs, each beside its correct twin. Is the one caught, and the other cleared?
+
+A bug is a target file in `targets/zoo` that expects an anomaly; its twin, the same case
+done right, stands beside it as `<bug>-twin.toml` and expects "valid".
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TextIO
+
+from harness.core.errors import ConfigurationError, FencepostError
+from harness.core.events import Event, RunJudged
+from harness.core.exit_codes import ExitCode, of_error, of_several
+from harness.core.invocation import typed
+from harness.core.paths import as_seen_from_here
+from harness.core.suggestions import near_or
+from harness.engines.engine import Engine
+from harness.files.run_folder import HISTORY, PLAN
+from harness.report.answer import times
+from harness.report.console import console
+from harness.report.groups import explained
+from harness.report.verdict_text import Line, Tone, looked_for, violations
+from harness.run.runner import RunOptions, run
+from harness.target import Target, load
+from harness.target.reading import in_folder, shipped_folder
+from harness.target.toml import head_comment
+
+ZOO = "zoo"  # the folder
+TWIN = "-twin"
+LISTED = "docs/zoo.md lists all"
+SECOND = 1_000_000_000  # ns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhibit:
+    """One planted bug and its twin."""
+
+    name: str
+    story: str  # what is wrong, in a sentence
+    bug: Target
+    twin: Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How one run of an exhibit ended: with a verdict, or with an error."""
+
+    document: Mapping[str, Any] | None = None  # verdict.json
+    folder: Path | None = None
+    seconds: float | None = None  # from the workload's start until what was expected had happened
+    error: FencepostError | None = None
+
+    @property
+    def verdict(self) -> str:
+        """One word for a table."""
+        return str(self.document["verdict"]) if self.document else "no verdict"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What became of one exhibit."""
+
+    exhibit: Exhibit
+    bug: Outcome
+    twin: Outcome
+
+    @property
+    def found(self) -> dict[str, int]:
+        """The anomalies that were found in the bug, and how often."""
+        document = self.bug.document
+        return violations(document) | looked_for(document) if document else {}
+
+    @property
+    def code(self) -> ExitCode:
+        """1: the bug was not caught, or the twin accused; 2, 3, 4: something else kept it open."""
+        return of_several([*_codes(self.bug, unknown=ExitCode.VIOLATION), *_codes(self.twin)])
+
+    def as_json(self) -> dict[str, Any]:
+        """The row for a program."""
+        return {
+            "bug": self.exhibit.name,
+            "story": self.exhibit.story,
+            "expected": list(self.exhibit.bug.expected),
+            "found": self.found,
+            "caught": _is_as_expected(self.bug),
+            "seconds_to_find": self.bug.seconds,
+            "twin": self.twin.verdict,
+            "twin_is_clean": _is_as_expected(self.twin),
+            "errors": [str(outcome.error) for outcome in (self.bug, self.twin) if outcome.error],
+            "runs": [str(outcome.folder) for outcome in (self.bug, self.twin) if outcome.folder],
+        }
+
+
+def exhibits(words: Sequence[str] = ()) -> tuple[Exhibit, ...]:
+    """Read the exhibits: those that are named, also by patterns such as `redis-*`, or all.
+
+    Raises ConfigurationError where a name fits none.
+    """
+    files = in_folder(shipped_folder() / ZOO)
+    names = [name for name in files if f"{name}{TWIN}" in files]
+    for word in words:
+        if not fnmatch.filter(names, word):
+            raise ConfigurationError(f"the zoo has no bug called {word}{near_or(word, names, LISTED)}")
+    chosen = [name for name in names if not words or any(fnmatch.fnmatch(name, word) for word in words)]
+    return tuple(
+        Exhibit(
+            name=name,
+            story=head_comment(files[name].read_text(encoding="utf-8")),
+            bug=load(files[name]),
+            twin=load(files[f"{name}{TWIN}"]),
+        )
+        for name in chosen
+    )
+
+
+def show_all(
+    chosen: Sequence[Exhibit],
+    engine: Engine,
+    options: RunOptions,
+    *,
+    text: TextIO | None,
+    shown: Callable[[dict[str, Any]], None],
+) -> ExitCode:
+    """Run every exhibit, tell each as soon as its twin is judged, and give the exit code of them all.
+
+    `shown` gets each row as JSON would have it.
+    """
+    began = time.monotonic()
+    rows: list[Row] = []
+    with console(text) as screen:
+        live = text is not None and text.isatty()  # elsewhere a run's own lines would tear the table apart
+        watch = screen.show if live else _ignore
+        noted = replace(options, notify=screen.show)
+        screen.write([Line(_columns(chosen, "bug", "expected", "found", "after", "twin"), Tone.FAINT)])
+        for exhibit in chosen:
+            row = Row(
+                exhibit=exhibit,
+                bug=_outcome(exhibit.bug, engine, noted, watch),
+                twin=_outcome(exhibit.twin, engine, noted, watch),
+            )
+            rows.append(row)
+            screen.clear()
+            screen.write(_told(row, chosen))
+            shown(row.as_json())
+        screen.write(_summary(rows, time.monotonic() - began))
+    return of_several(row.code for row in rows)
+
+
+def _ignore(_event: Event) -> None:
+    """Nobody watches."""
+
+
+def _outcome(target: Target, engine: Engine, options: RunOptions, watch: Callable[[Event], None]) -> Outcome:
+    """Run one target; an error is an outcome too, so that the others have their turn."""
+    judged: RunJudged | None = None
+    try:
+        with closing(run(target, engine, options)) as events:
+            for event in events:
+                watch(event)
+                if isinstance(event, RunJudged):
+                    judged = event
+    except FencepostError as error:
+        return Outcome(error=error)
+    if judged is None or judged.interrupted:
+        raise KeyboardInterrupt
+    return Outcome(
+        document=judged.document,
+        folder=as_seen_from_here(judged.folder),
+        seconds=_seconds_to_find(judged.folder, judged.document, target.expected),
+    )
+
+
+def _seconds_to_find(folder: Path, document: Mapping[str, Any], expected: Sequence[str]) -> float | None:
+    """How long it took until the last operation of the first proof had happened; None without one."""
+    started = json.loads((folder / PLAN).read_text(encoding="utf-8"))["started"]
+    lines = (folder / HISTORY).read_text(encoding="utf-8").splitlines()
+    moments = [
+        max(json.loads(lines[number - 1])["time"] for number in finding["operations"])
+        for finding in explained(document)
+        if finding["anomaly"] in expected and finding["operations"]
+    ]
+    return round((min(moments) - started) / SECOND, 2) if moments else None
+
+
+def _is_as_expected(outcome: Outcome) -> bool:
+    return bool(outcome.document and outcome.document["as_expected"])
+
+
+def _codes(outcome: Outcome, unknown: ExitCode = ExitCode.UNKNOWN) -> Iterator[ExitCode]:
+    if outcome.error:
+        yield of_error(outcome.error)
+    elif _is_as_expected(outcome):
+        yield ExitCode.AS_EXPECTED
+    else:
+        yield unknown if outcome.verdict == "unknown" else ExitCode.VIOLATION
+
+
+def _told(row: Row, chosen: Sequence[Exhibit]) -> Iterator[Line]:
+    found = times(row.found) or ("nothing" if row.bug.document else "not run")
+    after = "" if row.bug.seconds is None else f"{row.bug.seconds:.1f} s"
+    expected = ", ".join(row.exhibit.bug.expected)
+    tone = Tone.GOOD if row.code is ExitCode.AS_EXPECTED else Tone.BAD
+    yield Line(_columns(chosen, row.exhibit.name, expected, found, after, row.twin.verdict), tone)
+    if tone is Tone.BAD:
+        yield Line(row.exhibit.story, indent=2)
+    for what, outcome in (("the bug", row.bug), ("the twin", row.twin)):
+        if outcome.error:
+            yield Line(f"{what} was not judged: {outcome.error}", Tone.BAD, 2)
+        elif not _is_as_expected(outcome) and outcome.folder and outcome.document:
+            reasons = "; ".join(outcome.document["reasons"])
+            yield Line(f"{what} is {outcome.verdict}: {reasons}", Tone.BAD, 2)
+            yield Line(typed("show", outcome.folder), Tone.COMMAND, 2)
+
+
+def _columns(chosen: Sequence[Exhibit], name: str, expected: str, found: str, after: str, twin: str) -> str:
+    widths = [
+        max(len(exhibit.name) for exhibit in chosen),
+        max(len(", ".join(exhibit.bug.expected)) for exhibit in chosen),
+    ]
+    return f"{name:<{widths[0]}}  {expected:<{widths[1]}}  {after:>7}  {twin:<10}  {found}"
+
+
+def _summary(rows: Sequence[Row], seconds: float) -> Iterator[Line]:
+    caught = sum(_is_as_expected(row.bug) for row in rows)
+    clean = sum(_is_as_expected(row.twin) for row in rows)
+    good = caught == clean == len(rows)
+    said = f"{caught} of {len(rows)} bugs caught, {clean} of {len(rows)} twins clean, in {seconds:.0f} s"
+    yield Line("")
+    yield Line(said, Tone.GOOD if good else Tone.BAD)

@@ -1,0 +1,56 @@
+"""What the harness itself asks of a program: to set up before a run, and what was accepted after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checkers.history.reader import Commit
+from harness.core.errors import InfrastructureError
+from harness.processes import process_tree
+from harness.processes.program import Command
+from workloads.client import NotApplied, Unknown
+from workloads.line_protocol.clients import committed, set_up
+from workloads.line_protocol.program_client import ProgramClient, ProgramError
+
+LAST_LINES = 10
+PATIENCE = 10.0  # seconds; for an ordinary request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminClient:
+    """A program of the harness' own: started for each question, and ended after it."""
+
+    command: Command
+    start_fields: Mapping[str, Any]
+    log: Path  # of its standard error
+
+    def set_up(self, resources: Sequence[str]) -> None:
+        """Have it make what it needs before the first acquire; InfrastructureError if that fails."""
+        with self._program() as program:
+            set_up(program, resources)
+
+    def committed(self) -> list[Commit] | None:
+        """Have it tell the order of accepted writes; None if it knows none."""
+        with self._program() as program:
+            return committed(program)
+
+    @contextmanager
+    def _program(self) -> Iterator[ProgramClient]:
+        try:
+            with (
+                process_tree.no_orphans(),
+                closing(
+                    ProgramClient(lambda: self.command.start(self.log), self.start_fields, PATIENCE)
+                ) as program,
+            ):
+                yield program
+        except (ProgramError, NotApplied, Unknown) as error:
+            raise InfrastructureError(f"{self.command}: {error}; {self._last_words()}") from error
+
+    def _last_words(self) -> str:
+        lines = self.log.read_text(errors="replace").strip().splitlines()[-LAST_LINES:]
+        return "\n".join([f"it said, in {self.log}:", *lines]) if lines else "its standard error is empty"

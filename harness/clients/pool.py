@@ -1,0 +1,131 @@
+"""The client processes of a run: started, told what to do, watched, and stopped."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
+
+import psutil
+
+from harness.clients.process import ClientTask, events_of, main
+from harness.clients.shared_state import SharedState
+from harness.core import exhaustion
+from harness.core.errors import InfrastructureError
+from harness.processes import import_path, process_tree
+
+READY = 60.0  # seconds; many programs may start at once
+GRACE = 1.0  # seconds, for what is under way when the run ends
+_POLL = 0.002  # seconds
+PRELOADED = ["harness.processes.fork_server", "harness.clients.process"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPool:
+    """As many processes as the target has clients."""
+
+    state: SharedState
+    folder: Path
+    processes: Sequence[ForkServerProcess]
+    tasks: Sequence[Connection]
+
+    def get_ready(self, task: Callable[[int], ClientTask]) -> None:
+        """Tell each what to do, and wait until all could start."""
+        for client, pipe in enumerate(self.tasks):
+            pipe.send(task(client))
+        deadline = time.monotonic() + READY
+        while not all(client.ready for client in self.state.clients):
+            self.check()
+            if time.monotonic() > deadline:
+                raise InfrastructureError(f"the clients were not ready after {READY:.0f} s")
+            time.sleep(_POLL)
+
+    def check(self) -> None:
+        """Raise InfrastructureError if one has ended by itself."""
+        for client, process in enumerate(self.processes):
+            if process.exitcode is not None:
+                self._check_room(client)
+                log = self.folder / "logs" / f"client-{client}.log"
+                last = log.read_text(errors="replace").strip().splitlines()[-5:]
+                said = "\n".join([f"it said, in {log}:", *last]) if last else "it said nothing"
+                raise InfrastructureError(
+                    f"client {client} ended by itself with status {process.exitcode}; {said}"
+                )
+
+    def _check_room(self, client: int) -> None:
+        """Raise ResourceExhaustedError if it ended because something was used up."""
+        number = self.state.clients[client].used_up
+        error = OSError(number, os.strerror(number))
+        if full := exhaustion.as_exhausted(error, events_of(client, self.folder)):
+            raise full
+
+    def finish(self) -> None:
+        """Let what is under way end for a moment; a client that still waits for its lock is killed."""
+        self.state.run.stop = 1
+        deadline = time.monotonic() + GRACE
+        while time.monotonic() < deadline and any(each.exitcode is None for each in self.processes):
+            time.sleep(_POLL)
+        _end(self.processes)
+
+    def handles(self) -> list[psutil.Process]:
+        """The processes, for whoever stops and continues them."""
+        return [psutil.Process(process.pid) for process in self.processes]
+
+
+@contextmanager
+def started(
+    count: int, resources: int, stop_requests: int, folder: Path, modules: Sequence[str] = ()
+) -> Iterator[ClientPool]:
+    """Start the processes; at the end of the block none is left, stopped ones included.
+
+    `modules` are imported once for all of them, before the first is there.
+    Call it from the main thread: the fork server, and so every client, dies with
+    the thread that started it.
+    """
+    context: ForkServerContext = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([*PRELOADED, *modules])
+    with import_path.kept_by_children():
+        forkserver.ensure_running()
+    state = SharedState.create(context, count, resources, stop_requests)
+    processes: list[ForkServerProcess] = []
+    tasks: list[Connection] = []
+    server: psutil.Process | None = None
+    try:
+        for number in range(count):
+            receiving, sending = context.Pipe(duplex=False)
+            process = context.Process(
+                target=main, args=(number, state, folder, receiving), name=f"client-{number}"
+            )
+            process.start()
+            server = server or _parent_of(process)
+            receiving.close()
+            processes.append(process)
+            tasks.append(sending)
+        yield ClientPool(state, folder, processes, tasks)
+    finally:
+        _end(processes)
+        if server is not None:
+            process_tree.end_offspring(server)  # which has adopted what clients have started and left
+
+
+def _parent_of(process: ForkServerProcess) -> psutil.Process | None:
+    """The fork server; None where the process has ended already."""
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(process.pid).parent()
+    return None
+
+
+def _end(processes: Sequence[ForkServerProcess]) -> None:
+    for process in processes:
+        if process.exitcode is None:  # else its number may be another's by now
+            with suppress(psutil.NoSuchProcess):
+                process_tree.end(psutil.Process(process.pid))
+    for process in processes:
+        process.join()

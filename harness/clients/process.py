@@ -1,0 +1,195 @@
+"""One logical client is one OS process, so that a pause stops all of it.
+
+A client announces each stop point in shared memory; where a stop is requested of
+it there, it stops itself with SIGSTOP, and goes on when the nemesis has both
+cleared its `stopped` flag and continued the process.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from checkers.history.records import WRITES, Outcome
+from harness.clients.recorder import RecordedSession, Recorder
+from harness.clients.shared_state import ANY, NO_TOKEN, NOBODY, OUTSIDE, STOP_POINTS, SharedState
+from harness.core.errors import ResourceExhaustedError
+from harness.files.log_file import open_log
+from harness.files.run_folder import EVENTS, LOGS
+from harness.processes.parent_death import adopt_orphans, die_with_parent
+from harness.processes.program import Command
+from workloads import append, register
+from workloads.client import Answer, Lock, Session, Storage
+from workloads.client_loop import Client, HeldLock
+from workloads.line_protocol.clients import ProgramLock, ProgramStorage
+from workloads.line_protocol.program_client import ProgramClient, ProgramError, start_fields
+from workloads.locks import connect as connect_lock
+from workloads.settings import LockSettings, StorageSettings
+from workloads.storages import load_kind
+
+_POLL = 0.0005  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientTask:
+    """All that a client must know: sent to it once the servers run."""
+
+    seed: int
+    resources: tuple[str, ...]
+    workload: str
+    most_writes: int  # of one hold
+    think_time: tuple[float, float]  # seconds
+    lock: LockSettings
+    storage: StorageSettings
+    command: Command | None = None  # the program that is the client; None: Fencepost's own
+
+
+@dataclass(frozen=True, slots=True)
+class SharedProgress:
+    """Reports where this client is, and stops where the nemesis asked for it."""
+
+    state: SharedState
+    client: int
+    resources: tuple[str, ...]
+
+    def reached(self, point: str, resource: str, owner: str, token: int) -> None:
+        """Announce a stop point, and stop there if the nemesis asked for it."""
+        mine = self.state.clients[self.client]
+        place = self.resources.index(resource)
+        phase = STOP_POINTS.index(point) + 1
+        if mine.owner != (known := owner.encode()[:31]):
+            mine.granted = time.monotonic_ns()
+        mine.resource, mine.token, mine.owner = place, token, known
+        mine.phase = phase
+        for request in self.state.stop_requests:
+            if request.point == phase and self._is_asked_by(request, place):
+                mine.stopped = 1
+                request.stopped_client = self.client
+                self._stop()
+                return
+
+    def granted(self, resource: str, owner: str) -> None:
+        """Announce the stop point inside an acquire, where nobody need know the token yet."""
+        self.reached("granted", resource, owner, NO_TOKEN)
+
+    def _is_asked_by(self, request: Any, resource: int) -> bool:
+        if self.state.clients[self.client].taken:
+            return False
+        if request.stopped_client != NOBODY or request.client not in (ANY, self.client):
+            return False
+        if request.resource == ANY:
+            return all(other.reserved_resource != resource for other in self.state.stop_requests)
+        return bool(request.resource == resource)
+
+    def _stop(self) -> None:
+        mine = self.state.clients[self.client]
+        os.kill(os.getpid(), signal.SIGSTOP)
+        while mine.stopped and not self.state.run.stop:
+            time.sleep(_POLL)
+
+    def accepted(self, resource: str, token: int) -> None:
+        """Tell that a write got through: others may be superseded by it."""
+        place = self.client * self.state.resources + self.resources.index(resource)
+        self.state.accepted[place] = max(self.state.accepted[place], token)
+        self.state.wrote[place] = self.state.clients[self.client].granted
+
+    def exited(self) -> None:
+        """Tell that the critical section is over."""
+        self.state.clients[self.client].phase = OUTSIDE
+
+    def ended(self, f: str, answer: Answer) -> None:
+        """Count an operation, for whoever watches the run."""
+        self.state.operations[self.client] += 1
+        if f in WRITES and answer.outcome is not Outcome.INFO:
+            self.state.writes[2 * self.client + (not answer.ok)] += 1
+
+
+def main(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
+    """Be client number `client`: get ready, wait for the start, work until told to stop."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the fork server's is another
+    die_with_parent()
+    adopt_orphans()
+    try:
+        _log_to(folder / LOGS / f"client-{client}.log")
+        _be(client, state, folder, tasks)
+    except (ResourceExhaustedError, OSError) as error:
+        state.clients[client].used_up = error.errno or 0
+        raise
+
+
+def events_of(client: int, folder: Path) -> Path:
+    """Where a client records what happens, in its run's folder."""
+    return folder / EVENTS / f"client-{client}.jsonl"
+
+
+def _be(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
+    try:
+        task: ClientTask = tasks.recv()
+    except EOFError:  # the servers never came up
+        return
+    passwords = (task.lock.password, task.storage.password)
+    recorder = Recorder(events_of(client, folder), passwords)
+    try:
+        _work(_client(client, state, task, recorder), state, task)
+    except ProgramError as error:
+        sys.exit(f"{task.command}: {error}")
+    recorder.close()
+
+
+def _work(worker: Client, state: SharedState, task: ClientTask) -> None:
+    state.clients[worker.number].ready = 1
+    while not state.run.go:
+        time.sleep(_POLL)
+    worker.run(_in_each_hold(task), lambda: bool(state.run.stop))
+    worker.lock.close()
+
+
+def _log_to(path: Path) -> None:
+    log = open_log(path)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)
+
+
+def _client(client: int, state: SharedState, task: ClientTask, recorder: Recorder) -> Client:
+    clients = len(state.clients)
+    progress = SharedProgress(state, client, task.resources)
+    renewals = RecordedSession(recorder, clients + client, 2 * clients, granted=progress.granted)
+    lock, storage = _systems(client, task, renewals)
+    return Client(
+        number=client,
+        resources=task.resources,
+        think_time=task.think_time,
+        rng=random.Random(f"{task.seed}/client/{client}"),
+        session=RecordedSession(recorder, client, 2 * clients, progress.ended),
+        lock=lock,
+        storage=storage,
+        fence_on_acquire=task.storage.fence_on_acquire,
+        progress=progress,
+    )
+
+
+def _systems(client: int, task: ClientTask, renewals: Session) -> tuple[Lock, Storage]:
+    """What the client speaks to: the systems themselves, or a program that does."""
+    if task.command is None:
+        return connect_lock(task.lock, renewals), load_kind(task.storage.kind).connect(task.storage)
+    fields = start_fields(client, task.lock, task.storage)
+    program = ProgramClient(task.command.start, fields, task.storage.timeout)
+    lock = ProgramLock(program, renewals, task.lock.ttl)
+    return lock, ProgramStorage(program, lock.restarted)
+
+
+def _in_each_hold(task: ClientTask) -> Callable[[Client, HeldLock], None]:
+    """What a client does in each hold."""
+    if task.workload == "append":
+        return append.work
+    return partial(register.work, most_writes=task.most_writes)

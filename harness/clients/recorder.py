@@ -1,0 +1,117 @@
+"""Records what a client asks and is told: an event is with the kernel before its request leaves."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from checkers.history.reader import Outcome
+from checkers.printable import in_16_bits
+from checkers.redaction import redacted
+from harness.core import exhaustion
+from harness.files.log_file import open_log
+from workloads.client import Answer, outcome_of
+
+
+class Recorder:
+    """Appends events to one new file: one write() each, so that a SIGKILL loses none that left.
+
+    Once an event could not be written as a whole, because the disk is full, no other is written:
+    half a line at the end of a file is left out, and elsewhere it makes the file unreadable.
+    """
+
+    def __init__(self, path: Path, passwords: tuple[str, ...] = ()) -> None:
+        """`passwords` are hidden in what a client says of its errors."""
+        self.passwords = passwords
+        self._path = path
+        self._file = open_log(path, new=True)
+        self._encode = msgspec.json.Encoder().encode
+        self._writing = threading.Lock()
+        self._failure: OSError | None = None
+
+    def record(self, event: dict[str, Any]) -> None:
+        """Append one event, in the form of history.jsonl; ResourceExhaustedError where the disk is full."""
+        line = self._encode(event)
+        if not line.isascii() or b"\x7f" in line:
+            line = in_16_bits(line.decode()).encode()
+        with self._writing:
+            if self._failure is None:
+                self._append(line + b"\n")
+            failure = self._failure
+        if failure is not None:
+            raise exhaustion.as_exhausted(failure, self._path) or failure
+
+    def _append(self, line: bytes) -> None:
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+        except OSError as error:
+            self._failure = error
+
+    def close(self) -> None:
+        """Write no more."""
+        os.close(self._file)
+
+
+class RecordedSession:
+    """One sequential thread of operations: implements `workloads.client.Session`.
+
+    After an info the process number moves on by `stride`, which keeps the
+    numbers of all clients and their threads apart.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        process: int,
+        stride: int,
+        ended: Callable[[str, Answer], None] = lambda _f, _answer: None,
+        granted: Callable[[str, str], None] = lambda _resource, _owner: None,
+    ) -> None:
+        self._recorder = recorder
+        self._process = process
+        self._stride = stride
+        self._ended = ended
+        self._granted = granted
+
+    def call(
+        self,
+        f: str,
+        resource: str,
+        action: Callable[[], dict[str, Any]],
+        known: Mapping[str, Any] = MappingProxyType({}),
+        **fields: Any,
+    ) -> Answer:
+        """Record the call, run `action`, record what came back."""
+        operation = {"f": f, "resource": resource, **fields}
+        self._record("invoke", operation)
+        try:
+            answer = Answer(Outcome.OK, action())
+        except Exception as error:  # noqa: BLE001 - whatever a client meets is its outcome
+            answer = Answer(outcome_of(error), {"error": redacted(_said(error), self._recorder.passwords)})
+        self._record(answer.outcome, {**operation, **known, **answer.fields})
+        if answer.outcome is Outcome.INFO:
+            self._process += self._stride
+        self._ended(f, answer)
+        return answer
+
+    def granted(self, resource: str, owner: str) -> None:
+        """Announce that the lock service has granted, while the acquire is still open."""
+        self._granted(resource, owner)
+
+    def _record(self, kind: str, operation: dict[str, Any]) -> None:
+        self._recorder.record(
+            {"time": time.monotonic_ns(), "process": self._process, "type": kind, **operation}
+        )
+
+
+def _said(error: Exception) -> str:
+    """One line: libraries format theirs over several."""
+    return " ".join(str(error).split()) or type(error).__name__

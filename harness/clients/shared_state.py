@@ -1,0 +1,109 @@
+"""What clients and nemesis tell one another, in memory that both see.
+
+Every field has one writer at a time, and all but `owner` are machine words; nobody
+locks, since the holder of a lock may be stopped at any moment.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.context import ForkServerContext
+from typing import Any
+
+NOBODY = -1
+ANY = -1
+STOP_POINTS = ("granted", "acquired", "list-read", "before-write", "write-sent", "before-release")
+NO_TOKEN = -1  # at "granted", where a client may not have its token yet
+LIST_READ = STOP_POINTS.index("list-read") + 1
+OUTSIDE = 0  # phase: not in a critical section; a stop point's phase is its index + 1
+
+
+class _Client(ctypes.Structure):
+    _fields_ = (
+        ("ready", ctypes.c_int64),
+        ("phase", ctypes.c_int64),
+        ("resource", ctypes.c_int64),
+        ("token", ctypes.c_int64),
+        ("granted", ctypes.c_int64),  # ns, CLOCK_MONOTONIC; when the client knew that it was granted
+        ("owner", ctypes.c_char * 32),
+        ("taken", ctypes.c_int64),  # a fault has it, from before it is in force until it was seen healed
+        ("stopped", ctypes.c_int64),  # set by the client before it stops itself
+        ("used_up", ctypes.c_int64),  # the system's error that ended it: errno of a full disk, say
+    )
+
+
+class _StopRequest(ctypes.Structure):
+    _fields_ = (
+        ("point", ctypes.c_int64),  # 0: not armed
+        ("resource", ctypes.c_int64),
+        ("client", ctypes.c_int64),
+        ("stopped_client", ctypes.c_int64),
+        ("reserved_resource", ctypes.c_int64),  # the resource where the stopped client waits for a successor
+    )
+
+
+class _Run(ctypes.Structure):
+    _fields_ = (("go", ctypes.c_int64), ("stop", ctypes.c_int64))
+
+
+@dataclass(frozen=True, slots=True)
+class SharedState:
+    """The state of all clients, and one stop request for each fault that waits at a stop point."""
+
+    run: Any  # _Run
+    clients: Any  # array of _Client
+    stop_requests: Any  # array of _StopRequest
+    accepted: Any  # highest token accepted, by client and resource
+    wrote: Any  # when the last hold was granted under which a write was accepted (ns), by client and resource
+    operations: Any  # operations ended, by client
+    writes: Any  # accepted and failed writes, by client
+    resources: int
+
+    @classmethod
+    def create(
+        cls, context: ForkServerContext, clients: int, resources: int, stop_requests: int
+    ) -> SharedState:
+        """Allocate it in memory that child processes map."""
+        unset = [(0, ANY, ANY, NOBODY, NOBODY)] * max(1, stop_requests)
+        return cls(
+            run=context.RawValue(_Run),
+            clients=context.RawArray(_Client, clients),
+            stop_requests=context.RawArray(_StopRequest, unset),
+            accepted=context.RawArray(ctypes.c_int64, clients * resources),
+            wrote=context.RawArray(ctypes.c_int64, clients * resources),
+            operations=context.RawArray(ctypes.c_int64, clients),
+            writes=context.RawArray(ctypes.c_int64, clients * 2),
+            resources=resources,
+        )
+
+    def holders(self) -> Iterator[tuple[int, int, int]]:
+        """Yield (client, resource, token) of each client that is in a critical section."""
+        for number, client in enumerate(self.clients):
+            if client.phase != OUTSIDE:
+                yield number, client.resource, client.token
+
+    def contested(self, client: int, resource: int, token: int) -> bool:
+        """Has another client read, under a higher token, the list that it is about to change?
+
+        Without a token: another that was granted the lock later.
+        """
+        mine = self.clients[client]
+        return any(
+            (other.phase, other.resource) == (LIST_READ, resource)
+            and (other.granted > mine.granted if token == NO_TOKEN else other.token > token)
+            for number, other in enumerate(self.clients)
+            if number != client
+        )
+
+    def superseded(self, client: int, resource: int, token: int) -> bool:
+        """Was a write of another client accepted under a higher token?
+
+        Without a token: was one accepted in a hold that was granted later?
+        """
+        least, others = (
+            (self.clients[client].granted, self.wrote) if token == NO_TOKEN else (token, self.accepted)
+        )
+        by_client = enumerate(others[resource :: self.resources])
+        return any(other > least for number, other in by_client if number != client)

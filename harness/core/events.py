@@ -1,0 +1,74 @@
+"""What a run tells while it goes: the console, and whoever else listens, are its consumers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from checkers.history.records import History
+from checkers.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    """A run folder exists; servers are next."""
+
+    target: str
+    engine: str  # "docker" or "local"
+    folder: Path
+    seed: int
+    duration: int  # ns; of the workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageReached:
+    """The run entered its next stage."""
+
+    stage: Literal["building", "starting", "running", "interrupted", "judging", "stopping"]
+    detail: str  # one line for a reader, such as "etcd ×3, postgres, toxiproxy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where the workload is; sent a few times a second."""
+
+    elapsed: int  # ns since the workload's start
+    duration: int  # ns
+    operations: int
+    writes_accepted: int
+    writes_failed: int
+    faults: tuple[str, ...]  # in force now, such as "pause client:3"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultObserved:
+    """A fault was seen in force, or seen healed."""
+
+    kind: str
+    target: str
+    state: Literal["in force", "healed"]
+    evidence: str
+    elapsed: int  # ns since the workload's start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Something the user should know, that is no error."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunJudged:
+    """The verdict is known and written; servers may still be going down."""
+
+    folder: Path
+    verdict: Verdict
+    document: dict[str, Any]  # verdict.json
+    history: History
+    report: Path
+    interrupted: bool = False
+
+
+Event = RunStarted | StageReached | Progress | FaultObserved | Notice | RunJudged

@@ -1,0 +1,22 @@
+"""Types of settings that sections of a target file share. Every length of time is in ns, or a `Span`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, ConfigDict, WithJsonSchema
+
+from harness.core.duration import DURATION_PATTERN, SPAN_PATTERN, Span, parse_duration, parse_span
+
+STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+
+Duration = Annotated[
+    int,
+    BeforeValidator(parse_duration),
+    WithJsonSchema({"type": "string", "pattern": DURATION_PATTERN, "examples": ["2s", "1500ms"]}),
+]
+Length = Annotated[
+    Span,
+    BeforeValidator(parse_span),
+    WithJsonSchema({"type": "string", "pattern": SPAN_PATTERN, "examples": ["1.5 ttl", "3s"]}),
+]

@@ -1,0 +1,156 @@
+"""What a run that was killed left behind, and its removal; `notes` knows which runs there were."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.errors import InfrastructureError
+from harness.processes import ownership
+from harness.processes.ownership import Life
+from harness.processes.run_notes import WORK_FOLDERS, Note, read_notes
+
+DOCKER = "docker"  # the name of that engine in a note
+GONE_TIMEOUT = 5.0  # s
+LOGS = "logs"  # in the folder of every run
+_SHOWN = 5  # notes that were skipped
+QUIT_TIMEOUT = 2.0  # s; PostgreSQL frees its shared memory when it is let
+FINISH_TIMEOUT = 10.0  # s; a `docker compose up` that outlived its harness takes one or two
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What a sweep did: a line for each thing, for a reader."""
+
+    removed: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()  # with the reason
+    notices: tuple[str, ...] = ()
+
+    def __add__(self, other: Sweep) -> Sweep:
+        return Sweep(self.removed + other.removed, self.kept + other.kept, self.notices + other.notices)
+
+
+def sweep() -> Sweep:
+    """Remove what runs left whose harness is dead; the commands that run and judge call this first.
+
+    Never raises for what cannot be removed now, such as containers while no Docker answers:
+    the note stays, and the next command tries again.
+    """
+    found = read_notes()
+    dead = (note for note in found.read if ownership.life_of(note.marks) is Life.DEAD)
+    return sum(map(_remove_noted, dead), Sweep(notices=_notices(found.refused)))
+
+
+def clean() -> Sweep:
+    """Remove what any run left whose harness is dead, with a note or without.
+
+    What belongs to a harness that lives, or to one that cannot be seen from here (on another
+    host, or in a container of its own), is kept and told.
+    """
+    from harness.engines import docker_removal
+
+    swept = sweep()
+    try:
+        removed, kept = docker_removal.remove_ownerless()
+        swept += Sweep(tuple(removed), tuple(kept))
+    except InfrastructureError as error:
+        swept += Sweep(kept=(f"containers, if there are any: {error}",))
+    return swept + _end_processes(None)
+
+
+def _notices(refused: tuple[str, ...]) -> tuple[str, ...]:
+    """One sentence on all the notes that were skipped."""
+    if not refused:
+        return ()
+    more = [f"and {len(refused) - _SHOWN} more"] * (len(refused) > _SHOWN)
+    skipped = "; ".join([*refused[:_SHOWN], *more])
+    return (f"notes of earlier runs were skipped; look at them, and remove them: {skipped}",)
+
+
+def _remove_noted(note: Note) -> Sweep:
+    """Remove what one dead run left, and then its note."""
+    try:
+        swept = _remove_containers(note) if note.engine == DOCKER else _end_processes(note.run_id)
+    except InfrastructureError as error:
+        return Sweep(kept=(f"run {note.run_id}: {error}",))
+    kept = tuple(f"{path}: {why}" for path in note.paths if (why := _remove_folder(path)))
+    note.file.unlink(missing_ok=True)
+    return swept + Sweep(kept=kept)
+
+
+def _remove_folder(path: Path) -> str | None:
+    """Remove a work folder of a run with all that is in it; say why not, where it is not surely one.
+
+    No symbolic link is followed, neither on the way to it nor in it.
+    """
+    try:
+        above = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        return None if isinstance(error, FileNotFoundError) else str(error.strerror)
+    try:
+        if why := _not_ours(path, above):
+            return why
+        shutil.rmtree(path.name, ignore_errors=True, dir_fd=above)
+    except FileNotFoundError:
+        return None
+    finally:
+        os.close(above)
+    return None
+
+
+def _not_ours(path: Path, above: int) -> str | None:
+    """Say why a folder is not surely one that a run has made; FileNotFoundError if it is not there."""
+    found = os.stat(path.name, dir_fd=above, follow_symlinks=False)
+    if not stat.S_ISDIR(found.st_mode) or path.parent.resolve() != path.parent:
+        return "there is a symbolic link, or no folder, where a run had one"
+    if found.st_uid != os.geteuid():
+        return f"it belongs to user {found.st_uid}"
+    if path.name in WORK_FOLDERS and not _is_run_folder(above):
+        return "it is not in the folder of a run"
+    return None
+
+
+def _is_run_folder(folder: int) -> bool:
+    """Is this our folder, with what every run has in it?"""
+    try:
+        logs = os.stat(LOGS, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return stat.S_ISDIR(logs.st_mode) and os.fstat(folder).st_uid == os.geteuid()
+
+
+def _remove_containers(note: Note) -> Sweep:
+    from harness.engines import docker_removal
+
+    _end_processes(note.run_id, FINISH_TIMEOUT)  # or it would start more containers behind our back
+    return Sweep(removed=tuple(docker_removal.remove_run(note.run_id)))
+
+
+def _end_processes(run_id: str | None, patience: float = QUIT_TIMEOUT) -> Sweep:
+    """Kill the processes of a dead run, or of all dead runs, that do not end within `patience` (s).
+
+    Each was sent a signal when its harness died; one that a fault had stopped gets it when it goes on.
+    """
+    import psutil
+
+    found = []
+    for process in psutil.process_iter():
+        try:
+            marks = ownership.from_environment(process.environ())
+        except (psutil.Error, OSError):
+            continue
+        if (
+            ownership.RUN in marks
+            and run_id in (None, marks[ownership.RUN])
+            and ownership.life_of(marks) is Life.DEAD
+        ):
+            found.append(process)
+            process.resume()
+    _, still_there = psutil.wait_procs(found, timeout=patience)
+    for process in still_there:
+        process.kill()
+    psutil.wait_procs(still_there, timeout=GONE_TIMEOUT)
+    return Sweep(removed=tuple(f"process {process.pid}" for process in found))

@@ -1,0 +1,88 @@
+"""Files that are written as a whole: a reader never sees half of one, and a refusal leaves none.
+
+What is written goes into a new file under a name that nobody can guess, which follows no link and
+which only this user can read, and takes its place with a rename. So a link that somebody has put
+where a file belongs is replaced, and what it leads to is left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from harness.core import exhaustion
+from harness.core.errors import ConfigurationError
+
+PRIVATE = 0o600
+ABANDONED = 600.0  # s; nothing takes so long to write
+AS_THE_USER_LIKES = 0o666  # less the umask
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_UNFINISHED = (".fencepost-", ".new")
+
+
+@contextmanager
+def replacement(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
+    """Write to a new file that takes the place of another once the block has ended without an error.
+
+    Raises ResourceExhaustedError where the disk is full; what was there stays.
+    """
+    new = path.with_name(secrets.token_hex(8).join(_UNFINISHED))
+    try:
+        with open(os.open(new, _NEW, mode), "wb") as file:  # noqa: PTH123 (a descriptor)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except OSError as error:
+        if full := exhaustion.as_exhausted(error, path):
+            raise full from error
+        raise
+    finally:
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, chunks: Iterable[str], mode: int = PRIVATE) -> None:
+    """Put a text in place of a file, once all of it is written; else what was there stays."""
+    with replacement(path, mode) as file:
+        file.writelines(chunk.encode() for chunk in chunks)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what processes that were killed were writing into a folder, some time ago."""
+    first, last = _UNFINISHED
+    for left in folder.glob(f"{first}*{last}"):
+        with contextlib.suppress(OSError):
+            if left.lstat().st_mtime < time.time() - ABANDONED:
+                left.unlink()
+
+
+def write_output(path: Path, chunks: Iterable[str], *, force: bool) -> None:
+    """Write what the user asked for to where the user said; a device or a pipe is written to directly.
+
+    Raises ConfigurationError where a file stands already, unless it is to be replaced by `force`.
+    """
+    if os.path.lexists(path) and not force and not _is_stream(path):
+        raise ConfigurationError(f"{path} exists, and is not overwritten; name another file, or add --force")
+    if not path.parent.is_dir():
+        raise ConfigurationError(f"{path} cannot be written: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ConfigurationError(f"{path} is a folder; name a file in it")
+    try:
+        if _is_stream(path):
+            with path.open("w", encoding="utf-8") as stream:
+                stream.writelines(chunks)
+        else:
+            replace_file(path.resolve(), chunks, AS_THE_USER_LIKES)
+    except PermissionError as error:
+        raise ConfigurationError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _is_stream(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()

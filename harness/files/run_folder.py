@@ -1,0 +1,117 @@
+"""The run folder: written as the run goes, so that a run whose harness was killed can be judged."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from checkers.history import limits
+from checkers.history.files import read_bytes
+from checkers.history.merge import merge
+from checkers.history.reader import Commit
+from checkers.printable import as_json
+from checkers.redaction import redacted, redacted_document
+from harness.core.errors import ConfigurationError
+from harness.files.atomic_files import remove_unfinished, replace_file
+from harness.files.private_folder import PRIVATE, make_missing
+
+HISTORY = "history.jsonl"
+COMMITS = "commits.jsonl"
+VERDICT = "verdict.json"
+HEADER = "header.json"
+PLAN = "plan.json"
+EVENTS = "events"
+LOGS = "logs"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """One run's files; `runs/<target>/<time>-<id>/`. Only the user who made it can enter it."""
+
+    path: Path
+    passwords: tuple[str, ...] = field(default=(), repr=False)  # hidden in all that is written
+
+    @classmethod
+    def create(cls, runs: Path, target: str, passwords: tuple[str, ...] = ()) -> RunFolder:
+        """Make a new folder, and point `latest` beside it to it."""
+        run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+        path = (runs / target / run_id).absolute()
+        try:
+            make_missing(path.parent)
+            for made in (path, path / EVENTS, path / LOGS):
+                made.mkdir(mode=PRIVATE)
+            _point(path.parent / "latest", path.name)
+        except OSError as error:
+            raise ConfigurationError(
+                f"{runs}: cannot hold the runs: {error.strerror}; name another folder with --runs"
+            ) from None
+        return cls(path, passwords)
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep others from judging the run while it goes on; the kernel lets go when this process ends.
+
+        Raises ConfigurationError if it goes on in another process.
+        """
+        folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove_unfinished(self.path)
+            yield
+        except BlockingIOError:
+            raise ConfigurationError(f"{self.path}: this run goes on; judge it when it has ended") from None
+        finally:
+            os.close(folder)
+
+    @property
+    def run_id(self) -> str:
+        """The folder's name, unique among all runs."""
+        return self.path.name
+
+    def write_json(self, name: str, document: dict[str, Any], indent: int | None = 1) -> None:
+        """Write a document as a whole: a reader never sees half of one."""
+        self._replace(name, [as_json(redacted_document(document, self.passwords), indent)])
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a text file."""
+        self._replace(name, [redacted(text, self.passwords)])
+
+    def write_commits(self, commits: Iterable[Commit]) -> None:
+        """Write the storage's order of accepted writes and fences."""
+        self._replace(COMMITS, (json.dumps(_commit_line(each)) + "\n" for each in commits))
+
+    def merge_events(self, tell: Callable[[str], None]) -> Path:
+        """Join what every process recorded into history.jsonl, by time; once.
+
+        `tell` hears of what a killed process had only half written.
+        """
+        history = self.path / HISTORY
+        if not history.exists():
+            if not (self.path / HEADER).exists():
+                raise ConfigurationError(f"{self.path}: this run ended before it had begun")
+            header = read_bytes(self.path / HEADER, limits.DOCUMENT).decode(errors="replace")
+            parts = sorted((self.path / EVENTS).glob("*.jsonl"))
+            self._replace(HISTORY, (line + "\n" for line in (header, *merge(parts, tell))))
+        return history
+
+    def _replace(self, name: str, chunks: Iterable[str]) -> None:
+        replace_file(self.path / name, chunks)
+
+
+def _commit_line(commit: Commit) -> dict[str, Any]:
+    stored = {"fence": True} if commit.fence else {"value": commit.value}
+    return {"seq": commit.seq, "resource": commit.resource, "token": commit.token, **stored}
+
+
+def _point(link: Path, name: str) -> None:
+    new = link.with_name(f".{name}.latest")
+    new.symlink_to(name)
+    new.replace(link)

@@ -1,0 +1,226 @@
+"""What a fault does not go together with: victims that are not there, ends that cannot come, other faults.
+
+These are the checks that hold for every fault; each fault's file has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from harness.core.duration import Span, format_duration
+from harness.core.suggestions import did_you_mean
+
+Key = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """One setting that does not fit another."""
+
+    key: Key
+    problem: str
+
+
+class Side(Protocol):
+    """A section [lock] or [storage], as far as faults must know it."""
+
+    @property
+    def kind(self) -> str:
+        """Return such as "etcd"."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of the servers that are started for it."""
+
+    @property
+    def system(self) -> str:
+        """The system of its servers."""
+
+    @property
+    def image(self) -> str | None:
+        """The official image of its servers, if they do not run on ours."""
+
+
+class Lock(Side, Protocol):
+    """The section [lock]."""
+
+    @property
+    def ttl(self) -> int:
+        """How long a lease lasts, ns."""
+
+    @property
+    def complete_at_once(self) -> str | None:
+        """The setting with which one answer grants and has the token; None: there may be a moment between."""
+
+
+class Storage(Side, Protocol):
+    """The section [storage]."""
+
+    @property
+    def fencing(self) -> str:
+        """How it fences."""
+
+    @property
+    def writes_in_one_message(self) -> bool:
+        """Does a write take one message, so that no stopped client can hold a transaction open?"""
+
+
+class Workload(Protocol):
+    """The section [workload]."""
+
+    @property
+    def kind(self) -> str:
+        """Return "register" or "append"."""
+
+    @property
+    def clients(self) -> int:
+        """How many there are."""
+
+    @property
+    def resources(self) -> int:
+        """How many there are."""
+
+    @property
+    def duration(self) -> int:
+        """How long the clients work, ns."""
+
+
+class AnyFault(Protocol):
+    """A section [[faults]], as far as other faults must know it."""
+
+    @property
+    def kind(self) -> str:
+        """Return such as "kill"."""
+
+    @property
+    def target(self) -> str:
+        """Whom or what it hits."""
+
+
+class Sections(Protocol):
+    """The rest of the target file; None where a section is wrong in itself."""
+
+    @property
+    def lock(self) -> Lock | None:
+        """The lock service."""
+
+    @property
+    def storage(self) -> Storage | None:
+        """The storage."""
+
+    @property
+    def has_client(self) -> bool:
+        """Is there a section [client]?"""
+
+    @property
+    def workload(self) -> Workload | None:
+        """What the clients do."""
+
+    @property
+    def faults(self) -> Mapping[int, AnyFault]:
+        """The faults that are right in themselves, by number."""
+
+
+class CheckedFault(AnyFault, Protocol):
+    """A fault that these checks are about."""
+
+    @property
+    def lasts(self) -> Span | None:
+        """How long it is in force."""
+
+    @property
+    def every(self) -> Span | None:
+        """The stretch in which it strikes once."""
+
+    @property
+    def aimed_by(self) -> str:
+        """The key that names what it hits."""
+
+    @property
+    def unserved(self) -> str:
+        """What cannot be done to a section (`{}`) for which no server is started."""
+
+    def aim(self) -> tuple[str, ...]:
+        """Return the sides or servers that the file names."""
+
+    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+        """Yield what contradicts this kind of fault alone."""
+
+
+def contradictions(index: int, fault: CheckedFault, sections: Sections) -> Iterator[Contradiction]:
+    """Yield what contradicts the fault of this number."""
+    yield from _victim(index, fault, sections)
+    yield from _servers(index, fault, sections)
+    yield from fault.contradictions(index, sections)
+    yield from _lengths(index, fault, sections)
+
+
+def sides(sections: Sections) -> Mapping[str, Lock | Storage | None]:
+    """Return [lock] and [storage] by their names."""
+    return {"lock": sections.lock, "storage": sections.storage}
+
+
+def ns(span: Span | None, lock: Lock | None) -> int | None:
+    """Resolve a length; None where there is none, or where it counts in the TTL of a lock that is wrong."""
+    if span is None or (span.ttls and lock is None):
+        return None
+    return span.resolve(lock.ttl if lock else 0)
+
+
+def _victim(index: int, fault: AnyFault, sections: Sections) -> Iterator[Contradiction]:
+    kind, _, number = fault.target.replace(":r", ":").partition(":")
+    if not (sections.workload and number):
+        return
+    what, count = (
+        ("clients", sections.workload.clients)
+        if kind == "client"
+        else ("resources", sections.workload.resources)
+    )
+    if int(number) >= count:
+        name = "client:" if kind == "client" else "holder:r"
+        yield Contradiction(
+            ("faults", index, "target"),
+            f"does not exist: workload.{what} is {count}, so the last is {name}{count - 1}",
+        )
+
+
+def _servers(index: int, fault: CheckedFault, sections: Sections) -> Iterator[Contradiction]:
+    """Only what is started can be hit, and a proxy stands before that alone."""
+    key = ("faults", index, fault.aimed_by)
+    known = [name for side in sides(sections).values() if side for name in side.servers]
+    for named in fault.aim():
+        if named in sides(sections):
+            side = sides(sections)[named]
+            if side and not side.servers:
+                yield Contradiction(key, _unserved(fault, named, side, sections))
+        elif None not in sides(sections).values() and named not in known:
+            yield Contradiction(key, f"this target has no server {named}{did_you_mean(named, known)}")
+
+
+def _unserved(fault: CheckedFault, name: str, side: Side, sections: Sections) -> str:
+    if name == "storage" and sections.storage and sections.storage.fencing == "lock-key":
+        return 'has no servers of its own with storage.fencing "lock-key": "lock" hits both'
+    section = f'{name}.kind "{side.kind}"'
+    return f"{fault.unserved.format(section)}: no server is started for it"
+
+
+def _lengths(index: int, fault: CheckedFault, sections: Sections) -> Iterator[Contradiction]:
+    lasts, every = ns(fault.lasts, sections.lock), ns(fault.every, sections.lock)
+    if sections.workload and lasts and lasts >= sections.workload.duration:
+        yield Contradiction(
+            ("faults", index, "lasts"),
+            "must be shorter than the run: workload.duration is "
+            f"{format_duration(sections.workload.duration)}",
+        )
+    if lasts and every and lasts >= every:
+        yield Contradiction(
+            ("faults", index, "lasts"),
+            f"must be shorter than every: {format_duration(lasts)} is not within {format_duration(every)}",
+        )
+    if sections.workload and every and every > sections.workload.duration:
+        yield Contradiction(
+            ("faults", index, "every"),
+            f"is longer than the run: workload.duration is {format_duration(sections.workload.duration)}",
+        )

@@ -1,0 +1,33 @@
+"""The faults: one file each, and one line here.
+
+A fault's file has the section of a target file, what contradicts it, what it needs for itself and
+of an engine, how it comes into force, and what proves that it is in force and that it is healed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, get_args
+
+from pydantic import Field
+
+from harness.nemesis.clock import ClockSpec
+from harness.nemesis.failover import FailoverSpec
+from harness.nemesis.kill import KillSpec
+from harness.nemesis.partition import PartitionSpec
+from harness.nemesis.pause import PauseSpec
+
+ClientFault = PauseSpec | PartitionSpec
+"""Those that hit a client: `needs(reach, client)` and `in_force(reach, client)`."""
+
+ServerFault = KillSpec | FailoverSpec | ClockSpec
+"""Those that hit servers: `needs(reach)` and `in_force(reach, wait)`."""
+
+FaultSpec = Annotated[ClientFault | ServerFault, Field(discriminator="kind")]
+"""A section [[faults]] of a target file."""
+
+FAULTS: Mapping[str, type[ClientFault | ServerFault]] = {
+    get_args(spec.model_fields["kind"].annotation)[0]: spec
+    for spec in (*get_args(ClientFault), *get_args(ServerFault))
+}
+"""Each by its kind."""

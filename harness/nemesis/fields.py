@@ -1,0 +1,59 @@
+"""Types of settings that several faults have: whom a fault hits, and what it cuts off."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+
+VICTIM_PATTERN = r"^(holder(:r\d+)?|client:\d+)$"
+SERVER_PATTERN = r"^[a-z][a-z0-9-]*$"
+SIDES = ("lock", "storage", "both")
+
+
+def _victim(text: str) -> str:
+    if not re.match(VICTIM_PATTERN, text):
+        raise ValueError('must be "holder", "holder:r0" (of that resource) or "client:0"')
+    return text
+
+
+def _server(text: str) -> str:
+    if not re.match(SERVER_PATTERN, text):
+        raise ValueError('must be the name of a server, such as "redis-1"')
+    return text
+
+
+def _side(value: object) -> str | tuple[str, ...]:
+    """A side of a target, or some servers by their names."""
+    if isinstance(value, str) and value in SIDES:
+        return value
+    if isinstance(value, tuple) and value and all(isinstance(name, str) for name in value):
+        return tuple(map(_server, value))
+    raise ValueError(
+        'must be "lock", "storage", "both", or a list of servers, such as ["redis-4", "redis-5"]'
+    )
+
+
+Victim = Annotated[
+    str,
+    AfterValidator(_victim),
+    WithJsonSchema({"type": "string", "pattern": VICTIM_PATTERN, "examples": ["holder", "client:2"]}),
+]
+Servers = Annotated[
+    str,
+    AfterValidator(_server),
+    WithJsonSchema({"type": "string", "pattern": SERVER_PATTERN, "examples": ["lock", "storage", "redis-1"]}),
+]
+Side = Annotated[
+    str | tuple[str, ...],
+    BeforeValidator(_side),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": list(SIDES)},
+                {"type": "array", "items": {"type": "string", "pattern": SERVER_PATTERN}, "minItems": 1},
+            ]
+        }
+    ),
+]

@@ -1,0 +1,74 @@
+"""What the nemesis tells of each fault: when it was seen in force and seen healed, and on what evidence."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from harness.core.events import FaultObserved
+from harness.nemesis.fault import Fault
+from harness.nemesis.faults import FaultSpec
+from harness.nemesis.pause import PauseSpec
+from harness.nemesis.plan import ObservedFault, PlanLog
+
+Hold = tuple[str | None, str | None]  # the resource and the owner that a fault hit
+NO_HOLD: Hold = (None, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observer:
+    """Puts both observations of a fault into the history, into plan.json, and before whoever watches."""
+
+    log: PlanLog
+    record: Callable[[dict[str, Any]], None]  # an event of the history
+    notify: Callable[[FaultObserved], None]
+
+    @contextmanager
+    def observed(
+        self,
+        fault: FaultSpec,
+        target: str,
+        requested: int,
+        in_force: AbstractContextManager[Fault],
+        hold: Callable[[], Hold] = lambda: NO_HOLD,
+    ) -> Iterator[None]:
+        """Have a fault in force for as long as the block lasts; `hold` is asked once it is."""
+        seen = ObservedFault(
+            kind=fault.kind,
+            target=target,
+            resource=None,
+            owner=None,
+            at=fault.at if isinstance(fault, PauseSpec) else None,
+            requested=requested,
+        )
+        self.log.add(seen)
+        with in_force as now:
+            seen.resource, seen.owner = hold()
+            seen.evidence = now.evidence
+            seen.in_force = time.monotonic_ns() if now.since is None else now.since
+            self._record(seen, "in force", now.evidence, seen.in_force)
+            yield
+        seen.healed_evidence = now.healed
+        seen.healed = time.monotonic_ns() if now.until is None else now.until
+        self._record(seen, "healed", now.healed, seen.healed)
+
+    def _record(
+        self, fault: ObservedFault, state: Literal["in force", "healed"], evidence: str, now: int
+    ) -> None:
+        value: dict[str, str | None] = {"target": fault.target, "state": state, "evidence": evidence}
+        if fault.owner is not None:
+            value |= {"resource": fault.resource, "owner": fault.owner}
+        self.record({"time": now, "process": "nemesis", "type": "info", "f": fault.kind, "value": value})
+        self.log.changed()
+        self.notify(
+            FaultObserved(
+                kind=fault.kind,
+                target=fault.target,
+                state=state,
+                evidence=evidence,
+                elapsed=now - self.log.started,
+            )
+        )

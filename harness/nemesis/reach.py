@@ -1,0 +1,60 @@
+"""What the faults of one run can reach: its clients, its servers, and the edges between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from harness.network.topology import Edge
+
+if TYPE_CHECKING:
+    import psutil
+
+    from harness.engines.engine import Cluster
+
+SideOfTarget = Literal["lock", "storage"]
+ServersOfSides = Mapping[SideOfTarget, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What the faults of one run can reach."""
+
+    cluster: Cluster
+    sides: ServersOfSides
+    processes: Sequence[psutil.Process]  # one for each client
+
+    @property
+    def clients(self) -> range:
+        """The numbers of the clients."""
+        return range(len(self.processes))
+
+    def servers(self, aim: Iterable[str]) -> tuple[str, ...]:
+        """Return the servers that a fault aims at."""
+        return servers_hit(aim, self.sides)
+
+    def edges(self, servers: Iterable[str]) -> AbstractSet[Edge]:
+        """Return the edges from every client to some servers."""
+        return {Edge(client, server) for client in self.clients for server in servers}
+
+    def recorded(self, target: str) -> str:
+        """Return what the history calls the target of a fault on servers."""
+        return recorded_target(target, self.sides)
+
+
+def servers_hit(aim: Iterable[str], sides: ServersOfSides) -> tuple[str, ...]:
+    """Return the names of the servers, each once, of sides or by their names; no side has the others."""
+    named = tuple(aim)
+    return tuple(
+        dict.fromkeys(
+            name for side, names in sides.items() for name in names if side in named or name in named
+        )
+    )
+
+
+def recorded_target(target: str, sides: ServersOfSides) -> str:
+    """Return "lock" or "storage", or such as "lock:redis-1" for one server."""
+    of = [side for side, names in sides.items() if target in names]
+    return f"{of[0]}:{target}" if of else target

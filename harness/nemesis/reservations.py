@@ -1,0 +1,52 @@
+"""Clients, servers and edges reserved by a fault, so that no other fault hits them too.
+
+Two faults on one edge would each take the other's silence for their own proof, and its healing
+for their failure.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from harness.clients.shared_state import SharedState
+from harness.network.topology import Edge
+
+Need = Edge | str  # an edge, or a server by its name
+NOTHING: AbstractSet[Need] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reservations:
+    """What faults have reserved."""
+
+    state: SharedState
+    lock: threading.RLock = field(default_factory=threading.RLock)  # held while several things must fit
+    clients: set[int] = field(default_factory=set)
+    taken: set[Need] = field(default_factory=set)
+
+    def reserve(self, client: int | None, needs: AbstractSet[Need] = NOTHING) -> bool:
+        """Reserve a client (None: none) and what else is needed, all or nothing; was it free?"""
+        with self.lock:
+            if client in self.clients or needs & self.taken:
+                return False
+            if client is not None:
+                self.clients.add(client)
+                self.state.clients[client].taken = 1
+            self.taken.update(needs)
+            return True
+
+    @contextmanager
+    def released_at_end(self, client: int | None, needs: AbstractSet[Need] = NOTHING) -> Iterator[None]:
+        """Free what was reserved once the block is left."""
+        try:
+            yield
+        finally:
+            with self.lock:
+                if client is not None:
+                    self.clients.discard(client)
+                    self.state.clients[client].taken = 0
+                self.taken.difference_update(needs)

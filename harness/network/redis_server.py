@@ -1,0 +1,111 @@
+"""What a Redis server says of itself, and whom it is told to follow; asked over a connection a question."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from harness.core.duration import NS
+from harness.core.errors import InfrastructureError
+from harness.network.topology import Address
+from workloads.settings import REDIS_ADMINISTRATOR
+
+TIMEOUT = 2.0  # s; of one question
+MOST = 2**20  # bytes of one answer
+DANGEROUS = ("acl", "config", "debug", "failover", "migrate", "module", "replicaof", "shutdown", "slaveof")
+
+
+def access(password: str) -> tuple[str, ...]:
+    """Give the lines of a configuration that let in only who has the password, and to what is needed."""
+    everything = f"on >{password} ~* &* +@all"
+    never = " ".join(f"-{command}" for command in DANGEROUS)
+    return (
+        f"user default {everything} {never}",
+        f"user {REDIS_ADMINISTRATOR} {everything} {never} +replicaof +config|set",
+        f"masterauth {password}",
+    )
+
+
+def is_usable(address: Address) -> bool:
+    """Ask whether it has loaded its data; a replica, whether it has those of the server that it follows."""
+    try:
+        return _line(address, b"PING") == b"+PONG" and role(address).link != "down"
+    except OSError:
+        return False
+
+
+def version(address: Address) -> str:
+    """Return such as "8.0.2"."""
+    return _info(address, "server")["redis_version"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """What a Redis server is to others."""
+
+    role: str  # "master" or "slave", as it calls itself
+    link: str  # to the server that it follows: "up" or "down"; "" where it follows none
+    offset: int  # bytes of replication that it has written, or taken in
+
+
+def role(address: Address) -> Role:
+    """Ask a server for its role; OSError where it does not answer."""
+    info = _info(address, "replication")
+    return Role(
+        role=info["role"],
+        link=info.get("master_link_status", ""),
+        offset=int(info.get("slave_repl_offset", info["master_repl_offset"])),
+    )
+
+
+def clock(address: Address) -> int:
+    """Ask a server for its wall clock (ns since 1970); OSError where it does not answer."""
+    with _asked(address, b"TIME") as answer:
+        _, _, seconds, _, microseconds = (answer.readline(MOST) for _ in range(5))
+    return int(seconds) * NS["s"] + int(microseconds) * NS["us"]
+
+
+def run_id(address: Address) -> str:
+    """Ask a server which process it is; OSError where it does not answer."""
+    return _info(address, "server")["run_id"]
+
+
+def follow(address: Address, primary: Address | None) -> None:
+    """Tell a server to follow another, or (None) to follow none and take writes."""
+    whom = "NO ONE" if primary is None else f"{primary.host} {primary.port}"
+    answer = _line(address, f"REPLICAOF {whom}".encode())
+    if not answer.startswith(b"+OK"):
+        raise InfrastructureError(f"Redis at {address}: REPLICAOF {whom}: {answer.decode()}")
+
+
+@contextmanager
+def _asked(address: Address, command: bytes) -> Iterator[BinaryIO]:
+    """Send an inline command, and hand over its answer; OSError where the server lets nobody in."""
+    with (
+        socket.create_connection((address.host, address.port), TIMEOUT) as connection,
+        connection.makefile("rb") as answer,
+    ):
+        if address.password:
+            connection.sendall(f"AUTH {REDIS_ADMINISTRATOR} {address.password}\r\n".encode())
+            if not (said := answer.readline(MOST)).startswith(b"+OK"):
+                raise PermissionError(f"Redis at {address}: {said.decode(errors='replace').strip()}")
+        connection.sendall(command + b"\r\n")
+        yield answer
+
+
+def _info(address: Address, section: str) -> dict[str, str]:
+    with _asked(address, f"INFO {section}".encode()) as answer:
+        size = answer.readline(MOST)
+        if not re.fullmatch(rb"\$\d{1,7}\r\n", size):
+            raise ConnectionError(f"Redis at {address} answered INFO with {size[:80]!r}")
+        info = answer.read(int(size[1:])).decode(errors="replace")
+    return dict(line.split(":", 1) for line in info.splitlines() if ":" in line)
+
+
+def _line(address: Address, command: bytes) -> bytes:
+    with _asked(address, command) as answer:
+        return answer.readline(MOST).rstrip()

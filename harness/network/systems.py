@@ -1,0 +1,229 @@
+"""What the engines and the faults must know of each system: its port, and how it answers."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from harness.network import redis_server
+from harness.network.topology import Address
+
+TIMEOUT = 2.0  # s; of one question
+MOST = 2**20  # bytes of one answer
+KAHUNA_INVALID_INPUT, KAHUNA_NO_SUCH_LOCK = 100, 102  # `type` of an answer
+POSTGRES_LOGIN = "user=fencepost dbname=fencepost sslmode=disable"
+POSTGRES_PASSWORD = "fencepost"  # noqa: S105 - of images, where the engine has chosen no other
+POSTGRES_REFUSALS = (
+    "authentication failed",
+    "authentication method",
+    "does not exist",
+    "no pg_hba.conf entry",
+    "not permitted to log in",
+    "pg_hba.conf rejects",
+)
+"""What it says to whom it never will let in: libpq hands on the words, without their code."""
+
+
+class Unfit(Exception):  # noqa: N818 - what a server is, not a fault of the program
+    """It runs, and never will be usable; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """One kind of server."""
+
+    port: int  # inside its container
+    is_usable: Callable[[Address], bool]
+    version: Callable[[Address], str]
+    probe: bytes  # sent over a new connection, this is answered at once ...
+    answers: tuple[bytes, ...]  # ... by something that begins like one of these ...
+    speaks: bytes = b""  # ... and has this in it
+    locked: bytes = b""  # how it answers where it asks for a password
+    oldest: tuple[int, ...] = ()  # release that clients can use; (): it tells none
+
+
+def etcd_is_usable(address: Address) -> bool:
+    """Ask a member whether it answers linearizable reads: it does once there is a leader."""
+    try:
+        return _json(address, "/health").get("health") == "true"
+    except (OSError, http.client.HTTPException, ValueError):
+        return False
+
+
+def etcd_version(address: Address) -> str:
+    """Return such as "3.5.16"."""
+    return str(_json(address, "/version")["etcdserver"])
+
+
+def postgres_is_usable(address: Address) -> bool:
+    """Try to log in as user `fencepost` to the database of that name, and to ask something.
+
+    Raises Unfit where it is refused for good.
+    """
+    import psycopg
+
+    try:
+        return _postgres_row(address, "SELECT 1") == (1,)
+    except psycopg.OperationalError as error:
+        said = str(error).strip().rpartition("\n")[2].rpartition("failed: ")[2]
+        if any(words in said for words in POSTGRES_REFUSALS):
+            raise Unfit(
+                f"refuses user fencepost: {said}; its image must let that user in to the database "
+                "fencepost, without a password or with the password fencepost"
+            ) from None
+        return False
+
+
+def postgres_version(address: Address) -> str:
+    """Return such as "17.5 (Debian 17.5-1)"."""
+    return str(_postgres_row(address, "SHOW server_version")[0])
+
+
+def zookeeper_is_usable(address: Address) -> bool:
+    """Ask a server whether it serves requests: it does once it is alone or there is a leader."""
+    try:
+        return b"Zookeeper version" in _zookeeper_status(address)
+    except OSError:
+        return False
+
+
+def zookeeper_version(address: Address) -> str:
+    """Return such as "3.9.3"."""
+    first = _zookeeper_status(address).splitlines()[0].decode()
+    return first.removeprefix("Zookeeper version: ").partition("-")[0]
+
+
+def dynamodb_is_usable(address: Address) -> bool:
+    """Ask whether it speaks HTTP: without a signed request it says no more."""
+    try:
+        return bool(_server_header(address))
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+def dynamodb_version(address: Address) -> str:
+    """Return such as "DynamoDB Local on Jetty(12.0.14)": it tells no version of its own."""
+    return f"DynamoDB Local on {_server_header(address)}"
+
+
+def kahuna_is_usable(address: Address) -> bool:
+    """Ask it to free a lock that nobody has: it can tell once its partition has a leader.
+
+    Raises Unfit where it is too old to know who asks.
+    """
+    asked = {"resource": "fencepost", "owner": "ZmVuY2Vwb3N0", "durability": 1}
+    try:
+        said = _json(address, "/v1/locks/try-unlock", asked).get("type")
+    except (OSError, http.client.HTTPException, ValueError):
+        return False
+    if said == KAHUNA_INVALID_INPUT:
+        raise Unfit("knows no `owner` of a lock, and Fencepost needs Kahuna 1.1 or newer")
+    return said == KAHUNA_NO_SUCH_LOCK
+
+
+def kahuna_version(address: Address) -> str:
+    """Return such as "Kahuna on Kestrel": it tells no version of its own; the image has one."""
+    return f"Kahuna on {_server_header(address)}"
+
+
+SYSTEMS: dict[str, System] = {
+    "etcd": System(
+        port=2379,
+        is_usable=etcd_is_usable,
+        version=etcd_version,
+        probe=b"GET /version HTTP/1.0\r\n\r\n",
+        answers=(b"HTTP/1.",),
+        speaks=b"etcdserver",
+        oldest=(3, 4),
+    ),
+    "postgres": System(
+        port=5432,
+        is_usable=postgres_is_usable,
+        version=postgres_version,
+        probe=struct.pack("!ii", 8, 80877103),  # SSLRequest, which needs no login: yes or no
+        answers=(b"S", b"N"),
+        oldest=(14,),  # the setting recovery_init_sync_method
+    ),
+    "redis": System(
+        port=6379,
+        is_usable=redis_server.is_usable,
+        version=redis_server.version,
+        probe=b"PING\r\n",
+        answers=(b"+PONG", b"-LOADING", b"-NOAUTH"),
+        locked=b"-NOAUTH",
+        oldest=(6, 2),  # pages of a stream
+    ),
+    "zookeeper": System(
+        port=2181,
+        is_usable=zookeeper_is_usable,
+        version=zookeeper_version,
+        probe=b"srvr",
+        answers=(b"Zookeeper version", b"This ZooKeeper instance"),
+        oldest=(3, 5),  # the stat of a znode in the answer to its creation
+    ),
+    "dynamodb": System(
+        port=8000,
+        is_usable=dynamodb_is_usable,
+        version=dynamodb_version,
+        probe=b"GET / HTTP/1.0\r\n\r\n",
+        answers=(b"HTTP/1.",),
+        speaks=b"dynamodb",
+    ),
+    "kahuna": System(
+        port=8081,
+        is_usable=kahuna_is_usable,
+        version=kahuna_version,
+        probe=b"GET / HTTP/1.0\r\n\r\n",
+        answers=(b"HTTP/1.",),
+        speaks=b"Kahuna",
+    ),
+}
+
+
+def _json(address: Address, path: str, asked: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Get what is there, or what a POST of `asked` is answered."""
+    # Not httpx: this runs while servers start, and http.client costs nothing to import. It
+    # does not look at HTTP_PROXY either.
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
+    try:
+        if asked is None:
+            connection.request("GET", path)
+        else:
+            connection.request("POST", path, json.dumps(asked), {"Content-Type": "application/json"})
+        answer: dict[str, Any] = json.loads(connection.getresponse().read(MOST))
+    finally:
+        connection.close()
+    return answer
+
+
+def _postgres_row(address: Address, query: str) -> tuple[Any, ...]:
+    import psycopg
+
+    where = f"host={address.host} port={address.port} connect_timeout={TIMEOUT:.0f}"
+    password = address.password or POSTGRES_PASSWORD
+    with psycopg.connect(f"{where} {POSTGRES_LOGIN}", password=password, autocommit=True) as connection:
+        row = connection.execute(query.encode()).fetchone()
+    assert row is not None, query  # noqa: S101
+    return row
+
+
+def _zookeeper_status(address: Address) -> bytes:
+    """Send the four-letter word `srvr`; the server answers and closes."""
+    with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
+        connection.sendall(b"srvr")
+        with connection.makefile("rb") as answer:
+            return answer.read(MOST)
+
+
+def _server_header(address: Address) -> str:
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
+    try:
+        connection.request("GET", "/")
+        return connection.getresponse().getheader("Server") or "an unnamed server"
+    finally:
+        connection.close()

@@ -1,0 +1,33 @@
+"""Ctrl-C while servers are being removed: it waits until they are."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def deferred_interrupts() -> Iterator[None]:
+    """Hold back interrupts until the block has ended, and then let the first of them happen.
+
+    Only those that Python code handles, which is in the main thread: elsewhere this does nothing.
+    What an interrupt just before the block, or a SIGKILL, leaves behind goes with the next sweep.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[int] = []
+    handlers = {each: signal.getsignal(each) for each in INTERRUPTS if callable(signal.getsignal(each))}
+    for each in handlers:
+        signal.signal(each, lambda number, _frame: held.append(number))
+    try:
+        yield
+    finally:
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+        if held:
+            signal.raise_signal(held[0])

@@ -1,0 +1,171 @@
+"""Notes of what runs have started, so that what a killed one left can be found.
+
+A run leaves a note in the user's state folder before it starts anything, and takes it away
+when everything is gone. So every command can look for leftovers for the price of listing an
+empty folder. A note says who wrote it: as long as that process lives, nothing of it is touched.
+
+Notes lead to things being removed. So they are only read from folders that nobody else can
+write to, only where they are as we write them, and may only name two kinds of folders: the
+work folders in a run's folder, and a temporary folder that has the name of the run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from checkers.printable import printable
+from harness.core.errors import InfrastructureError
+from harness.files import atomic_files, private_folder
+from harness.files.private_folder import UnsafeFolderError
+from harness.processes import ownership
+
+WORK_FOLDERS = frozenset({"servers", "compose"})
+"""What the engines make in a run's folder and remove with the servers; nothing recorded is in them."""
+
+MAX_NOTE = 1 << 16  # bytes
+_RUN_ID = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
+_READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One run that may have left something."""
+
+    file: Path
+    marks: dict[str, str]
+    engine: str
+    paths: tuple[Path, ...]
+
+    @property
+    def run_id(self) -> str:
+        """The run that left it."""
+        return self.marks[ownership.RUN]
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The notes that were found, and why others are not believed."""
+
+    read: tuple[Note, ...]
+    refused: tuple[str, ...]
+
+
+class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A note as JSON."""
+
+    marks: dict[str, str]
+    engine: str
+    paths: list[str]
+
+
+class _RefusedError(Exception):
+    """This is no note of ours; `str()` says why."""
+
+
+def temporary_work_folder(run_id: str) -> Path:
+    """Name the folder for the servers' data of a run whose own folder they cannot enter."""
+    return Path(tempfile.gettempdir()) / f"fencepost-{run_id}"
+
+
+def leave_note(marks: Mapping[str, str], engine: str, paths: Iterable[Path]) -> Path:
+    """Write down what a run is about to start; unlink the file once all of it is gone."""
+    document = _Document(dict(marks), engine, [str(path) for path in paths])
+    file = _writable_folder() / f"{marks[ownership.RUN]}.json"
+    atomic_files.replace_file(file, [msgspec.json.encode(document).decode()])
+    return file
+
+
+def read_notes() -> Notes:
+    """Read the notes that are there; what cannot be one of ours is refused, each with a reason."""
+    read: list[Note] = []
+    refused: list[str] = []
+    for folder in _folders():
+        try:
+            with private_folder.opened(folder) as descriptor:
+                for name in sorted(os.listdir(descriptor)):  # noqa: PTH208 (a descriptor)
+                    if name.endswith(".json"):
+                        _add(folder / name, descriptor, read, refused)
+        except UnsafeFolderError as error:
+            refused.append(f"all in {folder}: {error}")
+        except OSError:
+            continue
+    return Notes(tuple(read), tuple(refused))
+
+
+def notes() -> Iterator[Note]:
+    """The notes that are there and are ours."""
+    yield from read_notes().read
+
+
+def _add(file: Path, folder: int, read: list[Note], refused: list[str]) -> None:
+    try:
+        read.append(_read(file, folder))
+    except FileNotFoundError:
+        return  # that run has just ended
+    except (_RefusedError, OSError) as error:
+        refused.append(f"{printable(str(file))}: {error}")
+
+
+def _read(file: Path, folder: int) -> Note:
+    descriptor = os.open(file.name, _READING, dir_fd=folder)
+    with open(descriptor, "rb") as opened:  # noqa: PTH123 (a descriptor)
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise _RefusedError("it is not a regular file")
+        if found.st_uid != os.geteuid():
+            raise _RefusedError(f"it belongs to user {found.st_uid}")
+        text = opened.read(MAX_NOTE + 1)
+    if len(text) > MAX_NOTE:
+        raise _RefusedError(f"it is over {MAX_NOTE} bytes")
+    try:
+        document = msgspec.json.decode(text, type=_Document)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise _RefusedError(f"it cannot be read: {error}") from None
+    note = Note(file, document.marks, document.engine, tuple(map(Path, document.paths)))
+    _check(note)
+    return note
+
+
+def _check(note: Note) -> None:
+    if ownership.owner_of(note.marks) is None or not _RUN_ID.fullmatch(note.marks.get(ownership.RUN, "")):
+        raise _RefusedError("it does not say which run of which process left it")
+    for path in note.paths:
+        if not may_name(path, note.run_id):
+            raise _RefusedError(f"it names {str(path)!a}, which no run of ours makes")
+
+
+def may_name(path: Path, run_id: str) -> bool:
+    """May a note of this run name that path?"""
+    if not path.is_absolute() or ".." in path.parts or "\0" in str(path):
+        return False
+    return path.name in WORK_FOLDERS or path.name == temporary_work_folder(run_id).name
+
+
+def _folders() -> tuple[Path, Path]:
+    """Return where notes may be: XDG's state folder, and a temporary one where that is read-only."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
+    temporary = Path(tempfile.gettempdir()) / f"fencepost-state-{os.geteuid()}"
+    return Path(state) / "fencepost", temporary
+
+
+def _writable_folder() -> Path:
+    reasons = []
+    for folder in _folders():
+        try:
+            private_folder.make(folder)
+        except (OSError, UnsafeFolderError) as error:
+            reasons.append(f"{folder}: {error}")
+        else:
+            return folder
+    raise InfrastructureError(
+        "a run notes what it starts, to remove it even when it is killed, and no folder can hold"
+        f" that note: {'; '.join(reasons)}; name one that is yours: XDG_STATE_HOME=FOLDER"
+    )

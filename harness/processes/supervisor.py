@@ -1,0 +1,173 @@
+"""Servers as child processes that die with the harness, however it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from harness.files.log_file import open_log
+from harness.files.log_limit import MOST, shortened
+from harness.processes import launcher, process_tree
+from harness.processes.server_failure import not_ready
+from harness.processes.unprivileged import own_file, own_folder, program_for
+
+STOP_TIMEOUT = 5.0  # s; then SIGKILL
+LET_IT_FINISH = 0  # the signal that is none: for a command that ends by itself, and better not half-way
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """One process that was started."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    stop_signal: int
+    command: Sequence[str]
+
+    def check(self) -> None:
+        """Raise ServerNotReadyError, with its last words, if it has ended."""
+        code = self.process.poll()
+        if code is not None:
+            raise not_ready(self.name, f"ended with {ending(code)}", self.read_log())
+
+    def has_ended(self) -> bool:
+        """Look whether it has, in whatever way."""
+        return self.process.poll() is not None
+
+    def kill(self) -> None:
+        """End it with SIGKILL, and all that it has started."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process_tree.end(psutil.Process(self.process.pid))
+        self.process.wait()
+
+    def has_finished(self) -> bool:
+        """Look whether one that ends by itself has; ServerNotReadyError if it failed."""
+        code = self.process.poll()
+        if code:
+            raise not_ready(self.name, f"ended with {ending(code)}", self.read_log())
+        return code == 0
+
+    def finish(self, timeout: float) -> None:
+        """Wait for one that ends by itself; ServerNotReadyError if it fails or takes longer (s)."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout)
+        if not self.has_finished():
+            raise not_ready(self.name, f"did not end within {timeout:g} s", self.read_log())
+
+    def read_log(self) -> str:
+        """Return what it has written so far, on either stream."""
+        with self.log.open("rb") as log:
+            return shortened(log.read(MOST + 2**20)).decode(errors="replace")
+
+    def ask_to_stop(self) -> None:
+        """Send its stop signal, also to one that a fault has stopped."""
+        if self.process.poll() is None:
+            self.process.send_signal(self.stop_signal)
+            self.process.send_signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        """Make sure that it is gone."""
+        self.ask_to_stop()
+        try:
+            self.process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Supervisor:
+    """Where the children of one run live."""
+
+    home: Path  # their data; goes with them
+    logs: Path  # stays
+    environment: Mapping[str, str]  # all they get: ETCD_NAME or PGDATA of the user's would configure them
+    user: int | None = None  # whom they run as; None: the harness' own
+    children: list[Child] = field(default_factory=list)
+    # Children die with the thread that started them: this one lives as long as the supervisor.
+    parent: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1))
+
+    def make(self) -> None:
+        """Make the folders; users other than the harness' own may pass through `home`."""
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self.home.mkdir(mode=0o700)
+        self.home.chmod(0o711)  # not left to the umask
+
+    def folder(self, name: str) -> Path:
+        """Make a folder for one child's data, that it alone can enter."""
+        return own_folder(self.home / name, self.user)
+
+    def file(self, name: str, text: str) -> Path:
+        """Make a file that the children alone can read, such as one with a password, in `home`."""
+        return own_file(self.home / name, text, self.user)
+
+    def program(self, program: str | Path) -> Path:
+        """Return a program that the children can run: a copy of it, if it is where they do not get."""
+        return program_for(Path(program), self.user, self.home)
+
+    def spawn(self, name: str, command: Sequence[str | Path], *, stop_signal: int = signal.SIGKILL) -> Child:
+        """Start a process that logs to `logs/<name>.log`, deaf to the terminal's Ctrl-C.
+
+        It gets `stop_signal` when the harness ends in any way; LET_IT_FINISH: it does not.
+        """
+        who = "-" if self.user is None else str(self.user)
+        tied = [sys.executable, "-I", "-S", launcher.__file__, str(int(stop_signal)), str(os.getpid()), who]
+        return self.parent.submit(self._start, name, [*tied, *map(str, command)], stop_signal).result()
+
+    def _start(self, name: str, command: Sequence[str], stop_signal: int) -> Child:
+        log = self.logs / f"{name}.log"
+        with open(open_log(log), "ab") as output:  # noqa: PTH123 (a descriptor)
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self.home,
+                env={"PATH": os.defpath, "LC_ALL": "C", **self.environment},
+                start_new_session=True,
+            )
+        child = Child(name, process, log, stop_signal, command)
+        self.children.append(child)
+        return child
+
+    def start_again(self, child: Child) -> None:
+        """Start one that has ended once more, with the same command, in its place."""
+        self.parent.submit(self._start, child.name, child.command, child.stop_signal).result()
+        self.children.remove(child)
+
+    def run_to_its_end(self, name: str, command: Sequence[str | Path], *, timeout: float) -> None:
+        """Start one that ends by itself, and wait (s); ServerNotReadyError if it fails or takes longer."""
+        child = self.spawn(name, command)
+        child.finish(timeout)
+        self.children.remove(child)
+
+    def clear(self) -> None:
+        """End every child, all at the same time, and remove their data."""
+        self.parent.submit(int).result()  # one that an interrupt found half-started is a child by now
+        for child in self.children:
+            child.ask_to_stop()
+        for child in self.children:
+            child.stop()
+        self.children.clear()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def close(self) -> None:
+        """Remove everything but the logs, for good."""
+        self.clear()
+        self.parent.shutdown()
+
+
+def ending(code: int) -> str:
+    """Say how a process ended, such as "status 1" or "SIGKILL"."""
+    return f"status {code}" if code >= 0 else signal.Signals(-code).name

@@ -1,0 +1,185 @@
+"""The storage's order of accepted writes, placed in time.
+
+The storage says in which order it accepted writes, not when. A write took
+effect somewhere between its call and its return, so the order narrows each one
+down: no earlier than any write before it was called, no later than any write
+after it returned. It is drawn in the middle of what is left; several that are left the
+same stretch share it evenly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+
+from checkers.history.appends import with_lists
+from checkers.history.columns import (
+    ABSENT,
+    APPEND,
+    NEVER,
+    OK,
+    WRITE,
+    Columns,
+    Flags,
+    Ints,
+    Operations,
+)
+from checkers.history.commit_columns import Commits
+from checkers.history.reader import Commit, History, Op, Value
+from harness.report.rows import with_columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """A write that the storage took. Times in ns."""
+
+    seq: int | None  # None: no order of the storage's own; placed at the write's return
+    resource: str
+    token: int | None
+    value: Value
+    operation: int | None  # index of the write; None: nobody is known to have sent it
+    at: int
+    earliest: int
+    latest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AcceptedWrites(Sequence[Accepted]):
+    """The accepted writes of a run, by the times at which they are drawn."""
+
+    operations: Operations
+    commits: Commits | None  # None: the storage gave no order
+    commit: Ints  # of `commits`, or ABSENT
+    operation: Ints  # of `operations`, or ABSENT: nobody is known to have sent it
+    at: Ints
+    earliest: Ints
+    latest: Ints
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    @overload
+    def __getitem__(self, place: int) -> Accepted: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Accepted, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Accepted | tuple[Accepted, ...]:
+        places = range(len(self))[place]
+        return tuple(self.take(places)) if isinstance(places, range) else next(self.take([places]))
+
+    def take(self, places: Sequence[int]) -> Iterator[Accepted]:
+        """Those at some places."""
+        chosen = np.array(places, dtype=np.int64)
+        written: Iterator[Commit | Op] = (
+            self.operations.at(self.operation[chosen])
+            if self.commits is None
+            else self.commits.at(self.commit[chosen])
+        )
+        columns = (self.operation, self.at, self.earliest, self.latest)
+        fields = zip(*(column[chosen].tolist() for column in columns), strict=True)
+        for write, (operation, at, earliest, latest) in zip(written, fields, strict=True):
+            yield Accepted(
+                seq=write.seq if isinstance(write, Commit) else None,
+                resource=write.resource,
+                token=write.token,
+                value=write.value,
+                operation=None if operation == ABSENT else operation,
+                at=at,
+                earliest=earliest,
+                latest=latest,
+            )
+
+    def strays(self) -> Ints:
+        """The places of those that nobody is known to have sent."""
+        return np.flatnonzero(self.operation == ABSENT)
+
+
+def accepted(history: History, commits: Sequence[Commit] | None) -> AcceptedWrites:
+    """Every write that took effect: committed where the storage says so, else as clients saw it."""
+    operations = with_columns(with_lists(history, commits or ()).operations)
+    return _observed(operations) if commits is None else _committed(operations, Commits.of(commits))
+
+
+def _observed(operations: Operations) -> AcceptedWrites:
+    columns = operations.columns
+    rows = columns.rows(WRITE, APPEND)
+    rows = rows[columns.outcome[rows] == OK]
+    returned = columns.returned[rows]
+    return AcceptedWrites(
+        operations=operations,
+        commits=None,
+        commit=np.full(len(rows), ABSENT, dtype=np.int64),
+        operation=rows,
+        at=returned,
+        earliest=columns.called[rows],
+        latest=returned,
+    )
+
+
+def _committed(operations: Operations, commits: Commits) -> AcceptedWrites:
+    writes = np.flatnonzero(~commits.columns.fence)
+    writes = writes[np.argsort(commits.columns.seq[writes], kind="stable")]
+    sent = _sent(operations.columns, commits)[writes]
+    resource = commits.columns.resource[writes]
+    at, earliest, latest = (np.zeros(len(writes), dtype=np.int64) for _ in range(3))
+    seen, first = np.unique(resource, return_index=True)
+    groups = [np.flatnonzero(resource == number) for number in seen[np.argsort(first)].tolist()]
+    for group in groups:
+        at[group], earliest[group], latest[group] = _placed(operations.columns, sent[group])
+    order = np.concatenate(groups) if groups else np.arange(0)
+    order = order[np.argsort(at[order], kind="stable")]
+    return AcceptedWrites(
+        operations=operations,
+        commits=commits,
+        commit=writes[order],
+        operation=sent[order],
+        at=at[order],
+        earliest=earliest[order],
+        latest=latest[order],
+    )
+
+
+def _sent(columns: Columns, commits: Commits) -> Ints:
+    """The row of the write that each commit is of, or ABSENT; of several with its value, the last."""
+    resources = _numbers(commits.columns.resources, columns.resources)[commits.columns.resource]
+    values = _numbers(commits.columns.values, columns.values)[commits.columns.value]
+    rows = columns.rows(WRITE, APPEND)
+    keys = columns.resource[rows] * len(columns.values) + columns.value[rows]
+    order = np.argsort(keys, kind="stable")
+    keys, rows = keys[order], rows[order]
+    wanted = resources * len(columns.values) + values
+    places = np.searchsorted(keys, wanted, side="right") - 1
+    found: Flags = (resources != ABSENT) & (values != ABSENT) & (places >= 0)
+    found[found] = keys[places[found]] == wanted[found]
+    sent = np.full(len(wanted), ABSENT, dtype=np.int64)
+    sent[found] = rows[places[found]]
+    return sent
+
+
+def _numbers(names: Sequence[Value], known: Sequence[Value]) -> Ints:
+    """The number of each name among those that are known; ABSENT of one that is not."""
+    number = {name: place for place, name in enumerate(known)}
+    return np.array([number.get(name, ABSENT) for name in names], dtype=np.int64)
+
+
+def _placed(columns: Columns, sent: Ints) -> tuple[Ints, Ints, Ints]:
+    """When the commits of a resource are drawn, and the stretch that is left to each."""
+    known = sent != ABSENT
+    low = np.maximum.accumulate(np.where(known, columns.called[sent * known], 0))
+    high = np.minimum.accumulate(np.where(known, columns.returned[sent * known], NEVER)[::-1])[::-1]
+    room = np.where(high == NEVER, 0, np.maximum(low, high) - low)
+    place, several = _shares(low, high)
+    share = room // (several + 1) * place + room % (several + 1) * place // (several + 1)
+    at = np.maximum.accumulate(low + share)
+    return at, low, np.where(high == NEVER, at, np.maximum(low, high))
+
+
+def _shares(low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """Of each, its place among the neighbours that are left the same stretch, and how many those are."""
+    starts = np.flatnonzero(np.concatenate([[True], (low[1:] != low[:-1]) | (high[1:] != high[:-1])]))
+    several = np.diff(np.append(starts, len(low)))
+    return np.arange(len(low)) - np.repeat(starts, several) + 1, np.repeat(several, several)

@@ -1,0 +1,110 @@
+"""The operations of a run as rows of columns: what a page asks of all of them is asked of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from checkers.history.columns import ABSENT, ACQUIRE, NEVER, OK, Columns, Ints, Operations
+from checkers.history.reader import Op
+
+
+def with_columns(operations: Sequence[Op]) -> Operations:
+    """The same operations, and their columns."""
+    return operations if isinstance(operations, Operations) else Operations.of(operations)
+
+
+def ends(columns: Columns) -> Ints:
+    """When the client stopped waiting for each operation (ns); its call where that was never seen."""
+    learned = np.where(columns.learned == ABSENT, columns.called, columns.learned)
+    return np.where(columns.returned == NEVER, learned, columns.returned)
+
+
+class Lines:
+    """Finds the operations that are recorded on lines of their history."""
+
+    def __init__(self, operations: Operations) -> None:
+        self.operations = operations
+        lines = np.concatenate([operations.columns.invoked_line, operations.columns.completed_line])
+        self._order = np.argsort(lines, kind="stable")
+        self._lines = lines[self._order]
+
+    def find(self, line: int) -> Op | None:
+        """The operation with this line."""
+        place = int(np.searchsorted(self._lines, line))
+        if place == len(self._lines) or self._lines[place] != line:
+            return None
+        return self.operations[int(self._order[place]) % len(self.operations)]
+
+    def of(self, lines: Iterable[int]) -> Iterator[Op]:
+        """The operations with these lines, in their order; those that have none are left out."""
+        return (op for op in map(self.find, lines) if op is not None)
+
+
+def keys_by_owner(columns: Columns) -> Ints:
+    """A number for each resource and owner, row by row."""
+    keys: Ints = columns.resource * (len(columns.owners) + 1) + np.where(
+        columns.owner == ABSENT, 0, columns.owner + 1
+    )
+    return keys
+
+
+class Groups:
+    """Some rows by a key of theirs, each group in the order of the rows."""
+
+    def __init__(self, rows: Ints, keys: Ints) -> None:
+        self._order = np.argsort(keys, kind="stable")
+        self._rows, self._keys = rows[self._order], keys[self._order]
+
+    def of(self, key: int) -> Ints:
+        """The rows with a key."""
+        first, end = np.searchsorted(self._keys, [key, key + 1])
+        return self._rows[first:end]
+
+    def greatest(self, values: Ints, keys: Ints) -> Ints:
+        """The greatest of the rows' values for each of these keys; ABSENT where no row has the key."""
+        if not len(self._keys):
+            return np.full(len(keys), ABSENT, dtype=np.int64)
+        known, starts = np.unique(self._keys, return_index=True)
+        found = np.maximum.reduceat(values[self._order], starts)
+        places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return np.where(known[places] == keys, found[places], ABSENT)
+
+
+class Grants:
+    """Finds grants by their tokens."""
+
+    def __init__(self, operations: Operations) -> None:
+        columns = operations.columns
+        acquires = columns.rows(ACQUIRE)
+        self.rows: Ints = acquires[columns.outcome[acquires] == OK]
+        self._operations = operations
+        self._numbers = {name: number for number, name in enumerate(columns.resources)}
+        self._tokens, ranks = np.unique(columns.token, return_inverse=True)
+        self.keys: Ints = columns.resource * len(self._tokens) + ranks  # of resource and token, row by row
+        self._by_token = Groups(self.rows, self.keys[self.rows])
+
+    def has(self, row: int) -> bool:
+        """Is this operation a grant?"""
+        place = int(np.searchsorted(self.rows, row))
+        return place < len(self.rows) and int(self.rows[place]) == row
+
+    def of_resource(self, resource: str) -> Ints:
+        """The rows of the grants of a lock."""
+        number = self._numbers.get(resource, ABSENT)
+        rows: Ints = self.rows[self._operations.columns.resource[self.rows] == number]
+        return rows
+
+    def of_token(self, resource: str, token: int | None) -> Ints:
+        """The rows of the grants that carry a token."""
+        wanted = ABSENT if token is None else token
+        rank = int(np.searchsorted(self._tokens, wanted))
+        if resource not in self._numbers or rank == len(self._tokens) or self._tokens[rank] != wanted:
+            return self.rows[:0]
+        return self._by_token.of(self._numbers[resource] * len(self._tokens) + rank)
+
+    def first(self, key: tuple[str, int | None]) -> Op | None:
+        """The first grant of a resource and token."""
+        rows = self.of_token(*key)
+        return self._operations[int(rows[0])] if len(rows) else None

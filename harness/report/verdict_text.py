@@ -1,0 +1,197 @@
+"""A verdict as lines of text, the same for a terminal, a log and whoever else prints it."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checkers.anomalies import ANOMALIES
+from checkers.history.reader import History
+from harness.core.invocation import again, typed
+from harness.report.answer import Answer, answer, coverage_of, refused, times
+from harness.report.answer import Tone as AnswerTone
+from harness.report.answer import expected as expected_of
+from harness.report.causes import Openings
+from harness.report.groups import Group, explained, groups
+from harness.report.sentences import capitalized
+
+MOST_FINDINGS = 3  # told in full; the report has the others
+
+
+class Tone(enum.StrEnum):
+    """What a line is, for those who colour it."""
+
+    GOOD = "good"
+    BAD = "bad"
+    UNSURE = "unsure"
+    PLAIN = "plain"
+    FAINT = "faint"
+    COMMAND = "command"  # to be copied: never wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line, without its end."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+    indent: int = 0  # columns; what is wrapped keeps it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRun:
+    """One judged run, and where its files are; None for what there is not."""
+
+    target: str
+    document: Mapping[str, Any]  # verdict.json
+    history: History | None = None  # names the fault behind each finding
+    folder: Path | None = None
+    report: Path | None = None
+    seed: int | None = None
+    options: tuple[str, ...] = ()  # that a repetition needs beside target and seed
+    interrupted: bool = False
+
+
+_TONES = {
+    AnswerTone.GOOD: Tone.GOOD,
+    AnswerTone.BAD: Tone.BAD,
+    AnswerTone.UNSURE: Tone.UNSURE,
+    AnswerTone.NEUTRAL: Tone.PLAIN,
+}
+
+
+def verdict_lines(run: JudgedRun) -> Iterator[Line]:
+    """Tell a run's verdict: what it is, what proves it, and what to do next."""
+    said = answer(run.document, run.target)
+    yield Line(f"{run.target}: {said.headline}", _TONES[said.tone])
+    yield Line(_verdict(run, said), indent=2)
+    yield from _stale_writes(run.document, said)
+    yield Line(f"Why it matters: {said.matters}", indent=2)
+    done_right = f" Done right: {said.twin.stem}." if said.twin else ""
+    yield Line(f"What to do: {said.remedy}{done_right}", indent=2)
+    yield from _findings(run.document, run.history, said.leads)
+    yield from _also_seen(run.document)
+    yield Line(counted(run.document["coverage"]), Tone.FAINT, 2)
+    yield from _next_steps(run)
+
+
+def summary(runs: Sequence[JudgedRun], names: Sequence[str]) -> Iterator[Line]:
+    """Tell several runs, a line each; of `names`, in their order, some may have no verdict."""
+    judged = {run.target: run for run in runs}
+    widest = max(map(len, names), default=0)
+    for name in names:
+        if run := judged.get(name):
+            expected = "as expected" if run.document["as_expected"] else "NOT as expected"
+            said = answer(run.document, run.target)
+            verdict = f"{run.document['verdict']:<7}  {expected:<15}  {said.headline}"
+            yield Line(f"{name:<{widest}}  {verdict}", _TONES[said.tone], 2)
+        else:
+            yield Line(f"{name:<{widest}}  no verdict", Tone.UNSURE, 2)
+
+
+def _verdict(run: JudgedRun, said: Answer) -> str:
+    """The verdict in its own words, and the reasons that the headline does not say."""
+    found = times(violations(run.document) | looked_for(run.document))
+    cut = said.interrupted or ("interrupted: judged as far as it got" if run.interrupted else "")
+    if capitalized(cut) == said.label:
+        cut = ""
+    reasons = [reason for reason in run.document["reasons"] if reason not in said.happened]
+    return "; ".join(filter(None, [said.verdict, found, *reasons, cut]))
+
+
+def _stale_writes(document: Mapping[str, Any], said: Answer) -> Iterator[Line]:
+    """What became of the stale writes, where the headline is about something else."""
+    counts = coverage_of(document)
+    if counts.get("stale_writes_attempted") and "refused" not in said.happened:
+        yield Line(refused(counts), indent=2)
+
+
+def counted(coverage: Mapping[str, int]) -> str:
+    """Say how hard the run tried; what it has none of is left out."""
+    some = [f"{name.replace('_', ' ')} {number:,}" for name, number in coverage.items() if number]
+    return " · ".join(some) or "coverage: every count is zero"
+
+
+def _findings(document: Mapping[str, Any], history: History | None, leads: Sequence[str]) -> Iterator[Line]:
+    """Tell the first finding of each cause; what the headline is about comes first."""
+    openings = Openings(history)
+    found = groups(document, openings, leads)
+    findings = explained(document, leads)
+    for group in found[:MOST_FINDINGS]:
+        yield from _finding(findings[group.members[0]], openings, history)
+        if group.number > 1:
+            yield Line(
+                f"{_count(group.number - 1, 'more finding')} of this kind in the report", Tone.FAINT, 4
+            )
+    for group in found[MOST_FINDINGS:]:
+        yield Line(f"also {group.anomaly} ×{group.number:,}{_because(group)}", Tone.FAINT, 2)
+    if found:
+        yield Line("")
+        yield Line("line numbers are those of the history", Tone.FAINT, 2)
+
+
+def _because(group: Group) -> str:
+    return f" ({group.cause})" if group.cause else ""
+
+
+def _also_seen(document: Mapping[str, Any]) -> Iterator[Line]:
+    explained_here = {finding["anomaly"] for finding in document.get("counted", ())}
+    rest = {name: number for name, number in _counted(document).items() if name not in explained_here}
+    if rest:
+        yield Line(f"also seen, not violations: {times(rest)}", Tone.FAINT, 2)
+
+
+def _finding(finding: Mapping[str, Any], openings: Openings, history: History | None) -> Iterator[Line]:
+    yield from proof(finding)
+    opening = openings.of(finding)
+    if opening and history:
+        yield Line(f"{opening.title}: {opening.in_words(history.started)}", indent=4)
+
+
+def proof(finding: Mapping[str, Any]) -> Iterator[Line]:
+    """Tell one finding: a sentence, what its name means, and why it is so, step by step."""
+    yield Line("")
+    yield Line(capitalized(finding["summary"], str(finding.get("resource"))), Tone.BAD, 2)
+    if meaning := ANOMALIES.get(finding["anomaly"]):
+        yield Line(f"{meaning.name}: {meaning.definition}", Tone.FAINT, 4)
+    for number, step in enumerate(finding["steps"], start=1):
+        yield Line(f"{number}. {step}", indent=4)
+
+
+def _next_steps(run: JudgedRun) -> Iterator[Line]:
+    if not run.folder:
+        return
+    yield Line(f"run folder   {run.folder}", Tone.COMMAND, 2)
+    if run.report:
+        yield Line(f"report       {run.report}", Tone.COMMAND, 2)
+    yield Line(f"check again  {typed('recheck', run.folder)}", Tone.COMMAND, 2)
+    if run.report:
+        yield Line(f"look         {typed('show', run.folder)}", Tone.COMMAND, 2)
+    if run.seed is not None:
+        repeated = again(run.folder / "target.toml", run.seed, run.options)
+        yield Line(f"run again    {repeated}", Tone.COMMAND, 2)
+
+
+def violations(document: Mapping[str, Any]) -> dict[str, int]:
+    """Count the violations; what is only counted (a late write, what it lost) makes no run invalid."""
+    return dict(Counter(finding["anomaly"] for finding in document["findings"]))
+
+
+def _counted(document: Mapping[str, Any]) -> dict[str, int]:
+    """Count what was found and makes no run invalid."""
+    found = violations(document)
+    rest = {name: number - found.get(name, 0) for name, number in document["anomalies"].items()}
+    return {name: number for name, number in rest.items() if number > 0}
+
+
+def looked_for(document: Mapping[str, Any]) -> dict[str, int]:
+    """Count what had to be found, and was nobody's fault."""
+    return {name: number for name, number in _counted(document).items() if name in expected_of(document)}
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

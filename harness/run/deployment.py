@@ -1,0 +1,205 @@
+"""From a target and the servers that run for it to what each part must be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from harness.clients.admin import AdminClient
+from harness.clients.process import ClientTask
+from harness.core.errors import ConfigurationError
+from harness.engines.engine import Cluster
+from harness.nemesis.faults import FaultSpec
+from harness.nemesis.reach import servers_hit
+from harness.network.topology import REPLICA, Address, ServerSpec, Topology
+from harness.processes.program import Command, missing
+from harness.run import services
+from harness.target import LockSpec, StorageSpec, Target
+from harness.target.locks import RedisLock
+from harness.target.passwords import password_of
+from harness.target.storages import SqliteStorage
+from workloads import custom_class
+from workloads.client import UNWRITTEN
+from workloads.line_protocol.program_client import start_fields
+from workloads.locks import LOCKS
+from workloads.settings import LockSettings, StorageSettings
+from workloads.storages import STORAGES
+
+SECOND = 1_000_000_000  # ns
+CALL_TIMEOUT = 1.0  # seconds; of every call that a client makes
+STORAGE_FILE = "storage.db"  # in the run's folder, of a storage that is a file
+SETTING_UP = 10.0  # seconds; of every call that the harness makes itself
+
+
+def topology(target: Target, faults: Sequence[FaultSpec]) -> Topology:
+    """Give the servers and edges that a target needs."""
+    return Topology(
+        servers=tuple(
+            _server(name, cluster, side)
+            for cluster, side in (("lock", target.lock), ("storage", target.storage))
+            for name in side.servers
+        ),
+        clients=target.workload.clients,
+        partitions=any(fault.engine_need == "partitions" for fault in faults),
+        killed=_hit_by("killed", target, faults),
+        clocks=_hit_by("clocks", target, faults),
+    )
+
+
+def _server(name: str, cluster: str, side: LockSpec | StorageSpec) -> ServerSpec:
+    return ServerSpec(
+        name=name,
+        system=side.system,
+        image=side.image,
+        cluster=cluster,
+        durable=side.durable if isinstance(side, RedisLock) else True,
+        follows=side.servers[0] if name == REPLICA else "",
+    )
+
+
+def _hit_by(
+    need: Literal["killed", "clocks"], target: Target, faults: Sequence[FaultSpec]
+) -> tuple[str, ...]:
+    """Name the servers that faults hit which need this of the engine."""
+    hits = (servers_hit(fault.aim(), target.sides) for fault in faults if fault.engine_need == need)
+    return tuple(dict.fromkeys(name for names in hits for name in names))
+
+
+def listing(topology: Topology) -> str:
+    """Name the servers, for a reader."""
+    return ", ".join(server.name for server in topology.servers)
+
+
+def work(target: Target) -> str:
+    """Tell the work, for a reader."""
+    workload = target.workload
+    return f"{workload.kind}: {workload.clients} clients, {workload.resources} resources"
+
+
+def resources(target: Target) -> tuple[str, ...]:
+    """Name what is locked and written."""
+    return tuple(f"r{number}" for number in range(target.workload.resources))
+
+
+def header(target: Target, seed: int) -> dict[str, Any]:
+    """Give the first line of the history: all that judging it needs."""
+    return {
+        "fencepost": 1,
+        "target": target.name,
+        "seed": seed,
+        "fenced": target.fenced,
+        "policy": target.storage.policy,
+        "ttl": target.lock.ttl,
+        "initial": {"value": [] if target.workload.kind == "append" else None, "token": UNWRITTEN},
+        "fence_on_acquire": target.storage.fence_on_acquire,
+        "expect": list(target.expected),
+        "may": list(target.may),
+        "require": dict(target.require),
+        "clients": target.workload.clients,
+    }
+
+
+def modules(target: Target) -> tuple[str, ...]:
+    """Name what the clients import to speak to this target's systems."""
+    if target.client:
+        return ()
+    kinds = ((LOCKS, target.lock.kind), (STORAGES, target.storage.kind))
+    return tuple(known[kind] for known, kind in kinds if kind in known)
+
+
+def check(target: Target) -> None:
+    """Raise ConfigurationError or ServerNotReadyError if something that the target names cannot be used."""
+    if target.client and (wrong := missing(target.client.command)):
+        raise ConfigurationError(f"client.command: {wrong}")
+    for kind, needed in (
+        (target.lock.kind, custom_class.LOCK_METHODS),
+        (target.storage.kind, custom_class.STORAGE_METHODS),
+    ):
+        if ":" in kind:
+            try:
+                custom_class.load(kind, needed)
+            except custom_class.InvalidClassError as error:
+                raise ConfigurationError(f"{target.name}: {error}") from error
+    passwords(target)
+    services.check(target)
+
+
+def passwords(target: Target) -> tuple[str, ...]:
+    """The passwords that a target names, to be hidden in whatever is written; ConfigurationError without."""
+    sides = (password_of(target.lock, "lock"), password_of(target.storage, "storage"))
+    return tuple(password for password in sides if password)
+
+
+def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSettings:
+    """Where the harness itself reaches the storage: past every proxy, or in the run's folder."""
+    addresses = {server.name: server.address for server in cluster.servers}
+    return _storage(target, [addresses[name] for name in target.storage_servers], folder, SETTING_UP)
+
+
+def admin_client(target: Target, cluster: Cluster, folder: Path, command: Command) -> AdminClient:
+    """How the harness itself asks the program: it reaches the servers past every proxy."""
+    addresses = {server.name: server.address for server in cluster.servers}
+    lock = _lock(target, [addresses[name] for name in target.lock.servers], folder, 0, SETTING_UP)
+    return AdminClient(
+        command=command,
+        start_fields=start_fields(None, lock, storage_of(target, cluster, folder)),
+        log=folder / "logs" / "program.log",
+    )
+
+
+def task(
+    target: Target, cluster: Cluster, folder: Path, seed: int, client: int, command: Command | None
+) -> ClientTask:
+    """Tell one client what to do, where its own edges lead, and which folder is the run's."""
+    think = target.workload.think / SECOND
+
+    def edges(names: Iterable[str]) -> Sequence[Address]:
+        return [cluster.edge(client, name) for name in names]
+
+    return ClientTask(
+        seed=seed,
+        resources=resources(target),
+        workload=target.workload.kind,
+        most_writes=target.most_writes,
+        think_time=(think / 10, think),
+        lock=_lock(target, edges(target.lock.servers), folder, client, CALL_TIMEOUT),
+        storage=_storage(target, edges(target.storage_servers), folder, CALL_TIMEOUT),
+        command=command,
+    )
+
+
+def _lock(
+    target: Target, addresses: Sequence[Address], folder: Path, client: int, timeout: float
+) -> LockSettings:
+    return LockSettings(
+        kind=target.lock.kind,
+        endpoints=services.endpoints(target.lock, map(str, addresses)),
+        password=_password(addresses) or password_of(target.lock, "lock"),
+        run=folder.name,
+        ttl=target.lock.ttl,
+        timeout=timeout,
+        client=client,
+        token=target.lock.token,
+        wait_for_replica=isinstance(target.lock, RedisLock) and target.lock.wait_for_replica,
+    )
+
+
+def _storage(target: Target, addresses: Sequence[Address], folder: Path, timeout: float) -> StorageSettings:
+    file = str(folder.resolve() / STORAGE_FILE)
+    is_file = isinstance(target.storage, SqliteStorage)
+    return StorageSettings(
+        kind=target.storage.kind,
+        endpoints=(file,) if is_file else services.endpoints(target.storage, map(str, addresses)),
+        password=_password(addresses) or password_of(target.storage, "storage"),
+        run=folder.name,
+        fencing=target.storage.fencing,
+        policy=target.storage.policy,
+        fence_on_acquire=target.storage.fence_on_acquire,
+        timeout=timeout,
+    )
+
+
+def _password(addresses: Sequence[Address]) -> str:
+    """What the servers of one side ask for: they all ask for the same, or for nothing."""
+    return next((each.password for each in addresses), "")

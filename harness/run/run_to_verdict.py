@@ -1,0 +1,66 @@
+"""One run from Python: a target in, its verdict out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from checkers.verdict import Verdict
+from harness.core.errors import InfrastructureError
+from harness.core.events import Event, Notice, RunJudged
+from harness.engines.choice import EngineName, choose
+from harness.engines.cleanup import sweep
+from harness.run import runner as running
+from harness.target import Target
+
+
+def _ignore(_event: Event) -> None:
+    pass
+
+
+def run(
+    target: Target,
+    *,
+    engine: EngineName = "auto",
+    seed: int | None = None,
+    faults: bool = True,
+    runs: str | os.PathLike[str] = "runs",
+    notify: Callable[[Event], None] = _ignore,
+) -> Verdict:
+    """Run a target once on real servers, judge what was recorded, and return the verdict.
+
+    A violation is a verdict, not an exception. The history, the report and everything else
+    about the run are in its folder, `runs/<target>/latest`.
+
+    Call it from the main thread. In a script, call it below `if __name__ == "__main__":`,
+    because each client is a process of its own that imports the script.
+
+    Args:
+        target: What `load` returned.
+        engine: "docker", "local", or "auto": Docker where it answers, else local.
+        seed: Draws the schedule of faults; the same seed draws the same one. None: a new seed.
+        faults: False leaves out the faults; a target that requires stale writes is then unknown.
+        runs: The folder that gets the run's folder.
+        notify: Gets each event of the run as it happens; see `harness.core.events`.
+
+    Raises:
+        ConfigurationError: The target cannot be run; nothing was started.
+        InfrastructureError: The engine, a server or a fault failed: there is no verdict.
+        KeyboardInterrupt: Ctrl-C. What was recorded by then was judged, in the run's folder.
+    """
+    chosen = choose(engine, lambda sentence: notify(Notice(text=sentence)))
+    for sentence in sweep().notices:
+        notify(Notice(text=sentence))
+    options = running.RunOptions(seed=seed, faults=faults, runs=Path(runs), notify=notify)
+    judged: RunJudged | None = None
+    with closing(running.run(target, chosen, options)) as events:
+        for event in events:
+            notify(event)
+            judged = event if isinstance(event, RunJudged) else judged
+    if judged is None:
+        raise InfrastructureError(f"{target.name}: the run ended without a verdict")
+    if judged.interrupted:
+        raise KeyboardInterrupt(f"interrupted; the verdict on what was recorded is in {judged.folder}")
+    return judged.verdict

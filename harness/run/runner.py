@@ -1,0 +1,200 @@
+"""A run: servers, clients, faults, history, verdict; told as events while it goes.
+
+The verdict comes before the servers are gone. Whatever ends a run, what was
+recorded by then stays in its folder, and can be judged with `recheck`.
+"""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from checkers.history.reader import Commit
+from checkers.redaction import redacted
+from harness.clients.admin import AdminClient
+from harness.clients.pool import started
+from harness.core import exhaustion
+from harness.core.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
+from harness.core.events import Event, Notice, RunJudged, RunStarted, StageReached
+from harness.core.invocation import typed
+from harness.engines.engine import Cluster, Engine
+from harness.files import log_limit
+from harness.files.environment import environment
+from harness.files.run_folder import HEADER, LOGS, RunFolder
+from harness.processes.program import Command
+from harness.processes.reaper import reaper
+from harness.run import deployment
+from harness.run.recheck import judge_folder
+from harness.run.workload_phase import WorkloadPhase
+from harness.target import Target
+from harness.target.fields import PROGRAM
+from workloads import append, storages
+from workloads.client import NotApplied, Unknown
+from workloads.settings import StorageSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What the command line says beside the target."""
+
+    seed: int | None = None
+    faults: bool = True
+    runs: Path = Path("runs")
+    command: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()  # the options that a repetition needs, beside target and seed
+    notify: Callable[[Event], None] = lambda _event: None  # what cannot wait for the iterator
+
+
+def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event, None, None]:
+    """Run a target once, and yield what happens; close the iterator to stop early.
+
+    The first Ctrl-C (or SIGTERM) while the clients work ends the work: what was
+    recorded is judged, and RunJudged says `interrupted`. Call it from the main
+    thread. Raises InfrastructureError, or ConfigurationError.
+    """
+    seed = secrets.randbelow(2**32) if options.seed is None else options.seed
+    faults = target.faults if options.faults else ()
+    deployment.check(target)
+    topology = deployment.topology(target, faults)
+    if refusal := engine.refusal(topology):
+        raise EngineUnavailableError(refusal)
+    exhaustion.provide_descriptors(exhaustion.descriptors_for(topology.clients * len(topology.servers)))
+    folder = RunFolder.create(options.runs, target.name, deployment.passwords(target))
+    yield RunStarted(
+        target=target.name,
+        engine=engine.name,
+        folder=folder.path,
+        seed=seed,
+        duration=target.workload.duration,
+    )
+    folder.write_text("target.toml", target.source)
+    folder.write_json(HEADER, deployment.header(target, seed), indent=None)
+    workload = target.workload
+    command = Command.of_run(target.client.command, folder.run_id) if target.client else None
+    with ExitStack() as stack:
+        stack.enter_context(folder.in_use())
+        cut = stack.enter_context(log_limit.limited(folder.path / LOGS))
+        if command:
+            stack.enter_context(reaper(folder.run_id))
+        clients = stack.enter_context(
+            started(
+                workload.clients, workload.resources, len(faults), folder.path, deployment.modules(target)
+            )
+        )
+        yield StageReached(stage="starting", detail=deployment.listing(topology))
+        servers = stack.enter_context(ExitStack())
+        cluster = servers.enter_context(
+            engine.start(
+                topology,
+                folder.run_id,
+                folder.path,
+                lambda text: options.notify(Notice(text=redacted(text, folder.passwords))),
+            )
+        )
+        folder.write_json(
+            "environment.json", environment(cluster.environment(), options.command, options.again)
+        )
+        storage = deployment.storage_of(target, cluster, folder.path)
+        admin = deployment.admin_client(target, cluster, folder.path, command) if command else None
+        _set_up(storage, target, admin)
+        clients.get_ready(lambda client: deployment.task(target, cluster, folder.path, seed, client, command))
+        phase = WorkloadPhase(
+            target=target, faults=faults, seed=seed, folder=folder, cluster=cluster, clients=clients
+        )
+        with _interrupts() as interrupted:
+            yield StageReached(stage="running", detail=deployment.work(target))
+            yield from phase.run(interrupted)
+            yield StageReached(stage="judging", detail="what was recorded")
+            # Asked for anew: a server that was killed meanwhile may listen elsewhere by now.
+            storage = deployment.storage_of(target, cluster, folder.path)
+            admin = deployment.admin_client(target, cluster, folder.path, command) if command else None
+            _keep_commits(folder, _committed(storage, folder, admin), target.workload.kind)
+            _keep_logs(folder, cluster)
+            stack.callback(_in_background(servers.pop_all().close).join)
+            judged = judge_folder(folder.path)
+        yield from (Notice(text=text) for text in (*judged.notices, *map(_cut, sorted(cut))))
+        yield RunJudged(
+            folder=folder.path,
+            verdict=judged.verdict,
+            document=judged.document,
+            history=judged.history,
+            report=folder.path / "report.html",
+            interrupted=interrupted.is_set(),
+        )
+        if judged.failure:
+            raise judged.failure
+        yield StageReached(stage="stopping", detail=deployment.listing(topology))
+
+
+def _committed(
+    storage: StorageSettings, folder: RunFolder, admin: AdminClient | None
+) -> Iterable[Commit] | None:
+    """Ask for the storage's own order of accepted writes; None if it has none."""
+    later = f"judge what the clients saw with: {typed('recheck', folder.path)}"
+    if admin and storage.kind == PROGRAM:
+        try:
+            return admin.committed()
+        except InfrastructureError as error:
+            raise InfrastructureError(f"{error}\n{later}") from error
+    try:
+        return storages.load_kind(storage.kind).committed(storage)
+    except (NotApplied, Unknown) as error:
+        raise ServerNotReadyError(
+            f"{storage.kind}: the order of its writes could not be read: {error}; {later}"
+        ) from error
+
+
+def _keep_commits(folder: RunFolder, commits: Iterable[Commit] | None, workload: str) -> None:
+    if commits is not None:
+        folder.write_commits(map(append.with_parsed_list, commits) if workload == "append" else commits)
+
+
+def _keep_logs(folder: RunFolder, cluster: Cluster) -> None:
+    """Save what the servers said, before they go."""
+    for name, text in cluster.logs().items():
+        folder.write_text(f"logs/{name}.log", text)
+
+
+def _cut(log: str) -> str:
+    return f"{LOGS}/{log} is cut: more than {log_limit.MOST >> 20} MiB were written to it"
+
+
+def _in_background(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Note the first SIGINT or SIGTERM instead of being torn out of the work by it."""
+    interrupted = threading.Event()
+
+    def note(_number: int, _frame: object) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+
+    previous = {each: signal.signal(each, note) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield interrupted
+    finally:
+        for each, handler in previous.items():
+            signal.signal(each, handler)
+
+
+def _set_up(storage: StorageSettings, target: Target, admin: AdminClient | None) -> None:
+    resources = deployment.resources(target)
+    if storage.kind != PROGRAM:
+        try:
+            storages.load_kind(storage.kind).set_up(storage, resources)
+        except (NotApplied, Unknown) as error:
+            where = " at ".join([storage.kind, *storage.endpoints[:1]])
+            raise ServerNotReadyError(f"{where} could not be set up: {error}") from error
+    if admin:
+        admin.set_up(resources)

@@ -1,0 +1,35 @@
+"""Services of the user's own that a target names by their address: they run already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+
+from harness.core.errors import ServerNotReadyError
+from harness.target import LockSpec, StorageSpec, Target
+from harness.target.locks import HttpLock
+from harness.target.storages import HttpStorage
+from harness.target.url import endpoint
+from workloads.client import NotApplied
+from workloads.http_connection import HttpConnection
+
+CONNECTING = 2.0  # seconds
+
+
+def endpoints(spec: LockSpec | StorageSpec, started: Iterable[str]) -> tuple[str, ...]:
+    """Where clients find a side of a target: at the addresses of what was started, or at its own."""
+    return (endpoint(spec.url),) if isinstance(spec, HttpLock | HttpStorage) else tuple(started)
+
+
+def check(target: Target) -> None:
+    """Raise ServerNotReadyError if one of them cannot be reached."""
+    for side, spec in (("lock", target.lock), ("storage", target.storage)):
+        for address in endpoints(spec, ()):
+            try:
+                with closing(HttpConnection(address, CONNECTING)) as connection:
+                    connection.connect()
+            except NotApplied as error:
+                raise ServerNotReadyError(
+                    f"{target.name}: nothing answers at {side}.url http://{address}: {error}; "
+                    "start the service first"
+                ) from error

@@ -1,0 +1,108 @@
+"""The time in which the clients work: faults strike, and somebody watches."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.clients.pool import ClientPool
+from harness.clients.recorder import Recorder
+from harness.core.events import Event, FaultObserved, Progress, StageReached
+from harness.engines.engine import Cluster
+from harness.files.run_folder import EVENTS, PLAN, RunFolder
+from harness.nemesis.faults import FaultSpec
+from harness.nemesis.nemesis import Nemesis
+from harness.nemesis.observer import Observer
+from harness.nemesis.plan import PlanLog, plan
+from harness.nemesis.reach import Reach
+from harness.run.deployment import resources
+from harness.target import Target
+
+SECOND = 1_000_000_000  # ns
+TICK = 0.1  # seconds between two looks
+SERVERS = SECOND  # ns between two looks at the servers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadPhase:
+    """Clients that are ready, and what is to be done to them."""
+
+    target: Target
+    faults: Sequence[FaultSpec]
+    seed: int
+    folder: RunFolder
+    cluster: Cluster
+    clients: ClientPool
+
+    def run(self, interrupted: threading.Event) -> Iterator[Event]:
+        """Let the clients work, under faults, for as long as the target says or until interrupted."""
+        log = self._plan()
+        duration = log.duration
+        observed: queue.SimpleQueue[FaultObserved] = queue.SimpleQueue()
+        recorder = Recorder(self.folder.path / EVENTS / "nemesis.jsonl")
+        nemesis = self._nemesis(log, recorder, observed)
+        with nemesis:
+            self.clients.state.run.go = 1
+            looked = log.started
+            while (elapsed := time.monotonic_ns() - log.started) < duration and not interrupted.is_set():
+                self.clients.check()
+                nemesis.check()
+                if time.monotonic_ns() > looked + SERVERS:
+                    self.cluster.check()
+                    looked = time.monotonic_ns()
+                yield from _drained(observed)
+                yield self._progress(nemesis, elapsed)
+                interrupted.wait(min(TICK, (duration - elapsed) / SECOND))
+            log.finished(time.monotonic_ns())
+            if interrupted.is_set():
+                yield StageReached(
+                    stage="interrupted", detail="stopping the clients, then judging what was recorded"
+                )
+        self.clients.finish()
+        recorder.close()
+        nemesis.check()
+        yield from _drained(observed)
+        yield self._progress(nemesis, min(elapsed, duration))
+
+    def _plan(self) -> PlanLog:
+        duration = self.target.workload.duration
+        log = PlanLog(
+            seed=self.seed,
+            started=time.monotonic_ns(),
+            duration=duration,
+            planned=plan(self.faults, self.seed, self.target.lock.ttl, duration),
+            save=lambda document: self.folder.write_json(PLAN, document),
+        )
+        log.changed()
+        return log
+
+    def _nemesis(
+        self, log: PlanLog, recorder: Recorder, observed: queue.SimpleQueue[FaultObserved]
+    ) -> Nemesis:
+        return Nemesis(
+            faults=self.faults,
+            ttl=self.target.lock.ttl,
+            state=self.clients.state,
+            resources=resources(self.target),
+            reach=Reach(cluster=self.cluster, sides=self.target.sides, processes=self.clients.handles()),
+            observer=Observer(log=log, record=recorder.record, notify=observed.put),
+        )
+
+    def _progress(self, nemesis: Nemesis, elapsed: int) -> Progress:
+        state = self.clients.state
+        return Progress(
+            elapsed=elapsed,
+            duration=self.target.workload.duration,
+            operations=sum(state.operations),
+            writes_accepted=sum(state.writes[0::2]),
+            writes_failed=sum(state.writes[1::2]),
+            faults=nemesis.in_force(),
+        )
+
+
+def _drained(observed: queue.SimpleQueue[FaultObserved]) -> Iterator[Event]:
+    while not observed.empty():
+        yield observed.get()

@@ -1,0 +1,165 @@
+"""What is wrong with a target file, in words of the file: place, key, value, and what is allowed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from checkers.printable import shorten
+from checkers.redaction import HIDDEN, names_a_password, redacted
+from harness.core.suggestions import did_you_mean
+from harness.nemesis.faults import FAULTS
+from harness.target.fields import CLASS_PATTERN, IMAGE_PATTERN, NAME_PATTERN, VARIABLE_PATTERN, kind_of
+from harness.target.locks import LOCKS
+from harness.target.models import ClientSpec, Target, WorkloadSpec
+from harness.target.passwords import REMEDIES, needless
+from harness.target.storages import STORAGES
+from harness.target.toml import Key
+
+KINDS: Mapping[Any, Mapping[Any, type[BaseModel]]] = {"lock": LOCKS, "storage": STORAGES, "faults": FAULTS}
+"""The sections that come in kinds, each with keys of its own."""
+
+WORDS = {
+    "missing": "is missing",
+    "model_type": "must be a table",
+    "union_tag_not_found": "must be a table",
+    "model_attributes_type": "must be a table",
+    "tuple_type": "must be a list",
+    "string_too_short": "must not be empty",
+}
+
+WORDS_OF_FAULTS = {
+    "model_attributes_type": "must be a table, such as [[faults]]",
+    "union_tag_not_found": "must be a table, such as [[faults]]",
+    "tuple_type": "must be a list of tables: write [[faults]], in two brackets, above each",
+}
+
+PATTERNS = {
+    NAME_PATTERN: "must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first",
+    CLASS_PATTERN: 'must be "package.module:Class"',
+    VARIABLE_PATTERN: 'must be the name of an environment variable, such as "PGPASSWORD"',
+    IMAGE_PATTERN: 'must be the name of an image, without spaces, such as "postgres:18"',
+}
+"""What a pattern allows, in words."""
+
+MISSING = object()
+LONGEST_VALUE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong."""
+
+    key: Key
+    what: str
+    data: Mapping[str, Any]  # the whole file's; the value is shown from it
+
+    @property
+    def hidden(self) -> bool:
+        """Is its value a password?"""
+        return self.what in REMEDIES or any(names_a_password(str(part)) for part in self.key)
+
+    def __str__(self) -> str:
+        path = ".".join(shorten(str(part), LONGEST_VALUE) for part in self.key)
+        value = _at(self.data, self.key)
+        if value is MISSING or isinstance(value, dict):
+            shown = ""
+        else:
+            shown = f" = {HIDDEN if self.hidden else _shown(value)}"
+        return f"{path}{shown}: {self.what}" if path else self.what
+
+
+def report(problems: Iterable[Problem], place: Callable[[Key], str]) -> str:
+    """Write one line for each problem, in the file's order."""
+    lines = [(place(problem.key), str(problem)) for problem in problems]
+    return "\n".join(f"{where}: {problem}" for where, problem in sorted(lines, key=_by_line))
+
+
+def problems_of(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:
+    """Say what pydantic found, without its words for it."""
+    return [
+        Problem(key, _what(detail, key, data), data)
+        for detail in error.errors(include_url=False)
+        for key in [_key(detail["loc"], detail["type"])]
+    ]
+
+
+def _by_line(line: tuple[str, str]) -> tuple[str, int]:
+    file, _, number = line[0].rpartition(":")
+    return (file, int(number)) if number.isdigit() else (line[0], 0)
+
+
+def _key(loc: Key, type_: str) -> Key:
+    """Drop what pydantic adds: a section's kind ("faults", 0, "pause", "at"), and "[key]" after a name."""
+    if type_ == "union_tag_invalid":
+        return (*loc, "kind")
+    if loc[-1:] == ("[key]",):
+        return loc[:-1]
+    kind = 2 if loc[:1] == ("faults",) else 1
+    if len(loc) > kind and loc[kind] in KINDS.get(loc[0], {}):
+        return (*loc[:kind], *loc[kind + 1 :])
+    return loc
+
+
+def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
+    context = detail.get("ctx", {})
+    match detail["type"]:
+        case "extra_forbidden":
+            why = needless(key, data)
+            hint = f"; {why}" if why else did_you_mean(str(key[-1]), _keys(key[:-1], data))
+            return f"unknown key in {_section_name(key)}{hint}"
+        case "value_error":
+            return str(context["error"])
+        case "union_tag_not_found" if isinstance(detail["input"], Mapping):
+            return f"has no kind; there are: {', '.join(KINDS[key[0]])}"
+        case "union_tag_invalid":
+            return f"there is no such kind{did_you_mean(context['tag'], KINDS[key[0]])}"
+        case "literal_error":
+            allowed = context["expected"].replace("'", '"')
+            return f"must be {allowed}{_near(detail['input'], context['expected'])}"
+        case "string_pattern_mismatch":
+            return PATTERNS[context["pattern"]]
+    words = WORDS | WORDS_OF_FAULTS if key[:1] == ("faults",) else WORDS
+    return words.get(detail["type"], detail["msg"].replace("Input should be", "must be"))
+
+
+def _section_name(key: Key) -> str:
+    section = [str(part) for part in key[:-1]]
+    return "a target" if not section else f"[{section[0]}]" if len(section) == 1 else "this fault"
+
+
+def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
+    """List what may stand in a section."""
+    if not section:
+        model: type[BaseModel] = Target
+    elif section[0] in KINDS:
+        model = KINDS[section[0]][kind_of(_at(data, section))]
+    else:
+        model = ClientSpec if section == ("client",) else WorkloadSpec
+    return [known.alias or name for name, known in model.model_fields.items()]
+
+
+def _near(value: object, expected: str) -> str:
+    """Name the allowed value that is nearest, if one is near."""
+    allowed = re.findall(r"'([^']*)'", expected)
+    near = did_you_mean(str(value), allowed)
+    return near if "did you mean" in near and len(allowed) > 1 else ""
+
+
+def _at(data: Any, key: Key) -> Any:
+    for part in key:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return MISSING
+    return data
+
+
+def _shown(value: object) -> str:
+    return shorten(redacted(json.dumps(value, default=str, ensure_ascii=False)), LONGEST_VALUE)

@@ -1,0 +1,431 @@
+"""A finding reads as a newcomer needs it: one sentence, then because-steps with lines and times."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+import checkers
+from checkers.conflict import Conflict, Rule
+from checkers.evidence import gather
+from checkers.explain.findings import STORIES, doubts_of, explained
+from checkers.storage import rules
+from tests.support.repository import HISTORIES
+
+
+def only_finding(name: str) -> checkers.Finding:
+    path = HISTORIES / f"{name}.jsonl"
+    commits = path.with_suffix(".commits.jsonl")
+    order = checkers.read_commits(commits) if commits.exists() else None
+    (finding,) = checkers.judge(checkers.read(path), order).findings
+    return finding
+
+
+def test_a_stale_write_is_told_with_the_pause_that_opened_the_window() -> None:
+    finding = only_finding("stale-write-observed")
+
+    assert finding.summary == (
+        "process 0 wrote '0-1' with token 33 to r0"
+        " after the storage had accepted '1-1' with the newer token 34"
+    )
+    assert finding.steps == (
+        "Process 0 was granted the lock on r0 with token 33 at 0.100 s (line 3).",
+        "Process 0 was paused 0.300–4.000 s (lines 5 and 9); its lease ended at 2.000 s.",
+        "Process 1 was granted the lock on r0 with token 34 at 2.500 s (line 6).",
+        (
+            "By real time, the write of '1-1' came before the write of '0-1': the storage said ok to"
+            " process 1 at 2.700 s (line 8), and process 0 sent its write only later, at 4.100 s"
+            " (line 10)."
+        ),
+        (
+            "By token order, the write of '0-1' must come before the write of '1-1': a fence that has"
+            " accepted token 34 refuses token 33 from then on, and yet it was accepted at 4.200 s (line 11)."
+        ),
+        (
+            "So outdated data replaced newer data: the storage accepted the older token 33 after the newer"
+            " token 34."
+        ),
+    )
+    assert finding.operations == (7, 8, 10, 11)
+
+
+def test_the_storage_s_own_order_is_told_where_it_decides() -> None:
+    finding = only_finding("stale-write-committed-only")
+
+    assert finding.steps[2] == (
+        "By the storage's own order, the write of '1-1' came before the write of '0-1':"
+        " among what it accepted '1-1' is number 1, and '0-1' is number 2."
+    )
+    assert finding.operations == (6, 7, 8, 9)
+
+
+def test_a_read_that_shows_that_a_write_took_effect_belongs_to_the_proof() -> None:
+    finding = only_finding("stale-write-seen-by-a-read")
+
+    assert finding.steps == (
+        (
+            "By real time, the write of '1-1' came before the read at line 8: the storage said ok to process"
+            " 1 at 1.200 s (line 5), and process 2 called its read only later, at 2.200 s (line 8)."
+        ),
+        (
+            "So the write of '1-1' came before the write of '0-1': '1-1' was there first, the read at line 8"
+            " returned '0-1' later, and a replaced value does not come back, because each value is written"
+            " once."
+        ),
+        (
+            "By token order, the write of '0-1' must come before the write of '1-1': token 33 belongs to an"
+            " earlier holder than token 34. This storage does not compare tokens, so it accepted '0-1':"
+            " process 2 read '0-1' at 2.300 s (line 9)."
+        ),
+        (
+            "So outdated data replaced newer data: the storage accepted the older token 33 after the newer"
+            " token 34."
+        ),
+    )
+
+
+def test_a_write_of_which_nobody_heard_is_proved_by_the_first_read_of_it() -> None:
+    finding = only_finding("stale-read-after-definite-info")
+
+    assert finding.summary == (
+        "process 2 read 'a' with token 2 from r0 although a write with the newer token 3 had been"
+        " accepted before"
+    )
+    assert finding.operations == (2, 3, 4, 5, 6, 7, 8, 9)
+    assert finding.steps == (
+        (
+            "By the read, the write of 'b' came before the read at line 6: process 2 got 'b' at"
+            " 0.500 s (line 7), so it had been written by then."
+        ),
+        (
+            "By real time, the read at line 6 came before the read at line 8: process 2 got its answer at"
+            " 0.500 s (line 7), and process 2 called its read only later, at 0.600 s (line 8)."
+        ),
+        (
+            "By real time, the write of 'a' came before the write of 'b': the storage said ok to process 0 at"
+            " 0.100 s (line 3), and process 1 sent its write only later, at 0.200 s (line 4)."
+        ),
+        (
+            "So the read at line 8 came before the write of 'b': it returned 'a', and 'a' was gone for good"
+            " once 'b' had replaced it, because each value is written once."
+        ),
+        ("So the read returned 'a' with token 2 although token 3 had been accepted before."),
+    )
+
+
+def test_what_stood_there_before_the_run_is_told_as_such() -> None:
+    assert only_finding("stale-write-below-the-start").steps == (
+        "The initial value, with token 40 (line 1), came before the write of '0-1'.",
+        (
+            "By token order, the write of '0-1' must come before the initial value: a"
+            " fence that stands at token 40 refuses token 33 from then on, and yet it was accepted at 0.100 s"
+            " (line 3)."
+        ),
+        ("So the storage accepted token 33 although its token was already 40."),
+    )
+
+
+def test_two_writes_that_overlap_cannot_both_use_a_token_of_a_strict_fence() -> None:
+    first, second, end = only_finding("stale-write-strict-overlapping").steps
+
+    assert first.startswith("By token order, the write of '0-1' must come before the write of '0-2':")
+    assert second.startswith("By token order, the write of '0-2' must come before the write of '0-1':")
+    assert "a strict fence that has accepted token 33 refuses token 33 from then on" in first
+    assert end.endswith("So the storage accepted token 33 twice.")
+
+
+def test_an_operation_against_the_storage_s_own_order_is_told() -> None:
+    assert only_finding("stale-read-committed").summary == (
+        "process 2 read '0-1' from r0 although '1-1', which the storage's own order puts after it,"
+        " had been accepted before"
+    )
+    finding = only_finding("non-linearizable-against-the-log")
+    assert finding.summary == (
+        "process 0 wrote 'b' to r0 after 'a' had been accepted, and the storage's own order puts it before"
+    )
+    assert finding.steps == (
+        (
+            "By real time, the write of 'a' came before the write of 'b': the storage said ok to process 0"
+            " at 0.100 s (line 3), and process 0 sent its write only later, at 0.200 s (line 4)."
+        ),
+        (
+            "By the storage's own order, the write of 'b' came before the write of 'a': among what it"
+            " accepted 'b' is number 1, and 'a' is number 2."
+        ),
+        ("So the storage's own order has 'b' before what was accepted earlier."),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        (
+            "false-rejection-inclusive-own-token",
+            ("But no write to r0 with such a token was ever accepted, or can have been.",),
+        ),
+        (
+            "false-rejection-cause-too-late",
+            (
+                (
+                    "But every write to r0 with such a token was sent only after that: the first, the write of"
+                    " '1-1' with token 34, at 0.200 s (line 4)."
+                ),
+            ),
+        ),
+        (
+            "false-rejection-decided-by-the-log",
+            (
+                (
+                    "But every write to r0 with such a token was sent only after that, or cannot have been"
+                    " accepted by then."
+                ),
+                (
+                    "The write of 'b' was sent at 0.200 s (line 4), but in the storage's own order it stands"
+                    " after the write of 'd', which was sent only at 0.600 s (line 7)."
+                ),
+            ),
+        ),
+    ],
+)
+def test_a_rejection_without_a_cause_is_told_against_all_writes(name: str, why: tuple[str, ...]) -> None:
+    finding = only_finding(name)
+
+    assert finding.steps[2:-1] == why
+    assert len(finding.operations) == 2
+    assert not finding.account.doubt
+
+
+def test_an_early_grant_says_until_when_the_lease_was_promised() -> None:
+    finding = only_finding("early-grant-renewed")
+
+    assert finding.summary == (
+        "process 1 was granted the lock on r0 at 3.000 s,"
+        " while the lease of process 0 was promised until 3.500 s"
+    )
+    assert finding.steps == (
+        "Process 0 was granted the lock on r0 with token 33 at 0.100 s (line 3).",
+        (
+            "Its lease was renewed: process 5 sent the renewal at 1.500 s (line 5), and the lock service"
+            " promised it for 2.000 s from then on (line 6): at least until 3.500 s."
+        ),
+        "Until then process 0 had not started to release it.",
+        (
+            "Process 1 was the later holder: by real time, process 1 only later sent the request that was"
+            " granted, at 2.900 s (its call began at line 4)."
+        ),
+        (
+            "No late release or renewal of another hold came in between: the lock service itself gave"
+            " away the lock of process 0."
+        ),
+        "So the lock was given to process 1 at 3.000 s (line 7), before 3.500 s: too early.",
+    )
+
+
+def test_an_early_grant_says_when_the_holder_began_to_give_the_lock_back() -> None:
+    finding = only_finding("early-grant-before-the-release")
+
+    assert "the lease of process 0 was promised until 1.500 s" in finding.summary
+    assert finding.steps[1:3] == (
+        (
+            "It requested its lease at 0.000 s, and the lock service promised it for 2.000 s from then on"
+            " (line 3): at least until 2.000 s."
+        ),
+        "Process 0 started to release it only at 1.500 s (line 6): the promise held until then.",
+    )
+
+
+def test_tokens_that_do_not_rise_are_told_as_a_cycle_of_grants() -> None:
+    finding = only_finding("token-regression-same-owner")
+
+    assert finding.summary == (
+        "process 0 was granted the lock on r0 with token 33 at 0.500 s (line 7), though the same token 33"
+        " had been granted at 0.100 s (line 3)"
+    )
+    assert finding.steps[0] == (
+        "Process 0 released the lock in between: its release was acknowledged at 0.300 s (line 5), so the"
+        " later grant is a new hold."
+    )
+    assert finding.steps[1].startswith(
+        "By real time, the grant of token 33 to process 0 at line 3 came before the grant of token 33 to"
+        " process 0 at line 7:"
+    )
+    assert finding.steps[-1].endswith(
+        "to a storage, this newer holder looks like an older one, or like the same one."
+    )
+    assert len(finding.operations) == 6
+
+
+def test_either_of_two_readings_is_told_as_both() -> None:
+    finding = only_finding("non-linearizable-false-or-stale")
+
+    assert finding.summary.startswith("either the storage wrongly refused 'c' with token 5")
+    assert finding.steps[0] == (
+        "By the rejection, the write of 'b' came before the refused write of 'c': the storage refused"
+        " token 5 as stale at 0.500 s (line 7), which is right only if a token of 5 or more had been accepted"
+        " by then. None up to 6 can have been, as no write with such a token had been sent by then that can"
+        " have been accepted: it was a higher one, such as 9, sent at 0.200 s (line 4)."
+    )
+    assert finding.steps[-1].endswith(
+        "either the refusal was false, or the write of 'd' with the lower token 6 was stale."
+    )
+    assert finding.operations == (4, 5, 6, 7, 8, 9)
+
+
+def test_a_read_without_a_token_contradicts_by_that_of_its_value() -> None:
+    lines = [
+        '{"fencepost":1,"target":"t","policy":"strict","require":{"stale_writes_attempted":0}}',
+        '{"time":0,"process":0,"type":"invoke","f":"write","resource":"r0","token":1,"value":"a"}',
+        '{"time":1,"process":0,"type":"ok","f":"write","resource":"r0","token":1,"value":"a"}',
+        '{"time":2,"process":1,"type":"invoke","f":"write","resource":"r0","token":2,"value":"b"}',
+        '{"time":3,"process":2,"type":"invoke","f":"write","resource":"r0","token":2,"value":"c"}',
+        '{"time":4,"process":2,"type":"fail","f":"write","resource":"r0","token":2,"value":"c","error":"stale"}',
+        '{"time":5,"process":3,"type":"invoke","f":"read","resource":"r0"}',
+        '{"time":6,"process":3,"type":"ok","f":"read","resource":"r0","value":"a","token":null}',
+        '{"time":7,"process":1,"type":"ok","f":"write","resource":"r0","token":2,"value":"b"}',
+    ]
+
+    verdict = checkers.judge(checkers.parse(lines))
+
+    (finding,) = verdict.findings
+    assert finding.summary == (
+        "either the storage wrongly refused 'c' with token 2 on r0,"
+        " or what process 3 read afterwards with token 1 was stale"
+    )
+    assert finding.operations == (2, 3, 4, 5, 6, 7, 8, 9)
+    assert "the lower token 1 was stale" in finding.steps[-1]
+    assert verdict.as_expected is False
+    assert verdict.reasons == ("found non-linearizable, which was not expected",)
+
+
+def test_a_finding_is_told_only_when_somebody_asks() -> None:
+    path = HISTORIES / "stale-write-observed.jsonl"
+    evidence = gather(checkers.read(path))
+
+    told = [finding for finding in explained(evidence, rules.observed) if "account" in vars(finding)]
+
+    assert told == []
+
+
+def test_a_finding_can_be_sent_to_another_process() -> None:
+    finding = only_finding("stale-write-observed")
+
+    again = pickle.loads(pickle.dumps(finding))  # noqa: S301 - it is our own
+
+    assert again == finding
+    assert (again.summary, again.steps, again.operations) == (
+        finding.summary,
+        finding.steps,
+        finding.operations,
+    )
+
+
+def test_what_is_not_wrong_by_itself_stays_a_finding() -> None:
+    path = HISTORIES / "stale-write-observed.jsonl"
+    history = checkers.read(path)
+    conflicts = list(rules.observed(gather(history)))
+
+    def sees_it_in_the_whole_run_only(evidence: Any) -> list[Conflict]:
+        return conflicts if evidence.history.operations == history.operations else []
+
+    (finding,) = explained(gather(history), sees_it_in_the_whole_run_only)
+
+    assert finding.summary.startswith("process 0 wrote '0-1' with token 33 to r0")
+    assert finding.operations == (7, 8, 10, 11)
+    assert list(doubts_of([finding])) == [
+        "stale-write on r0: the operations named here were not found to be wrong by themselves"
+    ]
+
+
+def test_what_cannot_be_told_stays_a_finding_and_is_said_in_the_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def speechless(_narrator: Any, _conflict: Any) -> None:
+        raise ZeroDivisionError("no words")
+
+    monkeypatch.setitem(STORIES, Rule.SENT_AFTER_NEWER, speechless)
+
+    verdict = checkers.judge(checkers.read(HISTORIES / "stale-write-observed.jsonl"))
+
+    assert [finding.operations for finding in verdict.findings] == [(7, 8, 10, 11)]
+    assert verdict.reasons == ("stale-write on r0: it could not be told: ZeroDivisionError: no words",)
+
+
+def _lines(name: str) -> list[str]:
+    return (HISTORIES / f"{name}.jsonl").read_text().splitlines()
+
+
+def with_fault(target: str, kind: str = "pause", **hold: str) -> tuple[str, ...]:
+    """The steps of the first history, with another fault in place of its own."""
+    lines = [json.loads(line) for line in _lines("stale-write-observed")]
+    for line in lines:
+        if line.get("process") == "nemesis":
+            line["f"] = kind
+            line["value"] |= {"target": target, **hold}
+    (finding,) = checkers.judge(checkers.parse([json.dumps(line) + "\n" for line in lines])).findings
+    return finding.steps
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "hold", "says"),
+    [
+        ("client:0", "pause", {"owner": "0-1", "resource": "r0"}, "Process 0 was paused"),
+        ("client:0", "partition", {"owner": "0-1"}, "Process 0 was cut off"),
+        ("lock", "kill", {}, "The lock service was down"),
+        ("storage", "delay", {}, "Delay of the storage was in force"),
+    ],
+)
+def test_a_fault_of_the_holder_or_of_a_server_is_told(
+    target: str, kind: str, hold: dict[str, str], says: str
+) -> None:
+    assert any(step.startswith(f"{says} 0.300–4.000 s") for step in with_fault(target, kind, **hold))
+
+
+@pytest.mark.parametrize(
+    ("target", "hold"),
+    [("client:3", {}), ("client:1", {"owner": "1-1", "resource": "r0"})],
+)
+def test_a_fault_of_somebody_else_is_not_told(target: str, hold: dict[str, str]) -> None:
+    assert not any("was paused" in step for step in with_fault(target, **hold))
+
+
+BAD = sorted(
+    path.stem
+    for path in HISTORIES.glob("*.jsonl")
+    if not path.stem.endswith(".commits") and "valid" not in path.stem
+)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_every_finding_names_the_operation_that_is_wrong(name: str) -> None:
+    path = HISTORIES / f"{name}.jsonl"
+    commits = path.with_suffix(".commits.jsonl")
+    order = checkers.read_commits(commits) if commits.exists() else None
+    history = checkers.read(path)
+
+    verdict = checkers.judge(history, order)
+
+    for finding, document in zip(verdict.findings, verdict.to_document()["findings"], strict=True):
+        sent = history.operations[finding.accused : finding.accused + 1]  # none: a write that nobody sent
+        assert document["accused"] == [line for op in sent for line in op.lines]
+        assert set(document["accused"]) | set(document["against"]) <= set(document["operations"])
+        assert not set(document["accused"]) & set(document["against"])
+
+
+def test_an_early_grant_names_the_release_that_probably_freed_the_lock() -> None:
+    finding = only_finding("early-grant-after-a-late-release")
+
+    assert finding.account.cause == (4, 8)
+    assert (
+        "In between, process 0 sent the release of another hold at 1.900 s (line 4), answered at 2.600 s"
+        " (line 8): it probably freed the lock of process 1."
+    ) in finding.steps
+
+
+def test_an_early_grant_that_nobody_released_is_the_lock_service_s_own() -> None:
+    finding = only_finding("early-grant-renewed")
+
+    assert finding.account.cause == ()
+    assert finding.steps[-2].endswith("the lock service itself gave away the lock of process 0.")

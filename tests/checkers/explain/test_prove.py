@@ -1,0 +1,208 @@
+"""What a finding names is wrong by itself, and none of it is to spare: checked on the lines of its file.
+
+A finding's lines are cut out of the history, with its header and its faults, and judged: the
+same anomaly is found. Without any one of the operations it is not. A read goes with the write
+whose value it returned: without that write it would be wrong for another reason.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import checkers
+from checkers.history.records import Op, Outcome
+from tests.support.brute_force import fenced, random_register_history, renumbered
+from tests.support.commit_logs import random_log
+from tests.support.repository import HISTORIES
+from tests.support.selection import seeds
+from tests.support.simulation import Simulation
+
+CASES = sorted(path for path in HISTORIES.glob("*.jsonl") if not path.name.endswith(".commits.jsonl"))
+FEW = 10  # of a run's findings, some are looked at
+
+Event = tuple[str, int, int]
+
+
+class Recorded:
+    """A history's lines, and the storage's own order of its writes, if that is known."""
+
+    def __init__(self, lines: Sequence[str], commits: Sequence[checkers.Commit] | None = None) -> None:
+        self.lines = lines
+        self.operations = checkers.parse(lines).operations
+        self._commits = commits
+
+    def verdict(self) -> checkers.Verdict:
+        return checkers.judge(checkers.parse(self.lines), self._commits)
+
+    def cut(self, operations: Sequence[Op]) -> Recorded:
+        """The header, the faults, the lines of some operations, and the commits of what they wrote."""
+        kept = {1, *(number for op in operations for number in op.lines)}
+        lines = [
+            line
+            for number, line in enumerate(self.lines, start=1)
+            if number in kept or json.loads(line).get("process") == "nemesis"
+        ]
+        if self._commits is None:
+            return Recorded(lines)
+        others = {op.value for op in self.operations if op.f != "read"} - {op.value for op in operations}
+        return Recorded(lines, [commit for commit in self._commits if commit.value not in others])
+
+    def shown(self, finding: checkers.Finding, evidence: str) -> set[Event]:
+        """Whom the same anomaly on the same resource accuses, by one evidence."""
+        try:
+            results = self.verdict().checkers
+        except checkers.HistoryError:  # what is left of the log is of nothing that is left of the history
+            return set()
+        return {
+            self.event(found)
+            for result in results
+            if result.evidence == evidence
+            for found in result.findings
+            if (found.anomaly, found.resource) == (finding.anomaly, finding.resource)
+        }
+
+    def event(self, finding: checkers.Finding) -> Event:
+        """The accused operation by what stays the same when lines are cut out."""
+        if finding.accused < 0:  # a write that only the log has
+            return "log", finding.accused, 0
+        op = self.operations[finding.accused]
+        return op.f, op.process, op.called
+
+
+def check(lines: Sequence[str], commits: Sequence[checkers.Commit] | None = None) -> Iterator[str]:
+    """Check the proof of each finding of a history; its anomaly, for counting.
+
+    What is still found without one of the operations may only be an event that is another
+    finding of the same verdict: two of one name can overlap.
+    """
+    recorded = Recorded(lines, commits)
+    verdict = recorded.verdict()
+    for finding in verdict.findings[:FEW]:
+        evidence = told_from(finding, verdict)
+        own = [op for op in recorded.operations if not set(op.lines).isdisjoint(finding.operations)]
+        assert sorted(line for op in own for line in op.lines) == list(finding.operations)
+        assert not finding.account.doubt, (finding.account, lines)
+
+        assert recorded.cut(own).shown(finding, evidence), (finding.account, lines)
+        others = {recorded.event(each) for each in verdict.findings if each is not finding}
+        for one in own:
+            rest = [op for op in own if op is not one and not returned(op, one)]
+            left = recorded.cut(rest).shown(finding, evidence) - others
+            assert not left, (finding.account, one, lines)
+        yield finding.anomaly
+
+
+def told_from(finding: checkers.Finding, verdict: checkers.Verdict) -> str:
+    """The evidence that a finding rests on: the log's, if that shows it."""
+    return min(
+        result.evidence
+        for result in verdict.checkers
+        for found in result.findings
+        if (found.anomaly, found.accused) == (finding.anomaly, finding.accused)
+    )
+
+
+def returned(read: Op, write: Op) -> bool:
+    return read.f == "read" and write.f != "read" and read.outcome is Outcome.OK and read.value == write.value
+
+
+def lines_of(operations: Sequence[Op], **header: object) -> list[str]:
+    """A history file."""
+    events: list[tuple[int, int, dict[str, object]]] = []
+    for op in operations:
+        asked: dict[str, object] = {"process": op.index, "f": op.f, "resource": op.resource}
+        asked |= {} if op.f == "read" else {"token": op.token}
+        asked |= {"value": op.value} if op.f == "write" else {}
+        answer = {"value": op.value, "token": op.token} if op.f == "read" else {}
+        events.append((op.called, 0, {"type": "invoke", **asked}))
+        events.append((op.learned or 0, 1, {"type": op.outcome.value, "error": op.error, **asked, **answer}))
+    events.sort(key=lambda event: event[:2])
+    first = {"fencepost": 1, "target": "t", "require": {"stale_writes_attempted": 0}, **header}
+    return [json.dumps(each) for each in (first, *({"time": time, **event} for time, _, event in events))]
+
+
+def some_fences(rng: random.Random, operations: Sequence[Op]) -> tuple[Op, ...]:
+    return tuple(
+        fenced(op) if op.f == "write" and op.error != "stale" and rng.random() < 0.4 else op
+        for op in operations
+    )
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_recorded_history_shows_the_smallest_set_that_is_wrong(path: Path) -> None:
+    log = path.with_suffix(".commits.jsonl")
+    commits = checkers.read_commits(log) if log.exists() else None
+
+    list(check(path.read_text().splitlines(), commits))
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+def test_what_clients_saw_is_proved_by_the_smallest_set_that_is_wrong(seed: int) -> None:
+    rng = random.Random(seed)
+    found: Counter[str] = Counter()
+    for _ in range(300):
+        operations = random_register_history(rng)
+        if rng.random() < 0.25:
+            operations = some_fences(rng, operations)
+        policy = rng.choice(["strict", "inclusive"])
+
+        found.update(check(lines_of(operations, policy=policy)))
+
+    assert found.keys() >= {"stale-write", "stale-read", "false-rejection", "ghost-write", "non-linearizable"}
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+def test_what_clients_saw_of_a_storage_without_a_fence_is_proved_so_too(seed: int) -> None:
+    rng = random.Random(seed)
+    found: Counter[str] = Counter()
+    for _ in range(300):
+        operations = random_register_history(rng, rejections=False)
+        wrong = renumbered([op for op in operations if op.outcome is not Outcome.FAIL])
+
+        found.update(check(lines_of(wrong, fenced=False, policy="inclusive")))
+
+    assert found.keys() >= {"stale-write", "non-linearizable"}
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+def test_what_the_log_shows_is_proved_by_the_smallest_set_that_is_wrong(seed: int) -> None:
+    rng = random.Random(seed)
+    found: Counter[str] = Counter()
+    for _ in range(250):
+        operations = random_register_history(rng)
+        writes = random_log(rng, operations)
+        commits = [
+            checkers.Commit(seq=place + 1, resource="r0", token=write.token, value=write.value)
+            for place, write in enumerate(writes)
+        ]
+        found.update(check(lines_of(operations, policy=rng.choice(["strict", "inclusive"])), commits))
+
+    assert found.keys() >= {"stale-write", "phantom-accept", "duplicate-write", "non-linearizable"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "bug",
+    [{"fenced": False}, {"fenced": False, "policy": "inclusive"}, {"early": 1500}, {"forgetful": True}],
+    ids=lambda bug: "-".join(map(str, bug)),
+)
+def test_planted_bugs_are_proved_by_the_smallest_set_that_is_wrong(bug: dict[str, object]) -> None:
+    found: Counter[str] = Counter()
+    for seed in range(4):
+        run = Simulation(seed=seed, **bug)
+        commits = [
+            checkers.Commit(seq=seq, resource="r0", token=token, value=value)
+            for seq, (value, token) in enumerate(run.storage.log, start=1)
+        ]
+        lines = [line.rstrip("\n") for line in run.lines()]
+
+        found.update(check(lines))
+        found.update(check(lines, commits))
+
+    assert sum(found.values()) > 5

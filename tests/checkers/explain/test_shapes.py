@@ -1,0 +1,90 @@
+"""What is found among a few operations is the same for all that have one shape."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from checkers.evidence import Evidence, gather
+from checkers.explain import shapes
+from checkers.explain.proof import alone
+from checkers.history.records import Commit, History, Op, Value
+from checkers.storage import rules
+from tests.support.broken_storages import KINDS, Run
+from tests.support.crowds import crowd
+
+CHECKS = sorted(shapes._OF_ORDER_ALONE, key=lambda check: check.__name__)
+
+
+def elsewhere(run: Run) -> Run:
+    """The same run at other times, with other tokens, values and names, in the same order."""
+    header = replace(run.history.header, initial_token=_token(run.history.header.initial_token) or 0)
+    initial = header.initial_value
+    operations = tuple(_operation(op, initial) for op in run.history.operations)
+    commits = tuple(_commit(commit, initial) for commit in run.commits)
+    return replace(run, history=replace(run.history, header=header, operations=operations), commits=commits)
+
+
+def _token(token: int | None) -> int | None:
+    return None if token is None else 3 * token + 2
+
+
+def _value(value: Value, initial: Value) -> Value:
+    return value if value is None or value == initial else f"other {value}"
+
+
+def _operation(op: Op, initial: Value) -> Op:
+    return replace(
+        op,
+        called=5 * op.called,  # nobody knows when a stray was sent: at 0
+        returned=None if op.returned is None else 5 * op.returned,
+        token=_token(op.token),
+        value=_value(op.value, initial),
+        resource=f"other {op.resource}",
+        process=op.process + 1,
+    )
+
+
+def _commit(commit: Commit, initial: Value) -> Commit:
+    token, value = _token(commit.token), _value(commit.value, initial)
+    return replace(commit, token=token, value=value, resource=f"other {commit.resource}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_differs_in_times_tokens_and_names_has_one_shape(kind: str) -> None:
+    rng = random.Random(f"{kind} shapes")
+    for _ in range(12):
+        run = crowd(rng, kind, most=2)
+        run = replace(run, history=replace(run.history, faults=()))
+        other = elsewhere(run)
+        size = min(rng.randint(1, 5), len(run.history.operations))
+        rows = sorted(rng.sample(range(len(run.history.operations)), size))
+        for logged in (True, False):
+            one, same = (
+                gather(each.history, each.commits if logged else None, same_run=True) for each in (run, other)
+            )
+            for check in CHECKS:
+                shapes.conflicts_among(one, _part(one, rows), check)
+                known = len(shapes._known(one))
+
+                found = shapes.conflicts_among(one, _part(same, rows), check)
+
+                assert len(shapes._known(one)) == known
+                assert list(found) == list(check(_part(same, rows))), (check, rows, run)
+
+
+def _part(evidence: Evidence, rows: list[int]) -> Evidence:
+    return alone(evidence, [evidence.history.operations[row] for row in rows])
+
+
+def test_a_restart_of_the_storage_has_a_time_of_its_own() -> None:
+    rng = random.Random(1)
+    run = crowd(rng, "lost on restart")
+    evidence = gather(run.history, run.commits, same_run=True)
+
+    shapes.conflicts_among(evidence, evidence, rules.lost_writes)
+
+    assert shapes._known(evidence) == {}
+    assert not shapes._has_restarts(Evidence(history=History(header=run.history.header, operations=())))

@@ -1,0 +1,117 @@
+"""How lost updates and stuck locks are told."""
+
+from __future__ import annotations
+
+import checkers
+from tests.support.repository import HISTORIES
+
+
+def only(name: str, anomaly: str) -> checkers.Finding:
+    path = HISTORIES / f"{name}.jsonl"
+    commits = path.with_suffix(".commits.jsonl")
+    log = checkers.read_commits(commits) if commits.exists() else None
+    (finding,) = (
+        each for each in checkers.judge(checkers.read(path), log).findings if each.anomaly == anomaly
+    )
+    assert not finding.account.doubt
+    return finding
+
+
+def test_a_lost_element_is_told_by_who_read_a_list_without_it() -> None:
+    finding = only("lost-update-an-old-list-was-read", "lost-update")
+
+    assert finding.summary == (
+        "the element '0-1', which process 0 had appended to r0, was lost:"
+        " it is missing from the list that process 1 read afterwards"
+    )
+    assert finding.steps == (
+        (
+            "Process 0 appended '0-1' with token 33 at 0.200 s (line 4),"
+            " and the storage said ok at 0.300 s (line 5)."
+        ),
+        "After that, process 1 read the list in order to append to it at 0.800 s (line 10).",
+        "An empty list came back at 0.900 s (line 11), without it.",
+        "An element that was appended under the lock must stay, but '0-1' is gone.",
+    )
+    assert finding.operations == (4, 5, 10, 11)
+
+
+def test_a_lost_element_is_told_by_who_wrote_the_list_without_it() -> None:
+    finding = only("lost-update-left-out", "lost-update")
+
+    assert finding.steps[-2:] == (
+        (
+            "That list was written by process 1, who appended '1-1' to it with token 34 at 0.800 s (line 10),"
+            " and left '0-1' out although it had read it."
+        ),
+        "An element that was appended under the lock must stay, but '0-1' is gone.",
+    )
+
+
+def test_the_storages_own_order_tells_who_wrote_without_it() -> None:
+    finding = only("lost-update-committed", "lost-update")
+
+    assert finding.summary == (
+        "the element '0-1', which process 0 had appended to r0, was lost: process 1 wrote a list without it"
+    )
+    assert finding.steps[-1] == "The list before it has '0-1'; this one does not."
+
+
+def test_two_appends_to_one_list_are_told_as_such() -> None:
+    finding = only("lost-update-though-holders-fence", "lost-update")
+
+    assert finding.summary == (
+        "process 0 and process 1 both appended to the same list of r0: '0-1' or '1-1' was lost"
+    )
+    assert finding.steps[0] == (
+        "Process 0, whose append was called at 2.700 s (line 9), read an empty list"
+        " and wrote it back with '0-1', as it was told at 2.800 s (line 10)."
+    )
+    assert finding.steps[-1] == (
+        "No late write excuses this: in this run a new holder fences before it reads (fence_on_acquire in line"
+        " 1), so once process 1 had read with token 34, nothing with the older token 33 could still be written."
+    )
+
+
+def test_what_follows_from_a_stale_write_names_it() -> None:
+    finding = only("lost-update-after-a-stale-write", "lost-update")
+
+    assert finding.caused_by is not None
+    assert finding.caused_by.anomaly == "stale-write"
+
+
+def test_a_stuck_lock_is_told_with_who_held_it_last_and_who_waited() -> None:
+    finding = only("stuck-lock", "stuck-lock")
+
+    assert finding.summary == (
+        "the lock on r0 was stuck: from 2.100 s to 9.000 s no client can have held it,"
+        " process 1 waited for it, and no client got it"
+    )
+    assert finding.steps == (
+        (
+            "The last possible holder was process 0, with an acquire that was answered at 0.100 s (line 3):"
+            " its lease was over by 2.100 s."
+        ),
+        "Process 1 asked for it at 1.000 s (line 4) and was refused at 9.000 s (line 5).",
+        "Between 2.100 s and 9.000 s no fault was in force on the lock service or on the waiting clients.",
+        (
+            "No client was granted the lock on r0 in that time, which is longer than the longest lease (2.000 s)"
+            " plus the time that the service may take (1.000 s)."
+        ),
+    )
+
+
+def test_a_late_grant_of_a_stuck_lock_had_been_refused_until_then() -> None:
+    finding = only("stuck-lock-until-the-attempt", "stuck-lock")
+
+    assert finding.steps[:3] == (
+        (
+            "The last possible holder was process 0, with an acquire that was answered at 0.100 s (line 3):"
+            " its release was acknowledged to process 0 at 1.100 s (line 5)."
+        ),
+        "A lease from before the run, if there was one, was over by 2.000 s: 2.000 s after the first event.",
+        (
+            "Process 1 asked for it at 1.200 s (line 6) and kept asking until 7.000 s: only that attempt"
+            " was granted, answered at 7.100 s (line 7)."
+        ),
+    )

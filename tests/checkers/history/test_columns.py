@@ -1,0 +1,194 @@
+"""Long histories are judged on columns: the same verdict, and the same findings, as line by line."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.generated import Shape, generate, lines
+from checkers import Commit, judge, parse, read
+from checkers.evidence import Evidence, gather
+from checkers.history import growing, reader
+from checkers.history.columns import Operations
+from checkers.history.irregular import IrregularError
+from checkers.history.records import Op, Outcome
+from checkers.storage.rules import late_writes, observed
+from tests.support.brute_force import fenced, random_register_history, renumbered
+from tests.support.events import BYTES, HOSTILE
+from tests.support.in_columns import in_columns, lines_of, read_or_told, without_times
+from tests.support.repository import HISTORIES
+from tests.support.simulation import Simulation
+
+ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
+
+
+def crowd(rng: random.Random, resources: int = 3) -> tuple[Op, ...]:
+    """Several registers at the same time, some fenced ahead of their writes, some without a token."""
+    operations: list[Op] = []
+    for number in range(rng.randint(1, resources)):
+        for op in random_register_history(rng):
+            used = op
+            if op.f == "write" and op.outcome is not Outcome.FAIL and rng.random() < 0.1:
+                used = fenced(op)
+            if used.outcome is Outcome.FAIL and rng.random() < 0.2:
+                used = replace(used, error="refused")
+            if used.value is not None:
+                used = replace(used, value=f"{number}{used.value}")
+            operations.append(replace(used, resource=f"r{number}", process=len(operations)))
+    return renumbered(operations)
+
+
+def check_same(lines: Sequence[str]) -> None:
+    plain, columns = parse(lines), in_columns(lines)
+
+    assert isinstance(columns.operations, Operations)
+    assert replace(columns, operations=tuple(columns.operations)) == plain
+    assert list(observed(gather(columns))) == list(observed(Evidence(history=plain))), lines
+    assert list(late_writes(gather(columns))) == list(late_writes(Evidence(history=plain))), lines
+    assert without_times(judge(columns)) == without_times(judge(plain)), lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["strict", "inclusive"])
+@pytest.mark.parametrize("is_fenced", [True, False])
+def test_small_histories_of_several_registers(policy: str, is_fenced: bool) -> None:
+    rng = random.Random(f"{policy} {is_fenced}")
+    wrong = 0
+    for _ in range(150 * ROUNDS):
+        lines = lines_of(crowd(rng), policy=policy, fenced=is_fenced)
+        wrong += bool(list(observed(gather(in_columns(lines)))))
+        check_same(lines)
+    assert wrong > 25 * ROUNDS
+
+
+def test_small_histories_on_values_that_stood_there_before() -> None:
+    rng = random.Random(0)
+    for _ in range(150 * ROUNDS):
+        token, value = rng.choice([-1, 0, 2, 1 << 61]), rng.choice(["old", 3, None])
+        check_same(lines_of(crowd(rng, 2), initial={"value": value, "token": token}))
+
+
+def test_small_histories_with_writes_without_a_token() -> None:
+    rng = random.Random(0)
+    for _ in range(100 * ROUNDS):
+        operations = [
+            replace(op, token=None) if op.f == "write" and rng.random() < 0.2 else op for op in crowd(rng)
+        ]
+        check_same(
+            lines_of(operations, fenced=rng.random() < 0.7, policy=rng.choice(["strict", "inclusive"]))
+        )
+
+
+def test_a_list_may_stand_where_a_value_does() -> None:
+    lines = lines_of(crowd(random.Random(0), 1), initial={"value": ["a", 1], "token": 0})
+    read_ = {"process": 1000, "f": "read", "resource": "r0", "time": 10**6}
+    lines += [
+        json.dumps(read_ | {"type": "invoke"}),
+        json.dumps(read_ | {"type": "ok", "value": ["a", 1], "token": 0}),
+    ]
+
+    check_same(lines)
+
+
+@pytest.mark.parametrize("shift", [1 << 32, (1 << 62) + 5])
+def test_tokens_may_be_any_number(shift: int) -> None:
+    rng = random.Random(shift)
+    for _ in range(50 * ROUNDS):
+        operations = [
+            op if op.token in {None, 0} else replace(op, token=shift + op.token) for op in crowd(rng)
+        ]
+        check_same(lines_of(operations, policy=rng.choice(["strict", "inclusive"])))
+
+
+@pytest.mark.parametrize("path", sorted(HISTORIES.glob("*[!s].jsonl")), ids=lambda path: path.stem)
+def test_known_histories(path: Path) -> None:
+    lines = path.read_text().splitlines(keepends=True)
+
+    if '"f":"append"' in "".join(lines):  # lists are no matter of columns
+        with pytest.raises(IrregularError):
+            in_columns(lines)
+    else:
+        check_same(lines)
+
+
+def test_with_the_storages_own_order() -> None:
+    for seed in range(8 * ROUNDS):
+        run = Simulation(seed=seed, policy="inclusive" if seed % 2 else "strict", fenced=seed % 3 > 0)
+        log = [
+            Commit(seq=seq, resource="r0", token=token, value=value)
+            for seq, (value, token) in enumerate(run.storage.log, start=1)
+        ]
+
+        assert without_times(judge(in_columns(run.lines()), log)) == without_times(
+            judge(parse(run.lines()), log)
+        )
+
+
+@pytest.mark.parametrize("policy", ["strict", "inclusive"])
+@pytest.mark.parametrize("options", [{}, {"fenced": False}, {"early": 1500}, {"forgetful": True}], ids=str)
+def test_whole_simulated_runs(policy: str, options: dict[str, Any]) -> None:
+    for seed in range(4 * ROUNDS):
+        check_same(Simulation(seed=seed, policy=policy, **options).lines())
+
+
+@settings(max_examples=300 * ROUNDS, deadline=None)
+@given(st.data())
+def test_what_the_careful_reader_refuses_is_left_to_it(data: st.DataObject) -> None:
+    text = bytearray(BYTES)
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, len(text)))
+        upto = data.draw(st.integers(at, min(len(text), at + 40)))
+        text[at:upto] = data.draw(st.sampled_from([*HOSTILE, b"\n", b"}\n{", b"\r\n", b"} {"]))
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        path = Path(folder) / "history.jsonl"
+        path.write_bytes(bytes(text))
+        slow = read_or_told(path)
+        patch.setattr(reader, "LONG", 0)
+
+        assert read_or_told(path) == slow
+
+
+def test_a_long_file_is_read_in_chunks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    text = "".join(Simulation(seed=1, end=200_000).lines()).replace('"r0"', '"é"')
+    path.write_text(text + '{"time":')
+    slow = read_or_told(path)
+    monkeypatch.setattr(growing, "CHUNK", 1000)
+    monkeypatch.setattr(reader, "LONG", 0)
+
+    found = read(path)
+
+    assert isinstance(found.operations, Operations)
+    assert read_or_told(path) == slow
+    assert found.operations[-2:] == tuple(found.operations)[-2:]
+    assert found.notices
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["strict", "inclusive", "plain"])
+@pytest.mark.parametrize(("clients", "lost"), [(5, 0.05), (20, 0.2), (60, 0.01)])
+def test_generated_histories_of_some_thousand_operations(policy: Any, clients: int, lost: float) -> None:
+    for seed in range(ROUNDS):
+        for resources, wrong in ((1, True), (3, True), (40, False)):
+            shape = Shape(
+                operations=1500,
+                clients=clients,
+                lost=lost,
+                policy=policy,
+                resources=resources,
+                wrong=wrong,
+                seed=seed,
+            )
+            generated = generate(shape)
+            check_same(list(lines(generated)))
+            assert bool(judge(generated).findings) == wrong

@@ -1,0 +1,101 @@
+"""A long commit log is read as columns, and gives the same commits or the same error as line by line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkers.errors import HistoryError
+from checkers.history import commits, growing
+from checkers.history.commit_columns import Commits
+from checkers.history.commits import read_commits
+from checkers.history.records import Commit
+
+LINES = [
+    '{"seq":1,"resource":"r0","token":3,"value":"a"}',
+    '{"seq":2,"resource":"r0","token":null,"value":null}',
+    '{"seq":3,"resource":"r0","token":3,"fence":true}',
+    '{"seq":4,"resource":"r0","token":9223372036854775807,"value":null,"fence":true}',
+    '{"seq":5,"resource":"r0","token":0,"value":"","fence":false}',
+    '{"seq":1,"resource":"r1","value":"0-1.0"}',
+]
+PIECES = [
+    *('"', "{", "}", ":", ",", "\n", " ", "\\", "é", "0", "-1", "1.5", "null", "true", "false", "7", '"x"', "[]"),
+    *('"fence":true,', '"token":2,', '"value":"b",', '"other":1,', '"seq":2,', "9223372036854775808"),
+]  # fmt: skip
+
+
+def result(path: Path, long: int) -> str | tuple[Commit, ...]:
+    """The commits, or what is wrong with them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commits, "LONG", long)
+        patch.setattr(growing, "CHUNK", 90)
+        try:
+            return tuple(read_commits(path))
+        except HistoryError as error:
+            return str(error)
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_a_long_log_is_read_as_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, separators: Any
+) -> None:
+    path = tmp_path / "commits.jsonl"
+    path.write_text("".join(json.dumps(json.loads(line), separators=separators) + "\n" for line in LINES))
+    expected = read_commits(path)
+    monkeypatch.setattr(commits, "LONG", 0)
+
+    found = read_commits(path)
+
+    assert isinstance(found, Commits)
+    assert tuple(found) == expected
+    assert found[1:5:2] == expected[1:5:2]
+
+
+@given(
+    st.lists(st.sampled_from(LINES), min_size=1, max_size=6, unique=True),
+    st.lists(st.tuples(st.integers(0, 300), st.integers(0, 9), st.sampled_from(PIECES)), max_size=2),
+)
+def test_an_edited_log_gives_the_same_commits_or_the_same_error(lines: Any, edits: Any) -> None:
+    text = "".join(f"{line}\n" for line in lines)
+    for at, length, piece in edits:
+        text = text[:at] + piece + text[at + length :]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "commits.jsonl"
+        path.write_text(text)
+
+        assert result(path, 0) == result(path, 1 << 30)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"seq":5,"resource":"r0","token":3,"value":"b"}', "seq 5 does not come after 5"),
+        ('{"seq":6,"resource":"r0","fence":true}', "a fence needs a `token`"),
+        ('{"seq":6,"resource":"r0","token":3,"value":"b","fence":true}', "a fence stores no value"),
+        ('{"seq":6,"resource":"r0","token":3,"value":"b","fence":null}', "Expected `bool`"),
+        ('{"seq":6,"resource":"r0","token":3}', "missing required field `value`"),
+        ('{"seq":6,"resource":null,"token":3,"value":"b"}', "Expected `str`"),
+        ('{"seq":null,"resource":"r0","token":3,"value":"b"}', "Expected `int`"),
+        ('{"resource":"r0","token":3,"value":"b"}', "missing required field `seq`"),
+        ('{"seq":6,"seq":7,"resource":"r0","token":3,"value":"b"}', "stands twice"),
+        ('{"seq":6,"resource":"r0","tok', "only half written"),
+    ],
+)
+def test_a_wrong_line_of_a_long_log_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: Any, says: Any
+) -> None:
+    monkeypatch.setattr(commits, "LONG", 0)
+    path = tmp_path / "commits.jsonl"
+    path.write_text("\n".join((*LINES, line)))
+
+    with pytest.raises(HistoryError, match=says) as refused:
+        read_commits(path)
+
+    assert refused.value.line == len(LINES) + 1

@@ -1,0 +1,348 @@
+"""What each model allows, and that it keeps what it promises the search."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import re
+from typing import Any
+
+import pytest
+
+from checkers.history.records import Outcome
+from checkers.linearizability.models import (
+    IMPOSSIBLE,
+    MODELS,
+    CasRegister,
+    Counter,
+    Fenced,
+    FencedMutex,
+    FencedNested,
+    Keys,
+    KeyValue,
+    Kinds,
+    Model,
+    Mutex,
+    Nested,
+    OwnedMutex,
+    Reads,
+    ReentrantFencedMutex,
+    ReentrantMutex,
+    Register,
+    Set,
+)
+from checkers.linearizability.operation import UNKNOWN, Operation
+from tests.support.repository import ROOT
+
+DOCUMENTATION = ROOT / "docs/models.md"
+
+
+def ok(
+    f: str, value: int | str | tuple[int, ...] | None = None, answer: Any = UNKNOWN, **others: Any
+) -> Operation:
+    return Operation(**{"f": f, "input": value, "output": answer, "called": 0, "returned": 1} | others)
+
+
+def failed(f: str, value: int | str | tuple[int, ...] | None = None, answer: Any = UNKNOWN) -> Operation:
+    return ok(f, value, answer, outcome=Outcome.FAIL)
+
+
+def lost(f: str, value: int | str | tuple[int, ...] | None = None) -> Operation:
+    return ok(f, value, outcome=Outcome.INFO, returned=None)
+
+
+def after(model: Any, *operations: Operation | tuple[Operation, ...]) -> object:
+    """The state after operations one by one, or IMPOSSIBLE."""
+    state = model.initial
+    for op in operations:
+        state = model.step(state, op)
+        if state is IMPOSSIBLE:
+            break
+    return state
+
+
+LOCK = [
+    make(f, owner, token)
+    for make in (ok, lambda f, owner, _: failed(f, owner), lambda f, owner, _: lost(f, owner))
+    for f in ("acquire", "release")
+    for owner in "ab"
+    for token in (UNKNOWN, 1, 2)
+    if not (f == "release" and token is not UNKNOWN)
+]
+REGISTER = [
+    *(ok("read", None, value) for value in (0, 1, None, UNKNOWN)),
+    *(make("write", value) for make in (ok, failed, lost) for value in (0, 1, None)),
+]
+CAS = [make("cas", pair) for make in (ok, failed, lost) for pair in itertools.product((0, 1), repeat=2)] + [
+    failed("cas", (0, 1), 1),
+    failed("cas", (0, 1), 0),
+]
+ASKED = {
+    "register": REGISTER,
+    "cas-register": REGISTER + CAS,
+    "mutex": LOCK,
+    "owned-mutex": LOCK,
+    "fenced-mutex": LOCK,
+    "reentrant-mutex": LOCK,
+    "reentrant-fenced-mutex": LOCK,
+    "set": [
+        *(make(f, x) for make in (ok, failed, lost) for f in ("add", "remove", "contains") for x in (0, 1)),
+        *(ok(f, 0, answer) for f in ("add", "remove", "contains") for answer in (True, False)),
+        *(ok("read", None, answer) for answer in (frozenset(), frozenset({0}), UNKNOWN)),
+    ],
+    "counter": [
+        *(make("add", by) for make in (ok, failed, lost) for by in (1, -1)),
+        *(ok("add", 1, total) for total in (1, 2)),
+        *(ok("read", None, total) for total in (0, 1, UNKNOWN)),
+    ],
+    "kv": [
+        *(make(f, text) for make in (ok, failed, lost) for f in ("put", "append") for text in "ab"),
+        *(ok("get", None, text) for text in ("", "a", "ab", UNKNOWN)),
+    ],
+}
+
+
+def reached(model: Model, operations: list[Operation]) -> set[object]:
+    """States that few operations lead to."""
+    states = {model.initial}
+    for _ in range(3):
+        states |= {model.step(state, op) for state in states for op in operations} - {IMPOSSIBLE}
+    return states
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_operations_of_one_kind_have_one_step(name: str) -> None:
+    model: Any = MODELS[name]()
+    operations = ASKED[name]
+    states = reached(model, operations)
+
+    for one, other in itertools.combinations(operations, 2):
+        if model.kind(one) == model.kind(other):
+            assert all(model.step(state, one) == model.step(state, other) for state in states), (one, other)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_reads_and_failures_change_nothing(name: str) -> None:
+    model, operations = MODELS[name](), ASKED[name]
+    is_read = model.is_read if isinstance(model, Reads) else lambda _: False
+
+    for state in reached(model, operations):
+        for op in operations:
+            if op.outcome is Outcome.FAIL or is_read(op):
+                assert model.step(state, op) in {state, IMPOSSIBLE}
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_an_operation_that_a_model_does_not_know_is_impossible(name: str) -> None:
+    model = MODELS[name]()
+
+    assert model.step(model.initial, ok("no such thing", 1)) is IMPOSSIBLE
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_model_tells_its_objects_and_kinds_apart(name: str) -> None:
+    model = MODELS[name]()
+
+    assert isinstance(model, Keys)
+    assert isinstance(model, Kinds)
+    assert model.key(ok("read", key="x")) == "x"
+
+
+def test_a_register_answers_what_was_written_last() -> None:
+    assert after(Register(), ok("write", 1), ok("write", 2), ok("read", None, 2)) == 2
+    assert after(Register(), ok("write", 1), ok("write", 2), ok("read", None, 1)) is IMPOSSIBLE
+    assert after(Register(7), ok("read", None, 7)) == 7
+
+
+def test_a_cas_writes_only_over_what_it_expects() -> None:
+    assert after(CasRegister(0), ok("cas", (0, 1))) == 1
+    assert after(CasRegister(0), ok("cas", (1, 2))) is IMPOSSIBLE
+    assert after(CasRegister(0), lost("cas", (1, 2))) is IMPOSSIBLE
+    assert after(CasRegister(0), failed("cas", (1, 2))) == 0
+    assert after(CasRegister(0), failed("cas", (1, 2), 0)) == 0
+    assert after(CasRegister(0), failed("cas", (1, 2), 3)) is IMPOSSIBLE
+    assert after(CasRegister(0), failed("cas", (0, 2))) is IMPOSSIBLE
+
+
+def test_a_cas_asks_with_a_pair() -> None:
+    with pytest.raises(ValueError, match=r"the input of a cas is \(expected, new\), not 5"):
+        after(CasRegister(0), ok("cas", 5))
+
+
+def test_a_mutex_is_held_by_one() -> None:
+    assert after(Mutex(), ok("acquire"), ok("release"), ok("acquire")) is True
+    assert after(Mutex(), ok("acquire"), ok("acquire")) is IMPOSSIBLE
+    assert after(Mutex(), ok("release")) is IMPOSSIBLE
+
+
+def test_anybody_releases_a_mutex_and_its_holder_an_owned_one() -> None:
+    swapped = ok("acquire", "a"), ok("release", "b")
+
+    assert after(Mutex(), *swapped) is False
+    assert after(OwnedMutex(), *swapped) is IMPOSSIBLE
+    assert after(OwnedMutex(), ok("acquire", "a"), ok("release", "a")) is None
+
+
+def test_without_an_owner_the_process_is_the_owner() -> None:
+    acquired = ok("acquire", process=3)
+
+    assert after(OwnedMutex(), acquired, ok("release", process=3)) is None
+    assert after(OwnedMutex(), acquired, ok("release", process=4)) is IMPOSSIBLE
+
+
+def test_tokens_rise_from_grant_to_grant() -> None:
+    first = ok("acquire", "a", 3), ok("release", "a")
+
+    assert after(FencedMutex(), *first, ok("acquire", "b", 4)) == Fenced("b", 4)
+    assert after(FencedMutex(), *first, ok("acquire", "b", 3)) is IMPOSSIBLE
+    assert after(FencedMutex(), ok("acquire", "a", 0)) is IMPOSSIBLE
+
+
+def test_a_grant_whose_token_nobody_saw_took_one() -> None:
+    unseen = ok("acquire", "a", 3), ok("release", "a"), lost("acquire", "b"), ok("release", "b")
+
+    assert after(FencedMutex(), *unseen, ok("acquire", "c", 5)) == Fenced("c", 5)
+    assert after(FencedMutex(), *unseen, ok("acquire", "c", 4)) is IMPOSSIBLE
+
+
+def test_a_token_is_an_integer() -> None:
+    with pytest.raises(ValueError, match="the output of an acquire is its token, an integer, not 'x'"):
+        after(FencedMutex(), ok("acquire", "a", "x"))
+
+
+def test_a_reentrant_mutex_is_free_after_as_many_releases() -> None:
+    twice = ok("acquire", "a"), ok("acquire", "a"), ok("release", "a")
+
+    assert after(ReentrantMutex(), *twice) == Nested("a", 1)
+    assert after(ReentrantMutex(), *twice, ok("acquire", "b")) is IMPOSSIBLE
+    assert after(ReentrantMutex(), *twice, ok("release", "a"), ok("acquire", "b")) == Nested("b", 1)
+    assert after(ReentrantMutex(), ok("release", "a")) is IMPOSSIBLE
+
+
+def test_a_service_may_limit_how_deep_it_grants() -> None:
+    twice = ok("acquire", "a"), ok("acquire", "a")
+
+    assert after(ReentrantMutex(limit=2), *twice) == Nested("a", 2)
+    assert after(ReentrantMutex(limit=2), *twice, ok("acquire", "a")) is IMPOSSIBLE
+    assert after(ReentrantFencedMutex(limit=1), *twice) is IMPOSSIBLE
+
+
+def test_an_acquire_within_a_hold_repeats_its_token() -> None:
+    model = ReentrantFencedMutex()
+    held = ok("acquire", "a", 3)
+
+    assert after(model, held, ok("acquire", "a", 3)) == FencedNested("a", 2, 3, 3)
+    assert after(model, held, ok("acquire", "a", 4)) is IMPOSSIBLE
+    assert after(model, held, ok("acquire", "b", 4)) is IMPOSSIBLE
+    assert after(model, held, lost("acquire", "a"), ok("release", "a")) == FencedNested("a", 1, 3, 3)
+    assert after(model, held, ok("release", "a"), ok("acquire", "a", 3)) is IMPOSSIBLE
+    assert after(model, held, ok("release", "a"), ok("acquire", "a", 4)) == FencedNested("a", 1, 4, 4)
+
+
+def test_an_acquire_within_a_hold_tells_the_token_that_nobody_had_seen() -> None:
+    unseen = lost("acquire", "a")
+
+    assert after(ReentrantFencedMutex(), unseen, ok("acquire", "a", 5)) == FencedNested("a", 2, 5, 5)
+    assert after(ReentrantFencedMutex(), unseen, ok("acquire", "a", 0)) is IMPOSSIBLE
+    assert after(ReentrantFencedMutex(), unseen, ok("acquire", "a", 1)) == FencedNested("a", 2, 1, 1)
+
+
+def test_a_set_has_what_was_added_and_not_removed() -> None:
+    added = ok("add", 1, True), ok("add", 2), ok("remove", 1, True)
+
+    assert after(Set(), *added, ok("read", None, frozenset({2}))) == frozenset({2})
+    assert after(Set(), *added, ok("contains", 1, True)) is IMPOSSIBLE
+    assert after(Set(), *added, ok("contains", 2, True)) == frozenset({2})
+    assert after(Set(), *added, ok("add", 2, True)) is IMPOSSIBLE
+    assert after(Set(), ok("remove", 1, False)) == frozenset()
+
+
+def test_a_counter_adds_up() -> None:
+    assert after(Counter(), ok("add", 2), ok("add", -1, 1), ok("read", None, 1)) == 1
+    assert after(Counter(), ok("add", 2), ok("add", 1, 2)) is IMPOSSIBLE
+    assert after(Counter(5), ok("read", None, 5)) == 5
+
+
+def test_a_store_of_texts_puts_and_appends() -> None:
+    written = ok("put", "x"), ok("append", "y")
+
+    assert after(KeyValue(), *written, ok("get", None, "xy")) == "xy"
+    assert after(KeyValue(), *written, ok("get", None, "yx")) is IMPOSSIBLE
+    assert after(KeyValue(), ok("get", None, "")) == ""
+
+
+def test_models_are_listed_by_name() -> None:
+    assert list(MODELS) == sorted(MODELS)
+    assert set(re.findall(r"^\| `([a-z-]+)` \|", DOCUMENTATION.read_text(), re.MULTILINE)) == set(MODELS)
+
+
+def test_the_example_in_the_documentation_does_what_it_says() -> None:
+    (example,) = [
+        block
+        for block in re.findall(r"```python\n(.*?)```", DOCUMENTATION.read_text(), re.DOTALL)
+        if "class Queue" in block
+    ]
+    promised = re.findall(r"print\(.*\)  # ([^:\n]+)", example)
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(example, {})  # noqa: S102 - the documentation is ours
+
+    assert printed.getvalue().splitlines() == promised
+
+
+def asked(
+    f: str,
+    value: int | str | tuple[int, int] | None = None,
+    answer: Any = UNKNOWN,
+    outcome: Outcome = Outcome.OK,
+) -> Operation:
+    return Operation(f=f, input=value, output=answer, called=0, returned=1, outcome=outcome)
+
+
+def test_writes_of_one_value_are_of_one_kind_whatever_came_back() -> None:
+    one, other = asked("write", 1, "done"), asked("write", 1, "stored")
+
+    assert Register().kind(one) == Register().kind(other)
+    assert Register().kind(one) != Register().kind(asked("write", 2, "done"))
+
+
+def test_failed_writes_are_of_another_kind_than_those_that_took_effect() -> None:
+    one, failed = asked("write", 1), asked("write", 1, outcome=Outcome.FAIL)
+
+    for model in (Register(), KeyValue(), Set(), Counter(), Mutex()):
+        assert model.kind(one) != model.kind(failed)
+
+
+def test_questions_to_a_set_are_reads() -> None:
+    assert Set().is_read(asked("read"))
+    assert Set().is_read(asked("contains", 1))
+    assert not Set().is_read(asked("add", 1))
+
+
+def test_a_get_is_a_read() -> None:
+    assert KeyValue().is_read(asked("get"))
+    assert not KeyValue().is_read(asked("put", "a"))
+
+
+def test_a_cas_register_is_read_by_reads_and_by_what_failed() -> None:
+    assert CasRegister().is_read(asked("read"))
+    assert CasRegister().is_read(asked("cas", (1, 2), outcome=Outcome.FAIL))
+    assert not CasRegister().is_read(asked("cas", (1, 2)))
+    assert not CasRegister().is_read(asked("write", 1))
+
+
+def test_asking_a_counter_is_a_read() -> None:
+    assert Counter().is_read(asked("read"))
+    assert not Counter().is_read(asked("add", 1))
+
+
+def test_a_fenced_mutex_is_not_granted_to_its_holder_again() -> None:
+    held = Fenced("a", 1)
+
+    assert FencedMutex().step(held, asked("acquire", "a", 2)) is IMPOSSIBLE
+
+
+def test_a_fenced_mutex_is_not_released_by_others() -> None:
+    assert FencedMutex().step(Fenced("a", 1), asked("release", "b")) is IMPOSSIBLE

@@ -1,0 +1,99 @@
+"""Early grants, at the boundaries of a lease and of the order of grants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from checkers.locks.early_grants import early_grants
+from checkers.locks.leases import lease_of
+from tests.support.grants import acquire, locks
+
+
+@pytest.mark.parametrize(("sent", "accused"), [(10, [(1, 0)]), (11, [(2, 1)])])
+def test_a_grant_sent_after_the_other_returned_is_the_later_one(
+    sent: int, accused: list[tuple[int, int]]
+) -> None:
+    evidence = locks(
+        acquire(0, "b", token=3, called=0, returned=5, ttl=100),
+        acquire(1, "a", token=5, called=1, returned=10, ttl=50),
+        acquire(2, "b", token=4, called=sent, returned=20),
+    )
+
+    assert [(each.accused.index, each.because[0].index) for each in early_grants(evidence)] == accused
+
+
+def test_a_shorter_lease_counts_too_up_to_its_end() -> None:
+    def early(ttl: int) -> list[int]:
+        evidence = locks(
+            acquire(0, "b", token=3, called=0, returned=5, ttl=100),
+            acquire(1, "a", token=5, called=1, returned=10, ttl=ttl),
+            acquire(2, "b", token=4, called=11, returned=20),
+        )
+        return [each.accused.index for each in early_grants(evidence)]
+
+    assert early(ttl=19) == []
+    assert early(ttl=20) == [2]
+
+
+def test_the_token_0_tells_the_order_of_grants_too() -> None:
+    evidence = locks(
+        acquire(0, "a", token=0, called=0, returned=10, ttl=100),
+        acquire(1, "b", token=1, called=5, returned=20),
+    )
+
+    assert [each.accused.index for each in early_grants(evidence)] == [1]
+
+
+def test_where_a_token_repeats_real_time_alone_orders_grants() -> None:
+    evidence = locks(
+        acquire(0, "b", token=3, called=0, returned=5, ttl=100),
+        acquire(1, "a", token=4, called=1, returned=10, ttl=50),
+        acquire(2, "b", token=4, called=8, returned=20),
+    )
+
+    assert list(early_grants(evidence)) == []
+
+
+def test_a_promise_is_proven_by_the_renew_that_made_it_and_by_nothing_else() -> None:
+    grant = acquire(0, "a", token=1, called=0, returned=1, ttl=10)
+    renew = replace(grant, index=1, f="renew", token=None, called=5, returned=6)
+    early = acquire(2, "b", token=2, called=8, returned=9)
+    late = acquire(2, "b", token=2, called=11, returned=12)
+
+    (by_grant,) = early_grants(locks(grant, early))
+    (by_renew,) = early_grants(locks(grant, renew, late))
+
+    assert by_grant.because == (grant,)
+    assert by_renew.because == (grant, renew)
+
+
+@pytest.mark.parametrize("end", ["release", "revoke"])
+def test_a_lease_is_promised_up_to_its_end_or_until_it_is_given_back(end: str) -> None:
+    grant = acquire(0, "a", token=5, called=0, returned=1, ttl=10)
+    given_back = replace(grant, index=1, f=end, token=None, ttl=None, called=5, returned=6)
+    before_the_end = acquire(2, "b", token=4, called=2, returned=9)
+    at_the_end = acquire(2, "b", token=4, called=2, returned=10)
+
+    assert [each.accused for each in early_grants(locks(grant, before_the_end))] == [before_the_end]
+    assert list(early_grants(locks(grant, at_the_end))) == []
+    assert list(early_grants(locks(grant, given_back, before_the_end))) == []
+
+
+def test_a_ttl_counts_that_may_have_been_the_last_one_that_the_service_saw() -> None:
+    grant = acquire(0, "a", token=1, called=0, returned=5, ttl=3)
+    renew = replace(grant, index=1, f="renew", token=None, called=5, returned=6, ttl=8)
+    later = replace(renew, called=6, returned=7)
+
+    assert lease_of(grant, [grant, renew]).end == 8
+    assert lease_of(grant, [grant, later]).end == 14
+
+
+def test_tokens_order_a_grant_that_returned_as_the_other_was_sent() -> None:
+    evidence = locks(
+        acquire(0, "b", token=2, called=0, returned=10),
+        acquire(1, "a", token=1, called=10, returned=20, ttl=100),
+    )
+
+    assert [each.accused.index for each in early_grants(evidence)] == [0]

@@ -1,0 +1,115 @@
+"""Early grants and double beliefs, against their quadratic definitions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checkers.evidence import Evidence
+from checkers.history.records import Header, History, Op, Outcome
+from checkers.locks.double_beliefs import double_beliefs
+from checkers.locks.early_grants import early_grants
+from checkers.reference import definitions
+from tests.support.brute_force import renumbered
+
+
+def lock_history(operations: list[Op]) -> Evidence:
+    return Evidence(history=History(header=Header(target="test"), operations=tuple(operations)))
+
+
+@st.composite
+def lock_operations(draw: st.DrawFn) -> list[Op]:
+    """Acquires, renews and releases of a few owners, of every outcome, with ties in time."""
+    operations = []
+    for index in range(draw(st.integers(2, 9))):
+        called, returned = sorted((draw(st.integers(0, 30)), draw(st.integers(0, 30))))
+        f = draw(st.sampled_from(["acquire", "acquire", "renew", "renew", "release", "revoke"]))
+        outcome = draw(st.sampled_from([Outcome.OK, Outcome.OK, Outcome.FAIL, Outcome.INFO]))
+        granted = f == "acquire" and outcome is Outcome.OK
+        operations.append(
+            Op(
+                index=index,
+                process=index,
+                f=f,
+                resource="r0",
+                called=called,
+                returned=None if outcome is Outcome.INFO else returned,
+                outcome=outcome,
+                owner=draw(st.sampled_from("abc")),
+                token=draw(st.integers(0, 5)) if granted else None,
+                ttl=draw(st.sampled_from([None, 3, 8])) if f in {"acquire", "renew"} else None,
+                attempt=draw(st.none() | st.integers(called, returned)) if granted else None,
+            )
+        )
+    return list(renumbered(operations))
+
+
+@settings(max_examples=400, deadline=None)
+@given(lock_operations())
+def test_early_grants_agree_with_the_definition(operations: list[Op]) -> None:
+    found = early_grants(lock_history(operations))
+
+    assert {each.accused.index for each in found} == definitions.early_grants(operations)
+
+
+@settings(max_examples=200, deadline=None)
+@given(lock_operations())
+def test_double_beliefs_agree_with_the_definition(operations: list[Op]) -> None:
+    found = double_beliefs(lock_history(operations))
+
+    assert {each.accused.index for each in found} == definitions.double_beliefs(operations)
+
+
+def test_a_release_that_returned_at_the_acquire_may_be_of_either_hold() -> None:
+    def op(index: int, f: str, called: int, returned: int, owner: str, token: int | None = None) -> Op:
+        return Op(
+            index=index,
+            process=index,
+            f=f,
+            resource="r0",
+            called=called,
+            returned=returned,
+            outcome=Outcome.OK,
+            owner=owner,
+            token=token,
+            ttl=100 if token else None,
+        )
+
+    def counts(second: int) -> tuple[int, int]:
+        evidence = lock_history(
+            [
+                op(0, "acquire", 0, 1, "a", 1),
+                op(1, "release", 2, 4, "a"),
+                op(2, "acquire", second, 6, "a", 2),
+                op(3, "acquire", 7, 8, "b", 3),
+            ]
+        )
+        return len(list(early_grants(evidence))), len(list(double_beliefs(evidence)))
+
+    assert counts(second=4) == (0, 0)
+    assert counts(second=5) == (1, 1)
+
+
+def test_a_renew_called_before_the_owner_s_first_acquire_is_of_no_hold() -> None:
+    renew = Op(
+        index=0,
+        process=0,
+        f="renew",
+        resource="r0",
+        owner="a",
+        called=1,
+        returned=2,
+        outcome=Outcome.OK,
+        ttl=80,
+    )
+    acquire = replace(renew, index=1, process=1, f="acquire", called=5, returned=6, token=1, ttl=None)
+    other = replace(acquire, index=2, process=2, owner="b", called=6, returned=7, token=2)
+
+    assert not list(early_grants(lock_history([renew, acquire, other])))
+
+    shorter = replace(renew, returned=4, ttl=1)
+    leased = replace(acquire, called=2, returned=5, ttl=8)
+
+    assert [each.accused.index for each in early_grants(lock_history([shorter, leased, other]))] == [2]

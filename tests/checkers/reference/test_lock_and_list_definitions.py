@@ -1,0 +1,142 @@
+"""Models, locks and lists: their definitions against every order, and the fast checkers against those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from checkers.conflict import Conflict
+from checkers.evidence import Evidence, gather
+from checkers.history.records import Header, History, Op
+from checkers.linearizability.judgement import Judgement
+from checkers.linearizability.models import CasRegister, Mutex, OwnedMutex
+from checkers.linearizability.mutex import judge_mutex
+from checkers.linearizability.register import judge_register
+from checkers.linearizability.search import search
+from checkers.lists.lost_updates import lost_updates
+from checkers.locks.double_beliefs import double_beliefs
+from checkers.locks.early_grants import early_grants
+from checkers.locks.tokens import duplicate_tokens, token_regressions
+from checkers.reference import definitions
+from checkers.reference.lists import is_list, lost_elements, overwritten
+from checkers.reference.models import is_mutex, is_register
+from checkers.verdict import Validity
+from tests.support.brute_force import history_of
+from tests.support.differential import SCALE, disagreements, random_histories
+from tests.support.linearizations import (
+    KINDS,
+    explained,
+    mutex_step,
+    owned_mutex_step,
+    random_history,
+    register_step,
+)
+from tests.support.small_histories import list_history, lock_history
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 if SCALE == 0 else 3600)]
+
+SEARCHES = {
+    "register": (register_step, 0),
+    "cas-register": (register_step, 0),
+    "unique-writes": (register_step, 0),
+    "unique-cas": (register_step, 0),
+    "mutex": (mutex_step, False),
+    "owned-mutex": (owned_mutex_step, None),
+    "holds": (owned_mutex_step, None),
+}
+
+
+def is_valid(validity_of: Callable[..., Judgement], *arguments: object) -> Callable[..., bool]:
+    return lambda operations: validity_of(operations, *arguments).validity is Validity.VALID
+
+
+REGISTER_JUDGES = (
+    lambda operations: is_register(operations, 0),
+    is_valid(judge_register, 0),
+    is_valid(search, CasRegister(0)),
+)
+OWNED_JUDGES = (is_mutex, is_valid(judge_mutex), is_valid(search, OwnedMutex()))
+JUDGES = {
+    "register": REGISTER_JUDGES,
+    "cas-register": REGISTER_JUDGES,
+    "unique-writes": REGISTER_JUDGES,
+    "unique-cas": REGISTER_JUDGES,
+    "mutex": (lambda operations: is_mutex(operations, owned=False), is_valid(search, Mutex())),
+    "owned-mutex": OWNED_JUDGES,
+    "holds": OWNED_JUDGES,
+}
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_registers_and_locks_are_judged_alike_in_three_ways(kind: str) -> None:
+    step, initial = SEARCHES[kind]
+    definition, *fast = JUDGES[kind]
+    histories = random_histories(lambda rng: random_history(rng, KINDS[kind]), f"reference {kind}")
+
+    assert not disagreements(
+        histories, lambda operations: explained(operations, step, initial), definition, *fast
+    )
+
+
+def accused(check: Callable[[Evidence], Iterable[Conflict]], operations: Sequence[Op]) -> set[int]:
+    history = History(header=Header(target="test"), operations=operations)
+    return {conflict.accused.index for conflict in check(Evidence(history=history))}
+
+
+@pytest.mark.parametrize(
+    ("check", "definition"),
+    [
+        (token_regressions, definitions.token_regressions),
+        (early_grants, definitions.early_grants),
+        (double_beliefs, definitions.double_beliefs),
+    ],
+)
+def test_grants_are_accused_by_their_definition(
+    check: Callable[..., Any], definition: Callable[..., Any]
+) -> None:
+    histories = random_histories(lock_history, check.__name__)
+
+    assert not disagreements(histories, lambda operations: accused(check, operations), definition)
+
+
+def test_duplicate_tokens_accuse_all_but_the_first_of_each() -> None:
+    def fast(operations: Any) -> bool:
+        return bool(accused(duplicate_tokens, operations))
+
+    def definition(operations: Any) -> bool:
+        return bool(definitions.duplicate_tokens(operations))
+
+    assert not disagreements(random_histories(lock_history, "duplicates"), fast, definition)
+
+
+def test_tokens_rise_in_some_order_iff_none_regresses_or_repeats() -> None:
+    def pairs(operations: Any) -> bool:
+        return not (definitions.token_regressions(operations) or definitions.duplicate_tokens(operations))
+
+    assert not disagreements(random_histories(lock_history, "tokens"), definitions.tokens_rise, pairs)
+
+
+def nothing_lost(operations: Sequence[Op]) -> bool:
+    return not (lost_elements(operations) or overwritten(operations))
+
+
+def test_a_list_is_right_iff_nothing_was_lost_or_overwritten() -> None:
+    assert not disagreements(random_histories(list_history, "lists"), is_list, nothing_lost)
+
+
+def test_lost_updates_are_told_by_their_definition() -> None:
+    def fast(operations: Any) -> bool:
+        return not list(lost_updates(gather(history_of(operations, strict=False))))
+
+    histories = random_histories(lambda rng: list_history(rng, told=True), "updates")
+
+    assert not disagreements(histories, fast, nothing_lost)
+
+
+def test_lists_that_were_not_told_are_found_again() -> None:
+    def nothing_lost(operations: Any) -> bool:
+        return not list(lost_updates(gather(history_of(operations, strict=False))))
+
+    assert not disagreements(random_histories(list_history, "untold"), is_list, nothing_lost)

@@ -1,0 +1,227 @@
+"""The precedence graph: what follows from what, and which cycle is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from checkers.history.records import Header
+from checkers.reference.precedence import INITIAL, Block, Precedence, Reason
+from checkers.reference.storages import Storage, is_right
+from tests.support.brute_force import INITIAL as NOTHING
+from tests.support.brute_force import read, write
+
+
+@dataclass(frozen=True)
+class Interval:
+    called: int
+    returned: int | None
+
+
+def graph(*intervals: tuple[Any, ...]) -> Precedence:
+    return Precedence({place: Interval(*interval) for place, interval in enumerate(intervals)})
+
+
+def block(*members: int) -> Block:
+    return Block(first=members[0], members=members)
+
+
+def told(edges: list[Any]) -> list[tuple[Any, Any, Any]]:
+    return [(edge.before, edge.reason, edge.after) for edge in edges]
+
+
+def test_what_had_returned_before_a_call_stands_before_it() -> None:
+    order = graph((0, 1), (2, 3))
+
+    assert told([order.edge(0, 1)]) == [(0, Reason.REAL_TIME, 1)]
+    assert not order.graph.has_edge(1, 0)
+
+
+def test_what_touches_or_has_not_returned_stands_in_no_order() -> None:
+    assert not graph((0, 2), (2, 3), (0, None)).graph.edges
+
+
+def test_what_was_there_before_the_run_stands_before_everything() -> None:
+    order = graph((0, 1), (0, 1))
+
+    order.put_first(INITIAL)
+
+    assert told([order.edge(INITIAL, 0), order.edge(INITIAL, 1)]) == [
+        (INITIAL, Reason.INITIAL, 0),
+        (INITIAL, Reason.INITIAL, 1),
+    ]
+
+
+def test_a_reason_that_is_easier_to_see_takes_the_place_of_another() -> None:
+    order = graph((0, 9), (0, 9), (0, 9))
+    order.add(0, Reason.READ_FROM, 1)
+    premise = (order.edge(0, 1),)
+
+    order.add(1, Reason.REPLACED, 2, premise)
+    order.add(1, Reason.TOKEN_ORDER, 2)
+    order.add(1, Reason.LOG_ORDER, 2)
+
+    assert order.edge(1, 2).reason is Reason.TOKEN_ORDER
+
+
+def test_a_value_is_not_read_any_more_after_the_next_was_written() -> None:
+    order = graph((0, 1), (2, 3), (0, 9))
+    order.add(0, Reason.READ_FROM, 2)
+    order.blocks = [block(0, 2), block(1)]
+
+    assert order.saturate()
+
+    follows = order.edge(2, 1)
+    assert follows.reason is Reason.REPLACED
+    assert told(follows.premise) == [(0, Reason.REAL_TIME, 1)]
+
+
+def test_a_value_that_was_read_later_was_written_later() -> None:
+    order = graph((0, 1), (0, 9), (2, 3))
+    order.add(1, Reason.READ_FROM, 2)
+    order.blocks = [block(0), block(1, 2)]
+
+    assert order.saturate()
+
+    follows = order.edge(0, 1)
+    assert follows.reason is Reason.WRITTEN_LATER
+    assert told(follows.premise) == [(0, Reason.REAL_TIME, 2)]
+
+
+def test_blocks_that_share_an_operation_do_not_exclude_each_other() -> None:
+    order = graph((0, 1), (2, 3), (4, 5))
+    order.add(0, Reason.READ_FROM, 1)
+    order.add(1, Reason.READ_FROM, 2)
+    order.blocks = [block(0, 1), block(1, 2)]
+
+    assert order.saturate()
+
+
+def test_a_contradiction_is_a_cycle_whose_edges_follow_each_other() -> None:
+    order = graph((0, 1), (2, 3), (4, 5))
+    order.add(0, Reason.READ_FROM, 2)
+    order.blocks = [block(0, 2), block(1)]
+
+    assert not order.saturate()
+
+    cycle = order.shortest_cycle()
+    assert told(cycle) == [(1, Reason.REAL_TIME, 2), (2, Reason.REPLACED, 1)]
+    assert told(cycle[1].premise) == [(0, Reason.REAL_TIME, 1)]
+
+
+def test_without_a_contradiction_there_is_no_cycle() -> None:
+    order = graph((0, 1), (2, 3))
+
+    assert order.is_acyclic()
+    assert order.shortest_cycle() == ()
+
+
+def test_of_several_cycles_the_one_that_takes_the_fewest_steps_is_told() -> None:
+    order = graph((0, 1), (2, 3), (4, 5))
+    order.add(2, Reason.TOKEN_ORDER, 0)
+    order.add(2, Reason.TOKEN_ORDER, 1)
+
+    assert len(order.shortest_cycle()) == 2
+
+
+def test_every_edge_of_the_networkx_graph_carries_its_reason() -> None:
+    order = graph((0, 1), (2, 3))
+
+    assert isinstance(order.graph, nx.DiGraph)
+    assert [data["edge"].reason for _, _, data in order.graph.edges(data=True)] == [Reason.REAL_TIME]
+
+
+@pytest.fixture
+def storage() -> Any:
+    """Of a strict fence: tokens 1 and 3 accepted, 2 rejected between them, and called after 3 was called."""
+    return Storage(
+        operations=(
+            write(0, 1, 0, 1),
+            write(1, 3, 2, 9),
+            write(2, 2, 3, 4, "stale"),
+            read(3, ("v0", 1), 5, 6),
+        ),
+        header=Header(target="test"),
+        fenced=True,
+    )
+
+
+def test_a_rejection_can_be_caused_by_what_has_a_higher_token(storage: Any) -> None:
+    (rejected,) = storage.rejected
+
+    assert list(storage.possible_causes(rejected)) == [1]
+
+
+def test_a_cause_stands_before_its_rejection(storage: Any) -> None:
+    order = storage.order({2: 1})
+
+    assert not order.saturate()
+    assert told(order.shortest_cycle()) == [
+        (1, Reason.REJECTED_BECAUSE, 2),
+        (2, Reason.REAL_TIME, 3),
+        (3, Reason.REPLACED, 1),
+    ]
+
+
+def test_without_its_cause_a_rejection_says_nothing_yet(storage: Any) -> None:
+    assert storage.order({}).saturate()
+
+
+HEADER = Header(target="test")
+
+
+def test_accepted_tokens_rise() -> None:
+    assert is_right((write(0, 1, 0, 9), write(1, 2, 0, 9)), HEADER)
+    assert not is_right((write(0, 2, 0, 1), write(1, 1, 2, 3)), HEADER)
+
+
+def test_strict_means_that_a_token_is_accepted_once() -> None:
+    twice = (write(0, 1, 0, 1), write(1, 1, 2, 3))
+
+    assert not is_right(twice, HEADER)
+    assert is_right(twice, Header(target="test", policy="inclusive"))
+
+
+def test_a_token_that_was_reached_before_the_run_is_not_accepted() -> None:
+    assert not is_right((write(0, 3, 0, 1),), Header(target="test", initial_token=3))
+    assert is_right((write(0, 3, 0, 1),), Header(target="test", policy="inclusive", initial_token=3))
+
+
+def test_a_rejection_may_be_caused_by_what_was_there_before_the_run() -> None:
+    assert is_right((write(0, 3, 0, 1, "stale"),), Header(target="test", initial_token=3))
+    assert not is_right((write(0, 4, 0, 1, "stale"),), Header(target="test", initial_token=3))
+
+
+def test_what_nobody_heard_of_again_may_have_caused_a_rejection() -> None:
+    lost = write(0, 3, 0, 0, "info")
+
+    assert is_right((lost, write(1, 2, 1, 2, "stale")), HEADER)
+    assert not is_right((write(1, 2, 1, 2, "stale"),), HEADER)
+
+
+def test_a_rejection_shows_that_the_lost_write_behind_it_took_effect() -> None:
+    lost = write(0, 3, 0, 0, "info")
+    rejected = write(1, 2, 1, 2, "stale")
+
+    assert not is_right((lost, rejected, write(2, 1, 3, 4)), HEADER)
+    assert not is_right((lost, rejected, read(2, NOTHING, 3, 4)), HEADER)
+
+
+def test_a_value_that_nobody_wrote_cannot_be_read() -> None:
+    assert not is_right((read(0, ("v9", 1), 0, 1),), HEADER)
+
+
+def test_a_value_cannot_be_read_with_another_token() -> None:
+    assert not is_right((write(0, 1, 0, 1), read(1, ("v0", 2), 2, 3)), HEADER)
+
+
+def test_the_log_says_which_writes_took_effect_and_in_which_order() -> None:
+    first, second = write(0, 1, 0, 9), write(1, 2, 0, 9)
+
+    assert is_right((first, second), HEADER, (first, second))
+    assert not is_right((first, second), HEADER, (second, first))
+    assert not is_right((first, second), HEADER, (first,))
+    assert not is_right((first, second), HEADER, (first, first, second))

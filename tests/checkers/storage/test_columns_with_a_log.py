@@ -1,0 +1,101 @@
+"""With a commit log, columns are judged as operations are: rule by rule, and the verdict with its stories."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from checkers import judge
+from checkers.conflict import Conflict
+from checkers.coverage import coverage
+from checkers.evidence import Evidence, gather
+from checkers.history.columns import Operations
+from checkers.storage import rules
+from checkers.verdict import Verdict
+from tests.support.broken_storages import KINDS, Run
+from tests.support.crowds import crowd
+from tests.support.differential import SCALE, compared
+from tests.support.operations import durability, fencing, lateness, order, unfenced
+from tests.support.operations.attempts import attempts
+
+RUNS = max(60, SCALE // len(KINDS) // 10)
+"""Of each kind of storage."""
+
+Rule = Callable[[Evidence], Iterable[Conflict]]
+
+RULES: dict[str, tuple[Rule, Rule]] = {
+    "stale in log": (rules.stale_in_log, fencing.stale_in_log),
+    "resolved": (rules.resolved, fencing.resolved),
+    "observed": (rules.observed, fencing.observed),
+    "against the log": (rules.against_the_log, order.against_the_log),
+    "phantom accepts": (rules.phantom_accepts, durability.phantom_accepts),
+    "lost writes": (rules.lost_writes, durability.lost_writes),
+    "read without commit": (rules.read_without_commit, durability.read_without_commit),
+    "ghosts": (rules.ghost_writes, durability.ghost_writes),
+    "duplicates": (rules.duplicate_writes, durability.duplicate_writes),
+    "strays": (rules.strays, durability.strays),
+    "unfenced": (rules.unfenced_writes, unfenced.unfenced_writes),
+    "late writes": (rules.late_writes, lateness.late_writes),
+}
+"""Each rule on columns, and operation by operation."""
+
+
+def in_columns(run: Run) -> Run:
+    """The same run, its operations as columns."""
+    history = run.history
+    columns = Operations.of(history.operations, history.header.initial_value)
+    return replace(run, history=replace(history, operations=columns))
+
+
+def evidence(run: Run, *, logged: bool = True) -> Evidence:
+    return gather(run.history, run.commits if logged else None, same_run=True)
+
+
+def verdict(run: Run, *, logged: bool) -> Verdict:
+    judged = judge(run.history, run.commits if logged else None, same_run=True)
+    return replace(judged, checkers=tuple(replace(each, seconds=0.0) for each in judged.checkers))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_rule_finds_the_same_on_columns(kind: Any) -> None:
+    rng = random.Random(f"{kind} crowd")
+    for _ in range(RUNS):
+        run = crowd(rng, kind)
+        for logged in (True, False):
+            plain, columns = evidence(run, logged=logged), evidence(in_columns(run), logged=logged)
+            counts = attempts(plain)
+            for name, (rule, oracle) in RULES.items():
+                expected = list(oracle(plain))
+
+                assert list(rule(columns)) == expected, (name, logged, run)
+                assert list(rule(plain)) == expected, (name, logged, run)
+            assert coverage(columns) == coverage(plain), (logged, run)
+            assert coverage(plain) | counts == coverage(plain), (logged, run)
+        compared["columns with a log"] += 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_verdict_and_its_stories_are_the_same_on_columns(kind: Any) -> None:
+    rng = random.Random(f"{kind} verdict")
+    for _ in range(max(10, RUNS // 10)):
+        run = crowd(rng, kind)
+        for logged in (True, False):
+            one, other = verdict(run, logged=logged), verdict(in_columns(run), logged=logged)
+
+            assert other == one, (logged, run)
+            assert other.to_document() == one.to_document(), (logged, run)
+
+
+def test_what_is_compared_is_wrong_in_every_way() -> None:
+    rng = random.Random("what is compared")
+    found: Counter[str] = Counter()
+    for kind in KINDS * 15:
+        judged = evidence(crowd(rng, kind))
+        found.update(name for name, (rule, _) in RULES.items() if list(rule(judged)))
+
+    assert {name for name in RULES if found[name] < 5} == set()

@@ -1,0 +1,153 @@
+"""What the commit log and the clients say of each other, conflict by conflict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from checkers.conflict import Rule
+from checkers.errors import HistoryError
+from checkers.evidence import Evidence, gather
+from checkers.history.records import Commit, Op, Outcome
+from checkers.judge import judge
+from checkers.storage.rules import (
+    late_writes,
+    lost_writes,
+    phantom_accepts,
+    read_without_commit,
+    strays,
+    unfenced_writes,
+)
+from checkers.verdict import Validity
+from tests.support.brute_force import history_of, read, renumbered, write
+
+
+def evidence(operations: list[Op], *commits: tuple[str, int | None], fenced: bool = True) -> Evidence:
+    log = [
+        Commit(seq=seq, resource="r0", token=token, value=value) for seq, (value, token) in enumerate(commits)
+    ]
+    return gather(history_of(renumbered(operations), fenced=fenced), log)
+
+
+def test_the_first_read_proves_that_a_write_not_in_the_log_was_lost() -> None:
+    known = [write(0, 1, 0, 1), write(1, 2, 2, 3), read(2, ("v1", 2), 4, 5), read(3, ("v1", 2), 6, 7)]
+
+    (lost,) = lost_writes(evidence(known, ("v0", 1)))
+
+    assert (lost.rule, lost.accused.index) == (Rule.GONE_FROM_LOG, 1)
+    assert [op.index for op in lost.because] == [2]
+
+
+def test_an_unread_write_that_is_not_in_the_log_was_never_stored() -> None:
+    known = [write(0, 1, 0, 1), write(1, 2, 2, 3)]
+
+    (phantom,) = phantom_accepts(evidence(known, ("v0", 1)))
+
+    assert (phantom.rule, phantom.accused.index, phantom.because) == (Rule.NEVER_LOGGED, 1, ())
+
+
+def test_a_read_of_an_unanswered_write_not_in_the_log_is_wrong() -> None:
+    known = [write(0, 1, 0, 1), write(1, 2, 2, 3, "info"), read(2, ("v1", 2), 4, 5), read(3, ("v1", 2), 6, 7)]
+
+    (wrong,) = read_without_commit(evidence(known, ("v0", 1)))
+
+    assert (wrong.rule, wrong.accused.index) == (Rule.READ_BUT_NOT_LOGGED, 2)
+    assert [op.index for op in wrong.because] == [1]
+
+
+def test_a_commit_with_another_token_than_was_sent_accuses_the_write() -> None:
+    known = [write(0, 1, 0, 1), write(1, 2, 2, 3)]
+
+    (stray,) = strays(evidence(known, ("v0", 1), ("v1", 9)))
+
+    assert (stray.rule, stray.accused.index) == (Rule.LOGGED_OTHERWISE, 1)
+    assert [op.index for op in stray.because] == [0]
+
+
+def test_a_commit_without_the_token_that_was_sent_passed_the_fence_by() -> None:
+    known = evidence([write(0, 1, 0, 1), write(1, 2, 2, 3)], ("v0", 1), ("v1", None))
+
+    (bare,) = unfenced_writes(known)
+
+    assert (bare.rule, bare.accused.index) == (Rule.STORED_WITHOUT_A_TOKEN, 1)
+    assert list(strays(known)) == []
+
+
+def test_without_a_promised_fence_a_tokenless_commit_contradicts() -> None:
+    known = evidence([write(0, 1, 0, 1), write(1, 2, 2, 3)], ("v0", 1), ("v1", None), fenced=False)
+
+    (stray,) = strays(known)
+
+    assert (stray.rule, stray.accused.index) == (Rule.LOGGED_OTHERWISE, 1)
+    assert list(unfenced_writes(known)) == []
+
+
+def test_a_commit_without_a_token_that_nobody_sent_is_an_unfenced_write() -> None:
+    known = evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", None))
+
+    (unfenced,) = unfenced_writes(known)
+
+    assert unfenced.rule is Rule.STORED_WITHOUT_A_TOKEN
+    assert list(strays(known)) == []
+
+
+def test_a_commit_without_a_token_on_another_resource_is_told_as_that() -> None:
+    known = history_of(renumbered([write(0, 1, 0, 1), write(1, 2, 2, 3)]))
+    log = [
+        Commit(seq=0, resource="r0", token=1, value="v0"),
+        Commit(seq=1, resource="r1", token=None, value="v1"),
+    ]
+
+    (stray,) = strays(gather(known, log))
+
+    assert stray.rule is Rule.LOGGED_OTHERWISE
+    assert list(unfenced_writes(gather(known, log))) == []
+
+
+def test_a_commit_that_nobody_sent_is_shown_beside_one_that_was_sent() -> None:
+    (stray,) = strays(evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", 9)))
+
+    assert (stray.rule, stray.accused.value, stray.accused.token) == (Rule.NEVER_SENT, "unheard-of", 9)
+    assert [op.index for op in stray.because] == [0]
+
+
+def test_a_cut_history_accuses_nobody_of_what_it_lacks() -> None:
+    whole = history_of(renumbered([write(0, 1, 0, 1)]))
+    log = [Commit(seq=seq, resource="r0", token=seq, value=f"v{seq - 1}") for seq in (1, 2)]
+
+    verdict = judge(replace(whole, notices=("history:5: the last line is only half written",)), log)
+
+    assert judge(whole, log).validity is Validity.INVALID
+    assert verdict.validity is Validity.UNKNOWN
+    assert verdict.reasons[0].startswith("the history ends in the middle of a line")
+
+
+def test_a_stale_write_hides_no_late_one_that_follows() -> None:
+    def grant(index: int, token: int, called: int) -> Op:
+        return Op(
+            index=index,
+            process=index,
+            f="acquire",
+            resource="r0",
+            called=called,
+            returned=called + 1,
+            outcome=Outcome.OK,
+            owner=f"c{index}",
+            token=token,
+        )
+
+    stale = write(4, 1, 4, 5)
+    late = replace(write(6, 2, 8, 9), value="late")
+    operations = [grant(0, 1, 0), grant(1, 2, 0), write(3, 2, 2, 3), stale, grant(5, 3, 6), late]
+
+    (found,) = late_writes(gather(history_of(renumbered(operations), strict=False)))
+
+    assert (found.accused.value, [op.token for op in found.because]) == ("late", [3])
+
+
+def test_a_log_of_another_run_is_told_by_the_line_that_sent_the_write() -> None:
+    history = history_of(renumbered([write(0, 1, 0, 1)]))
+
+    with pytest.raises(HistoryError, match=r"but line 2 of the history wrote it to r0 with token 1"):
+        gather(history, [Commit(seq=1, resource="r0", token=9, value="v0")])

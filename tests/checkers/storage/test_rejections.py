@@ -1,0 +1,96 @@
+"""Had a rejection a cause? Each history differs from one that is judged otherwise by one moment or token."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from checkers.conflict import Rule
+from checkers.history.records import Op
+from tests.support.brute_force import fenced, read, write
+from tests.support.conflicts import seen
+
+FALSE = ("false-rejection", Rule.NO_CAUSE)
+
+
+def judged(*operations: Op, **header: object) -> list[tuple[str, Rule]]:
+    return [(anomaly, rule) for anomaly, rule, _, _ in seen(*operations, **header)]
+
+
+@pytest.mark.parametrize("is_fenced", [True, False], ids=["fenced", "unfenced"])
+@pytest.mark.parametrize(
+    ("policy", "cause", "expected"),
+    [("strict", 1, [FALSE]), ("strict", 2, []), ("inclusive", 2, [FALSE]), ("inclusive", 3, [])],
+)
+def test_a_fence_refuses_lower_tokens_and_a_strict_one_equal_ones(
+    is_fenced: bool, policy: str, cause: int, expected: list[tuple[str, Rule]]
+) -> None:
+    operations = (write(0, cause, 0, 1), write(1, 2, 2, 3, "stale"))
+
+    assert judged(*operations, policy=policy, fenced=is_fenced) == expected
+
+
+@pytest.mark.parametrize("is_fenced", [True, False], ids=["fenced", "unfenced"])
+def test_the_initial_token_is_a_cause(is_fenced: bool) -> None:
+    assert judged(write(0, 0, 0, 1, "stale"), fenced=is_fenced) == []
+    assert judged(write(0, 0, 0, 1, "stale"), fenced=is_fenced, policy="inclusive") == [FALSE]
+    assert judged(write(0, 1, 0, 1, "stale"), fenced=is_fenced) == [FALSE]
+
+
+@pytest.mark.parametrize(("called", "expected"), [(3, []), (4, [FALSE])])
+@pytest.mark.parametrize("is_fenced", [True, False], ids=["fenced", "unfenced"])
+def test_what_was_called_as_a_rejection_returned_can_be_its_cause(
+    called: int, expected: list[tuple[str, Rule]], is_fenced: bool
+) -> None:
+    operations = (write(0, 2, 2, 3, "stale"), write(1, 5, called, 9))
+
+    assert judged(*operations, fenced=is_fenced) == expected
+
+
+def test_without_a_fence_any_newer_token_is_a_cause() -> None:
+    late, early, lower = write(0, 3, 8, 9), write(1, 4, 0, 1, "info"), write(3, 1, 0, 1, "info")
+    refused = write(2, 2, 2, 3, "stale")
+
+    assert judged(late, early, lower, refused, fenced=False) == []
+    assert judged(late, lower, refused, fenced=False) == [FALSE]
+
+
+def test_a_token_that_may_never_have_been_accepted_hides_none_above_it() -> None:
+    refused, lower, higher = write(1, 1, 4, 5, "stale"), write(2, 2, 6, 7, "info"), write(0, 3, 0, 1)
+
+    assert judged(refused, lower, higher) == []
+
+
+def test_a_token_that_was_accepted_too_late_hides_those_above_it() -> None:
+    refused, lower, higher = write(1, 1, 4, 5, "stale"), write(2, 2, 6, 7), write(0, 3, 0, 1, "info")
+
+    assert seen(refused, lower, higher) == [("non-linearizable", Rule.FALSE_OR_STALE, 2, [1])]
+
+
+def test_of_a_token_that_was_accepted_another_use_was_no_cause() -> None:
+    refused, lost, accepted = write(1, 1, 2, 3, "stale"), write(0, 2, 0, 1, "info"), write(2, 2, 5, 6)
+
+    assert judged(refused, lost, accepted) == [FALSE]
+    assert judged(refused, lost, accepted, policy="inclusive") == []
+
+
+def test_what_a_rejection_proves_is_held_against_each_later_value() -> None:
+    lost, refused = write(0, 9, 0, 1, "info"), write(1, 5, 2, 3, "stale")
+    first, second = write(2, 3, 4, 5), write(3, 4, 6, 7)
+
+    assert seen(lost, refused, first, second) == [
+        ("non-linearizable", Rule.FALSE_OR_STALE, 2, [1]),
+        ("non-linearizable", Rule.FALSE_OR_STALE, 3, [1]),
+    ]
+
+
+def test_a_fence_may_have_caused_a_rejection_and_leaves_the_value() -> None:
+    older, refused = write(0, 1, 0, 1), write(2, 2, 4, 5, "stale")
+    ahead = replace(fenced(write(1, 9, 2, 3)), process=1)
+    seen_again = read(3, ("v0", 1), 6, 7)
+
+    assert judged(older, ahead, refused, seen_again) == []
+    assert judged(older, replace(write(1, 9, 2, 3, "info"), process=1), refused, seen_again) == [
+        ("non-linearizable", Rule.FALSE_OR_STALE)
+    ]

@@ -1,0 +1,75 @@
+"""A short history is called right only if no rule finds anything, and is counted as the rules count."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from checkers.history.columns import Operations
+from checkers.history.records import Header, History, Op
+from checkers.storage.columnar_rules import Bulk
+from checkers.storage.short_histories import attempts_if_right
+from tests.support.broken_storages import KINDS, simulate
+from tests.support.brute_force import random_register_history
+from tests.support.crowds import crowd
+from tests.support.differential import SCALE
+
+RUNS = max(300, SCALE // 10)
+
+HEADERS = [
+    Header(target="t", policy=policy, initial_token=token)
+    for policy in ("strict", "inclusive")
+    for token in (0, 0, 1)
+]
+
+
+def on_columns(history: History) -> Bulk:
+    columns = Operations.of(history.operations, history.header.initial_value)
+    return Bulk(replace(history, operations=columns))
+
+
+def check(history: History, said: Counter[bool]) -> None:
+    attempts = attempts_if_right(history.operations, history.header)
+
+    rules = on_columns(history)
+    said[attempts is not None] += 1
+    if attempts is not None:
+        assert rules.observed == (), history
+        assert rules.late_writes == (), history
+        assert list(rules.bare_writes) == [], history
+        assert rules.attempts == attempts, history
+
+
+def test_random_registers() -> None:
+    rng = random.Random("short")
+    said: Counter[bool] = Counter()
+    right = 0
+    for _ in range(RUNS * 5):
+        header = rng.choice(HEADERS)
+        operations = random_register_history(rng)
+        history = History(header=header, operations=operations)
+        check(history, said)
+        right += not on_columns(history).observed
+
+    assert said[True] > right / 3, "most that is right is seen to be right"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_runs_of_broken_storages(kind: str) -> None:
+    rng = random.Random(f"{kind} short")
+    said: Counter[bool] = Counter()
+    for _ in range(RUNS // 10):
+        check(simulate(rng, kind).history, said)
+        check(crowd(rng, kind).history, said)
+
+
+@pytest.mark.parametrize("f", ["fence", "append", "acquire"])
+def test_what_is_not_so_simple_is_left_to_the_rules(f: str) -> None:
+    other = Op(index=0, process=0, f=f, resource="r", called=1, token=1)
+
+    assert attempts_if_right([other], HEADERS[0]) is None
+    assert attempts_if_right([], HEADERS[0]) is not None
+    assert attempts_if_right([], replace(HEADERS[0], fenced=False)) is None

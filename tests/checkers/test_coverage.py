@@ -1,0 +1,317 @@
+"""What counts as a challenge to the fence, and what does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from checkers import parse
+from checkers.coverage import coverage
+from checkers.evidence import gather
+from checkers.history.records import Commit
+
+SECOND = 1_000_000_000
+
+
+class Run:
+    """A history in the making; times are in seconds."""
+
+    def __init__(self, **header: object) -> None:
+        self._header = {"fencepost": 1, "target": "test", **header}
+        self._events: list[tuple[float, int, dict[str, object]]] = []
+
+    def op(
+        self, process: int, f: str, called: float, returned: float, kind: str = "ok", **fields: Any
+    ) -> Run:
+        asked = {k: v for k, v in fields.items() if k == "owner" or f in {"write", "fence"}}
+        asked["resource"] = fields.setdefault("resource", "r0")
+        self._add(called, 0, process=process, type="invoke", f=f, **asked)
+        told = {"type": "fail", "error": "stale"} if kind == "stale" else {"type": kind}
+        self._add(returned, 1, process=process, f=f, **fields, **told)
+        return self
+
+    def fault(self, kind: str, target: str, began: float, healed: float | None, **hold: str) -> Run:
+        for time, state in ((began, "in force"), (healed, "healed")):
+            if time is not None:
+                value = {"target": target, "state": state, **hold}
+                self._add(time, 0, process="nemesis", type="info", f=kind, value=value)
+        return self
+
+    def _add(self, time: float, rank: int, **event: object) -> None:
+        self._events.append((time, rank, {"time": int(time * SECOND), **event}))
+
+    def counts(self, commits: Sequence[tuple[str, int]] = ()) -> dict[str, int]:
+        events = [event for _, _, event in sorted(self._events, key=lambda each: each[:2])]
+        history = parse([json.dumps(line) + "\n" for line in (self._header, *events)])
+        log = [
+            Commit(seq=seq, resource="r0", token=token, value=value)
+            for seq, (value, token) in enumerate(commits)
+        ]
+        return coverage(gather(history, log or None))
+
+    def stale(self, commits: Sequence[tuple[str, int]] = ()) -> tuple[int, int, int]:
+        counts = self.counts(commits)
+        return (
+            counts["stale_writes_attempted"],
+            counts["stale_writes_rejected"],
+            counts["stale_writes_accepted"],
+        )
+
+
+def held(run: Run, **grant: object) -> Run:
+    """Process 0 holds the lock from 0.1 s on, process 1 gets it at 5 s."""
+    own = {"ttl": 2 * SECOND, **grant}
+    run.op(0, "acquire", 0, 0.1, owner="0-1", token=33, **own)
+    return run.op(1, "acquire", 0, 5, owner="1-1", token=34, ttl=2 * SECOND, attempt=int(4.9 * SECOND))
+
+
+def test_a_write_below_an_accepted_one_is_an_attempt_however_it_ends() -> None:
+    for kind, expected in (("stale", (1, 1, 0)), ("ok", (1, 0, 1)), ("info", (1, 0, 0))):
+        run = Run()
+        run.op(1, "write", 1, 2, token=34, value="b")
+        run.op(0, "write", 3, 4, kind, token=33, value="a")
+
+        assert run.stale() == expected
+        log = [("b", 34), ("a", 33)] if kind == "ok" else [("b", 34)]
+        assert run.stale(log) == expected
+
+
+def test_a_concurrent_write_is_an_attempt_only_if_refused_or_later() -> None:
+    def overlapping(kind: str) -> Run:
+        run = Run()
+        run.op(1, "write", 1, 4, token=34, value="b")
+        return run.op(0, "write", 2, 3, kind, token=33, value="a")
+
+    assert overlapping("stale").stale() == (1, 1, 0)
+    assert overlapping("ok").stale() == (0, 0, 0)
+    assert overlapping("ok").stale([("a", 33), ("b", 34)]) == (0, 0, 0)
+    assert overlapping("ok").stale([("b", 34), ("a", 33)]) == (1, 0, 1)
+    assert overlapping("info").stale([("b", 34), ("a", 33)]) == (1, 0, 1)
+    assert overlapping("info").stale([("b", 34)]) == (0, 0, 0)
+
+
+def test_refusing_the_holders_second_write_challenges_no_strict_fence() -> None:
+    run = Run()
+    run.op(0, "write", 1, 2, token=33, value="a")
+    run.op(0, "write", 3, 4, "stale", token=33, value="b")
+
+    assert run.stale() == (0, 0, 0)
+
+
+def test_a_rejection_before_any_newer_write_was_called_is_no_attempt() -> None:
+    run = Run()
+    run.op(0, "write", 1, 2, "stale", token=33, value="a")
+    run.op(1, "write", 3, 4, token=34, value="b")
+
+    assert run.stale() == (0, 0, 0)
+
+
+def test_a_newer_token_only_granted_makes_a_write_late_not_stale() -> None:
+    run = held(Run())
+    run.op(0, "write", 6, 7, token=33, value="a")
+    run.op(1, "write", 6.5, 8, token=34, value="b")
+
+    assert run.stale() == (0, 0, 0)
+    assert run.counts()["late_writes_attempted"] == 1
+    assert run.counts()["grants"] == 2
+
+
+def test_an_unfenced_stale_write_that_only_a_read_shows_is_an_attempt() -> None:
+    run = Run(fenced=False)
+    run.op(0, "write", 1, 2, "info", token=33, value="a")
+    run.op(1, "write", 1.5, 3, token=34, value="b")
+    run.op(2, "read", 4, 5, token=33, value="a")
+
+    assert run.stale() == (1, 0, 1)
+
+
+def test_a_fault_counts_once_it_was_seen_in_force_and_healed() -> None:
+    run = Run()
+    run.fault("pause", "client:0", 1, 2).fault("pause", "client:0", 3, None)
+    run.fault("partition", "client:0-lock", 1, 2).fault("kill", "lock", 4, 5).fault("kill", "lock", 6, 7)
+    run.fault("failover", "lock", 1, 2).fault("failover", "lock", 8, None).fault(
+        "clock", "lock:redis-3", 1, 2
+    )
+
+    counts = run.counts()
+
+    assert (counts["pauses"], counts["partitions"], counts["kills"]) == (1, 1, 2)
+    assert (counts["failovers"], counts["clock_jumps"]) == (1, 1)
+
+
+def test_a_pause_is_measured_against_the_lease_at_its_beginning() -> None:
+    def past(healed: float, *renews: tuple[float, float], began: float = 1.0) -> int:
+        run = held(Run())
+        for nth, (called, returned) in enumerate(renews):
+            run.op(10 + nth, "renew", called, returned, owner="0-1", ttl=2 * SECOND)
+        run.fault("pause", "client:0", began, healed, owner="0-1", resource="r0")
+        return run.counts()["pauses_past_lease"]
+
+    assert past(2.0) == 0  # promised from the call at 0 s until 2 s
+    assert past(2.1) == 1
+    assert past(2.1, (0.5, 0.6)) == 0
+    assert past(2.6, (0.5, 0.6)) == 1
+    assert past(3.0, (1.0, 1.1)) == 0  # sent as the pause began
+    assert past(2.1, (1.5, 1.6)) == 1  # by another thread's luck: sent after the pause began
+    assert past(2.6, (0.5, 4.0)) == 1  # sent before, answered after: until 2.5 s
+
+
+def test_a_pause_without_the_nemesis_word_hits_what_the_client_held() -> None:
+    run = held(Run())
+    run.fault("pause", "client:0", 1, 6)
+
+    counts = run.counts()
+
+    assert (counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 1)
+
+
+def test_a_grant_elsewhere_or_at_another_time_is_no_grant_meanwhile() -> None:
+    run = Run()
+    run.op(0, "acquire", 0, 0.1, owner="0-1", token=33)
+    run.op(1, "acquire", 2, 3, owner="1-1", token=1, resource="r1")
+    run.op(2, "acquire", 4, 7, owner="2-1", token=34)
+    run.op(3, "acquire", 0.2, 0.3, owner="3-1", token=30)
+    run.op(4, "acquire", 2, 3, owner="0-1", token=33)
+    run.fault("pause", "client:0", 1, 6)
+
+    assert run.counts()["grants_to_others"] == 0
+
+
+def test_a_pause_has_closed_ends_as_operations_have() -> None:
+    run = Run()
+    run.op(0, "acquire", 0, 1, owner="0-1", token=33, ttl=SECOND)
+    run.op(1, "acquire", 0, 1, owner="1-1", token=34)
+    run.op(2, "acquire", 2, 6, owner="2-1", token=35)
+    run.fault("pause", "client:0", 1, 6)
+
+    counts = run.counts()
+
+    assert (counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 2)
+
+
+def test_a_pause_hits_a_grant_whose_answer_was_still_on_its_way() -> None:
+    def past(attempt: float) -> int:
+        run = Run()
+        run.op(0, "acquire", 0, 6, owner="0-1", token=33, ttl=SECOND, attempt=int(attempt * SECOND))
+        run.fault("pause", "client:0", 1, 5.9)
+        return run.counts()["pauses_past_lease"]
+
+    assert (past(1), past(1.1)) == (1, 0)
+
+
+def test_the_nemesis_word_names_one_hold() -> None:
+    run = Run()
+    run.op(0, "acquire", 0, 0.1, owner="0-1", token=33, ttl=SECOND)
+    run.op(7, "acquire", 0.2, 0.3, owner="0-1", token=5, ttl=90 * SECOND, resource="r1")
+    run.fault("pause", "client:0", 1, 5, owner="0-1", resource="r0")
+
+    assert run.counts()["pauses_past_lease"] == 1
+
+
+def test_a_client_goes_on_under_new_process_numbers() -> None:
+    run = Run(clients=5)
+    run.op(10, "acquire", 0, 0.1, owner="0-2", token=33, ttl=2 * SECOND)
+    run.fault("pause", "client:0", 1, 6).fault("pause", "client:1", 1, 6)
+
+    assert run.counts()["pauses_past_lease"] == 1
+    assert run.counts()["pauses"] == 2
+
+
+@pytest.mark.parametrize("called", [0, 0.5, 1], ids="at {} s".format)
+def test_a_pause_of_a_client_that_has_released_hit_nobody(called: float) -> None:
+    run = held(Run())
+    run.op(9, "release", called, 1.5, owner="0-1")
+    run.fault("pause", "client:0", 1, 6)
+
+    counts = run.counts()
+
+    assert (counts["pauses"], counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 0, 0)
+
+
+def test_a_promise_that_nobody_made_cannot_be_outlived() -> None:
+    run = held(Run(), ttl=None)
+    run.fault("pause", "client:0", 1, 6)
+
+    assert run.counts()["pauses_past_lease"] == 0
+
+
+def test_a_second_write_of_the_same_token_is_no_challenge() -> None:
+    run = Run()
+    for process, (value, token) in enumerate([("a", 1), ("b", 1), ("c", 2)]):
+        run.op(process, "write", 2 * process + 1, 2 * process + 2, value=value, token=token)
+
+    assert run.stale() == (0, 0, 0)
+    assert run.stale([("a", 1), ("b", 1), ("c", 2)]) == (0, 0, 0)
+
+
+def test_every_stale_write_is_counted() -> None:
+    run = Run()
+    run.op(1, "write", 1, 2, token=34, value="b")
+    run.op(0, "write", 3, 4, "stale", token=33, value="a")
+    run.op(0, "write", 5, 6, "stale", token=33, value="c")
+    run.op(0, "write", 7, 8, token=32, value="d")
+
+    assert run.stale() == (3, 2, 1)
+
+
+@pytest.mark.parametrize(("later", "expected"), [(0.0, (1, 1, 0)), (2**-29, (0, 0, 0))])
+def test_no_write_called_after_a_rejection_returned_is_its_cause(
+    later: float, expected: tuple[int, ...]
+) -> None:
+    run = Run()
+    run.op(0, "write", 1, 2, "stale", token=33, value="a")
+    run.op(1, "write", 2 + later, 3, token=34, value="b")
+
+    assert run.stale() == expected
+
+
+def test_a_pause_that_hit_nobody_hides_no_other() -> None:
+    run = held(Run())
+    run.op(9, "release", 10, 10.5, owner="1-1")
+    run.fault("pause", "client:7", 0.2, 0.3)  # which held nothing
+    run.fault("pause", "client:1", 11, 20)  # which had given it back
+    run.fault("pause", "client:0", 12, 20)
+    run.fault("pause", "client:0", 21, 30)
+    run.fault("pause", "client:0", 31, 31.5, owner="0-1", resource="r0")
+
+    assert run.counts()["pauses_past_lease"] == 3
+
+
+def test_pauses_within_the_lease_take_none_away() -> None:
+    run = held(Run())
+    run.fault("pause", "client:0", 0.5, 6).fault("pause", "client:0", 0.6, 0.7)
+
+    assert run.counts()["pauses_past_lease"] == 1
+
+
+@pytest.mark.parametrize("end", ["release", "revoke"])
+def test_a_lock_may_be_given_back_in_two_ways(end: str) -> None:
+    run = held(Run())
+    run.op(9, end, 0.5, 1.5, owner="0-1")
+    run.fault("pause", "client:0", 1, 6)
+
+    assert run.counts()["pauses_past_lease"] == 0
+
+
+def test_who_renewed_before_a_pause_or_gave_the_lock_back_after_it_had_it() -> None:
+    run = held(Run())
+    run.op(9, "renew", 0.2, 0.3, owner="0-1", ttl=2 * SECOND)
+    run.op(9, "release", 6.5, 7, owner="0-1")
+    run.fault("pause", "client:0", 1, 6)
+
+    assert run.counts()["pauses_past_lease"] == 1
+
+
+@pytest.mark.parametrize("attempt", [{}, {"attempt": int(0.9 * SECOND)}])
+def test_a_pause_in_an_acquire_counts_for_the_hold_the_nemesis_names(attempt: Any) -> None:
+    run = Run()
+    run.op(0, "acquire", 0.8, 6, owner="0-1", token=34, ttl=2 * SECOND, **attempt)
+    run.op(1, "acquire", 0, 4, owner="1-1", token=33, ttl=2 * SECOND, attempt=int(3.9 * SECOND))
+    run.fault("pause", "client:0", 1, 5, owner="0-1", resource="r0")
+
+    counts = run.counts()
+
+    assert (counts["pauses"], counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 1, 1)

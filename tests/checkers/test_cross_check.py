@@ -1,0 +1,203 @@
+"""What clients saw and what the storage's own order says: told once, and nothing hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from checkers import Commit, HistoryError, Verdict, judge
+from checkers.history.records import FaultEvent, Header, Op
+from tests.support.brute_force import fenced as fence
+from tests.support.brute_force import history_of, read, renumbered, write
+
+NOTHING_REQUIRED = {"stale_writes_attempted": 0}
+
+
+def commits(*pairs: tuple[int | None, str], resource: str = "r0") -> list[Commit]:
+    return [
+        Commit(seq=seq, resource=resource, token=token, value=value)
+        for seq, (token, value) in enumerate(pairs, start=1)
+    ]
+
+
+def judged(
+    operations: Sequence[Op], log: list[Commit] | None, faults: tuple[FaultEvent, ...] = (), **header: Any
+) -> Verdict:
+    header = {"require": NOTHING_REQUIRED} | header
+    history = replace(history_of(renumbered(operations)), header=Header(target="t", **header), faults=faults)
+    return judge(history, log)
+
+
+def told(verdict: Verdict) -> list[tuple[str, int]]:
+    return [(finding.anomaly, finding.accused) for finding in verdict.findings]
+
+
+A, B, C = write(0, 1, 0, 1), write(1, 2, 2, 3), write(2, 3, 4, 5)
+
+
+def test_what_both_show_is_told_once() -> None:
+    late = write(2, 1, 4, 5)
+
+    verdict = judged([A, B, late], commits((1, "v0"), (2, "v1"), (1, "v2")))
+
+    assert told(verdict) == [("stale-write", 2)]
+    assert verdict.reasons == ("found stale-write, which was not expected",)
+
+
+def test_a_read_of_what_the_log_calls_stale_is_not_told_again() -> None:
+    overlapping = write(0, 1, 0, 9)
+
+    verdict = judged(
+        [overlapping, write(1, 2, 2, 3), read(2, ("v0", 1), 10, 11)], commits((2, "v1"), (1, "v0"))
+    )
+
+    assert told(verdict) == [("stale-write", 0)]
+
+
+def test_a_log_against_real_time_is_non_linearizable_and_says_so() -> None:
+    late = write(2, 1, 4, 5)
+
+    verdict = judged([A, B, late], commits((1, "v0"), (1, "v2"), (2, "v1")), policy="inclusive")
+
+    assert told(verdict) == [("non-linearizable", 2)]
+    assert "the storage's own order puts it before" in verdict.findings[0].summary
+    assert verdict.reasons == ("found non-linearizable, which was not expected",)
+
+
+def test_a_log_against_real_time_is_never_the_expected_stale_write() -> None:
+    late = write(2, 1, 4, 5)
+
+    verdict = judged(
+        [A, B, late],
+        commits((1, "v0"), (1, "v2"), (2, "v1")),
+        policy="inclusive",
+        expect=("stale-write",),
+    )
+
+    assert not verdict.as_expected
+
+
+def test_an_expected_name_does_not_hide_another_of_the_same_operation() -> None:
+    ghost = replace(write(2, 1, 4, 5, "stale"), error="refused")
+    log = commits((1, "v0"), (2, "v1"), (1, "v2"))
+
+    strict = judged([A, B, ghost], log, expect=("stale-write",))
+    lenient = judged([A, B, ghost], log, expect=("stale-write",), may=("ghost-write",))
+
+    assert told(strict) == [("stale-write", 2)]
+    assert strict.findings[0].also == ("ghost-write",)
+    assert (strict.as_expected, lenient.as_expected) == (False, True)
+    assert strict.reasons == ("found ghost-write, which was not expected",)
+    assert strict.to_document()["findings"][0]["also"] == ["ghost-write"]
+
+
+def test_an_expected_name_may_be_the_second_of_an_operation() -> None:
+    ghost = replace(write(2, 1, 4, 5, "stale"), error="refused")
+
+    verdict = judged(
+        [A, B, ghost], commits((1, "v0"), (2, "v1"), (1, "v2")), expect=("stale-write", "ghost-write")
+    )
+
+    assert verdict.as_expected
+
+
+def test_what_follows_from_a_write_that_the_log_lost_names_it() -> None:
+    failover = tuple(
+        FaultEvent(time=time, kind="failover", target="storage", state=state, evidence="seen", line=9)
+        for time, state in ((4, "in force"), (5, "healed"))
+    )
+    again = write(2, 2, 6, 7)
+
+    verdict = judged([A, B, again], commits((1, "v0"), (2, "v2")), failover)
+
+    stale, lost = verdict.findings
+    assert told(verdict) == [("stale-write", 2), ("lost-write", 1)]
+    assert stale.caused_by == lost
+    document = verdict.to_document()["findings"][0]
+    assert document["caused_by"] == {
+        "anomaly": "lost-write",
+        "summary": lost.summary,
+        "operations": list(lost.operations),
+    }
+
+
+def test_nothing_follows_from_a_write_that_was_never_stored() -> None:
+    again = write(2, 2, 6, 7)
+
+    verdict = judged([A, B, again], commits((1, "v0"), (2, "v2")))
+
+    assert told(verdict) == [("phantom-accept", 1)]
+
+
+def test_a_phantom_that_was_read_is_a_finding() -> None:
+    verdict = judged([A, B, read(2, ("v1", 2), 4, 5)], commits((1, "v0")))
+
+    assert told(verdict) == [("lost-write", 1)]
+
+
+def test_a_log_of_which_nothing_fits_is_that_of_another_run() -> None:
+    with pytest.raises(HistoryError, match="another run"):
+        judged([A, B], commits((1, "x"), (2, "y")))
+    with pytest.raises(HistoryError, match="no other commit fits"):
+        judged([A, B], commits((7, "v0")))
+
+
+def test_an_empty_log_says_that_nothing_was_stored() -> None:
+    assert told(judged([A], [])) == [("phantom-accept", 0)]
+
+
+def test_what_somebody_else_wrote_explains_refusals_and_reads() -> None:
+    refused = write(1, 2, 2, 3, "stale")
+
+    verdict = judged([A, refused, read(2, ("x", 5), 4, 5)], commits((1, "v0"), (5, "x")))
+
+    assert [finding.anomaly for finding in verdict.findings] == ["non-linearizable"]
+    assert "no client" in verdict.findings[0].summary
+
+
+def test_many_commits_of_somebody_else_are_many_findings() -> None:
+    verdict = judged([A], commits((1, "v0"), (2, "x"), (3, "y")))
+
+    assert verdict.anomalies["non-linearizable"] == 2
+
+
+def test_commits_of_somebody_else_on_two_resources_are_two_findings() -> None:
+    log = [*commits((1, "v0")), *commits((2, "x"), resource="r1"), *commits((3, "y"), resource="r2")]
+
+    verdict = judged([A], log)
+
+    assert [finding.resource for finding in verdict.findings] == ["r1", "r2"]
+    assert "'x'" in verdict.findings[0].summary
+    assert "'y'" in verdict.findings[1].summary
+    assert not [reason for reason in verdict.reasons if "told" in reason or "wrong by themselves" in reason]
+
+
+def test_fences_are_named_as_what_clients_cannot_decide_alone() -> None:
+    fenced = fence(write(1, 2, 2, 3))
+
+    alone = judged([A, fenced], None)
+    logged = judged([A, fenced], commits((1, "v0")))
+
+    decided = judged([A, fenced], [*commits((1, "v0")), Commit(seq=2, resource="r0", token=2, fence=True)])
+
+    assert "would decide" in alone.notices[0]
+    assert "was not decided" in logged.notices[0]
+    assert decided.notices == ()
+    assert alone.validity is logged.validity
+    assert alone.as_expected
+    assert judged([A], None).notices == ()
+
+
+def test_a_write_without_a_token_takes_no_part_in_the_order_of_tokens() -> None:
+    bare = replace(write(2, 9, 4, 5), token=None)
+    rest = [write(3, 3, 6, 7), write(4, 2, 8, 9, "stale"), read(5, ("v3", 3), 10, 11)]
+
+    fenced = judged([A, B, bare, *rest], None)
+    unfenced = judged([A, B, bare, *rest], None, fenced=False)
+    logged = judged([A, B, bare, *rest], commits((1, "v0"), (2, "v1"), (None, "v2"), (3, "v3")))
+
+    assert told(fenced) == told(logged) == [("unfenced-write", 2)]
+    assert told(unfenced) == []

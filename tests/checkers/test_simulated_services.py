@@ -1,0 +1,178 @@
+"""Runs of simulated services: right ones are never accused, planted bugs are found."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from checkers import Commit, History, Validity, Verdict, judge, parse
+from checkers.evidence import Evidence
+from checkers.locks.early_grants import early_grants
+from checkers.locks.tokens import duplicate_tokens, token_regressions
+from tests.support.differential import SCALE
+from tests.support.simulation import TIMEOUT, TTL, Simulation
+
+KINDS = [
+    *(
+        {"policy": policy, "sessions": sessions}
+        for policy in ("strict", "inclusive")
+        for sessions in (False, True)
+    ),
+    {"policy": "strict", "appends": True, "outages": True},
+    {"policy": "inclusive", "appends": True},
+    {"policy": "inclusive", "appends": True, "fence_on_acquire": True, "outages": True},
+]
+
+
+LOCKS = [
+    {"again": again, "sessions": sessions, "ttls": ttls, "slowest": slowest}
+    for again, sessions, ttls, slowest in itertools.product(
+        (None, "refused", "same token", "new token"),
+        (False, True),
+        ((TTL,), (TTL // 3, TTL, 2 * TTL)),
+        (3 * TIMEOUT, 12 * TIMEOUT),
+    )
+]
+"""Lock services: what comes of an owner's second acquire, and how its lease is kept."""
+
+LOCK_RUNS = max(10, SCALE // len(LOCKS))
+
+
+def commits(run: Simulation) -> list[Commit]:
+    return [
+        Commit(seq=seq, resource="r0", token=token, value=tuple(value) if run.appends else value)
+        for seq, (value, token) in enumerate(run.storage.log, start=1)
+    ]
+
+
+def judged(run: Simulation) -> tuple[History, Verdict, Verdict]:
+    """The verdict on what the clients saw, and with the storage's own order."""
+    history = parse(run.lines())
+    return history, judge(history), judge(history, commits(run))
+
+
+def names(verdict: Verdict) -> set[str]:
+    return {finding.anomaly for finding in verdict.findings}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+def test_nothing_is_found_in_right_services(kind: dict[str, Any]) -> None:
+    challenges = past_lease = unknown = 0
+    for seed in range(75):
+        history, observed, committed = judged(Simulation(seed=seed, **kind))
+
+        assert not observed.findings, (seed, observed.findings)
+        assert not committed.findings, (seed, committed.findings)
+        assert observed.validity is committed.validity is Validity.VALID
+        assert committed.coverage["stale_writes_accepted"] == 0
+        challenges += committed.coverage["stale_writes_rejected"]
+        past_lease += committed.coverage["pauses_past_lease"]
+        unknown += sum(op.returned is None for op in history.operations)
+    assert challenges > 50
+    assert past_lease > 100
+    assert unknown > 500
+
+
+@pytest.mark.parametrize("kind", LOCKS, ids=lambda kind: "-".join(map(str, kind.values())))
+def test_no_lock_service_that_keeps_its_promises_is_accused(kind: dict[str, Any]) -> None:
+    for seed in range(LOCK_RUNS):
+        assert not lock_conflicts(seed, kind, early=0), seed
+
+
+@pytest.mark.parametrize("kind", LOCKS, ids=lambda kind: "-".join(map(str, kind.values())))
+def test_a_lock_service_that_ends_leases_early_is_found(kind: dict[str, Any]) -> None:
+    assert any(lock_conflicts(seed, kind, early=1500) for seed in range(10))
+
+
+def lock_conflicts(seed: int, kind: dict[str, object], *, early: int) -> list[tuple[str, int]]:
+    run = Simulation(seed=seed, slow=0.15, end=20_000, outages=seed % 5 == 0, early=early, **kind)
+    evidence = Evidence(history=parse(run.lines()))
+    checks = (early_grants, duplicate_tokens, token_regressions)
+    return [(each.anomaly, each.accused.index) for check in checks for each in check(evidence)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["strict", "inclusive"])
+def test_without_a_fence_stale_writes_are_found_and_nothing_else(policy: str) -> None:
+    found = seen = 0
+    for seed in range(75):
+        run = Simulation(seed=seed, policy=policy, fenced=False)
+        _, observed, committed = judged(run)
+
+        tokens = [token for _, token in run.storage.log]
+        stale = sum(token < max(tokens[:place], default=0) for place, token in enumerate(tokens))
+        assert committed.anomalies["stale-write"] == stale
+        assert observed.anomalies["stale-write"] <= stale
+        assert names(committed) | names(observed) <= {"stale-write"}, (seed, observed.findings)
+        assert committed.coverage["stale_writes_accepted"] == stale
+        found += stale
+        seen += observed.anomalies["stale-write"]
+    assert found > 50
+    assert seen > found * 0.8  # clients see nearly all of them
+
+
+def test_elements_that_old_lists_lack_are_found() -> None:
+    for seed in range(10):
+        _, observed, committed = judged(Simulation(seed=seed, policy="inclusive", appends=True, lag=0.3))
+        assert names(observed) == names(committed) == {"lost-update"}
+        for finding in (*observed.findings, *committed.findings):
+            assert not finding.account.doubt
+
+
+def test_locks_that_outlast_their_leases_are_found() -> None:
+    found = 0
+    for seed in range(20):
+        _, observed, _ = judged(Simulation(seed=seed, stuck=True, slow=0))
+        assert names(observed) <= {"stuck-lock"}
+        assert not any(finding.account.doubt for finding in observed.findings)
+        found += observed.anomalies["stuck-lock"] > 0
+    assert found > 10
+
+
+def test_leases_that_end_too_soon_are_found() -> None:
+    found = 0
+    for seed in range(40):
+        _, observed, _ = judged(Simulation(seed=seed, early=1500, sessions=bool(seed % 2)))
+        assert names(observed) <= {"early-grant"}
+        found += observed.anomalies["early-grant"] > 0
+    assert found > 30
+
+
+def test_a_lock_service_that_forgets_its_tokens_is_found() -> None:
+    for seed in range(20):
+        _, observed, _ = judged(Simulation(seed=seed, forgetful=True))
+        assert names(observed) & {"duplicate-token", "token-regression"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["strict", "inclusive"])
+def test_what_a_failover_forgot_is_found_and_what_follows_names_it(policy: str) -> None:
+    lost = seen = followed = 0
+    for seed in range(60):
+        run = Simulation(seed=seed, policy=policy, failovers=2)
+        history, observed, committed = judged(run)
+
+        acknowledged = {op.value for op in history.operations if op.f == "write" and op.outcome == "ok"}
+        acknowledged |= {op.value for op in history.operations if op.f == "read"}
+        gone = {value for value, _ in run.lost} & acknowledged
+        accused = {each.accused for each in committed.findings if each.anomaly == "lost-write"}
+        assert {history.operations[index].value for index in accused} == gone, seed
+        assert names(committed) <= {"lost-write", "high-water-regression", "stale-write", "stale-read"}, seed
+        assert names(observed) <= {"lost-write", "high-water-regression", "stale-write", "stale-read"}, seed
+        for each in (*observed.findings, *committed.findings):
+            if each.anomaly == "high-water-regression":
+                assert each.caused_by is not None
+                assert each.caused_by.anomaly == "lost-write"
+        assert all(each.caused_by for each in committed.findings if each.anomaly == "stale-write"), seed
+        assert not [reason for reason in committed.reasons if "contradict" in reason], seed
+        found = {each.accused for each in observed.findings if each.anomaly == "lost-write"}
+        assert {history.operations[index].value for index in found} <= gone, seed
+        lost += len(gone)
+        seen += len(found)
+        followed += sum(each.caused_by is not None for each in committed.findings)
+    assert lost > 50
+    assert seen > 5
+    assert followed > 5

@@ -1,0 +1,117 @@
+"""The worked examples of clients of one's own: each is started, paused and judged, as its page says."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkers.anomalies import VIOLATIONS
+from harness.engines.engine import Engine
+from harness.network.topology import ServerSpec, Topology
+from tests.support.command import run_target
+from tests.support.missing import miss, need
+from tests.support.repository import ROOT
+
+EXAMPLES = ROOT / "examples"
+BUILD = ["mvn", "-q", "-B", "package"]
+
+
+def topology(*systems: str) -> Topology:
+    servers = tuple(ServerSpec(name=system, system=system) for system in systems)
+    return Topology(servers=servers, clients=1, partitions=False)
+
+
+def run(folder: Path, target: str, *settings: Any) -> Any:
+    """Run a target of an example as its page says, with this Python as python3."""
+    (folder / "bin").mkdir(exist_ok=True)
+    python = folder / "bin" / "python3"
+    if not python.exists():
+        python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        python.chmod(0o755)
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    return run_target(folder, target, "workload.duration=6s", *settings, timeout=110, PATH=path)
+
+
+def verdict(done: Any) -> Any:
+    """The document of a run that ended as its target expects, and in which a stale write was attempted."""
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["coverage"]["stale_writes_attempted"] >= 1
+    assert "committed" in {each["evidence"] for each in document["checkers"]}
+    return document
+
+
+def stopped_processes(folder: Path, name: str) -> list[Any]:
+    """How many processes each pause of the last run has stopped."""
+    plan = json.loads((folder / "runs" / name / "latest" / "plan.json").read_text())
+    return [fault["evidence"].count(", ") + 1 for fault in plan["faults"]]
+
+
+@pytest.fixture
+def python_client(tmp_path: Path, local_engine: Engine) -> Path:
+    need(local_engine, topology("redis", "postgres"))
+    return shutil.copytree(EXAMPLES / "python-client", tmp_path / "python-client")
+
+
+def test_the_python_client_keeps_stale_writers_out(python_client: Path) -> None:
+    document = verdict(run(python_client, "fenced.toml"))
+
+    assert document["verdict"] == "valid"
+    assert set(stopped_processes(python_client, "python-client")) == {2}
+
+
+@pytest.mark.slow
+def test_the_python_client_without_the_comparison_accepts_stale_writes(python_client: Path) -> None:
+    document = verdict(run(python_client, "unfenced.toml"))
+
+    assert document["anomalies"]["stale-write"] >= 1
+
+
+@pytest.mark.slow
+def test_the_python_client_with_a_separate_incr_gets_a_newer_token(
+    python_client: Path,
+) -> None:
+    document = verdict(run(python_client, "separate-incr.toml"))
+
+    plan = json.loads((python_client / "runs/python-client-separate-incr/latest/plan.json").read_bytes())
+    assert document["anomalies"]["early-grant"] >= 1
+    at_granted = [fault for fault in plan["faults"] if fault["at"] == "granted"]
+    assert at_granted
+    assert all(fault["owner"] and fault["in_force"] < fault["healed"] for fault in at_granted)
+    assert document["coverage"]["pauses"] == len(plan["faults"])
+
+
+@pytest.fixture(scope="module")
+def java_client(tmp_path_factory: pytest.TempPathFactory, local_engine: Engine) -> Path:
+    """Built once: Maven takes its time."""
+    if local_engine.refusal(topology("postgres")) or not (shutil.which("mvn") and shutil.which("javac")):
+        miss("the Java example needs PostgreSQL, Maven and a JDK")
+    folder = shutil.copytree(EXAMPLES / "java-client", tmp_path_factory.mktemp("java") / "java-client")
+    built = subprocess.run(BUILD, cwd=folder, capture_output=True, text=True, timeout=500, check=False)
+    assert built.returncode == 0, built.stdout
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(700)
+def test_the_java_client_keeps_stale_writers_out(java_client: Path) -> None:
+    document = verdict(run(java_client, "fenced.toml"))
+
+    assert document["verdict"] == "valid"
+    assert set(stopped_processes(java_client, "java-client")) == {2}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(700)
+def test_the_java_client_answers_ok_to_writes_of_a_missing_row(java_client: Path) -> None:
+    document = verdict(run(java_client, "missing-row.toml"))
+
+    found = {name for name, count in document["anomalies"].items() if count and name in VIOLATIONS}
+    assert found == {"phantom-accept"}

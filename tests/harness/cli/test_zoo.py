@@ -1,0 +1,128 @@
+"""The zoo as a whole: every bug has a twin, and what a row says of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.zoo_exhibits import TWIN, Outcome, Row, exhibits
+from harness.core.errors import ConfigurationError, ServerNotReadyError
+from harness.core.exit_codes import ExitCode
+from harness.engines.choice import choose
+from harness.run.deployment import topology
+from harness.target.reading import in_folder, shipped_folder
+from tests.support.missing import need
+
+FILES = in_folder(shipped_folder() / "zoo")
+
+
+def outcome(expected: list[str] | str, verdict: str, *found: str) -> Outcome:
+    names = [] if expected == "valid" else list(expected)
+    document = {
+        "verdict": verdict,
+        "expected": expected,
+        "as_expected": verdict == "valid" if expected == "valid" else set(names) == set(found),
+        "findings": [{"anomaly": name} for name in found],
+        "anomalies": dict.fromkeys(found, 1),
+    }
+    return Outcome(document=document)
+
+
+def row(bug: Outcome, twin: Outcome) -> Any:
+    return Row(exhibit=exhibits()[0], bug=bug, twin=twin)
+
+
+CAUGHT = outcome(["stale-write"], "invalid", "stale-write")
+CLEAN = outcome("valid", "valid")
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if not name.endswith(TWIN)])
+def test_every_bug_expects_an_anomaly_and_has_a_twin_that_expects_none(name: str) -> None:
+    (exhibit,) = exhibits([name])
+
+    assert exhibit.bug.expected
+    assert exhibit.twin.expected == ()
+    assert exhibit.story.endswith(".")
+    assert (exhibit.bug.name, exhibit.twin.name) == (name, f"{name}{TWIN}")
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith(TWIN)])
+def test_every_twin_has_a_bug(name: str) -> None:
+    assert name.removesuffix(TWIN) in FILES
+
+
+def test_bugs_are_chosen_by_name_and_by_pattern() -> None:
+    names = [exhibit.name for exhibit in exhibits()]
+
+    assert [exhibit.name for exhibit in exhibits([names[0]])] == names[:1]
+    assert [exhibit.name for exhibit in exhibits(["*"])] == names
+
+
+def test_a_bug_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="the zoo has no bug called chekc-then-write"):
+        exhibits(["chekc-then-write"])
+
+
+@pytest.mark.parametrize(
+    ("bug", "twin", "code"),
+    [
+        (CAUGHT, CLEAN, ExitCode.AS_EXPECTED),
+        (outcome(["stale-write"], "valid"), CLEAN, ExitCode.VIOLATION),
+        (outcome(["stale-write"], "unknown"), CLEAN, ExitCode.VIOLATION),
+        (CAUGHT, outcome("valid", "invalid", "stale-write"), ExitCode.VIOLATION),
+        (CAUGHT, outcome("valid", "unknown"), ExitCode.UNKNOWN),
+        (CAUGHT, Outcome(error=ServerNotReadyError("gone")), ExitCode.INFRASTRUCTURE),
+    ],
+)
+def test_a_bug_must_be_caught_and_its_twin_clean(bug: Outcome, twin: Outcome, code: ExitCode) -> None:
+    assert row(bug, twin).code is code
+
+
+def test_a_row_as_json_says_what_was_found() -> None:
+    told = row(CAUGHT, CLEAN).as_json()
+
+    assert (told["caught"], told["found"]) == (True, {"stale-write": 1})
+    assert (told["twin"], told["twin_is_clean"]) == ("valid", True)
+
+
+def test_an_error_is_told_in_the_row() -> None:
+    told = row(Outcome(error=ServerNotReadyError("redis-1 is gone")), CLEAN).as_json()
+
+    assert told["errors"] == ["redis-1 is gone"]
+    assert told["caught"] is False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", ["get-then-del-unlock", "separate-incr-after-set"])
+def test_the_command_runs_a_bug_and_its_twin(tmp_path: Path, bug: str) -> None:
+    target = exhibits([bug])[0].bug
+    need(choose("auto"), topology(target, target.faults))
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "harness.cli",
+            "zoo",
+            "--runs",
+            tmp_path,
+            "--format",
+            "json",
+            bug,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["caught"]
+    assert told["twin_is_clean"]
+    assert 0 < told["seconds_to_find"] < 20
+    assert "1 of 1 bugs caught, 1 of 1 twins clean" in done.stderr

@@ -1,0 +1,223 @@
+"""Client processes: none outlives the harness, and one that is armed stops itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from signal import Signals
+from typing import Any
+
+import psutil
+import pytest
+from psutil import Process
+
+from harness.clients import pool
+from harness.clients.process import SharedProgress
+from harness.clients.shared_state import NO_TOKEN, NOBODY, STOP_POINTS, SharedState
+from harness.core.errors import InfrastructureError
+from harness.nemesis.triggers import StopRequest, Victim
+
+CLIENTS_UNTIL_KILLED = """
+import time
+from pathlib import Path
+from harness.clients.pool import started
+
+if __name__ == "__main__":
+    with started(3, 1, 0, Path({folder!r})) as clients:
+        print(*[process.pid for process in clients.processes], flush=True)
+        time.sleep(60)
+"""
+
+
+def gone(pids: list[int]) -> bool:
+    return all(not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie" for pid in pids)
+
+
+def wait_for(condition: Callable[..., Any], seconds: float = 5.0) -> Any:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.002)
+    return condition()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "events").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def harness(folder: Path) -> Iterator[Any]:
+    """A harness of its own, as a script that has started three clients."""
+    script = folder / "harness_that_is_killed.py"
+    script.write_text(textwrap.dedent(CLIENTS_UNTIL_KILLED).format(folder=str(folder)))
+    process = subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path.cwd(),
+        env=os.environ | {"PYTHONPATH": str(Path.cwd())},
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
+def test_no_client_outlives_a_killed_harness_not_even_a_stopped_one(
+    harness: Any, folder: Path, deadly: Signals
+) -> None:
+    pids = [int(pid) for pid in harness.stdout.readline().split()]
+    assert wait_for(lambda: len(list((folder / "logs").iterdir())) == 3), "all are at work"
+    os.kill(pids[0], signal.SIGSTOP)
+    assert wait_for(lambda: psutil.Process(pids[0]).status() == psutil.STATUS_STOPPED)
+
+    harness.send_signal(deadly)
+
+    assert len(pids) == 3
+    assert wait_for(lambda: gone(pids))
+
+
+def test_at_the_end_of_the_block_none_is_left_not_even_a_stopped_one(folder: Path) -> None:
+    with pool.started(3, 1, 0, folder) as started:
+        pids = [process.pid for process in started.processes]
+        os.kill(pids[1], signal.SIGSTOP)
+
+    assert gone(pids)
+
+
+def test_a_client_that_ends_by_itself_is_told_with_its_last_words(folder: Path) -> None:
+    with pool.started(2, 1, 0, folder) as started:
+        (folder / "logs" / "client-1.log").write_text("Traceback …\nMemoryError: no more\n")
+        os.kill(started.processes[1].pid, signal.SIGKILL)
+        assert wait_for(lambda: started.processes[1].exitcode is not None)
+
+        with pytest.raises(
+            InfrastructureError, match=r"client 1 ended by itself with status -9.*(?s:.*)no more"
+        ):
+            started.check()
+
+
+@pytest.fixture
+def state(folder: Path) -> Iterator[SharedState]:
+    with pool.started(1, 2, 2, folder) as started:
+        yield started.state
+
+
+def reach_in_a_child(state: SharedState, point: str, resource: str = "r1", token: int = 5) -> Process:
+    """Fork a process that reaches a stop point as client 0 would, and then ends."""
+    pid = os.fork()
+    if pid == 0:
+        SharedProgress(state, 0, ("r0", "r1")).reached(point, resource, "0-1", token)
+        os._exit(0)
+    return psutil.Process(pid)
+
+
+@pytest.mark.parametrize("point", STOP_POINTS)
+def test_a_client_stops_itself_where_a_snare_is_set_until_it_is_let_go(
+    state: SharedState, point: str
+) -> None:
+    request = StopRequest(state, 0, point, Victim.named("holder:r1"))
+    with request.armed():
+        process = reach_in_a_child(state, point)
+        assert wait_for(lambda: process.status() == psutil.STATUS_STOPPED)
+        assert request.stopped_client == 0
+        assert list(state.holders()) == [(0, 1, 5)]
+
+    process.resume()  # not enough: a stray SIGCONT must not let it through
+    assert state.clients[0].stopped
+    state.clients[0].stopped = 0
+
+    assert wait_for(lambda: process.status() == psutil.STATUS_ZOMBIE)
+    os.waitpid(process.pid, 0)
+
+
+@pytest.mark.parametrize(("armed", "reached"), [("before-write", "acquired"), ("acquired", "before-release")])
+def test_a_client_passes_where_no_snare_is_set(state: SharedState, armed: str, reached: str) -> None:
+    with StopRequest(state, 0, armed, Victim()).armed():
+        process = reach_in_a_child(state, reached)
+        assert wait_for(lambda: process.status() == psutil.STATUS_ZOMBIE)
+    os.waitpid(process.pid, 0)
+
+
+@pytest.mark.parametrize("victim", ["holder:r0", "client:3"])
+def test_a_snare_lets_others_than_its_victim_pass(state: SharedState, victim: str) -> None:
+    request = StopRequest(state, 0, "before-write", Victim.named(victim))
+    with request.armed():
+        process = reach_in_a_child(state, "before-write", resource="r1")
+        assert wait_for(lambda: process.status() == psutil.STATUS_ZOMBIE)
+        assert request.stopped_client == NOBODY
+    os.waitpid(process.pid, 0)
+
+
+def test_a_trigger_for_any_holder_lets_the_successor_pass(state: SharedState) -> None:
+    with StopRequest(state, 1, "acquired", Victim()).reserving(1):
+        request = StopRequest(state, 0, "before-write", Victim())
+        with request.armed():
+            process = reach_in_a_child(state, "before-write", resource="r1")
+            assert wait_for(lambda: process.status() == psutil.STATUS_ZOMBIE)
+            assert request.stopped_client == NOBODY
+    os.waitpid(process.pid, 0)
+
+
+def test_an_accepted_write_under_a_higher_token_supersedes_a_hold(
+    folder: Path,
+) -> None:
+    with pool.started(2, 2, 0, folder) as started:
+        other = SharedProgress(started.state, 1, ("r0", "r1"))
+
+        other.accepted("r1", 9)
+        assert not started.state.superseded(0, 0, 8), "on another resource"
+        assert not started.state.superseded(1, 1, 8), "by itself"
+        assert not started.state.superseded(0, 1, 9), "not higher"
+        assert started.state.superseded(0, 1, 8)
+
+
+def test_without_a_token_only_a_later_hold_supersedes(folder: Path) -> None:
+    with pool.started(3, 2, 0, folder) as started:
+        state = started.state
+        earlier, mine, later = (SharedProgress(state, number, ("r0", "r1")) for number in range(3))
+        earlier.reached("acquired", "r1", "0-1", 4)
+        mine.granted("r1", "1-1")
+
+        earlier.accepted("r1", 4)
+        assert not state.superseded(1, 1, NO_TOKEN), "granted before"
+        later.reached("acquired", "r1", "2-1", 5)
+        assert not state.superseded(1, 1, NO_TOKEN), "nothing written"
+        later.accepted("r1", 5)
+        assert state.superseded(1, 1, NO_TOKEN)
+        assert not state.superseded(1, 0, NO_TOKEN), "on another resource"
+
+
+def test_a_hold_counts_from_where_its_grant_was_first_known(folder: Path) -> None:
+    with pool.started(2, 1, 0, folder) as started:
+        state = started.state
+        first, second = (SharedProgress(state, number, ("r0",)) for number in range(2))
+        first.granted("r0", "0-1")
+        second.granted("r0", "1-1")
+        first.reached("acquired", "r0", "0-1", 7)
+        first.accepted("r0", 7)
+
+        assert not state.superseded(1, 0, NO_TOKEN)
+        first.reached("acquired", "r0", "0-2", 8)
+        first.accepted("r0", 8)
+        assert state.superseded(1, 0, NO_TOKEN)
+
+
+def test_without_a_token_a_list_is_contested_by_a_later_hold(folder: Path) -> None:
+    with pool.started(2, 1, 0, folder) as started:
+        state = started.state
+        mine, other = (SharedProgress(state, number, ("r0",)) for number in range(2))
+        other.reached("list-read", "r0", "1-1", 3)
+        mine.granted("r0", "0-1")
+
+        assert not state.contested(0, 0, NO_TOKEN)
+        other.reached("list-read", "r0", "1-2", 4)
+        assert state.contested(0, 0, NO_TOKEN)

@@ -1,0 +1,350 @@
+"""Notes of runs, and what a sweep does with them; with engines, see test_docker_engine.py and test_local_engine.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.errors import InfrastructureError
+from harness.engines import cleanup
+from harness.engines.docker_removal import container_name
+from harness.processes import ownership, run_notes
+from tests.support.command import fencepost
+
+US = ownership.this_process()
+DEAD = replace(US, started=US.started + 1)
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "tmp"))
+    return tmp_path / "state" / "fencepost"
+
+
+def test_where_nothing_was_started_there_is_nothing_to_sweep() -> None:
+    assert cleanup.sweep() == cleanup.Sweep()
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path) -> Path:
+    """A run's folder: what was recorded, and the servers' data."""
+    folder = tmp_path / "runs" / "target" / "20260101T000000-abcdef"
+    for name in ("logs", "events", "servers", "compose"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "file").write_text("something")
+    (folder / "history.jsonl").write_text("{}")
+    return folder
+
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make folders of other users")
+
+
+def left_in(folder: Path) -> list[Any]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def write_note(state: Path, run_id: str, paths: list[Any], name: str = "note.json", **changed: Any) -> Path:
+    """A note as a run that is dead has left it, but for what is changed."""
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    note = {"marks": DEAD.marks(run_id), "engine": "local", "paths": [str(each) for each in paths]}
+    file = state / name
+    file.write_text(json.dumps(note | changed))
+    return file
+
+
+def test_a_dead_run_loses_its_work_folders_and_its_note(run_folder: Path, run_id: str) -> None:
+    paths = [run_folder / "servers", run_folder / "compose"]
+    run_notes.leave_note(DEAD.marks(run_id), "local", paths)
+
+    swept = cleanup.sweep()
+
+    assert left_in(run_folder) == ["events", "history.jsonl", "logs"]
+    assert list(run_notes.notes()) == []
+    assert swept == cleanup.Sweep()
+
+
+def test_a_dead_run_loses_the_temporary_folder_that_has_its_name(
+    tmp_path: Path, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    data = run_notes.temporary_work_folder(run_id)
+    (data / "etcd-1").mkdir(parents=True)
+    run_notes.leave_note(DEAD.marks(run_id), "local", [data])
+
+    cleanup.sweep()
+
+    assert not data.exists()
+
+
+def test_what_a_run_never_made_is_not_missed(tmp_path: Path, run_id: str) -> None:
+    (tmp_path / "run" / "logs").mkdir(parents=True)
+    run_notes.leave_note(
+        DEAD.marks(run_id), "local", [tmp_path / "run" / "servers", tmp_path / "no" / "servers"]
+    )
+
+    assert cleanup.sweep() == cleanup.Sweep()
+    assert list(run_notes.notes()) == []
+
+
+@pytest.mark.parametrize("name", ["", "history.jsonl", "events", "logs", "../target", "servers/../events"])
+def test_a_note_that_names_what_was_recorded_removes_nothing(
+    state: Path, run_folder: Path, run_id: str, name: str
+) -> None:
+    write_note(state, run_id, [f"{run_folder}/{name}"])
+
+    swept = cleanup.sweep()
+
+    assert left_in(run_folder) == ["compose", "events", "history.jsonl", "logs", "servers"]
+    assert len(swept.notices) == 1
+    assert "which no run of ours makes" in swept.notices[0]
+
+
+def test_a_folder_called_servers_that_is_in_no_run_is_kept(state: Path, tmp_path: Path, run_id: str) -> None:
+    (tmp_path / "servers").mkdir()
+    write_note(state, run_id, [tmp_path / "servers"])
+
+    swept = cleanup.sweep()
+
+    assert (tmp_path / "servers").exists()
+    assert "it is not in the folder of a run" in swept.kept[0]
+
+
+def test_a_link_where_the_servers_were_is_not_followed(
+    state: Path, tmp_path: Path, run_folder: Path, run_id: str
+) -> None:
+    (run_folder / "servers" / "file").unlink()
+    (run_folder / "servers").rmdir()
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").write_text("")
+    (run_folder / "servers").symlink_to(tmp_path / "precious")
+    write_note(state, run_id, [run_folder / "servers"])
+
+    swept = cleanup.sweep()
+
+    assert (tmp_path / "precious" / "file").exists()
+    assert "symbolic link" in swept.kept[0]
+
+
+def test_a_link_in_the_servers_data_is_not_followed(
+    state: Path, tmp_path: Path, run_folder: Path, run_id: str
+) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").write_text("")
+    (run_folder / "servers" / "link").symlink_to(tmp_path / "precious")
+    write_note(state, run_id, [run_folder / "servers"])
+
+    cleanup.sweep()
+
+    assert not (run_folder / "servers").exists()
+    assert (tmp_path / "precious" / "file").exists()
+
+
+def test_a_link_on_the_way_is_not_followed(
+    state: Path, tmp_path: Path, run_folder: Path, run_id: str
+) -> None:
+    (tmp_path / "way").symlink_to(run_folder.parent)
+    write_note(state, run_id, [tmp_path / "way" / run_folder.name / "servers"])
+
+    cleanup.sweep()
+
+    assert (run_folder / "servers" / "file").exists()
+
+
+@as_root
+def test_a_folder_of_another_user_is_kept(state: Path, run_folder: Path, run_id: str) -> None:
+    os.chown(run_folder / "servers", 65534, -1)
+    write_note(state, run_id, [run_folder / "servers"])
+
+    swept = cleanup.sweep()
+
+    assert (run_folder / "servers" / "file").exists()
+    assert "it belongs to user 65534" in swept.kept[0]
+
+
+@as_root
+def test_notes_in_a_folder_that_another_user_made_are_not_believed(
+    tmp_path: Path, run_folder: Path, run_id: str
+) -> None:
+    theirs = tmp_path / "tmp" / f"fencepost-state-{os.geteuid()}"
+    write_note(theirs, run_id, [run_folder / "servers"])
+    os.chown(theirs, 65534, -1)
+
+    swept = cleanup.sweep()
+
+    assert (run_folder / "servers").exists()
+    assert len(swept.notices) == 1
+    assert f"all in {theirs}: it belongs to user 65534" in swept.notices[0]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
+def test_notes_in_a_folder_that_others_may_write_to_are_not_believed(
+    state: Path, run_folder: Path, run_id: str, mode: int
+) -> None:
+    write_note(state, run_id, [run_folder / "servers"])
+    state.chmod(mode)
+
+    swept = cleanup.sweep()
+
+    assert (run_folder / "servers").exists()
+    assert f"others may write to it (mode {mode:04o})" in swept.notices[0]
+
+
+def test_notes_behind_a_link_are_not_believed(
+    state: Path, tmp_path: Path, run_folder: Path, run_id: str
+) -> None:
+    write_note(tmp_path / "elsewhere", run_id, [run_folder / "servers"])
+    state.parent.mkdir()
+    state.symlink_to(tmp_path / "elsewhere")
+
+    swept = cleanup.sweep()
+
+    assert (run_folder / "servers").exists()
+    assert "it is a symbolic link" in swept.notices[0]
+
+
+@as_root
+def test_a_note_of_another_user_is_not_believed(state: Path, run_folder: Path, run_id: str) -> None:
+    note = write_note(state, run_id, [run_folder / "servers"])
+    os.chown(note, 65534, -1)
+
+    swept = cleanup.sweep()
+
+    assert (run_folder / "servers").exists()
+    assert f"{note}: it belongs to user 65534" in swept.notices[0]
+
+
+MALFORMED = {
+    "half": '{"marks": {',
+    "empty": "",
+    "list": "[]",
+    "deep": "[" * 60_000,
+    "null": '{"marks": null, "engine": "local", "paths": []}',
+    "number": '{"marks": {"fencepost": 7}, "engine": "local", "paths": []}',
+    "unmarked": '{"marks": {}, "engine": "local", "paths": []}',
+    "paths": '{"marks": {}, "engine": "local", "paths": [7]}',
+    "nul": '{"marks": {}, "engine": "local", "paths": ["/a\\u0000b"]}',
+    "large": " " * (1 << 17),
+}
+
+
+def test_malformed_notes_are_skipped_with_one_notice(state: Path) -> None:
+    state.mkdir(parents=True, mode=0o700)
+    for name, text in MALFORMED.items():
+        (state / f"{name}.json").write_text(text)
+    (state / "latin.json").write_bytes(b"\xff\xfe")
+    (state / "folder.json").mkdir()
+    (state / "link.json").symlink_to("/etc/passwd")
+    os.mkfifo(state / "pipe.json")
+
+    swept = cleanup.sweep()
+
+    assert (swept.removed, swept.kept, len(swept.notices)) == ((), (), 1)
+    assert "deep.json" in swept.notices[0]
+    assert "and 9 more" in swept.notices[0]
+
+
+def test_the_command_says_on_stderr_that_notes_were_skipped(tmp_path: Path) -> None:
+    state = tmp_path / "state" / "fencepost"
+    state.mkdir(parents=True, mode=0o700)
+    (state / "half.json").write_text(MALFORMED["half"])
+    (state / "nul.json").write_text(MALFORMED["nul"])
+
+    done = fencepost(tmp_path, "recheck", "nothing", XDG_STATE_HOME=str(tmp_path / "state"))
+
+    assert done.returncode == 4
+    assert done.stdout == ""
+    assert [line.startswith("notes of earlier runs were skipped") for line in done.stderr.splitlines()] == [
+        True,
+        False,
+    ]
+
+
+def test_the_folder_of_notes_is_private(state: Path, run_id: str) -> None:
+    old = os.umask(0)
+    try:
+        note = run_notes.leave_note(US.marks(run_id), "local", [])
+    finally:
+        os.umask(old)
+
+    assert [each.stat().st_mode & 0o777 for each in (note, state, state.parent)] == [0o600, 0o700, 0o700]
+
+
+@as_root
+def test_where_no_folder_is_ours_a_run_is_refused_and_says_why(
+    state: Path, tmp_path: Path, run_id: str
+) -> None:
+    for folder in (state, tmp_path / "tmp" / f"fencepost-state-{os.geteuid()}"):
+        folder.mkdir(parents=True)
+        os.chown(folder, 65534, -1)
+
+    with pytest.raises(InfrastructureError, match=r"it belongs to user 65534.*XDG_STATE_HOME"):
+        run_notes.leave_note(US.marks(run_id), "local", [])
+
+
+def test_a_run_that_goes_on_keeps_them(tmp_path: Path, run_id: str) -> None:
+    run_notes.leave_note(US.marks(run_id), "local", [tmp_path / "servers"])
+
+    cleanup.sweep()
+
+    assert tmp_path.exists()
+    assert [note.run_id for note in run_notes.notes()] == [run_id]
+
+
+def test_a_process_of_a_dead_run_is_ended_and_that_of_another_is_not(run_id: str) -> None:
+    run_notes.leave_note(DEAD.marks(run_id), "local", [])
+    with (
+        subprocess.Popen(["sleep", "60"], env=ownership.as_environment(DEAD.marks(run_id))) as left,
+        subprocess.Popen(["sleep", "60"], env=ownership.as_environment(US.marks("another"))) as ours,
+    ):
+        swept = cleanup.sweep()
+        ended = left.poll()
+        lives = ours.poll() is None
+        left.kill()
+        ours.kill()
+
+    assert swept.removed == (f"process {left.pid}",)
+    assert ended is not None
+    assert lives
+
+
+def test_what_docker_cannot_remove_now_is_kept_for_the_next_time(
+    run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
+    run_notes.leave_note(DEAD.marks(run_id), "docker", [])
+
+    swept = cleanup.sweep()
+
+    assert swept.kept[0].startswith(f"run {run_id}: no Docker engine answers")
+    assert [note.run_id for note in run_notes.notes()] == [run_id]
+
+
+def test_without_a_writable_state_folder_notes_are_temporary(
+    state: Path, tmp_path: Path, run_id: str
+) -> None:
+    state.parent.write_text("in the way")
+
+    note = run_notes.leave_note(US.marks(run_id), "local", [])
+
+    assert note.is_relative_to(tmp_path / "tmp")
+    assert [found.run_id for found in run_notes.notes()] == [run_id]
+
+
+def test_looking_for_leftovers_asks_no_engine_where_there_are_no_notes() -> None:
+    code = "import sys; from harness.engines.cleanup import sweep; sweep(); print('docker' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize("names", [[], None])
+def test_a_container_that_docker_is_removing_goes_by_its_id(names: Any) -> None:
+    assert container_name({"Names": names, "Id": "c70b41f90cf8d0"}) == "c70b41f90cf8"

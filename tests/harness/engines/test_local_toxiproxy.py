@@ -1,0 +1,265 @@
+"""Where the local engine gets Toxiproxy from: PATH, its cache, our image, or Go."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+import pytest
+
+from harness.core.errors import EngineUnavailableError
+from harness.engines import local_toxiproxy
+from harness.engines.engine import Engine
+from harness.engines.pins import pins
+from tests.support.held import wait_until
+from tests.support.repository import ROOT
+
+VERSION = f"toxiproxy-server version {pins()['TOXIPROXY']}"
+SERVER = f"#!/bin/sh\necho {VERSION}\n"
+PROVIDE = "from harness.engines import local_toxiproxy; print(local_toxiproxy.provide(lambda line: None))"
+NO_DOCKER = "unix:///tmp/nothing-here.sock"
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that alone is on PATH, on a machine without a Docker engine and with nothing in its cache."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("cat", "chmod", "sh"):
+        (folder / name).symlink_to(shutil.which(name))
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_HOST", NO_DOCKER)
+    return folder
+
+
+@pytest.fixture
+def builds(programs: Path, tmp_path: Path) -> Path:
+    """A stand-in for Go: what it wrote down of each time it was called."""
+    log = tmp_path / "builds"
+    install(programs / "go", f'#!/bin/sh\necho "$@" >> {log}\n{leave(SERVER)}')
+    return log
+
+
+def leave(server: str) -> str:
+    """Shell commands that leave such a server where Go would."""
+    return f"cat > $GOBIN/server <<'END'\n{server}END\nchmod +x $GOBIN/server\n"
+
+
+def install(path: Path, script: str) -> None:
+    path.unlink(missing_ok=True)
+    path.write_text(script)
+    path.chmod(0o755)
+
+
+def provide() -> Path:
+    return local_toxiproxy.provide(print)
+
+
+def providing() -> Popen[str]:
+    """Another process that needs it."""
+    root = ROOT
+    return subprocess.Popen([sys.executable, "-c", PROVIDE], stdout=subprocess.PIPE, text=True, cwd=root)
+
+
+def kept(tmp_path: Path) -> list[Any]:
+    return sorted(path.name for path in (tmp_path / "cache" / "fencepost").iterdir())
+
+
+def answer(program: Path) -> str:
+    return subprocess.run([program, "-version"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_the_one_on_path_comes_first(programs: Path, builds: Path) -> None:
+    install(programs / "toxiproxy-server", SERVER)
+
+    assert provide() == programs / "toxiproxy-server"
+    assert not builds.exists()
+
+
+def test_it_is_made_once_and_kept_under_its_digest(builds: Path, tmp_path: Path) -> None:
+    program = provide()
+
+    assert answer(program) == VERSION
+    assert provide() == local_toxiproxy.find() == program
+    assert len(builds.read_text().splitlines()) == 1
+    assert program.name.endswith(hashlib.sha256(program.read_bytes()).hexdigest())
+    assert kept(tmp_path) == ["lock", program.name]
+    assert (tmp_path / "cache" / "fencepost").stat().st_mode & 0o777 == 0o700
+
+
+def test_it_is_taken_from_our_image_where_docker_answers(
+    docker_engine: Engine,  # noqa: ARG001
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    only_docker = tmp_path / "bin"
+    only_docker.mkdir()
+    (only_docker / "docker").symlink_to(shutil.which("docker"))
+    monkeypatch.setenv("PATH", str(only_docker))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    program = provide()
+    monkeypatch.setenv("DOCKER_HOST", NO_DOCKER)
+
+    assert answer(program) == VERSION
+    assert provide() == program
+    assert kept(tmp_path) == ["lock", program.name]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)  # where nothing of it is in Go's own cache yet
+def test_go_builds_the_real_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("no go is on PATH")
+    module = f"{local_toxiproxy.MODULE}@v{pins()['TOXIPROXY']}"
+    found = subprocess.run([go, "mod", "download", module], capture_output=True, check=False, cwd="/")
+    if found.returncode:
+        pytest.skip(f"{module} cannot be had")
+    cache = subprocess.run([go, "env", "GOCACHE"], capture_output=True, text=True, check=True, cwd="/")
+    only_go = tmp_path / "bin"
+    only_go.mkdir()
+    install(only_go / "go", f'#!/bin/sh\nexec {go} "$@"\n')  # a link would mislead it about its own folder
+    (only_go / "sh").symlink_to(shutil.which("sh"))
+    monkeypatch.setenv("PATH", str(only_go))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("GOCACHE", cache.stdout.strip())
+    monkeypatch.setenv("DOCKER_HOST", NO_DOCKER)
+
+    assert answer(provide()) == VERSION
+
+
+@pytest.mark.usefixtures("builds")
+@pytest.mark.parametrize("harm", ["changed", "cut short", "replaced by a link", "not executable"])
+def test_one_that_is_not_what_it_was_is_made_again(tmp_path: Path, harm: str) -> None:
+    program = provide()
+    if harm == "changed":
+        program.write_text(SERVER + "echo something else\n")
+    elif harm == "cut short":
+        os.truncate(program, 5)
+    elif harm == "replaced by a link":
+        program.rename(tmp_path / "elsewhere")
+        program.symlink_to(tmp_path / "elsewhere")
+    else:
+        program.chmod(0o600)
+
+    assert local_toxiproxy.find() is None
+    assert provide() == program
+    assert answer(program) == VERSION
+    assert kept(tmp_path) == ["lock", program.name]
+    assert not program.is_symlink()
+
+
+def test_four_that_need_it_at_the_same_time_make_it_once(
+    builds: Path, programs: Path, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    install(programs / "go", f'#!/bin/sh\necho "$@" >> {builds}\ncat {gate}\n{leave(SERVER)}')
+    needing = [providing() for _ in range(4)]
+    wait_until(builds.exists)
+
+    gate.write_text("")  # lets the one that makes it go on, as soon as it reads
+    answers = {process.communicate(timeout=60)[0] for process in needing}
+
+    assert answers == {f"{local_toxiproxy.find()}\n"}
+    assert len(builds.read_text().splitlines()) == 1
+
+
+def test_one_that_was_killed_while_it_made_it_hinders_nobody(
+    builds: Path, programs: Path, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    install(programs / "go", f"#!/bin/sh\necho >> {builds}\ncat {gate}\n")
+    killed = providing()
+    wait_until(builds.exists)
+    killed.kill()
+    killed.communicate()
+
+    install(programs / "go", f"#!/bin/sh\n{leave(SERVER)}")
+    program = provide()
+    os.close(os.open(gate, os.O_RDWR))  # the build that was left waiting ends
+
+    assert answer(program) == VERSION
+    assert kept(tmp_path) == ["lock", local_toxiproxy.find().name]
+
+
+@pytest.mark.usefixtures("programs")
+def test_where_none_can_be_made_that_is_refused_with_the_way_to_get_it() -> None:
+    refused = local_toxiproxy.refusal()
+
+    assert "no toxiproxy-server is on PATH, no Docker engine answers" in refused
+    assert "there is no Go to build it with" in refused
+    assert "apt-get install golang-go" in refused
+    with pytest.raises(EngineUnavailableError, match="no Docker engine answers"):
+        provide()
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo no such module >&2; exit 1", r"go ended with status 1; .*\n(.*\n)*.*no such module"),
+        (leave("#!/bin/sh\necho toxiproxy-server version 1.0.0\n"), "does not say that it is"),
+        (leave("#!/bin/sh\nexit 3\n"), "does not say that it is"),
+        ("exit 0", "left no"),
+    ],
+    ids=["it fails", "another version", "a server that ends", "nothing was built"],
+)
+def test_what_was_not_built_rightly_is_not_kept(
+    builds: Path, programs: Path, tmp_path: Path, script: str, said: str
+) -> None:
+    install(programs / "go", f"#!/bin/sh\n{script}\n")
+
+    with pytest.raises(EngineUnavailableError, match=said):
+        provide()
+
+    assert not builds.exists()
+    assert kept(tmp_path) == ["lock"]
+
+
+@pytest.mark.usefixtures("builds")
+@pytest.mark.parametrize("harm", ["others may write to it", "it is a symbolic link"])
+def test_a_cache_folder_that_others_may_have_written_to_is_refused(tmp_path: Path, harm: str) -> None:
+    folder = tmp_path / "cache" / "fencepost"
+    folder.parent.mkdir()
+    if "link" in harm:
+        (tmp_path / "elsewhere").mkdir(mode=0o700)
+        folder.symlink_to(tmp_path / "elsewhere")
+    else:
+        folder.mkdir()
+        folder.chmod(0o777)
+
+    assert local_toxiproxy.find() is None
+    with pytest.raises(EngineUnavailableError, match=harm):
+        provide()
+
+
+@pytest.mark.usefixtures("builds")
+def test_a_cache_folder_below_the_current_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+
+    assert local_toxiproxy.find() is None
+    with pytest.raises(EngineUnavailableError, match="it is not absolute"):
+        provide()
+    assert not (tmp_path / "relative").exists()
+
+
+@pytest.mark.usefixtures("builds")
+def test_a_cache_folder_that_cannot_be_made_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")  # not even root can make that
+
+    with pytest.raises(
+        EngineUnavailableError, match=r"/proc/none/fencepost cannot keep it: .*XDG_CACHE_HOME"
+    ):
+        provide()

@@ -1,0 +1,204 @@
+"""Servers that run and never will be usable: told at once, in one sentence."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+
+from harness.core.errors import ServerNotReadyError
+from harness.engines.built_images import our_image
+from harness.engines.docker_images import provide
+from harness.engines.engine import Engine
+from harness.engines.readiness import is_ready
+from harness.network import redis_server
+from harness.network.systems import SYSTEMS, Unfit
+from harness.network.topology import Address, ServerSpec, Topology
+from harness.processes.supervisor import Supervisor
+from tests.support.missing import need
+from tests.support.systems import run_named
+
+LOCAL = ("etcd", "postgres", "redis")
+AT_ONCE = 30  # seconds; containers are created and removed in them, and a server that is waited for gets 60
+
+
+def one(system: str, image: None = None) -> Topology:
+    return Topology(
+        servers=(ServerSpec(name=f"{system}-1", system=system, image=image),), clients=1, partitions=False
+    )
+
+
+@pytest.fixture(scope="module")
+def addresses(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Address]]:
+    """Where a server of each of these systems listens."""
+    servers = tuple(ServerSpec(name=f"{system}-1", system=system) for system in LOCAL)
+    topology = Topology(servers=servers, clients=1, partitions=False)
+    folder = tmp_path_factory.mktemp("run")
+    with local_engine.start(topology, run_named("unfit"), folder, print) as cluster:
+        yield {server.system: server.address for server in cluster.servers}
+
+
+@pytest.mark.parametrize(
+    ("system", "other"), [pair for pair in itertools.product(SYSTEMS, LOCAL) if pair[0] != pair[1]]
+)
+def test_a_server_of_another_system_is_told_from_its_answer(
+    addresses: dict[str, Address], system: str, other: str
+) -> None:
+    with pytest.raises(Unfit, match=f'cannot be used as {system}: it answers ".+"'):
+        is_ready(system, addresses[other])
+
+
+@pytest.mark.parametrize("system", LOCAL)
+def test_a_server_of_the_right_system_is_ready(addresses: dict[str, Address], system: str) -> None:
+    assert is_ready(system, addresses[system])
+
+
+def test_a_server_that_is_not_there_is_not_ready_yet() -> None:
+    assert not any(is_ready(system, Address("127.0.0.1", 1)) for system in SYSTEMS)
+
+
+@pytest.mark.parametrize("system", LOCAL)
+def test_a_server_that_is_too_old_is_refused(
+    local_engine: Engine, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    need(local_engine, one(system))
+    version = {"etcd": r"3\.5\.\d+", "postgres": r"18\.\d+.*", "redis": r"6\.2\.\d+"}[system]
+    monkeypatch.setitem(SYSTEMS, system, replace(SYSTEMS[system], oldest=(99, 1)))
+
+    with (
+        pytest.raises(ServerNotReadyError) as raised,
+        local_engine.start(one(system), run_id, tmp_path, print),
+    ):
+        pytest.fail("it was taken for usable")
+
+    said = f"{system}-1 is {system} {version}, and Fencepost needs 99.1 or newer; its last log lines"
+    assert raised.match(said)
+
+
+REFUSES_THE_USER = """
+FROM {postgres}
+RUN echo "local all all trust\\nhost all all all reject" > "$PGDATA/pg_hba.conf"
+"""
+WANTS_A_LOGIN = """
+FROM {redis}
+ENTRYPOINT ["sh", "-c", "exec \\"$@\\" --requirepass secret", "--"]
+"""
+IS_ANOTHER = """
+FROM {etcd}
+ENV ETCD_LISTEN_CLIENT_URLS=http://0.0.0.0:6379 ETCD_ADVERTISE_CLIENT_URLS=http://127.0.0.1:6379
+ENTRYPOINT ["sh", "-c", "exec etcd", "--"]
+"""
+HAS_NOT_THE_PROGRAM = """
+FROM {etcd}
+ENV NOTHING=added
+"""
+
+
+@pytest.fixture
+def build(docker_engine: Engine, run_id: str, tmp_path: Path) -> Iterator[Any]:  # noqa: ARG001 - skips where there is no engine
+    """Build an image on one of ours; all that were built go at the end."""
+    built = []
+    supervisor = Supervisor(tmp_path / "supervisor", tmp_path / "logs", dict(os.environ))
+    supervisor.make()
+    with closing(docker.from_env()) as client, closing(supervisor):
+
+        def build_one(dockerfile: Any) -> str | None:
+            ours = {system: our_image(system) for system in LOCAL}
+            provide(
+                client, [ours[system] for system in LOCAL if f"{{{system}}}" in dockerfile], supervisor, print
+            )
+            text = dockerfile.format(**ours).encode()
+            image, _ = client.images.build(fileobj=io.BytesIO(text), rm=True, labels={"fencepost": run_id})
+            built.append(image.id)
+            return image.id
+
+        yield build_one
+        for image in built:
+            client.images.remove(image, force=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "dockerfile", "said"),
+    [
+        ("postgres", REFUSES_THE_USER, r"postgres refuses user fencepost: FATAL:  pg_hba\.conf rejects"),
+        ("redis-1", WANTS_A_LOGIN, r'redis-1 cannot be used as redis: it answers "-NOAUTH Authentication'),
+        ("redis-1", IS_ANOTHER, r'redis-1 cannot be used as redis: it answers "HTTP/1\.\d '),
+        ("redis-1", HAS_NOT_THE_PROGRAM, r'"redis-server": executable file not found'),
+    ],
+    ids=["refuses-the-user", "wants-a-login", "is-another", "has-not-the-program"],
+)
+def test_an_image_that_cannot_be_used_is_told_at_once(
+    docker_engine: Engine, build: Any, tmp_path: Path, name: str, dockerfile: str, said: str
+) -> None:
+    server = ServerSpec(name=name, system=name.removesuffix("-1"), image=build(dockerfile))
+    topology = Topology(servers=(server,), clients=1, partitions=False)
+    started = time.monotonic()
+
+    with (
+        pytest.raises(ServerNotReadyError, match=said),
+        docker_engine.start(topology, run_named("unfit-image"), tmp_path / "run", print),
+    ):
+        pytest.fail("it was taken for usable")
+
+    assert time.monotonic() - started < AT_ONCE
+
+
+def test_the_command_tells_it_and_exits_with_3(build: Any, tmp_path: Path) -> None:
+    setting = f"lock.image={build(WANTS_A_LOGIN)}"
+    done = subprocess.run(
+        [sys.executable, "-m", "harness.cli", "run", "--engine", "docker", "--set", setting, "redis-sqlite"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert done.returncode == 3
+    assert 'redis-1 cannot be used as redis: it answers "-NOAUTH Authentication required."' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@contextmanager
+def saying(said: bytes) -> Iterator[Address]:
+    """Give the address of a server that says this again and again to whoever connects."""
+
+    def flood(connection: Any) -> None:
+        with connection, suppress(OSError):
+            while True:
+                connection.sendall(said)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=flood, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield Address("127.0.0.1", listener.getsockname()[1])
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_server_that_never_stops_talking_is_told_too(system: str) -> None:
+    with saying(b"x" * 2**16) as address, pytest.raises(Unfit, match=f"cannot be used as {system}"):
+        is_ready(system, address)
+
+
+@pytest.mark.parametrize("said", [b"+PONG\r\n", b"$99999999999\r\n", b"$-1\r\n", b"-ERR no\r\n", b"$ \r\n"])
+def test_nonsense_of_a_redis_is_no_answer(said: bytes) -> None:
+    with saying(said) as address, pytest.raises(ConnectionError, match="answered INFO with"):
+        redis_server.role(address)

@@ -1,0 +1,187 @@
+"""Files appear whole, under no name that another user can have prepared, and for nobody else to read."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.clients.recorder import Recorder
+from harness.core.errors import ResourceExhaustedError
+from harness.files.atomic_files import replace_file, write_output
+from harness.files.log_file import open_log
+from harness.files.run_folder import EVENTS, HEADER, LOGS, RunFolder
+from harness.run.recheck import recheck
+from tests.support.simulation import Simulation
+
+
+@pytest.fixture
+def precious(tmp_path: Path) -> Path:
+    file = tmp_path / "precious"
+    file.write_text("mine")
+    return file
+
+
+def mode(path: Path) -> int:
+    return path.lstat().st_mode & 0o777
+
+
+def test_a_link_where_a_file_belongs_is_replaced_and_not_followed(tmp_path: Path, precious: Path) -> None:
+    file = tmp_path / "report.html"
+    file.symlink_to(precious)
+
+    replace_file(file, ["page"])
+
+    assert (file.read_text(), file.is_symlink(), precious.read_text()) == ("page", False, "mine")
+
+
+def test_a_link_under_the_name_that_was_the_temporary_one_is_left_alone(
+    tmp_path: Path, precious: Path
+) -> None:
+    (tmp_path / ".report.html.new").symlink_to(precious)
+
+    replace_file(tmp_path / "report.html", ["page"])
+
+    assert precious.read_text() == "mine"
+
+
+def test_a_link_under_the_temporary_name_is_never_written_through(
+    tmp_path: Path, precious: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secrets.token_hex", lambda _bytes: "guessed")
+    (tmp_path / ".fencepost-guessed.new").symlink_to(precious)
+
+    with pytest.raises(FileExistsError):
+        replace_file(tmp_path / "report.html", ["page"])
+
+    assert precious.read_text() == "mine"
+
+
+def test_what_fails_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    def chunks() -> Iterator[str]:
+        yield "new"
+        raise RuntimeError
+
+    file = tmp_path / "verdict.json"
+    file.write_text("old")
+
+    with pytest.raises(RuntimeError):
+        replace_file(file, chunks())
+
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("verdict.json", "old")]
+
+
+def test_files_are_for_their_user_alone_whatever_the_umask(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        replace_file(tmp_path / "verdict.json", [""])
+        os.close(open_log(tmp_path / "client.log"))
+        folder = RunFolder.create(tmp_path / "runs", "t")
+        folder.write_json(HEADER, {})
+    finally:
+        os.umask(old)
+
+    files = [tmp_path / "verdict.json", tmp_path / "client.log", folder.path / HEADER]
+    folders = [folder.path / EVENTS, folder.path / LOGS, *[folder.path, *folder.path.parents][:3]]
+    assert {mode(file) for file in files} == {0o600}
+    assert {mode(each) for each in folders} == {0o700}
+
+
+def test_what_a_user_asks_for_by_name_has_the_users_own_mode(tmp_path: Path) -> None:
+    old = os.umask(0o022)
+    try:
+        write_output(tmp_path / "history.edn", ["[]"], force=False)
+    finally:
+        os.umask(old)
+
+    assert mode(tmp_path / "history.edn") == 0o644
+
+
+def test_a_folder_of_runs_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs").chmod(0o755)
+
+    RunFolder.create(tmp_path / "runs", "t")
+
+    assert mode(tmp_path / "runs") == 0o755
+
+
+def test_a_log_is_not_opened_through_a_link(tmp_path: Path, precious: Path) -> None:
+    (tmp_path / "client.log").symlink_to(precious)
+
+    with pytest.raises(OSError, match="symbolic links"):
+        open_log(tmp_path / "client.log")
+
+
+def test_a_client_records_into_a_file_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "client-0.jsonl").write_text("")
+
+    with pytest.raises(FileExistsError):
+        Recorder(tmp_path / "client-0.jsonl")
+
+
+def test_what_a_killed_process_was_writing_is_removed_later(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path, "t")
+    old, new = (folder.path / f".fencepost-{name}.new" for name in ("old", "new"))
+    for left in (old, new):
+        left.write_text("half")
+    os.utime(old, (0, 0))
+
+    with folder.in_use():
+        assert not old.exists()
+        assert new.exists()
+
+
+class Full:
+    """A disk that takes so many bytes more."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.written = b""
+        self.lock = threading.Lock()
+
+    def write(self, _file: int, text: bytes) -> int:
+        with self.lock:
+            if not self.room:
+                raise OSError(28, "No space left on device")
+            taken = text[: self.room]
+            self.room -= len(taken)
+            self.written += taken
+            return len(taken)
+
+
+def test_after_half_an_event_no_other_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = Full(100)
+    recorder = Recorder(tmp_path / "events.jsonl")
+    monkeypatch.setattr("harness.clients.recorder.os.write", disk.write)
+    recorder.record({"time": 1})
+
+    with pytest.raises(ResourceExhaustedError, match=r"events\.jsonl cannot be written: the disk is full"):
+        recorder.record({"value": "x" * 200})
+    disk.room = 100
+    with pytest.raises(ResourceExhaustedError):
+        recorder.record({"time": 2})
+
+    assert disk.written.startswith(b'{"time":1}\n{"value":"xx')
+    assert b'"time":2' not in disk.written
+
+
+def test_a_report_that_the_disk_does_not_take_leaves_the_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "history.jsonl").write_text("".join(Simulation(seed=1).lines()))
+
+    def full(_path: Path, _judged: object) -> None:
+        raise OSError(28, "No space left on device", str(folder / "report.html"))
+
+    monkeypatch.setattr("harness.run.recheck._write_report", full)
+
+    judged = recheck(folder)
+
+    assert judged.document["verdict"] in {"valid", "invalid", "unknown"}
+    assert str(judged.failure) == f"{folder}/report.html cannot be written: the disk is full; make room on it"

@@ -1,0 +1,110 @@
+"""The run folder: whole files only, a history that is joined once, and nothing judged too early."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkers import Commit, read_commits
+from harness.core.errors import ConfigurationError
+from harness.files.run_folder import COMMITS, EVENTS, HEADER, RunFolder
+from harness.run.recheck import recheck
+
+HEAD = {"fencepost": 1, "target": "t", "fenced": True, "policy": "strict"}
+
+
+def event(time: int, process: int, kind: str, **more: Any) -> str:
+    return json.dumps({"time": time, "process": process, "type": kind, "f": "read", "resource": "r0", **more})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    made = RunFolder.create(tmp_path, "t")
+    made.write_json(HEADER, HEAD, indent=None)
+    return made
+
+
+def record(folder: RunFolder, name: str, *lines: str) -> None:
+    (folder.path / EVENTS / name).write_text("".join(lines))
+
+
+def test_the_newest_run_is_called_latest(tmp_path: Path) -> None:
+    RunFolder.create(tmp_path, "t")
+    second = RunFolder.create(tmp_path, "t")
+
+    assert (tmp_path / "t" / "latest").resolve() == second.path
+
+
+def test_what_each_process_recorded_is_joined_by_time(folder: RunFolder) -> None:
+    record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n", event(4, 0, "info") + "\n")
+    record(folder, "client-1.jsonl", event(2, 1, "invoke") + "\n", event(3, 1, "info") + "\n")
+
+    lines = folder.merge_events(pytest.fail).read_text().splitlines()
+
+    assert json.loads(lines[0]) == HEAD
+    assert [json.loads(line)["time"] for line in lines[1:]] == [1, 2, 3, 4]
+
+
+def test_a_half_written_last_line_is_left_out_and_told(folder: RunFolder) -> None:
+    record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n", event(4, 0, "info")[:20])
+    told: list[Any] = []
+
+    lines = folder.merge_events(told.append).read_text().splitlines()
+
+    assert len(lines) == 2
+    assert len(told) == 1
+    assert "client-0.jsonl" in told[0]
+
+
+def test_a_history_that_is_there_is_never_joined_again(folder: RunFolder) -> None:
+    record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n")
+    first = folder.merge_events(pytest.fail).read_bytes()
+    record(folder, "client-1.jsonl", event(2, 1, "invoke") + "\n")
+
+    assert folder.merge_events(pytest.fail).read_bytes() == first
+
+
+def test_a_run_that_goes_on_is_not_judged_by_others(folder: RunFolder) -> None:
+    with folder.in_use(), pytest.raises(ConfigurationError, match="goes on"):
+        recheck(folder.path)
+
+    assert not (folder.path / "history.jsonl").exists()
+
+
+def test_a_run_that_ended_before_its_first_event_proves_nothing(folder: RunFolder) -> None:
+    judged = recheck(folder.path)
+
+    assert judged.document["verdict"] == "unknown"
+
+
+def test_a_run_that_ended_before_it_had_a_header_says_so(folder: RunFolder) -> None:
+    (folder.path / HEADER).unlink()
+
+    with pytest.raises(ConfigurationError, match="before it had begun"):
+        recheck(folder.path)
+
+
+def test_a_runs_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(ConfigurationError, match="--runs"):
+        RunFolder.create(tmp_path / "file", "t")
+
+
+def test_commits_and_fences_are_read_back_as_they_were_written(folder: RunFolder) -> None:
+    committed = (
+        Commit(seq=1, resource="r0", token=3, value="a"),
+        Commit(seq=2, resource="r0", token=4, fence=True),
+        Commit(seq=3, resource="r0", token=None, value=None),
+    )
+
+    folder.write_commits(committed)
+
+    again = read_commits(folder.path / COMMITS)
+    assert tuple(replace(each, line=0, file="commits.jsonl") for each in again) == committed
+    fence_line = (folder.path / COMMITS).read_text().splitlines()[1]
+    assert json.loads(fence_line) == {"seq": 2, "resource": "r0", "token": 4, "fence": True}

@@ -1,0 +1,200 @@
+"""A replica of Redis that takes its primary's place: seen from the clients' edges, on servers of both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.clients.recorder import RecordedSession
+from harness.core.errors import FaultNotInstalledError
+from harness.nemesis.failover import failover
+from harness.network import redis_server
+from harness.network.topology import Edge, Link, ServerSpec, Topology
+from tests.support.selection import BOTH_ENGINES
+from tests.support.systems import Memory, endpoint_of, lock_settings, redis_at
+from workloads.client import Unknown
+from workloads.locks import connect
+from workloads.locks.redis import lock_key
+from workloads.redis_connection import RedisConnection
+
+pytestmark = pytest.mark.engine
+
+LINK = Link("redis-replica", "redis-1")
+TOPOLOGY = Topology(
+    servers=(
+        ServerSpec(name="redis-1", system="redis"),
+        ServerSpec(name="redis-replica", system="redis", follows="redis-1"),
+    ),
+    clients=2,
+    partitions=True,
+)
+
+
+@pytest.fixture(params=BOTH_ENGINES)
+def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    engine = request.getfixturevalue(f"{request.param}_engine")
+    with engine.start(TOPOLOGY, request.getfixturevalue("run_id"), tmp_path, print) as cluster:
+        yield cluster
+
+
+def promoted(cluster: Any, hold: Any = None) -> Any:
+    return failover(cluster, "lock", LINK, range(2), hold)
+
+
+def over_edge(cluster: str, *command: int | str, client: int = 0) -> Any:
+    return edge(cluster, client).execute(*command)
+
+
+def edge(cluster: Any, client: Any = 0) -> RedisConnection:
+    return redis_at(cluster.edge(client, "redis-1"))
+
+
+def at(cluster: Any, name: Any) -> Any:
+    return next(server.address for server in cluster.servers if server.name == name)
+
+
+def answering(cluster: Any) -> list[str]:
+    """Which process answers over each client's edge to redis-1."""
+    return [redis_server.run_id(cluster.edge(client, "redis-1")) for client in (0, 1)]
+
+
+def count_to_one(cluster: str) -> None:
+    """Count, and see that the replica has it."""
+    client = edge(cluster)
+    assert client.execute("INCR", "token") == 1
+    assert reached_replica(client, 1000)
+
+
+def reached_replica(connection: RedisConnection, milliseconds: int) -> Any:
+    """Does the replica have what was written over this connection?"""
+    return connection.execute("WAIT", 1, milliseconds) == 1
+
+
+def test_every_edge_leads_to_the_replica_and_the_old_primary_follows_it(cluster: str) -> None:
+    before, replica = answering(cluster), redis_server.run_id(at(cluster, "redis-replica"))
+    count_to_one(cluster)
+
+    with promoted(cluster) as fault:
+        during = answering(cluster)
+        counted = over_edge(cluster, "INCR", "token", client=1)
+
+    assert replica not in before
+    assert during == [replica, replica]
+    assert counted == 2
+    assert "redis-replica calls itself master" in fault.evidence
+    assert "redis-1 calls itself slave" in fault.healed
+    assert redis_server.role(at(cluster, "redis-1")).role == "slave"
+    assert over_edge(cluster, "WAIT", 1, 2000) == 1  # it has a replica again
+
+
+def test_what_was_acknowledged_while_the_link_was_held_is_lost(cluster: str) -> None:
+    count_to_one(cluster)
+
+    def acknowledge() -> None:
+        client = edge(cluster)
+        assert [client.execute("INCR", "token") for _ in range(3)] == [2, 3, 4]
+        assert not reached_replica(client, 100)
+
+    with promoted(cluster, acknowledge) as fault:
+        again = over_edge(cluster, "INCR", "token")
+
+    assert again == 2
+    assert "bandwidth 0 toxic upstream+downstream" in fault.evidence
+    assert redis_at(at(cluster, "redis-1")).execute("GET", "token") == "2"
+
+
+def test_a_grant_that_waits_for_a_held_link_is_unknown(cluster: Any) -> None:
+    settings = lock_settings("redis", [endpoint_of(cluster.edge(0, "redis-1"))])
+    lock = connect(replace(settings, wait_for_replica=True), RecordedSession(Memory(), 1, 2))
+    first = lock.acquire("r0", "a").token
+    lock.release("r0", "a")
+
+    def refuse() -> None:
+        with pytest.raises(Unknown, match="not replicated within"):
+            lock.acquire("r0", "b")
+        lock.revoke("r0", "b")
+
+    with promoted(cluster, refuse):
+        pass
+    lock.reconnect()
+    second = lock.acquire("r0", "c").token
+
+    assert second > first
+    lock.close()
+
+
+def test_a_grant_that_waits_for_the_replica_is_reported_before_it_does(cluster: Any) -> None:
+    reported = []
+    settings = lock_settings("redis", [endpoint_of(cluster.edge(0, "redis-1"))])
+    session = RecordedSession(
+        Memory(), 1, 2, granted=lambda *hold: reported.append((*hold, over_edge(cluster, "GET", key)))
+    )
+    key = lock_key("r7")
+    lock = connect(replace(settings, wait_for_replica=True), session)
+
+    lock.acquire("r7", "a")
+
+    assert reported == [("r7", "a", "a")]
+    lock.close()
+
+
+def test_a_wait_over_another_connection_says_nothing_of_a_grant(cluster: Any) -> None:
+    """As after a pause during which the replica took over: WAIT would count nothing, and succeed."""
+    address = endpoint_of(cluster.edge(0, "redis-1"))
+    settings = replace(lock_settings("redis", [address]), wait_for_replica=True)
+    opened: list[Any] = []
+    session = RecordedSession(Memory(), 1, 2, granted=lambda *_hold: opened[0].reconnect())
+    opened.append(connect(settings, session))
+
+    with pytest.raises(Unknown, match="the connection was closed in between"):
+        opened[0].acquire("r8", "a")
+    opened[0].revoke("r8", "a")
+    opened[0].close()
+
+
+def test_everything_is_as_it_was_when_the_hold_is_cut_short(cluster: str) -> None:
+    before = answering(cluster)
+
+    def interrupt() -> None:
+        over_edge(cluster, "INCR", "token")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), promoted(cluster, interrupt):
+        pass
+
+    assert answering(cluster) == before
+    assert over_edge(cluster, "WAIT", 1, 2000) == 1
+    assert redis_at(at(cluster, "redis-replica")).execute("GET", "token") == "1"
+
+
+def test_the_old_primary_follows_also_when_the_block_is_cut_short(cluster: str) -> None:
+    with pytest.raises(ZeroDivisionError), promoted(cluster):
+        raise ZeroDivisionError
+
+    assert redis_server.role(at(cluster, "redis-replica")).role == "master"
+    assert redis_server.role(at(cluster, "redis-1")).role == "slave"
+
+
+def test_without_proxies_there_is_no_failover() -> None:
+    class Bare:
+        servers = ()
+        toxiproxy = None
+
+    with pytest.raises(FaultNotInstalledError, match="no proxy stands before"), promoted(Bare()):
+        pass
+
+
+def test_a_server_that_is_no_replica_cannot_be_promoted(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.nemesis.failover.SETTLING", 0.1)
+    redis_server.follow(at(cluster, "redis-replica"), None)
+
+    with pytest.raises(FaultNotInstalledError, match="redis-replica is Role"), promoted(cluster):
+        pass
+
+    assert cluster.toxiproxy.state(Edge(0, "redis-1")).enabled

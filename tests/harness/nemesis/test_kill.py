@@ -1,0 +1,133 @@
+"""Kills of real servers: seen down from outside, seen usable again, and what they had on disk is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness.core.errors import FaultNotInstalledError, ServerNotReadyError
+from harness.nemesis.kill import kill
+from harness.network.probe import reply
+from harness.network.topology import Edge, ServerSpec, Topology
+from tests.support.selection import BOTH_ENGINES
+from tests.support.systems import redis_at, run_named
+from workloads.redis_connection import RedisConnection
+
+pytestmark = pytest.mark.engine
+
+WITHIN = 0.3  # s
+BOTH = ["redis-1", "postgres"]
+TOPOLOGY = Topology(
+    servers=(ServerSpec(name="redis-1", system="redis"), ServerSpec(name="postgres", system="postgres")),
+    clients=2,
+    partitions=False,
+    killed=tuple(BOTH),
+)
+
+
+@pytest.fixture(scope="module", params=BOTH_ENGINES)
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    engine = request.getfixturevalue(f"{request.param}_engine")
+    with engine.start(
+        TOPOLOGY, run_named(f"kill-{request.param}"), tmp_path_factory.mktemp("run"), print
+    ) as cluster:
+        yield cluster
+
+
+def edges(*servers: Any) -> Any:
+    return {Edge(client, server) for client in (0, 1) for server in servers}
+
+
+def answers(cluster: Any, server: Any) -> list[bool]:
+    """Over each client's edge, and where the harness itself asks."""
+    known = {each.name: each for each in cluster.servers}[server]
+    ways = [cluster.edge(0, server), cluster.edge(1, server), known.address]
+    return [reply(way, known.system, WITHIN) is not None for way in ways]
+
+
+def redis(cluster: Any) -> RedisConnection:
+    return redis_at(cluster.servers[0].address)
+
+
+def test_a_server_is_down_until_the_block_ends_and_usable_then(cluster: Any) -> None:
+    with kill(cluster, "storage", ["postgres"], edges("postgres")) as fault:
+        during = answers(cluster, "postgres")
+        others = answers(cluster, "redis-1")
+        evidence, healed_during = fault.evidence, fault.healed
+
+    assert during == [False] * 3
+    assert others == [True] * 3
+    assert (fault.kind, fault.target) == ("kill", "storage")
+    assert "postgres" in evidence
+    assert "SIGKILL" in evidence
+    assert not healed_during
+    assert "usable again" in fault.healed
+    assert answers(cluster, "postgres") == [True] * 3
+
+
+def test_several_are_down_at_the_same_time(cluster: Any) -> None:
+    with kill(cluster, "lock", BOTH, edges(*BOTH)):
+        during = [answers(cluster, server) for server in BOTH]
+
+    assert during == [[False] * 3] * 2
+    assert [answers(cluster, server) for server in BOTH] == [[True] * 3] * 2
+
+
+def test_what_was_acknowledged_is_there_again(cluster: Any) -> None:
+    redis(cluster).execute("SET", "kept", "yes")
+
+    with kill(cluster, "lock:redis-1", ["redis-1"], edges("redis-1")):
+        pass
+
+    assert redis(cluster).execute("GET", "kept") == "yes"
+
+
+def test_whoever_watches_the_servers_knows_of_a_kill_and_of_it_alone(cluster: Any) -> None:
+    with kill(cluster, "storage", ["postgres"], edges("postgres")):
+        cluster.check()
+    cluster.check()
+
+
+def test_a_server_is_started_again_when_the_block_is_cut_short(cluster: Any) -> None:
+    with pytest.raises(KeyboardInterrupt), kill(cluster, "lock", ["redis-1"], edges("redis-1")):
+        raise KeyboardInterrupt
+
+    assert answers(cluster, "redis-1") == [True] * 3
+    cluster.check()
+
+
+def test_a_server_that_answers_all_the_same_is_not_in_force_and_runs_on(cluster: Any) -> None:
+    class Spared:
+        """Says that it killed, and did not."""
+
+        servers = cluster.servers
+        edge = staticmethod(cluster.edge)
+        start_again = staticmethod(cluster.start_again)
+
+        def kill(self, _servers: Any) -> str:
+            return "said so"
+
+    with (
+        pytest.raises(FaultNotInstalledError, match="redis-1 still answers"),
+        kill(Spared(), "lock", ["redis-1"], edges("redis-1")),
+    ):
+        pass
+
+    assert answers(cluster, "redis-1") == [True] * 3
+
+
+def test_a_server_that_ends_by_itself_is_still_an_error(cluster: Any) -> None:
+    with kill(cluster, "storage", ["postgres"], edges("postgres")):
+        cluster.down.discard("postgres")
+        with pytest.raises(ServerNotReadyError, match="postgres ended with"):
+            cluster.check()
+
+
+def test_the_local_engine_refuses_to_kill_an_etcd_that_may_forget(local_engine: Any) -> None:
+    topology = Topology(
+        servers=(ServerSpec(name="etcd-1", system="etcd"),), clients=2, partitions=False, killed=("etcd-1",)
+    )
+
+    assert "use Docker" in local_engine.refusal(topology)

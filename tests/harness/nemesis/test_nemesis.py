@@ -1,0 +1,238 @@
+"""Pauses on real processes: seen in force, seen healed, and nobody left stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from psutil import Process
+
+from harness.clients import pool
+from harness.clients.process import SharedProgress
+from harness.clients.shared_state import SharedState
+from harness.core.errors import FaultNotInstalledError
+from harness.nemesis.nemesis import Nemesis
+from harness.nemesis.observer import Observer
+from harness.nemesis.pause import PauseSpec, pause
+from harness.nemesis.plan import PlanLog, plan
+from harness.nemesis.reach import Reach
+from harness.processes.process_tree import end
+
+SECOND = 1_000_000_000
+TTL = SECOND // 5
+HOLDER = PauseSpec(kind="pause", target="holder", at="before-write", until="superseded")
+
+
+def wait_for(condition: Any, seconds: float = 5.0) -> Any:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return condition()
+
+
+@pytest.fixture
+def sleeper() -> Iterator[Process]:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    yield psutil.Process(process.pid)
+    process.kill()
+    process.wait()
+
+
+def test_a_paused_process_is_stopped_and_runs_again_with_evidence_of_both(sleeper: Process) -> None:
+    with pause(sleeper, "client:0") as fault:
+        assert sleeper.status() == psutil.STATUS_STOPPED
+        assert str(sleeper.pid) in fault.evidence
+        assert fault.healed == ""
+
+    assert sleeper.status() != psutil.STATUS_STOPPED
+    assert str(sleeper.pid) in fault.healed
+
+
+TICKS = """
+import time
+while True:
+    print(time.monotonic_ns(), flush=True)
+    time.sleep(0.0005)
+"""
+
+
+def test_a_pause_is_over_before_the_process_does_anything_more() -> None:
+    with subprocess.Popen([sys.executable, "-c", TICKS], stdout=subprocess.PIPE, text=True) as ticking:
+        ticks = [int(ticking.stdout.readline())]
+        with pause(psutil.Process(ticking.pid), "client:0") as fault:
+            stopped = time.monotonic_ns()
+            assert fault.until is None
+        while ticks[-1] <= stopped:
+            ticks.append(int(ticking.stdout.readline()))
+        ticking.kill()
+
+    assert stopped <= fault.until <= ticks[-1]
+
+
+STARTS_OTHERS = """
+import subprocess, sys, threading, time
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+subprocess.run(["sh", "-c", "setsid sleep 60; true"])
+"""
+
+
+@pytest.fixture
+def ancestor() -> Iterator[Process]:
+    """A process with a thread, a child, and a grandchild in a session of its own."""
+    process = subprocess.Popen([sys.executable, "-c", STARTS_OTHERS])
+    head = psutil.Process(process.pid)
+    assert wait_for(lambda: "sleep" in [each.name() for each in head.children(recursive=True)], 20)
+    yield head
+    end(head)
+    process.wait()
+
+
+def test_a_pause_stops_and_resumes_whatever_the_process_has_started(ancestor: Process) -> None:
+    everybody = [ancestor, *ancestor.children(recursive=True)]
+
+    with pause(ancestor, "client:0") as fault:
+        assert [each.status() for each in everybody] == [psutil.STATUS_STOPPED] * 3
+        assert all(str(each.pid) in fault.evidence for each in everybody)
+
+    assert psutil.STATUS_STOPPED not in [each.status() for each in everybody]
+    assert all(str(each.pid) in fault.healed for each in everybody)
+
+
+def test_a_process_is_ended_with_its_children_though_they_are_stopped(ancestor: Process) -> None:
+    everybody = [ancestor, *ancestor.children(recursive=True)]
+    everybody[1].suspend()
+
+    end(ancestor)
+
+    assert wait_for(lambda: all(not each.is_running() or each.status() == "zombie" for each in everybody))
+
+
+def test_a_process_runs_again_also_when_the_block_is_left_by_an_error(sleeper: Process) -> None:
+    with pytest.raises(ZeroDivisionError), pause(sleeper, "client:0"):
+        raise ZeroDivisionError
+
+    assert wait_for(lambda: sleeper.status() != psutil.STATUS_STOPPED)
+
+
+def test_a_process_that_stops_itself_is_waited_for(sleeper: Process) -> None:
+    os.kill(sleeper.pid, signal.SIGSTOP)
+
+    with pause(sleeper, "client:0", stops_itself=True):
+        assert sleeper.status() == psutil.STATUS_STOPPED
+
+    assert sleeper.status() != psutil.STATUS_STOPPED
+
+
+def test_a_process_that_is_dead_cannot_be_paused(sleeper: Process) -> None:
+    sleeper.kill()
+    assert wait_for(lambda: sleeper.status() == psutil.STATUS_ZOMBIE)
+
+    with pytest.raises(FaultNotInstalledError, match="zombie"), pause(sleeper, "client:0"):
+        pass
+
+
+class Holders:
+    """Processes that reach a stop point again and again, as clients would, and write nothing."""
+
+    def __init__(self, state: SharedState, count: int) -> None:
+        self.state = state
+        self.processes = [psutil.Process(self._fork(client)) for client in range(count)]
+
+    def _fork(self, client: int) -> int:
+        pid = os.fork()
+        if pid:
+            return pid
+        progress = SharedProgress(self.state, client, ("r0", "r1"))
+        while not self.state.run.stop:
+            progress.reached("before-write", f"r{client % 2}", f"{client}-1", client)
+            self.state.operations[client] += 1
+            time.sleep(0.0005)
+        os._exit(0)
+
+
+@contextlib.contextmanager
+def holders_of(state: SharedState, count: int) -> Iterator[Holders]:
+    """So many of them, all gone at the end of the block."""
+    holders = Holders(state, count)
+    try:
+        yield holders
+    finally:
+        state.run.stop = 1
+        for process in holders.processes:
+            process.kill()
+            os.waitpid(process.pid, 0)
+
+
+def nemesis_over(
+    state: SharedState,
+    holders: Any,
+    faults: tuple[PauseSpec, ...],
+    recorded: list[dict[Any, Any]],
+    duration: int,
+) -> Nemesis:
+    log = PlanLog(
+        seed=1,
+        started=time.monotonic_ns(),
+        duration=duration,
+        planned=plan(faults, 1, TTL, duration),
+        save=lambda _document: None,
+    )
+    return Nemesis(
+        faults=faults,
+        ttl=TTL,
+        state=state,
+        resources=("r0", "r1"),
+        reach=Reach(cluster=None, sides={}, processes=holders.processes),  # pauses reach no server
+        observer=Observer(log=log, record=recorded.append, notify=lambda _event: None),
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "events").mkdir()
+    return tmp_path
+
+
+def test_hundreds_of_pauses_each_end_and_leave_every_client_running(folder: Path) -> None:
+    lasting = PauseSpec(kind="pause", target="holder", at="before-write", lasts="1ms")
+    recorded: list[dict[str, Any]] = []
+    with pool.started(4, 2, 2, folder) as started, holders_of(started.state, 4) as holders:
+        with nemesis_over(started.state, holders, (lasting, lasting), recorded, 600 * SECOND) as nemesis:
+            assert wait_for(lambda: len(recorded) > 600 or nemesis.error, 90)
+        nemesis.check()
+        done = list(started.state.operations)
+        assert wait_for(
+            lambda: all(now > then for now, then in zip(started.state.operations, done, strict=True)), 30
+        )
+
+    assert len(recorded) > 600
+    assert all(fault.in_force < fault.healed for fault in nemesis.log.observed)
+    states = [event["value"]["state"] for event in recorded]
+    assert states.count("in force") == states.count("healed") == len(nemesis.log.observed)
+
+
+def test_a_pause_until_superseded_ends_with_the_write_of_a_successor(folder: Path) -> None:
+    recorded: list[dict[str, Any]] = []
+    with pool.started(2, 2, 1, folder) as started, holders_of(started.state, 1) as holders:
+        successor = SharedProgress(started.state, 1, ("r0", "r1"))
+        with nemesis_over(started.state, holders, (HOLDER,), recorded, 600 * SECOND) as nemesis:
+            assert wait_for(lambda: recorded, 30)
+            successor.accepted("r1", 99)  # on another resource
+            assert nemesis.in_force() == ("pause client:0",)
+            assert holders.processes[0].status() == psutil.STATUS_STOPPED
+            successor.accepted("r0", 99)
+            assert wait_for(lambda: len(recorded) > 1, 30)
+        nemesis.check()
+
+    assert [event["value"]["state"] for event in recorded[:2]] == ["in force", "healed"]
+    assert (recorded[0]["value"]["resource"], recorded[0]["value"]["owner"]) == ("r0", "0-1")

@@ -1,0 +1,163 @@
+"""Partitions on real servers of both engines: proved in force, proved healed, or not there at all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import OperationalError
+
+from harness.core.errors import FaultNotInstalledError
+from harness.engines.engine import Cluster
+from harness.nemesis.partition import partition
+from harness.network.probe import reply
+from harness.network.systems import POSTGRES_LOGIN
+from harness.network.topology import Address, Edge
+
+pytestmark = pytest.mark.engine
+
+SERVERS = ["etcd-1", "postgres"]
+WITHIN = 0.3  # s
+
+
+def answers(cluster: Any, client: Any, server: Any) -> bool | str:
+    systems = {each.name: each.system for each in cluster.servers}
+    return reply(cluster.edge(client, server), systems[server], WITHIN) is not None
+
+
+def is_whole(cluster: Cluster | str) -> bool:
+    return all(answers(cluster, client, server) for client in (0, 1) for server in SERVERS)
+
+
+@pytest.mark.parametrize("direction", ["both", "to-server", "to-client"])
+def test_a_client_is_cut_off_until_the_block_ends(cluster: Any, direction: Any) -> None:
+    with partition(cluster, 0, SERVERS, direction) as fault:
+        during = [answers(cluster, 0, server) for server in SERVERS]
+        evidence, healed_during = fault.evidence, fault.healed
+
+    assert during == [False, False]
+    assert fault.target == "client:0"
+    assert f"cut off from etcd-1, postgres ({direction})" in evidence
+    assert not healed_during
+    assert "every server answered" in fault.healed
+    assert is_whole(cluster)
+
+
+def test_a_client_may_be_cut_off_from_one_server_alone(cluster: Any) -> None:
+    with partition(cluster, 0, ["etcd-1"]):
+        during = [answers(cluster, 0, server) for server in SERVERS]
+
+    assert during == [False, True]
+
+
+def test_the_other_clients_go_on(cluster: Any) -> None:
+    with partition(cluster, 0, SERVERS):
+        during = [answers(cluster, 1, server) for server in SERVERS]
+
+    assert during == [True, True]
+
+
+def test_to_client_alone_a_write_lands_and_its_answer_does_not_come(cluster: Any) -> None:
+    postgres = cluster.servers[-1].address
+    edge = cluster.edge(0, "postgres")
+    password = postgres.password or None
+    direct = f"host={postgres.host} port={postgres.port} {POSTGRES_LOGIN}"
+    cut_off = f"host={edge.host} port={edge.port} {POSTGRES_LOGIN}"
+    with psycopg.connect(direct, password=password, autocommit=True) as harness:
+        harness.execute("DROP TABLE IF EXISTS landed; CREATE TABLE landed (value text)")
+        client = psycopg.connect(cut_off, password=password, autocommit=True)
+        with partition(cluster, 0, ["postgres"], "to-client"):
+            waiting = threading.Thread(target=insert, args=(client,))
+            waiting.start()
+            landed = poll(lambda: harness.execute("SELECT value FROM landed").fetchall())
+            still_waiting = waiting.is_alive()
+        waiting.join()
+
+    assert landed == [("x",)]
+    assert still_waiting
+    client.close()
+
+
+def insert(connection: Any) -> None:
+    with pytest.raises(OperationalError):
+        connection.execute("INSERT INTO landed VALUES ('x')")
+
+
+def poll(look: Callable[[], list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+    for _ in range(1000):
+        if found := look():
+            return found
+    raise AssertionError("it did not happen")
+
+
+def test_it_works_from_a_thread(cluster: Any) -> None:
+    seen = []
+
+    def cut() -> None:
+        with partition(cluster, 0, ["etcd-1"]) as fault:
+            seen.append(answers(cluster, 0, "etcd-1"))
+        seen.append(fault.healed)
+
+    thread = threading.Thread(target=cut)
+    thread.start()
+    thread.join()
+
+    assert seen[0] is False
+    assert seen[1]
+
+
+def test_it_heals_when_the_block_is_cut_short(cluster: Any) -> None:
+    with pytest.raises(KeyboardInterrupt), partition(cluster, 0, SERVERS):
+        raise KeyboardInterrupt
+
+    assert is_whole(cluster)
+
+
+def test_a_cut_that_does_not_hold_is_not_in_force(local_cluster: Cluster) -> None:
+    """Toxiproxy cuts the edge of another client than the one that is asked over."""
+
+    class Crossed:
+        servers = local_cluster.servers
+        toxiproxy = local_cluster.toxiproxy
+
+        def edge(self, client: Any, server: Any) -> Address:
+            return local_cluster.edge(1 - client, server)
+
+    with (
+        pytest.raises(FaultNotInstalledError, match="client:0 → etcd-1 still answers"),
+        partition(Crossed(), 0, ["etcd-1"]),
+    ):
+        pass
+
+    assert is_whole(local_cluster)
+
+
+def test_silence_proves_nothing_where_there_was_no_answer_before(local_cluster: Cluster) -> None:
+    toxiproxy = local_cluster.toxiproxy
+    toxiproxy.cut(Edge(0, "etcd-1"), "both")
+    try:
+        with (
+            pytest.raises(FaultNotInstalledError, match="did not answer before the cut either"),
+            partition(local_cluster, 0, ["etcd-1"]),
+        ):
+            pass
+        untouched = toxiproxy.state(Edge(0, "etcd-1")).cut
+    finally:
+        toxiproxy.heal(Edge(0, "etcd-1"))
+
+    assert untouched == {"upstream", "downstream"}
+
+
+def test_without_proxies_there_is_no_partition() -> None:
+    class Bare:
+        servers = ()
+        toxiproxy = None
+
+    with (
+        pytest.raises(FaultNotInstalledError, match="no proxy stands between"),
+        partition(Bare(), 0, ["etcd-1"]),
+    ):
+        pass

@@ -1,0 +1,117 @@
+"""What one fault has, no other takes: clients, edges and servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from harness.nemesis.reservations import Reservations
+from harness.network.topology import Edge
+
+
+class Client:
+    taken = 0
+
+
+class State:
+    def __init__(self) -> None:
+        self.clients = [Client(), Client()]
+
+
+@pytest.fixture
+def reservations() -> Any:
+    return Reservations(State())
+
+
+def test_a_client_has_one_fault_at_a_time(reservations: Any) -> None:
+    assert reservations.reserve(0)
+
+    assert not reservations.reserve(0)
+    assert reservations.reserve(1)
+    assert [client.taken for client in reservations.state.clients] == [1, 1]
+
+
+def test_a_fault_on_a_server_waits_for_one_on_the_way_to_it(reservations: Any) -> None:
+    cut, both = {Edge(0, "redis-1")}, {"redis-1", Edge(0, "redis-1"), Edge(1, "redis-1")}
+    assert reservations.reserve(0, cut)
+
+    assert not reservations.reserve(None, both)
+    with reservations.released_at_end(0, cut):
+        pass
+    assert reservations.reserve(None, both)
+
+
+def test_who_gets_not_everything_gets_nothing(reservations: Any) -> None:
+    assert reservations.reserve(None, {"redis-1"})
+
+    assert not reservations.reserve(1, {"redis-1", "redis-2"})
+    assert reservations.reserve(1, {"redis-2"})
+
+
+def test_what_was_taken_is_free_again_also_after_an_error(reservations: Any) -> None:
+    assert reservations.reserve(0, {"redis-1"})
+
+    with pytest.raises(ZeroDivisionError), reservations.released_at_end(0, {"redis-1"}):
+        raise ZeroDivisionError
+
+    assert reservations.state.clients[0].taken == 0
+    assert reservations.reserve(0, {"redis-1"})
+
+
+NEEDS = ("redis-1", "redis-2", Edge(0, "redis-1"), Edge(1, "redis-1"))
+FAULT = st.tuples(st.sampled_from([None, 0, 1]), st.frozensets(st.sampled_from(NEEDS), max_size=2))
+
+
+class Faults(RuleBasedStateMachine):
+    """Faults that begin and end in any order; the model is the list of those that have not ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reservations = Reservations(State())
+        self.ongoing: list[Any] = []
+
+    @rule(fault=FAULT)
+    def begin(self, fault: tuple[int | None, frozenset[str | Edge]]) -> None:
+        client, needs = fault
+        fits = all(
+            (client is None or client != other) and not needs & taken for other, taken, _ in self.ongoing
+        )
+
+        assert self.reservations.reserve(client, needs) == fits
+
+        if fits:
+            block = self.reservations.released_at_end(client, needs)
+            block.__enter__()
+            self.ongoing.append((client, needs, block))
+
+    @precondition(lambda self: self.ongoing)
+    @rule(data=st.data(), error=st.sampled_from([None, ZeroDivisionError()]))
+    def end(self, data: st.DataObject, error: Exception | None) -> None:
+        _, _, block = self.ongoing.pop(data.draw(st.integers(0, len(self.ongoing) - 1)))
+
+        assert not block.__exit__(error and type(error), error, None)
+
+    @invariant()
+    def exactly_what_ongoing_faults_need_is_reserved(self) -> None:
+        clients = {client for client, _, _ in self.ongoing if client is not None}
+        assert self.reservations.clients == clients
+        assert [bool(each.taken) for each in self.reservations.state.clients] == [
+            number in clients for number in range(2)
+        ]
+        assert self.reservations.taken == {need for _, needs, _ in self.ongoing for need in needs}
+
+
+def test_no_two_ongoing_faults_share_a_client_a_server_or_an_edge() -> None:
+    few = settings(max_examples=50, stateful_step_count=20, derandomize=True, database=None, deadline=None)
+
+    run_state_machine_as_test(Faults, settings=few)

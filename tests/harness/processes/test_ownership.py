@@ -1,0 +1,49 @@
+"""Whose a process or a container is, and whether its owner lives."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from harness.processes import ownership
+from harness.processes.ownership import Life, Owner
+
+US = ownership.this_process()
+NAME, NAMESPACE, BOOT = US.host.split("/")
+
+
+def test_marks_are_read_back() -> None:
+    marks = US.marks("run-1")
+
+    assert marks[ownership.RUN] == "run-1"
+    assert ownership.owner_of(marks) == US
+    assert ownership.from_environment(ownership.as_environment(marks)) == marks
+
+
+@pytest.mark.parametrize(
+    ("them", "life"),
+    [
+        (US, Life.ALIVE),
+        (replace(US, started=US.started + 1), Life.DEAD),  # the pid is somebody else's by now
+        (replace(US, host=f"{NAME}/{NAMESPACE}/another-boot"), Life.DEAD),
+        (replace(US, host=f"another-host/{NAMESPACE}/{BOOT}"), Life.ELSEWHERE),
+        (replace(US, host=f"{NAME}/1/{BOOT}"), Life.ELSEWHERE),  # in another container
+    ],
+)
+def test_an_owner_lives_where_its_pid_started_when_it_says(them: Owner, life: Life) -> None:
+    assert them.life() is life
+
+
+def test_a_zombie_is_dead() -> None:
+    with subprocess.Popen(["true"]) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has asked yet
+
+        assert ownership.Owner(child.pid, ownership._start_ticks(US.pid) or 0, US.host).life() is Life.DEAD
+
+
+@pytest.mark.parametrize("marks", [{}, {ownership.RUN: "by-hand", ownership.HARNESS: "by-hand"}])
+def test_nobody_here_can_tell_of_what_was_started_by_hand(marks: dict[str, str]) -> None:
+    assert ownership.life_of(marks) is Life.ELSEWHERE

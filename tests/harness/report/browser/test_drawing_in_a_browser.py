@@ -1,0 +1,253 @@
+"""The drawing and its steps: each points at the other, by pointer, finger, keyboard and address."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+from harness import report
+from tests.harness.report.browser.conftest import Visitor, drawn
+from tests.support.sample_run import write_sample
+
+DESK = {"width": 1400, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+
+def box(page: Page, selector: str) -> dict[str, float]:
+    found = page.locator(selector).locator("visible=true").first.bounding_box()
+    assert found is not None
+    return dict(found)
+
+
+def data(page: Page) -> Any:
+    return json.loads(page.locator("#data").text_content() or "")["drawing"]
+
+
+def mark(page: Page, step: int) -> Locator:
+    """The badge of the first operation that a step is about."""
+    return page.locator(f'.mark[data-steps~="{step}"]').first
+
+
+def test_the_whole_drawing_is_on_the_first_screen_with_its_steps_beside_it(
+    visitor: Visitor, unfenced: Path
+) -> None:
+    page = visitor.open(unfenced, viewport=DESK).page
+    drawn(page)
+
+    canvas, step = box(page, "#lanes"), box(page, ".steps > li")
+
+    assert canvas["y"] + canvas["height"] <= DESK["height"]
+    assert step["x"] >= canvas["x"] + canvas["width"]
+    assert step["y"] < canvas["y"] + canvas["height"]
+
+
+def test_on_a_phone_the_steps_are_below_the_drawing(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced, viewport=PHONE).page
+    drawn(page)
+
+    canvas, step = box(page, "#lanes"), box(page, ".steps > li")
+
+    assert step["y"] >= canvas["y"] + canvas["height"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_pointing_at_a_badge_lights_its_steps(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+
+    mark(page, 2).hover()
+
+    expect(page.locator("#finding-1-step-2")).to_have_class("lit")
+    expect(page.locator("#tip")).to_contain_text("in step 2")
+
+
+def test_pointing_at_a_step_lights_what_it_is_about_in_the_drawing(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+    before = page.locator("#lanes").screenshot()
+
+    page.locator("#finding-1-step-2").hover()
+    drawn(page)
+
+    assert page.locator("#lanes").screenshot() != before
+
+
+def test_a_badge_that_is_clicked_leads_to_its_step(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+
+    mark(page, 2).click()
+
+    assert page.evaluate("location.hash") == "#finding-1-step-2"
+    assert "current" in (page.locator("#finding-1-step-2").get_attribute("class") or "")
+    expect(page.locator("#tip")).to_be_visible()
+
+
+def test_a_step_that_is_clicked_brings_what_it_is_about_into_view(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+    page.get_by_role("button", name="Zoom in").click()
+    for _ in range(12):
+        page.get_by_role("button", name="Zoom in").click()
+    drawn(page)
+
+    page.locator("#finding-1-step-2").click()
+    drawn(page)
+
+    expect(mark(page, 2)).to_be_visible()
+    assert page.evaluate("location.hash") == "#finding-1-step-2"
+
+
+def test_badges_and_steps_have_the_same_numbers(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+    badges = data(page)["scenes"][0]["badges"]
+
+    shown = page.locator(".mark").evaluate_all("marks => marks.map((mark) => mark.dataset.steps)")
+
+    assert sorted(shown) == sorted(" ".join(map(str, badge["steps"])) for badge in badges)
+
+
+def test_keys_go_to_the_next_and_previous_finding_and_step(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+    expect(page.locator("#hint")).to_be_visible()
+
+    visited = []
+    for key in ("n", "n", "p", "j", "j", "k"):
+        page.keyboard.press(key)
+        visited.append(page.evaluate("location.hash"))
+
+    assert visited == [
+        "#finding-2",
+        "#finding-3",
+        "#finding-2",
+        "#finding-2-step-1",
+        "#finding-2-step-2",
+        "#finding-2-step-1",
+    ]
+    expect(page.locator("#finding-2")).to_be_visible()
+    expect(page.locator("#finding-3")).to_be_hidden()
+
+
+def test_keys_that_are_typed_into_a_field_choose_nothing(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+    page.locator("#shorten").focus()
+
+    page.keyboard.press("n")
+
+    expect(page.locator("#finding-1")).to_be_visible()
+
+
+@pytest.mark.parametrize("address", ["#finding-3", "#finding-3-step-2"])
+def test_an_address_of_a_finding_opens_it(visitor: Visitor, unfenced: Path, address: str) -> None:
+    page = visitor.open(unfenced, fragment=address).page
+    drawn(page)
+
+    expect(page.locator("#finding-3")).to_be_visible()
+    expect(page.locator("#finding-1")).to_be_hidden()
+    expect(page.locator("#finding-3 #lanes")).to_be_visible()
+
+
+def test_an_address_that_changes_on_an_open_page_is_followed(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+
+    page.evaluate("location.hash = '#finding-2-step-1'")
+
+    expect(page.locator("#finding-2")).to_be_visible()
+    expect(page.locator("#finding-2-step-1")).to_have_class("lit current")
+
+
+def test_an_address_of_no_finding_shows_the_first(visitor: Visitor, unfenced: Path) -> None:
+    visit = visitor.open(unfenced, fragment="#finding-999")
+    drawn(visit.page)
+
+    expect(visit.page.locator("#finding-1")).to_be_visible()
+    assert visit.complaints == []
+
+
+def test_paper_has_every_finding_with_its_steps_and_its_drawing(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+    findings = page.locator(".scene").count()
+
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+
+    expect(page.locator(".scene >> visible=true")).to_have_count(findings)
+    expect(page.locator(".scene .steps >> visible=true")).to_have_count(findings)
+    expect(page.locator(".printed >> visible=true")).to_have_count(findings)
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(page.locator(".printed")).to_have_count(0)
+
+
+def test_a_tap_opens_the_details_of_an_operation(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced, viewport=PHONE, has_touch=True, is_mobile=True).page
+    drawn(page)
+    mark(page, 2).scroll_into_view_if_needed()
+    spot = mark(page, 2).bounding_box()
+    assert spot is not None
+
+    page.touchscreen.tap(spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] + 6)
+
+    expect(page.locator("#tip")).to_contain_text("history.jsonl line")
+
+
+def test_every_badge_can_be_reached_with_the_keyboard_and_says_what_it_is(
+    visitor: Visitor, unfenced: Path
+) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+
+    mark(page, 2).focus()
+
+    expect(page.locator("#tip")).to_be_visible()
+    assert "write" in (mark(page, 2).get_attribute("aria-label") or "")
+
+
+def test_a_token_beyond_what_a_browser_counts_exactly_is_shown_exactly(
+    visitor: Visitor, tmp_path: Path
+) -> None:
+    folder = write_sample(tmp_path, duration=6_000_000_000)
+    beyond = 2**53
+    for name in ("history.jsonl", "commits.jsonl"):
+        lines = [json.loads(line) for line in (folder / name).read_text().splitlines()]
+        for line in lines:
+            if line.get("token"):
+                line["token"] += beyond
+        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    page = visitor.open(report.write(folder)).page
+    drawn(page)
+    drawing = data(page)
+    i = drawing["scenes"][0]["accused"][0]
+
+    mark(page, 2).focus()
+
+    assert int(drawing["operations"]["token"][i]) > beyond
+    expect(page.locator("#tip")).to_contain_text(f"token {drawing['operations']['token'][i]}")
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["1400", "390"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["unfenced", "fenced", "quiet"])
+def test_axe_finds_nothing_serious(
+    visitor: Visitor, request: pytest.FixtureRequest, name: str, scheme: str, viewport: dict[str, int]
+) -> None:
+    page = visitor.open(request.getfixturevalue(name), viewport=viewport, color_scheme=scheme).page
+    drawn(page)
+
+    found = Axe().run(page).response["violations"]
+
+    serious = [
+        (each["id"], [node["html"][:120] for node in each["nodes"]])
+        for each in found
+        if each["impact"] in {"serious", "critical"}
+    ]
+    assert serious == []

@@ -1,0 +1,379 @@
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from harness import report
+from harness.report.sentences import capitalized
+from harness.run.recheck import recheck
+from tests.harness.report.browser.conftest import Visitor, drawn
+from tests.support.sample_run import write_sample
+
+AXIS, LOCK, LANE = 40, 28, 54  # pixels; as in timeline.js, with one line of leases
+
+
+def pixels(page: Page, colour: str) -> Any:
+    """How many pixels of the timeline have one of the style's colours, nearly."""
+    return page.evaluate(
+        """(name) => {
+          const probe = document.createElement("i");
+          probe.style.color = `var(--${name})`;
+          document.body.append(probe);
+          const wanted = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+          probe.remove();
+          const canvas = document.getElementById("lanes");
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          let count = 0;
+          for (let i = 0; i < data.length; i += 4)
+            count += wanted.every((value, c) => Math.abs(data[i + c] - value) < 8);
+          return count;
+        }""",
+        colour,
+    )
+
+
+@pytest.mark.parametrize("name", ["unfenced", "fenced", "quiet"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_opens_from_disk_without_errors_and_without_a_network(
+    visitor: Visitor, request: pytest.FixtureRequest, name: str, scheme: str
+) -> None:
+    page = request.getfixturevalue(name)
+
+    visit = visitor.open(page, color_scheme=scheme)
+    drawn(visit.page)
+
+    assert visit.complaints == []
+    assert visit.requests == [page.as_uri()]
+
+
+def test_the_verdict_says_that_a_planted_violation_was_this_runs_success(
+    visitor: Visitor, unfenced: Path
+) -> None:
+    page = visitor.open(unfenced).page
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("The test worked: it found the planted bug")
+    expect(page.get_by_text("Verdict: invalid, as this target expects")).to_be_visible()
+
+
+def test_the_sentence_is_in_view_before_anything_is_scrolled(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+
+    sentence = page.locator(".scene:visible .sentence")
+
+    expect(sentence).to_contain_text("the storage accepted a write with token")
+    expect(sentence).to_be_in_viewport()
+
+
+def test_the_answer_takes_little_of_the_first_screen(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced, viewport={"width": 1400, "height": 900}).page
+    drawn(page)
+
+    height, top = page.evaluate(
+        """() => [document.querySelector(".answer").getBoundingClientRect().height,
+                  document.getElementById("lanes").getBoundingClientRect().top]"""
+    )
+
+    assert height <= 300
+    assert top < 600
+
+
+def test_the_same_done_right_opens_where_it_is_linked(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+
+    page.get_by_role("link", name="etcd-postgres", exact=True).click()
+
+    expect(page.locator("#twin")).to_be_visible()
+    expect(page.locator("#twin")).to_be_in_viewport()
+
+
+def test_the_stale_write_is_marked_in_the_drawing_and_in_the_table(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+
+    assert pixels(page, "stale") > 300
+    expect(page.locator("tr.stale:visible")).to_contain_text("accepted stale")
+
+
+def test_a_fence_that_held_shows_no_stale_write_but_the_refused_one(visitor: Visitor, fenced: Path) -> None:
+    page = visitor.open(fenced).page
+    drawn(page)
+
+    assert pixels(page, "stale") == 0
+    assert pixels(page, "refused") > 100
+    expect(page.locator(".scene:visible .sentence")).to_contain_text("the storage refused it, as it must")
+
+
+def test_an_unexercised_run_is_shown_whole_and_is_no_pass(visitor: Visitor, quiet: Path) -> None:
+    page = visitor.open(quiet).page
+    drawn(page)
+
+    expect(page.get_by_text("That is no pass")).to_be_visible()
+    assert pixels(page, "write") > 100
+
+
+def test_another_finding_can_be_chosen(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    summaries = [
+        capitalized(finding["summary"], finding["resource"])
+        for finding in json.loads((unfenced.parent / "verdict.json").read_text())["findings"]
+    ]
+
+    page.get_by_label("Which one").select_option("2")
+    expect(page.locator(".scene:visible .sentence")).to_have_text(summaries[2])
+    page.get_by_role("button", name="Previous").click()
+
+    expect(page.locator(".scene:visible .sentence")).to_have_text(summaries[1])
+    expect(page.locator(".scene:visible canvas").first).to_be_visible()
+
+
+def test_hovering_tells_the_details_of_what_is_under_the_pointer(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+    figure = page.locator("#lanes")
+    figure.scroll_into_view_if_needed()
+    box = figure.bounding_box()
+    assert box is not None
+    drawing = json.loads(page.locator("#data").text_content() or "")["drawing"]
+    hit = next(band["lane"] for band in drawing["bands"] if band["lane"] in drawing["scenes"][0]["lanes"])
+    paused = drawing["scenes"][0]["lanes"].index(hit)
+    pause = box["x"] + box["width"] * 0.35, box["y"] + AXIS + LOCK + LANE * paused + LANE - 4
+
+    page.mouse.move(*pause)
+
+    tip = page.locator("#tip")
+    expect(tip).to_be_visible()
+    expect(tip).to_contain_text("process state is T")
+
+
+def test_every_event_can_be_reached_with_the_keyboard_alone(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "lanes":
+            break
+
+    page.keyboard.press("ArrowRight")
+    first = page.locator("#spoken").text_content()
+    page.keyboard.press("ArrowRight")
+    second = page.locator("#spoken").text_content()
+
+    assert first
+    assert "history.jsonl line" in first
+    assert second != first
+
+
+def test_keys_zoom_and_return(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+    drawn(page)
+    before = pixels(page, "stale")
+    page.locator("#lanes").focus()
+
+    page.keyboard.press("End")
+    drawn(page)
+    whole = pixels(page, "stale")
+    page.keyboard.press("Home")
+    drawn(page)
+
+    assert whole != before
+    assert pixels(page, "stale") == before
+
+
+def test_without_javascript_every_finding_is_told_in_words(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced, java_script_enabled=False).page
+    findings = json.loads((unfenced.parent / "verdict.json").read_text())["findings"]
+
+    expect(page.locator(".scene .sentence")).to_have_count(len(findings))
+    expect(page.locator(".scene .sentence").last).to_be_visible()
+    expect(page.locator("figure")).to_be_hidden()
+    expect(page.get_by_text("The drawings need JavaScript")).to_be_visible()
+
+
+def test_no_word_about_the_servers_is_broken(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+
+    broken = page.evaluate(
+        """() => [...document.querySelectorAll(".servers td:not(.long), .servers th")].filter((cell) => {
+          const text = document.createRange();
+          text.selectNodeContents(cell);
+          return !/[\\s/-]/.test(cell.textContent) && text.getClientRects().length > 1;
+        }).map((cell) => cell.textContent)"""
+    )
+    assert page.locator(".servers td").count() > 0
+    assert broken == []
+
+
+@pytest.mark.parametrize("width", [390, 375, 360, 320, 305])
+@pytest.mark.parametrize("name", ["etcd-postgres", "etcd-postgres-unfenced"])
+def test_a_narrow_screen_needs_no_sideways_scrolling(
+    visitor: Visitor, recorded_run: Callable[[str], Path], name: str, width: int
+) -> None:
+    page = visitor.open(reported(recorded_run(name)), viewport={"width": width, "height": 800}).page
+    drawn(page)
+
+    assert page.locator("#chooser").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [1400, 390, 320])
+def test_step_numbers_are_whole_in_the_table_of_operations(
+    visitor: Visitor, recorded_run: Callable[[str], Path], width: int
+) -> None:
+    folder = recorded_run("etcd-postgres-unfenced")
+    page = visitor.open(reported(folder), viewport={"width": width, "height": 900}).page
+    drawn(page)
+
+    badges, clipped, scrolling = page.evaluate(
+        """() => {
+          const clipped = (badge) => {
+            const text = document.createRange();
+            text.selectNodeContents(badge);
+            const [inner, outer] = [text.getBoundingClientRect(), badge.getBoundingClientRect()];
+            const shown = badge.closest(".scroll").getBoundingClientRect();
+            return inner.left < outer.left || inner.right > outer.right || outer.left < shown.left
+              || inner.height > 22;
+          };
+          const seen = [...document.querySelectorAll(".scene:not([hidden]) .badge span")];
+          const tables = [...document.querySelectorAll(".scene:not([hidden]) .scroll")];
+          return [
+            seen.map((badge) => badge.textContent),
+            seen.filter(clipped).map((badge) => badge.textContent),
+            tables.filter((table) => table.scrollHeight > table.clientHeight).map((table) => table.ariaLabel),
+          ];
+        }"""
+    )
+
+    assert any(len(badge) > 2 for badge in badges), badges
+    assert clipped == []
+    assert scrolling == []
+
+
+@pytest.mark.parametrize("width", [390, 360, 320])
+def test_what_is_wrong_does_not_cover_what_a_fault_is(
+    visitor: Visitor, recorded_run: Callable[[str], Path], width: int
+) -> None:
+    report_of_run = reported(recorded_run("etcd-postgres"))
+    page = visitor.open(report_of_run, viewport={"width": width, "height": 800}).page
+    page.add_init_script(
+        """window.written = new Map();
+        const fillText = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (words, x, y, ...rest) {
+          const wide = this.measureText(words).width;
+          const left = this.textAlign === "center" ? x - wide / 2 : this.textAlign === "right" ? x - wide : x;
+          if (this.canvas.id === "lanes") window.written.set(words, [left, left + wide, y]);
+          return fillText.call(this, words, x, y, ...rest);
+        };"""
+    )
+    scenes = page.locator("#scene option").count()
+
+    for scene in range(1, scenes + 1):
+        page.goto(f"{report_of_run.resolve().as_uri()}?{scene}#finding-{scene}")
+        drawn(page)
+        written = page.evaluate("Object.fromEntries(window.written)")
+        left, right, height = written["stale write refused"]
+        faults = {words: place for words, place in written.items() if words.startswith("paused")}
+        covered = [
+            words
+            for words, (start, end, y) in faults.items()
+            if start < right and left < end and abs(y - height) < 14
+        ]
+        assert covered == [], scene
+
+
+def reported(folder: Path) -> Path:
+    """The report of a recorded run, judged now."""
+    recheck(folder)
+    return folder / "report.html"
+
+
+def test_every_control_has_a_name(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("button, select, input, canvas[tabindex], [role=region]")]
+          .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.labels?.length))
+          .map((e) => e.outerHTML)"""
+    )
+
+    assert unnamed == []
+
+
+def test_hostile_values_stay_text(visitor: Visitor, tmp_path: Path) -> None:
+    folder = write_sample(tmp_path, duration=6_000_000_000)
+    attack = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+    for name in ("history.jsonl", "commits.jsonl", "verdict.json"):
+        text = (folder / name).read_text()
+        (folder / name).write_text(text.replace('"r0"', json.dumps(attack)))
+
+    visit = visitor.open(report.write(folder))
+    drawn(visit.page)
+    visit.page.locator("#lanes").focus()
+    for _ in range(5):
+        visit.page.keyboard.press("ArrowRight")
+
+    assert "owned" not in visit.page.title()
+    assert visit.complaints == []
+    assert visit.page.locator("img").count() == 0
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_operations_do_not_freeze_the_page(visitor: Visitor, tmp_path: Path) -> None:
+    page = report.write(long_run(tmp_path, operations=100_000))
+
+    began = time.monotonic()
+    visit = visitor.open(page)
+    drawn(visit.page)
+    opened = time.monotonic() - began
+    visit.page.locator("#lanes").focus()
+    frames = visit.page.evaluate(
+        """async () => {
+          const frame = () => new Promise(requestAnimationFrame);
+          const took = [];
+          for (let i = 0; i < 10; i += 1) {
+            const began = performance.now();
+            document.getElementById(i % 2 ? "zoom-in" : "zoom-out").click();
+            await frame();
+            await frame();
+            took.push(performance.now() - began);
+          }
+          return took.sort((a, b) => a - b);
+        }"""
+    )
+
+    assert visit.complaints == []
+    assert opened < 10
+    assert frames[5] < 500
+
+
+def long_run(folder: Path, operations: int) -> Path:
+    """A healthy run of many writes by ten clients, with no fault in it."""
+    header = {"fencepost": 1, "target": "long", "fenced": True, "policy": "inclusive", "clients": 10}
+    lines: list[dict[str, Any]] = [header]
+    for number in range(operations):
+        call: dict[str, Any] = {
+            "time": number * 20_000 + 1,
+            "process": number % 10,
+            "f": "write",
+            "resource": "r0",
+            "token": 1,
+        }
+        call["value"] = f"v{number}"
+        lines.append(call | {"type": "invoke"})
+        lines.append(call | {"type": "ok", "time": call["time"] + 150_000})
+    lines[1:] = sorted(lines[1:], key=lambda line: line["time"])
+    (folder / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    verdict = {
+        "verdict": "unknown",
+        "expected": "valid",
+        "as_expected": False,
+        "reasons": ["not exercised: x"],
+    }
+    verdict |= {"anomalies": {}, "findings": [], "coverage": {}, "checkers": []}
+    (folder / "verdict.json").write_text(json.dumps(verdict))
+    return folder

@@ -1,0 +1,193 @@
+"""What a run says in a few words, whatever became of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from checkers.anomalies import ANOMALIES, VIOLATIONS
+from harness.report.answer import Tone, answer
+from harness.report.counters import counters
+from tests.support.repository import ROOT
+
+HELD = {"stale_writes_attempted": 13, "stale_writes_rejected": 13, "stale_writes_accepted": 0, "grants": 50}
+
+
+def verdict(word: str = "valid", **fields: object) -> dict[str, object]:
+    return {
+        "verdict": word,
+        "expected": "valid",
+        "as_expected": word == "valid",
+        "reasons": [],
+        "anomalies": {},
+        "findings": [],
+        "counted": [],
+        "coverage": HELD,
+    } | fields
+
+
+def found(name: str, number: int = 1) -> dict[str, object]:
+    return {"findings": [{"anomaly": name}] * number, "anomalies": {name: number}}
+
+
+@pytest.mark.parametrize("name", sorted(VIOLATIONS))
+def test_every_violation_has_words_a_reason_and_a_remedy(name: str) -> None:
+    said = answer(verdict("invalid", **found(name, 3)), "mine")
+
+    assert said.headline.startswith("BUG FOUND: ")
+    assert said.tone is Tone.BAD
+    assert "3" in said.happened
+    assert said.matters == ANOMALIES[name].matters
+    assert said.remedy == ANOMALIES[name].remedy
+    assert said.documentation == f"docs/anomalies.md#{name}"
+    assert len(counters(said, verdict("invalid", **found(name, 3)), ())) > 0
+
+
+def test_a_planted_bug_that_was_found_is_the_test_s_success() -> None:
+    said = answer(
+        verdict("invalid", expected=["lost-write"], as_expected=True, **found("lost-write")),
+        "asynchronous-commit",
+    )
+
+    assert said.headline == "The test worked: it found the planted bug: an acknowledged write was lost"
+    assert (said.tone, said.verdict) == (Tone.GOOD, "Verdict: invalid, as this target expects")
+    assert said.twin is not None
+    assert said.twin.stem == "asynchronous-commit-twin"
+
+
+def test_a_planted_bug_that_was_not_found_is_no_success() -> None:
+    reasons = ["expected lost-write was not found"]
+    said = answer(verdict(expected=["lost-write"], as_expected=False, reasons=reasons), "asynchronous-commit")
+
+    assert said.headline == (
+        "Planted bug not found: this target has to show lost-write, and this run did not"
+    )
+    assert said.tone is Tone.BAD
+
+
+def test_what_was_not_expected_leads_where_something_else_was() -> None:
+    both = {"findings": [{"anomaly": "stale-write"}, {"anomaly": "early-grant"}]}
+    said = answer(
+        verdict(
+            "invalid",
+            expected=["stale-write"],
+            reasons=["found early-grant, which was not expected"],
+            anomalies={"stale-write": 1, "early-grant": 1},
+            **both,
+        ),
+        "mine",
+    )
+
+    assert said.headline == (
+        "BUG FOUND: the lock was given away while another's lease was still promised (also stale-write ×1)"
+    )
+
+
+def test_a_fence_that_held_says_how_often() -> None:
+    assert answer(verdict(), "mine").headline == "The fence held: 13 of 13 stale writes refused"
+
+
+def test_a_run_that_shows_nothing_claims_no_fence() -> None:
+    said = answer(verdict(coverage={"grants": 50, "stale_writes_attempted": 0}), "mine")
+
+    assert said.headline == "Nothing wrong was found: the lock was granted 50 times"
+    assert "says nothing about a fence" in said.matters
+
+
+def test_a_crashed_checker_leaves_the_run_undecided() -> None:
+    said = answer(verdict("unknown", reasons=["the checker x crashed: E: y"]), "mine")
+
+    assert said.headline == "Undecided: the checker x crashed: E: y"
+    assert (said.tone, said.verdict) == (Tone.UNSURE, "Verdict: unknown")
+
+
+CUT = (
+    "the history ends in the middle of a line, and the storage's own order has 3 writes of which it knows"
+    " nothing: what else was done is not known"
+)
+
+
+def test_each_reason_for_an_undecided_run_has_its_own_remedy() -> None:
+    crash = "the checker x crashed: E: y"
+
+    crashed, cut, both = (
+        answer(verdict("unknown", reasons=reasons), "mine").remedy
+        for reasons in ([crash], [CUT], [crash, CUT])
+    )
+
+    assert crashed == "A checker that crashes is a bug in Fencepost: report it, with the run's folder."
+    assert cut == "Run it again: what is missing from the history cannot be recovered."
+    assert both == f"{crashed} {cut}"
+
+
+def test_a_run_that_was_not_exercised_and_crashed_is_undecided() -> None:
+    reasons = ["the checker x crashed: E: y", "not exercised: no stale write was attempted"]
+
+    assert answer(verdict("unknown", reasons=reasons), "mine").label == "Undecided"
+
+
+def test_clients_and_log_that_contradict_each_other_are_said_to() -> None:
+    said = answer(verdict(as_expected=False, reasons=["r0: clients saw a, the log has b"]), "mine")
+
+    assert said.headline == "Contradiction: r0: clients saw a, the log has b"
+    assert said.tone is Tone.BAD
+
+
+INTERRUPTED = {"seconds": 6.112, "planned": 20.0}
+
+
+def test_an_interrupted_run_in_which_the_fence_held_is_no_pass() -> None:
+    said = answer(verdict(interrupted=INTERRUPTED), "mine")
+
+    assert said.headline == (
+        "Interrupted at 6.1 of 20 s: until then the fence held, 13 of 13 stale writes refused"
+    )
+    assert (said.tone, said.verdict) == (Tone.NEUTRAL, "Verdict: valid, as this target expects")
+
+
+def test_an_interrupted_run_without_stale_writes_is_no_pass() -> None:
+    said = answer(verdict(interrupted=INTERRUPTED, coverage={"grants": 50}), "mine")
+
+    assert said.headline == (
+        "Interrupted at 6.1 of 20 s: until then nothing wrong was found, the lock was granted 50 times"
+    )
+    assert said.tone is Tone.NEUTRAL
+
+
+def test_an_interrupted_run_that_missed_its_planted_bug_had_no_time_for_it() -> None:
+    missed = verdict(expected=["lost-write"], as_expected=False, interrupted=INTERRUPTED)
+    said = answer(missed, "asynchronous-commit")
+
+    assert said.headline == (
+        "Interrupted at 6.1 of 20 s: until then the run had not shown lost-write, as this target has to"
+    )
+    assert said.tone is Tone.NEUTRAL
+
+
+def test_an_interrupted_run_with_a_violation_keeps_its_headline() -> None:
+    said = answer(verdict("invalid", interrupted=INTERRUPTED, **found("stale-write")), "mine")
+
+    assert said.headline == "BUG FOUND: the storage accepted a stale write"
+    assert (said.tone, said.interrupted) == (Tone.BAD, "interrupted at 6.1 of 20 s")
+
+
+def test_the_counters_are_chosen_by_the_anomaly() -> None:
+    document = verdict("invalid", **found("duplicate-token", 232)) | {"coverage": {"grants": 237, "kills": 1}}
+
+    numbers = {each.name: each.number for each in counters(answer(document, "mine"), document, ())}
+
+    assert numbers == {"Duplicate token": 232, "Grants": 237, "Server faults": 1}
+
+
+def test_of_a_run_that_was_not_tested_the_zero_is_shown() -> None:
+    reasons = ["not exercised: no stale write was attempted: run longer, or with faults"]
+    document = verdict("unknown", reasons=reasons, coverage={"grants": 5, "stale_writes_attempted": 0})
+
+    names = [each.name for each in counters(answer(document, "mine"), document, ())]
+
+    assert names == ["Stale writes attempted", "Grants"]
+
+
+def test_every_anomaly_is_documented_where_its_answer_points() -> None:
+    page = (ROOT / "docs" / "anomalies.md").read_text().splitlines()
+
+    assert [name for name in ANOMALIES if f"### {name}" not in page] == []

@@ -1,0 +1,81 @@
+"""A run that ended before its time says so, whoever ended it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from checkers.history import reader
+from harness.cli.recheck_history import recheck_and_print
+from harness.report.interruption import in_words, interruption
+from harness.run.recheck import UNREAD_ORDER, recheck
+
+SECOND = 1_000_000_000
+HISTORY = (
+    '{"fencepost":1,"target":"t","require":{"stale_writes_attempted":0}}\n'
+    '{"time":1000000000,"process":0,"type":"invoke","f":"write","resource":"r0","token":1,"value":"a"}\n'
+    '{"time":4200000000,"process":0,"type":"ok","f":"write","resource":"r0","token":1,"value":"a"}\n'
+)
+RECORDED = reader.parse(HISTORY.splitlines(keepends=True))
+PLAN = {"seed": 7, "started": 1 * SECOND, "duration": 20 * SECOND, "ended": 6 * SECOND + 12_345_678}
+
+
+def test_a_run_that_was_interrupted_says_after_how_much_of_its_work() -> None:
+    cut = interruption(PLAN, RECORDED)
+
+    assert cut == {"seconds": 5.012, "planned": 20.0}
+    assert in_words({"interrupted": cut}) == "interrupted at 5 of 20 s"
+
+
+def test_a_run_that_was_killed_worked_until_its_last_event_at_least() -> None:
+    assert interruption(PLAN | {"ended": None}, RECORDED) == {"seconds": 3.2, "planned": 20.0}
+
+
+def test_a_run_that_worked_to_its_end_was_not_interrupted() -> None:
+    assert interruption(PLAN | {"ended": 21 * SECOND}, RECORDED) is None
+    assert in_words({"interrupted": None}) == ""
+
+
+@pytest.mark.parametrize("plan", [{}, {"seed": 7, "started": 1, "duration": 5}, {"started": "x", "ended": 1}])
+def test_a_plan_that_does_not_say_interrupts_nothing(plan: dict[str, object]) -> None:
+    assert interruption(plan, RECORDED) is None
+
+
+@pytest.mark.parametrize(("kind", "says"), [("postgres", True), ("http", False), ("own:Storage", False)])
+def test_a_recheck_without_the_order_that_the_storage_has_says_so(
+    tmp_path: Path, kind: str, says: bool
+) -> None:
+    (tmp_path / "history.jsonl").write_text(HISTORY)
+    (tmp_path / "target.toml").write_text(f'[storage]\nkind = "{kind}"\n')
+
+    document = recheck(tmp_path).document
+
+    assert document["verdict"] == "valid"
+    assert (UNREAD_ORDER in document["reasons"]) is says
+
+
+def test_a_recheck_of_an_interrupted_run_tells_both_on_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "history.jsonl").write_text(HISTORY)
+    (tmp_path / "plan.json").write_text(json.dumps(PLAN))
+    (tmp_path / "target.toml").write_text('[storage]\nkind = "postgres"\n')
+
+    recheck_and_print(tmp_path, None, text=sys.stdout, judged=lambda _document: None)
+
+    said = " ".join(capsys.readouterr().out.split())
+    assert "interrupted at 5 of 20 s" in said.lower()
+    assert UNREAD_ORDER in said
+
+
+def test_a_recheck_says_too_that_the_run_was_interrupted(tmp_path: Path) -> None:
+    (tmp_path / "history.jsonl").write_text(HISTORY)
+    (tmp_path / "plan.json").write_text(json.dumps(PLAN))
+
+    recheck(tmp_path)
+
+    document = json.loads((tmp_path / "verdict.json").read_text())
+    assert document["interrupted"] == {"seconds": 5.012, "planned": 20.0}

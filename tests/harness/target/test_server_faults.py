@@ -1,0 +1,121 @@
+"""Faults on servers in target files: what goes together, and what does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.duration import NS, Span
+from harness.core.errors import ConfigurationError
+from harness.nemesis.clock import ClockSpec
+from harness.nemesis.failover import FailoverSpec
+from harness.nemesis.kill import KillSpec
+from harness.target import load
+from harness.target.models import Target
+
+LOCKS = {
+    "etcd": 'kind = "etcd"',
+    "redis": 'kind = "redis"',
+    "official": 'kind = "redis"\nimage = "redis:8"',
+    "replica": 'kind = "redis"\nreplica = true',
+}
+KILL = 'kind = "kill"\ntarget = "{}"\nevery = "8s"\nlasts = "1s"'
+CLOCK = 'kind = "clock"\ntarget = "{}"\njump = "1h"\nevery = "8s"\nlasts = "1s"'
+FAILOVER = 'kind = "failover"\ntarget = "lock"'
+CUT = 'kind = "partition"\ntarget = "client:0"\nfrom = {}\nevery = "8s"\nlasts = "1s"'
+
+
+def text(lock: str, *faults: str, storage: str = 'kind = "postgres"\nfencing = "none"') -> str:
+    entries = "".join(f"[[faults]]\n{fault}\n" for fault in faults)
+    return f'name = "t"\nexpect = ["stale-write"]\n[lock]\n{LOCKS[lock]}\n[storage]\n{storage}\n{entries}'
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    def read(content: Any) -> Target:
+        file = tmp_path / "t.toml"
+        file.write_text(content)
+        return load(file)
+
+    return read
+
+
+@pytest.fixture
+def error_of(read: Any) -> Any:
+    def error_of(content: Any) -> str:
+        with pytest.raises(ConfigurationError) as caught:
+            read(content)
+        (error,) = str(caught.value).splitlines()
+        return error
+
+    return error_of
+
+
+def test_each_kind_is_read_with_its_lengths(read: Any) -> None:
+    kill, clock, failover = read(
+        text("replica", KILL.format("storage"), CLOCK.format("redis-1"), f'{FAILOVER}\nheld = "1 ttl"')
+    ).faults
+
+    assert isinstance(kill, KillSpec)
+    assert (kill.target, kill.lasts) == ("storage", Span(ns=NS["s"]))
+    assert isinstance(clock, ClockSpec)
+    assert (clock.target, clock.jump) == ("redis-1", NS["h"])
+    assert isinstance(failover, FailoverSpec)
+    assert failover.held == Span(ttls=1.0)
+
+
+def test_a_partition_may_name_servers(read: Any) -> None:
+    (fault,) = read(text("etcd", CUT.format('["etcd-2", "postgres"]'))).faults
+
+    assert fault.side == ("etcd-2", "postgres")
+
+
+@pytest.mark.parametrize(
+    ("lock", "fault", "problem"),
+    [
+        ("etcd", KILL.format("etcd-4"), "this target has no server etcd-4; did you mean"),
+        ("etcd", KILL.format("Lock!"), 'must be the name of a server, such as "redis-1"'),
+        ("etcd", CUT.format('["etcd-1", "redis-1"]'), "this target has no server redis-1"),
+        ("etcd", CUT.format("[]"), 'must be "lock", "storage", "both", or a list of servers'),
+        ("etcd", CUT.format('"locks"'), 'must be "lock", "storage", "both", or a list of servers'),
+        ("etcd", FAILOVER, 'it needs lock.kind "redis" with replica = true'),
+        ("redis", FAILOVER, 'it needs lock.kind "redis" with replica = true'),
+        ("etcd", CLOCK.format("etcd-1"), "only the clock of a Redis server can be moved, and this is etcd"),
+        ("official", CLOCK.format("lock"), "has no clock that can be moved: lock.image is redis:8"),
+        ("redis", CLOCK.format("lock").replace("1h", "1s"), "must be at least 2s"),
+        ("replica", f'{FAILOVER}\nheld = "10s"', "must be shorter than half the run"),
+        ("replica", f'{FAILOVER}\nlasts = "1s"', "unknown key in this fault"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_sentence(
+    error_of: Any, lock: str, fault: str, problem: str
+) -> None:
+    assert problem in error_of(text(lock, fault))
+
+
+def test_a_link_is_held_for_less_than_redis_waits_for_a_silent_one(error_of: Any) -> None:
+    content = text("replica", f'{FAILOVER}\nheld = "55s"') + '[workload]\nduration = "5m"\n'
+
+    assert "must be at most 50s" in error_of(content)
+
+
+def test_a_failover_happens_once_and_not_with_a_kill_of_the_same_servers(read: Any) -> None:
+    with pytest.raises(ConfigurationError, match="stands twice"):
+        read(text("replica", FAILOVER, FAILOVER))
+    with pytest.raises(ConfigurationError, match="does not go with a kill of the lock's servers"):
+        read(text("replica", FAILOVER, KILL.format("redis-1")))
+    assert read(text("replica", FAILOVER, KILL.format("storage")))
+
+
+def test_what_has_no_server_cannot_be_killed(error_of: Any) -> None:
+    sqlite = 'kind = "sqlite"\nfencing = "none"'
+
+    assert "no server is started for it" in error_of(text("redis", KILL.format("storage"), storage=sqlite))
+
+
+def test_waiting_for_a_replica_needs_one(error_of: Any) -> None:
+    content = text("redis").replace('kind = "redis"', 'kind = "redis"\nwait_for_replica = true')
+
+    assert "give replica = true too" in error_of(content)

@@ -1,0 +1,62 @@
+"""The command as its users call it: a process of its own, in a folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from subprocess import CompletedProcess
+
+from tests.support.repository import ROOT
+from tests.support.warm_command import WarmCommand
+
+STARTS_CLIENTS = {"run", "zoo"}
+warm = WarmCommand()
+
+
+def fencepost(
+    folder: Path, *arguments: str | Path, timeout: float = 100, **environment: str
+) -> CompletedProcess[str]:
+    """Call it, also where `folder` is not the checkout; `environment` adds to this process' own.
+
+    What starts clients is a new interpreter, as its children are copies of it.
+    """
+    words = [str(each) for each in arguments]
+    variables = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+    if not STARTS_CLIENTS & set(words[:1]):
+        return warm(words, folder, variables, timeout)
+    return subprocess.run(
+        [sys.executable, "-m", "harness.cli", *words],
+        cwd=folder,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def refused(folder: Path, *arguments: str | Path, timeout: float = 100) -> CompletedProcess[str]:
+    """Call what is refused before any client starts."""
+    words = [str(each) for each in arguments]
+    return warm(words, folder, os.environ | {"PYTHONPATH": str(ROOT)}, timeout)
+
+
+def run_words(target: Path | str, *settings: str, engine: str = "local") -> list[str]:
+    """The command that runs a target with changed settings, and prints its verdict as JSON."""
+    options = [word for setting in settings for word in ("--set", setting)]
+    return ["run", "--engine", engine, "--format", "json", *options, str(target)]
+
+
+def run_target(
+    folder: Path,
+    target: Path | str,
+    *settings: str,
+    engine: str = "local",
+    timeout: float = 100,
+    **environment: str,
+) -> CompletedProcess[str]:
+    """Run a target; its verdict is the JSON on stdout."""
+    words = run_words(target, *settings, engine=engine)
+    return fencepost(folder, *words, timeout=timeout, **environment)

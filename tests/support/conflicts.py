@@ -1,0 +1,24 @@
+"""What the checkers find in literal operations on a storage."""
+
+from __future__ import annotations
+
+from checkers import parse
+from checkers.conflict import Conflict, Rule
+from checkers.evidence import Evidence, gather
+from checkers.history.records import Op
+from checkers.storage.rules import observed
+from tests.support.brute_force import renumbered
+from tests.support.in_columns import in_columns, lines_of
+
+Told = tuple[str, Rule, int, list[int]]
+
+
+def told(conflict: Conflict) -> Told:
+    return conflict.anomaly, conflict.rule, conflict.accused.index, [op.index for op in conflict.because]
+
+
+def seen(*operations: Op, **header: object) -> list[Told]:
+    lines = lines_of(renumbered(operations), **header)
+    found = list(observed(Evidence(history=parse(lines))))
+    assert found == list(observed(gather(in_columns(lines))))
+    return [told(each) for each in found]

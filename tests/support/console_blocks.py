@@ -1,0 +1,96 @@
+"""Pages of the documentation whose blocks are run as their reader would: files saved, commands typed."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+BLOCK = re.compile(
+    r'^```(?P<kind>\w+)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL
+)
+NUMBER = re.compile(r"\d+(?:\\\.\d+)?")
+END = "--- the end of its output"
+DRY = {"make install": "make --dry-run install"}
+"""Commands that are not run as they are: the tests run in what `make install` has installed."""
+
+
+class Shell:
+    """One bash from the first command of a page to the last."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "MAKE"))
+        }
+        self._bash = subprocess.Popen(
+            ["bash", "--norc"],
+            cwd=folder,
+            env=inherited | environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, line: str) -> str:
+        """Run a command, and return what it prints; the next one finds its status in `$?`."""
+        assert self._bash.stdin
+        assert self._bash.stdout
+        self._bash.stdin.write(f'{DRY.get(line, line)}\nstatus=$?; echo "{END}"; (exit $status)\n')
+        self._bash.stdin.flush()
+        printed = iter(self._bash.stdout.readline, "")
+        return "".join(itertools.takewhile(lambda printed_line: printed_line != f"{END}\n", printed))
+
+    def close(self) -> None:
+        self._bash.kill()
+        self._bash.communicate()
+
+
+@contextmanager
+def shell(folder: Path, **environment: str) -> Iterator[Shell]:
+    """A bash in a folder, with more environment variables."""
+    opened = Shell(folder, environment)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def follow(page: Path, opened: Shell, folder: Path) -> None:
+    """Save each file of a page below `folder`, and compare what each command prints with the page."""
+    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        match block["kind"]:
+            case "console":
+                _run(block["text"], opened)
+            case "diff":
+                file = folder / block["file"]
+                file.write_text(_patched(file.read_text(), block["text"]))
+            case _:
+                (folder / block["file"]).write_text(block["text"])
+
+
+def _run(block: str, opened: Shell) -> None:
+    """Run the lines that begin with `$`; where nothing is shown below one, it may print anything."""
+    for each in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        line, *shown = each.splitlines()
+        printed = opened.run(line)
+        assert not shown or re.fullmatch(_pattern(shown), printed), f"$ {line}\n{printed}"
+
+
+def _pattern(shown: list[str]) -> str:
+    """What a page shows, as a regular expression: any number for a number, anything for `...`."""
+    lines = [NUMBER.sub(r"[\\d.]+", re.escape(line)).replace(r"\.\.\.", ".*") for line in shown]
+    return "".join("(?:.*\n)*" if line == ".*" else f"{line}\n" for line in lines)
+
+
+def _patched(text: str, diff: str) -> str:
+    """Apply a diff that has one hunk and no line numbers."""
+    lines = diff.splitlines(keepends=True)
+    old = "".join(line[1:] for line in lines if line[0] in " -")
+    new = "".join(line[1:] for line in lines if line[0] in " +")
+    assert text.count(old) == 1
+    return text.replace(old, new)

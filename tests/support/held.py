@@ -1,0 +1,59 @@
+"""Run `hold.py` in a process of its own, and see what there is of its run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from harness.processes import ownership
+
+HOLD = Path(__file__).with_name("hold.py")
+TIMEOUT = 30.0  # s
+
+
+@contextmanager
+def running_harness(engine: str, run_id: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start one, in a process group of its own; it is killed at the end, if it still lives."""
+    command = [sys.executable, str(HOLD), engine, run_id, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for_line(process: subprocess.Popen[str], wanted: str) -> None:
+    """Read what it prints up to a line."""
+    assert process.stdout is not None
+    seen = []
+    for line in process.stdout:
+        if line.strip() == wanted:
+            return
+        seen.append(line)
+    raise AssertionError(f"it ended without {wanted!r}: {seen}")
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+def processes_of(run_id: str) -> list[psutil.Process]:
+    """List the living processes that carry a run's marks."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            marks = ownership.from_environment(process.environ())
+            if marks.get(ownership.RUN) == run_id and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found

@@ -1,0 +1,47 @@
+"""Small histories, read as long ones are: into columns."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from checkers import History, HistoryError, Verdict, parse, read
+from checkers.history.event_columns import read_events
+from checkers.history.records import Op, Outcome
+
+
+def in_columns(lines: Sequence[str]) -> History:
+    header = parse(lines[:1]).header
+    rest = "".join(line.rstrip("\n") + "\n" for line in lines[1:]).encode(errors="surrogatepass")
+    return read_events(io.BytesIO(rest), header, "history")
+
+
+def lines_of(operations: Sequence[Op], **header: object) -> list[str]:
+    """What a recorder would have written; at equal times calls come first."""
+    events: list[tuple[int, int, dict[str, object]]] = []
+    for op in operations:
+        asked = {"process": op.process, "f": op.f, "resource": op.resource}
+        asked |= {"token": op.token, "value": op.value} if op.f != "read" else {}
+        events.append((op.called, 0, {"time": op.called, "type": "invoke", **asked}))
+        told = {"token": op.token, "value": op.value} if op.f == "read" and op.outcome is Outcome.OK else {}
+        told |= {"error": op.error} if op.error else {}
+        learned = op.called if op.learned is None else max(op.learned, op.called)
+        events.append((learned, 1, {"time": learned, "type": op.outcome, **asked, **told}))
+    events.sort(key=lambda event: event[:2])
+    head = {"fencepost": 1, "target": "t", "require": {"stale_writes_attempted": 0}, **header}
+    return [json.dumps(line) + "\n" for line in (head, *(event for _, _, event in events))]
+
+
+def without_times(verdict: Verdict) -> Verdict:
+    return replace(verdict, checkers=tuple(replace(each, seconds=0.0) for each in verdict.checkers))
+
+
+def read_or_told(path: Path) -> History | str:
+    try:
+        found = read(path)
+    except HistoryError as error:
+        return str(error)
+    return replace(found, operations=tuple(found.operations))

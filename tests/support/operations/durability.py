@@ -1,0 +1,135 @@
+"""Was every acknowledged write stored, no failed one, none of them twice, and nothing else?
+
+Decided by the commit log, which is complete: what does not stand in it is not in the
+storage. An acknowledged write that is not may have been there all the same, and have
+gone: if the storage was restarted after the write had been sent, or if a read returned
+its value. Then it is a lost-write; otherwise it was never stored.
+
+A write without an answer that somebody read, and that the log lacks, was lost only if
+the storage was restarted. Otherwise the read and the log contradict each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from checkers.conflict import Conflict, Rule
+from checkers.evidence import Evidence
+from checkers.history.commit_log import CommitLog
+from checkers.history.records import WRITES, Op, Outcome
+from checkers.history.restarts import any_between, restarts_of_storage
+from checkers.memoized import memoized
+from checkers.storage.clusters import Zone
+from tests.support.operations.order import orders
+from tests.support.operations.registers import registers
+
+
+def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes that the storage acknowledged and never stored."""
+    yield from (each for each in _missing(evidence) if each.anomaly == "phantom-accept")
+
+
+def lost_writes(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes that had been there, and that the storage does not have any more."""
+    yield from (each for each in _missing(evidence) if each.anomaly == "lost-write")
+
+
+def read_without_commit(evidence: Evidence) -> Iterator[Conflict]:
+    """Reads of what the log lacks."""
+    yield from (each for each in _missing(evidence) if each.anomaly == "non-linearizable")
+
+
+@memoized
+def _missing(evidence: Evidence) -> Sequence[Conflict]:
+    """What the log lacks of what the clients know to be there."""
+    log = evidence.log
+    if not isinstance(log, CommitLog):
+        return []
+    seen = {
+        zone.write.index: zone
+        for register in registers(evidence)
+        for zone in register.all_zones
+        if zone.write is not None and not zone.places and zone.write.outcome is not Outcome.FAIL
+    }
+    acknowledged = (
+        op
+        for op in evidence.named(*WRITES)
+        if op.index in seen or (op.outcome is Outcome.OK and op.index not in log.of_operation)
+    )
+    restarts = restarts_of_storage(evidence.history.faults)
+    elsewhere = log.stored_elsewhere
+    return [
+        *(
+            _judged(op, seen.get(op.index), restarted=any_between(restarts, op.called, math.inf))
+            for op in acknowledged
+            if op.index not in elsewhere
+        ),
+        *(
+            Conflict(
+                anomaly="lost-write" if any_between(restarts, fence.called, math.inf) else "phantom-accept",
+                rule=Rule.FENCE_NEVER_RAISED,
+                accused=fence,
+            )
+            for fence in _missing_fences(evidence)
+        ),
+    ]
+
+
+def _missing_fences(evidence: Evidence) -> Iterator[Op]:
+    """Where fences are logged: those whose token the mark cannot have had when they were acknowledged."""
+    if not evidence.history.header.fenced:
+        return
+    for order in orders(evidence).values():
+        for op in order.operations if order.has_fences else ():
+            if op.f == "fence" and op.outcome is Outcome.OK and order.was_fenced(op) is None:
+                yield op
+
+
+def _judged(write: Op, zone: Zone | None, *, restarted: bool) -> Conflict:
+    reads = () if zone is None else zone.reads[:1]
+    if restarted or (reads and write.outcome is Outcome.OK):
+        return Conflict(anomaly="lost-write", rule=Rule.GONE_FROM_LOG, accused=write, because=reads)
+    if reads:
+        return Conflict(
+            anomaly="non-linearizable", rule=Rule.READ_BUT_NOT_LOGGED, accused=reads[0], because=(write,)
+        )
+    return Conflict(anomaly="phantom-accept", rule=Rule.NEVER_LOGGED, accused=write)
+
+
+def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes that ended in fail and stand in the log; an info that took effect is never one."""
+    if not isinstance(evidence.log, CommitLog):
+        return
+    for op in evidence.named(*WRITES, "fence"):
+        if op.outcome is Outcome.FAIL and op.index in evidence.log.of_operation:
+            rule = Rule.FENCE_FAILED_BUT_LOGGED if op.f == "fence" else Rule.FAILED_BUT_LOGGED
+            yield Conflict(anomaly="ghost-write", rule=rule, accused=op)
+
+
+def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes that stand twice in the log."""
+    if evidence.log is None:
+        return
+    for op in evidence.named(*WRITES):
+        if len(evidence.log.places(op)) > 1:
+            yield Conflict(anomaly="duplicate-write", rule=Rule.LOGGED_TWICE, accused=op)
+
+
+def strays(evidence: Evidence) -> Iterator[Conflict]:
+    """Commits of what nobody sent, or not so: the log and the history contradict each other.
+
+    A history that is cut short says nothing of who sent what it does not have.
+    """
+    history = evidence.history
+    for stray in () if evidence.log is None else evidence.log.strays:
+        if history.header.fenced and stray.lost_its_token:
+            continue  # an unfenced-write
+        if stray.sent is None and history.is_cut_short:
+            continue
+        yield Conflict(
+            anomaly="non-linearizable",
+            rule=Rule.NEVER_SENT if stray.sent is None else Rule.LOGGED_OTHERWISE,
+            accused=stray.accused,
+            because=(stray.near,) if stray.near is not None else (),
+        )

@@ -1,0 +1,318 @@
+"""What the clients of a fenced storage saw: does some order of the operations explain it?
+
+The model is a register with a mark. A write with token t is accepted iff
+`t > mark` (strict) or `t >= mark` (inclusive), and then the mark is t. A write
+that ended in info may have been accepted at any time after its call, or never.
+
+Accepted writes stand in the order of their tokens, so the place of each token,
+its *level*, is forced, and only four questions remain:
+
+1. Was every value that was read written, with that token, and not later?
+2. Inclusive: can the values of one level be put in order? (see `zones`)
+3. Had each rejected write a *cause*: a level that the mark can have reached
+   before the rejection returned? The lowest such level is the least that the
+   rejection proves.
+4. Did anything carry a lower token than what had surely been reached before it
+   was called?
+
+Each is necessary, and together they suffice: a rejected write can be put at
+the higher of its cause and of what had been reached when it was called, which
+keeps real time. So the history is right iff all four hold. With `fence`
+operations they are necessary only, and a commit log must decide the rest.
+
+Once a stale write is certain, it no longer counts for its level, and a read of
+its value is judged as in a plain register: what follows from one event is not
+another one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
+
+import numpy as np
+
+from checkers.conflict import Conflict, Rule, firsts
+from checkers.evidence import Evidence, as_seen
+from checkers.high_water import HighWater, is_stale
+from checkers.history.columns import ABSENT, NEVER
+from checkers.history.commit_log import CommitLog, Entry
+from checkers.history.records import Header, Op
+from checkers.history.restarts import restarts_of_storage
+from checkers.memoized import memoized
+from checkers.storage import lost_writes
+from checkers.storage.clusters import Zone, token_of, used_again, went_back
+from checkers.storage.held_values import Values
+from tests.support.operations import rejections
+from tests.support.operations.order import LogOrder, orders
+from tests.support.operations.registers import Register, flip_flops, registers, wrote
+
+Mark = HighWater[tuple[Op, ...]]
+"""What proves the highest token reached before a moment; nothing for the initial one."""
+
+
+@memoized
+def observed(evidence: Evidence) -> Sequence[Conflict]:
+    """Judge what clients saw, without the commit log."""
+    if evidence.log is not None:
+        return observed(as_seen(evidence))
+    judge = fenced_register if evidence.history.header.fenced else plain_register
+    storage = lost_writes.Storage.of(evidence.history.header, evidence.history.faults)
+    return [
+        conflict
+        for register in registers(evidence)
+        for conflict in lost_writes.told(
+            partial(of_register, register), storage, list(firsts(judge(register)))
+        )
+    ]
+
+
+@memoized
+def resolved(evidence: Evidence) -> Sequence[Conflict]:
+    """Judge rejections and reads where the commit log says which writes took effect.
+
+    The order of writes and reads is not judged here: the log decides it exactly.
+    """
+    return [] if evidence.log is None else list(_resolved(evidence))
+
+
+def _resolved(evidence: Evidence) -> Iterator[Conflict]:
+    header = evidence.history.header
+    restarts = restarts_of_storage(evidence.history.faults)
+    for register in registers(evidence):
+        yield from register.misreads
+        order = orders(evidence)[register.resource]
+        if header.fenced and not order.has_fences:
+            yield from _after_fence(register, order)
+        yield from rejections.of_logged(register, order, restarts, fenced=header.fenced)
+
+
+@memoized
+def stale_in_log(evidence: Evidence) -> Sequence[Conflict]:
+    """Stale-write, decided exactly: a write that stands in the log after a newer token.
+
+    Strict: after another write with an equal token, too. The logged token decides, whoever
+    sent it, and a fence counts as a write does.
+    """
+    if not isinstance(evidence.log, CommitLog):
+        return []
+    header = evidence.history.header
+    return [
+        conflict
+        for entries in evidence.log.of_resource.values()
+        for conflict in _stale_among(entries, header)
+    ]
+
+
+def _stale_among(entries: Iterable[Entry], header: Header) -> Iterator[Conflict]:
+    strict = header.policy == "strict"
+    highest: Op | None = None
+    for entry in entries:
+        token, op = entry.token, entry.op
+        if token is None:
+            continue
+        is_above = highest is None or not is_stale(token, token_of(highest), strict=strict)
+        if not entry.commit.fence and is_stale(token, header.initial_token, strict=strict):
+            yield Conflict(anomaly="stale-write", rule=Rule.BELOW_THE_START, accused=op)
+        elif is_above or highest is None:
+            highest = op
+        elif not entry.commit.fence and highest.index != op.index:
+            # one write that stands twice is a duplicate-write
+            yield Conflict(
+                anomaly="stale-write", rule=Rule.LOGGED_AFTER_NEWER, accused=op, because=(highest,)
+            )
+
+
+def fenced_register(register: Register) -> Iterator[Conflict]:
+    """Algorithm F: right iff nothing is yielded (with fences: necessary only)."""
+    yield from register.misreads
+    stale = list(_stale_writes(register))
+    yield from stale
+    broken = _indexes(stale)
+    odd = broken | register.ghosts
+    sound = [zone for zone in register.zones if not wrote(zone, odd)]
+    yield from _stale_reads(register, sound)
+    for zone in (*register.written, *register.bare):
+        if zone.reads and zone.write is not None and (zone.write.token is None or wrote(zone, odd)):
+            yield from _reads_after_replaced(register, zone)
+    if not register.strict:
+        yield from _flip_flops_of_levels(sound)
+    yield from rejections.of_fenced(register, broken, odd)
+
+
+def plain_register(register: Register) -> Iterator[Conflict]:
+    """A storage without a fence: its order must only be a register's (algorithm R).
+
+    A write is stale if it stood after a newer one in every such order. A read of
+    an older token is no stale-read then: it shows what the stale write did.
+    """
+    yield from register.misreads
+    sent_after = list(_stale_writes(register))
+    yield from sent_after
+    known = _indexes(sent_after)
+    mark = _mark(register, fences=False)
+    levels = _by_token(register.zones)
+    for zone in register.written:
+        if zone.write is None or zone.write.index in known or zone.claimed_by is None:
+            continue
+        found = mark.before(zone.claimed)
+        if found is None or found[0] <= zone.token:
+            continue
+        newer = next(each for each in levels[int(found[0])] if each.surely_before(zone))
+        if not zone.surely_before(newer):
+            yield Conflict(
+                anomaly="stale-write",
+                rule=Rule.SEEN_AFTER_NEWER,
+                accused=zone.write,
+                because=(*newer.proof, zone.claimed_by),
+            )
+    for one, other in flip_flops(register.all_zones):
+        yield went_back(one, other)
+    yield from rejections.of_unfenced(register)
+
+
+def _by_token(zones: Iterable[Zone]) -> Mapping[int, Sequence[Zone]]:
+    levels: dict[int, list[Zone]] = defaultdict(list)
+    for zone in zones:
+        levels[zone.token].append(zone)
+    return levels
+
+
+def _stale_writes(register: Register) -> Iterator[Conflict]:
+    """Writes that took effect although they were called after a newer token had been accepted."""
+    sent_after = list(_sent_after(register, _mark(register, fences=True)))
+    yield from sent_after
+    if register.strict:
+        broken = _indexes(sent_after)
+        yield from _second_uses(zone for zone in register.written if not wrote(zone, broken))
+
+
+def _second_uses(zones: Iterable[Zone]) -> Iterator[Conflict]:
+    """Strict: of several accepted writes with one token, all but one came too late.
+
+    Of two, that is the one that surely came second; if nothing says which, the one that was
+    called later.
+    """
+    first: dict[int, Zone] = {}
+    for zone in zones:  # in the order of their calls
+        other = first.setdefault(zone.token, zone)
+        if other is zone:
+            continue
+        if zone.surely_before(other) and not other.surely_before(zone):
+            first[zone.token] = zone
+            yield used_again(other, zone)
+        else:
+            yield used_again(zone, other)
+
+
+def _after_fence(register: Register, order: LogOrder) -> Iterator[Conflict]:
+    """Writes that took effect after a fence with a newer token had been acknowledged that is not logged.
+
+    A write took effect after everything up to its place in the log had been called.
+    """
+    mark = Mark(_acknowledged_fences(register))
+    for place, entry in enumerate(order.entries):
+        token, found = entry.token, mark.before(order.starts[place])
+        if entry.commit.fence or token is None or found is None:
+            continue
+        if is_stale(token, found[0], strict=register.strict):
+            latest = max((each.op for each in order.entries[: place + 1]), key=attrgetter("called"))
+            because = (*found[1], *([] if latest.index == entry.op.index else [latest]))
+            yield Conflict(
+                anomaly="stale-write", rule=Rule.SENT_AFTER_NEWER, accused=entry.op, because=because
+            )
+
+
+def _sent_after(register: Register, mark: Mark) -> Iterator[Conflict]:
+    """Writes that took effect although they were called after the mark had passed their token."""
+    for zone in register.written:
+        found = None if zone.write is None else mark.before(zone.write.called)
+        if zone.write and found and is_stale(zone.token, found[0], strict=register.strict):
+            rule = Rule.SENT_AFTER_NEWER if found[1] else Rule.BELOW_THE_START
+            yield Conflict(anomaly="stale-write", rule=rule, accused=zone.write, because=found[1])
+
+
+def _stale_reads(register: Register, zones: Iterable[Zone]) -> Iterator[Conflict]:
+    """Reads of an older value, called after a newer one had been accepted."""
+    mark = _mark(register, fences=False)  # a fence raises the mark and leaves the value
+    for zone in zones:
+        for read in zone.reads:
+            found = mark.before(read.called)
+            if found is not None and found[0] > zone.token:
+                yield Conflict(
+                    anomaly="stale-read",
+                    rule=Rule.OLDER_THAN_ACCEPTED,
+                    accused=read,
+                    because=found[1],
+                )
+
+
+def _reads_after_replaced(register: Register, zone: Zone) -> Iterator[Conflict]:
+    """Reads of a value that should not have been there, called after another had replaced it."""
+    replaced = [each for each in register.written if each is not zone and zone.surely_before(each)]
+    for read in zone.reads:
+        for other in replaced:
+            if other.settled < read.called:
+                yield Conflict(
+                    anomaly="stale-read" if zone.token < other.token else "non-linearizable",
+                    rule=Rule.WENT_BACK,
+                    accused=read,
+                    because=tuple(
+                        op
+                        for op in dict.fromkeys((zone.settled_by, other.claimed_by, *other.proof))
+                        if op is not None and op is not read
+                    ),
+                )
+                break
+
+
+def _flip_flops_of_levels(zones: Iterable[Zone]) -> Iterator[Conflict]:
+    for level in _by_token(zones).values():
+        for one, other in flip_flops(level):
+            yield went_back(one, other)
+
+
+def _mark(register: Register, *, fences: bool) -> Mark:
+    entries: list[tuple[float, float, tuple[Op, ...]]] = [
+        (zone.settled, zone.token, zone.proof) for zone in register.zones
+    ]
+    if fences:
+        entries.extend(_acknowledged_fences(register))
+    return Mark(entries)
+
+
+def _acknowledged_fences(register: Register) -> Iterator[tuple[float, float, tuple[Op, ...]]]:
+    for fence in register.fences:
+        if fence.returned is not None:
+            yield fence.returned, token_of(fence), (fence,)
+
+
+def _indexes(conflicts: Iterable[Conflict]) -> set[int]:
+    return {conflict.accused.index for conflict in conflicts}
+
+
+def of_register(register: Register) -> Values:
+    """The values that one register held; moments are in ns."""
+    zones = register.all_zones
+    place_of = {read.index: place for place, zone in enumerate(zones) for read in zone.reads}
+    return Values(
+        settled=np.array([_moment(zone.settled) for zone in zones]),
+        claimed=np.array([_moment(zone.claimed) for zone in zones]),
+        called=np.array([_called(zone) for zone in zones]),
+        token=np.array([zone.token for zone in zones]),
+        was_read=np.array([bool(zone.reads) for zone in zones]),
+        zone=zones.__getitem__,
+        place_of=lambda read: place_of[read.index],
+        moments=lambda op: (op.called, NEVER if op.returned is None else op.returned),
+    )
+
+
+def _called(zone: Zone) -> int:
+    return ABSENT if zone.write is None else zone.write.called
+
+
+def _moment(time: float) -> int:
+    return int(time) if math.isfinite(time) else NEVER if time > 0 else ABSENT

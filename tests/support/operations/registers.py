@@ -1,0 +1,163 @@
+"""The registers of a history: every value that each resource held, and what else was asked of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from checkers.conflict import Conflict, Rule
+from checkers.evidence import Evidence
+from checkers.high_water import HighWater
+from checkers.history.commit_log import CommitLog
+from checkers.history.records import WRITES, Header, Op, Outcome, Value
+from checkers.memoized import memoized
+from checkers.storage.clusters import Zone, initial_zone, misread, written_zone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Register:
+    """All that one resource's storage was asked, sorted by what it proves."""
+
+    resource: str
+    strict: bool
+    logged: bool  # a commit log says which writes took effect, and in which order
+    zones: tuple[Zone, ...]  # the initial value's first; then each write known to have taken effect
+    bare: tuple[Zone, ...]  # those of writes without a token, which no fence can put in order
+    optional: tuple[Op, ...]  # writes that may have taken effect, unseen
+    rejected: tuple[Op, ...]  # writes that the fence refused
+    fences: tuple[Op, ...]  # ok and info
+    misreads: tuple[Conflict, ...]  # reads that no write explains, and ghosts that were read
+    ghosts: frozenset[int]  # indexes of failed writes that took effect
+
+    @property
+    def written(self) -> tuple[Zone, ...]:
+        """The zones of writes."""
+        return self.zones[1:]
+
+    @property
+    def initial_token(self) -> int:
+        """Where the mark stood before the run."""
+        return self.zones[0].token
+
+    @property
+    def all_zones(self) -> tuple[Zone, ...]:
+        """Every value that was there, those without a token included."""
+        return (*self.zones, *self.bare)
+
+
+@memoized
+def registers(evidence: Evidence) -> list[Register]:
+    """The register of each resource that was written, fenced or read.
+
+    With a commit log, the writes that stand in it took effect and no others did.
+    """
+    header = evidence.history.header
+    log = evidence.log if isinstance(evidence.log, CommitLog) else None
+    return [
+        _register(resource, operations, header, log)
+        for resource, operations in evidence.by_resource(*WRITES, "read", "fence").items()
+    ]
+
+
+def flip_flops(zones: Sequence[Zone]) -> Iterator[tuple[Zone, Zone]]:
+    """Pairs of values each of which must have been there before the other; at least one if any is.
+
+    Algorithm R. A longer cycle of "surely before" always contains such a pair,
+    so a register without one can be put in order.
+    """
+    ordered = sorted(zones, key=lambda zone: zone.settled)
+    settled = [zone.settled for zone in ordered]
+    latest = HighWater((zone.settled, zone.claimed, zone) for zone in ordered)
+    for position, zone in enumerate(ordered):
+        reach = min(position, bisect_left(settled, zone.claimed))
+        found = latest.first(reach)
+        if found is not None and zone.settled < found[0]:
+            yield found[1], zone
+
+
+def _register(resource: str, operations: Sequence[Op], header: Header, log: CommitLog | None) -> Register:
+    writes = [op for op in operations if op.f in WRITES]
+    strays = () if log is None else log.strays_of(resource)
+    stray_values = {each.commit.value for each in strays if not each.commit.fence}
+    readers, misreads = _sort_reads(operations, writes, header, stray_values)
+    initial_reads = readers.pop(None, [])
+    ghosts: set[int] = set()
+    zones = [initial_zone(header, initial_reads)]
+    bare: list[Zone] = []
+    optional: list[Op] = []
+    for write in writes:
+        reads = readers.get(write.index, [])
+        places = () if log is None else log.places(write)
+        acknowledged = write.outcome is Outcome.OK and (log is None or bool(places))
+        if reads or places or acknowledged:
+            kind = bare if write.token is None else zones
+            kind.append(written_zone(write, reads, places, acknowledged=acknowledged))
+            if write.outcome is Outcome.FAIL:
+                ghosts.add(write.index)
+        elif write.token is None:
+            continue  # it cannot have raised the mark
+        elif write.outcome is Outcome.OK or (write.outcome is Outcome.INFO and log is None):
+            optional.append(write)  # an ok that the log lacks proves nothing any more
+    return Register(
+        resource=resource,
+        strict=header.policy == "strict",
+        logged=log is not None,
+        zones=tuple(zones),
+        bare=tuple(bare),
+        optional=tuple(optional),
+        rejected=tuple(
+            op for op in writes if was_rejected(op) and op.token is not None and op.index not in ghosts
+        ),
+        fences=tuple(op for op in operations if op.f == "fence" and op.outcome is not Outcome.FAIL),
+        misreads=tuple(misreads),
+        ghosts=frozenset(ghosts),
+    )
+
+
+def wrote(zone: Zone, writes: AbstractSet[int]) -> bool:
+    """Is it the value of one of these writes, given by their indexes?"""
+    return zone.write is not None and zone.write.index in writes
+
+
+def was_rejected(op: Op) -> bool:
+    """Did a fence refuse this write?"""
+    return op.f in WRITES and op.outcome is Outcome.FAIL and op.error == "stale"
+
+
+def _sort_reads(
+    operations: Sequence[Op], writes: Sequence[Op], header: Header, strays: AbstractSet[Value]
+) -> tuple[dict[int | None, list[Op]], list[Conflict]]:
+    """The ok reads of each write (None: of the initial value), and those that no write explains."""
+    by_value = {write.value: write for write in writes}
+    readers: dict[int | None, list[Op]] = defaultdict(list)
+    misreads: list[Conflict] = []
+    ghosts: set[int] = set()
+    for read in operations:
+        if read.f != "read" or read.outcome is not Outcome.OK:
+            continue
+        write = by_value.get(read.value)
+        if write is None:
+            if read.value == header.initial_value and read.token in {None, header.initial_token}:
+                readers[None].append(read)
+            elif read.value not in strays:  # the log has it, which is told by itself
+                misreads.append(misread(Rule.VALUE_OF_NOBODY, read))
+        elif None not in {write.token, read.token} and write.token != read.token and read.value not in strays:
+            misreads.append(misread(Rule.VALUE_WITH_WRONG_TOKEN, read, write))
+        elif read.precedes(write):
+            misreads.append(misread(Rule.READ_BEFORE_WRITTEN, read, write))
+        else:
+            readers[write.index].append(read)
+            if write.outcome is Outcome.FAIL and write.index not in ghosts:
+                ghosts.add(write.index)
+                misreads.append(
+                    Conflict(
+                        anomaly="ghost-write",
+                        rule=Rule.FAILED_BUT_READ,
+                        accused=write,
+                        because=(read,),
+                    )
+                )
+    return readers, misreads

@@ -1,0 +1,49 @@
+"""Did a storage that is said to be fenced accept a write without a token?
+
+Such a write takes no part in the order of tokens: it does not raise the mark, and no
+mark can refuse it. Its value was there for whoever read it, that is all. A write that was
+sent with a token, and that the commit log has without one, passed the fence by as well: but
+it is a write of that token, and stale where it stands after a newer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checkers.conflict import Conflict, Rule
+from checkers.evidence import Evidence
+from checkers.history.commit_log import CommitLog
+from checkers.history.records import Outcome
+from tests.support.operations.registers import registers
+
+
+def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes without a token that took effect: by their ok, by a read, or by the commit log."""
+    if evidence.history.header.fenced:
+        yield from _sent_without_a_token(evidence)
+        yield from _stored_without_a_token(evidence.log)
+
+
+def _sent_without_a_token(evidence: Evidence) -> Iterator[Conflict]:
+    for register in registers(evidence):
+        for zone in register.bare:
+            if zone.write is not None:
+                answered = zone.places or zone.write.outcome is Outcome.OK
+                yield Conflict(
+                    anomaly="unfenced-write",
+                    rule=Rule.PASSED_THE_FENCE_BY,
+                    accused=zone.write,
+                    because=() if answered else zone.reads[:1],
+                )
+
+
+def _stored_without_a_token(log: CommitLog | None) -> Iterator[Conflict]:
+    """Their clients had a token, and some way to the storage leaves it out; or no client sent them."""
+    for stray in () if log is None else log.strays:
+        if stray.lost_its_token:
+            yield Conflict(
+                anomaly="unfenced-write",
+                rule=Rule.STORED_WITHOUT_A_TOKEN,
+                accused=stray.accused,
+                because=(stray.near,) if stray.near is not None else (),
+            )

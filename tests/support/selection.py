@@ -1,0 +1,45 @@
+"""Which tests run, and which of them run in one process."""
+
+from __future__ import annotations
+
+import pytest
+
+ENGINES = {"docker_engine", "local_engine"}
+BOTH_ENGINES = ["local", pytest.param("docker", marks=pytest.mark.slow)]
+"""Parameters for what must hold on either."""
+
+
+def seeds(count: int) -> list[object]:
+    """Parameters for what must hold for each seed: the first is quick."""
+    return [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, count))]
+
+
+def leave_out_slow_tests(config: pytest.Config) -> None:
+    """Leave slow tests out of a run that names neither files, nor tests, nor markers."""
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    if not (named or config.option.markexpr or config.option.keyword):
+        config.option.markexpr = "not slow"  # pytest-xdist's workers inherit it
+
+
+def mark(item: pytest.Item) -> None:
+    """Mark what needs an engine or a browser, and what shares fixtures, by what it asks for."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if fixtures & ENGINES:
+        item.add_marker("engine")
+    if "browser" in fixtures:
+        item.add_marker("browser")
+    if group := _shared_by(item):
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _shared_by(item: pytest.Item) -> str:
+    """Name what shares a fixture of its module, such as servers: one process starts it, and only once."""
+    if not isinstance(item, pytest.Function):
+        return ""
+    definitions = item._fixtureinfo.name2fixturedefs
+    shared = [name for name, found in definitions.items() if found[-1].scope == "module" and found[-1].baseid]
+    if not shared:
+        return ""
+    params = getattr(item, "callspec", None)
+    values = [str(params.params[name]) for name in sorted(shared) if params and name in params.params]
+    return "-".join([item.nodeid.split("::", maxsplit=1)[0], *values])

@@ -1,0 +1,388 @@
+"""Simulated runs: clients, a lock service with leases and a storage, on a clock of their own.
+
+Requests and answers take their time, some longer than their client waits; what
+a client gave up on may still arrive. Clients are stopped now and then, also
+past their lease, and go on as if nothing had been. By default the services are
+right, so nothing may be found in such a run.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import json
+import random
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+TIMEOUT = 1000  # ns, as all times here
+TTL = 3000
+
+Wait = Generator[int, None, Any]
+
+
+@dataclass(kw_only=True)
+class LockService:
+    """Gives each resource to one owner at a time, for as long as it renews."""
+
+    tokens: Callable[[], int]
+    early: int = 0  # ns by which leases end too soon: a bug
+    stuck: bool = False  # a lease that is over keeps its lock: a bug
+    again: str = "refused"  # an owner's acquire while it holds: or "same token", or "new token"
+    owner: str | None = None
+    expires: int = 0
+    token: int = 0
+
+    def acquire(self, now: int, owner: str, ttl: int) -> int | None:
+        if self.owner is not None and (self.stuck or self.expires - self.early > now):
+            if self.owner != owner or self.again == "refused":
+                return None
+            if self.again == "same token":
+                self.expires = now + ttl
+                return self.token
+        self.owner, self.expires, self.token = owner, now + ttl, self.tokens()
+        return self.token
+
+    def renew(self, now: int, owner: str, ttl: int) -> bool:
+        if self.owner != owner or self.expires <= now:
+            return False
+        self.expires = now + ttl
+        return True
+
+    def release(self, _now: int, owner: str) -> bool:
+        held = self.owner == owner
+        if held:
+            self.owner = None
+        return held
+
+
+@dataclass(kw_only=True)
+class Storage:
+    """A register with a mark; `policy` None takes every write."""
+
+    policy: str | None
+    value: Any = None
+    token: int = 0  # the mark
+    written: int = 0  # the token of the value
+    log: list[tuple[Any, int]] = field(default_factory=list)
+
+    def fence(self, _now: int, token: int) -> bool:
+        if token < self.token:
+            return False
+        self.token = token
+        return True
+
+    def write(self, _now: int, value: Any, token: int) -> bool:
+        if self.policy == "strict" and token <= self.token:
+            return False
+        if self.policy == "inclusive" and token < self.token:
+            return False
+        self.value, self.token, self.written = value, token, token
+        self.log.append((value, token))
+        return True
+
+    def read(self, _now: int) -> tuple[Any, int]:
+        return self.value, self.written
+
+    def forget(self, count: int) -> None:
+        """Go on as a replica that had not got the last writes."""
+        del self.log[max(0, len(self.log) - count) :]
+        self.value, self.token = self.log[-1] if self.log else (None, 0)
+        self.written = self.token
+
+
+@dataclass(kw_only=True)
+class Simulation:
+    """One run; `lines()` is its history, `storage.log` the storage's own order."""
+
+    seed: int
+    policy: str = "strict"
+    fenced: bool = True
+    sessions: bool = False  # the lease is kept by renews alone, as in etcd
+    early: int = 0
+    forgetful: bool = False  # the lock service starts counting again now and then
+    stuck: bool = False
+    appends: bool = False  # the workload: appends to a list, no writes of values
+    fence_on_acquire: bool = False
+    lag: float = 0  # how often a list is read as it stood before: a bug
+    outages: bool = False  # the lock service is stopped now and then
+    slow: float = 0.05  # how often a request takes its time
+    slowest: int = 3 * TIMEOUT  # how long it then takes at the most
+    again: str | None = (
+        None  # owners acquire again, and this comes of it (see LockService); None: owners are fresh
+    )
+    ttls: tuple[int, ...] = (TTL,)  # what leases are asked for
+    clients: int = 4
+    failovers: int = 0  # of the storage, to a replica that has not got the last write
+    end: int = 60_000
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.seed)
+        counter = itertools.count(1)
+        wraps = self.rng.randint(3, 6)
+        self.lock = LockService(
+            tokens=lambda: next(counter) % wraps + 1 if self.forgetful else next(counter),
+            early=self.early,
+            stuck=self.stuck,
+            again=self.again or "refused",
+        )
+        self.storage = Storage(
+            policy=self.policy if self.fenced else None, value=[] if self.appends else None
+        )
+        self.out = 0  # until when the lock service is stopped
+        self.lost: list[tuple[Any, int]] = []  # what the storage had and forgot
+        self.now = 0
+        self.events: list[dict[str, Any]] = []
+        self.stopped: dict[int, int] = {}  # client → until when
+        self._queue: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+        for client in range(self.clients):
+            self._resume(client, self._client(client))
+        for _ in range(self.failovers):
+            self._at(self.rng.randint(1, self.end), self._failover)
+        if self.outages:
+            self._at(self.rng.randint(1, self.end), self._outage)
+        while self._queue:
+            self.now, _, step = heapq.heappop(self._queue)
+            step()
+
+    def lines(self) -> list[str]:
+        header = {
+            "fencepost": 1,
+            "target": "simulated",
+            "fenced": self.fenced,
+            "policy": self.policy,
+            "clients": self.clients,
+            "require": {"stale_writes_attempted": 0},
+        }
+        if self.appends:
+            header |= {"initial": {"value": [], "token": 0}, "fence_on_acquire": self.fence_on_acquire}
+        header |= {"grace": self.slowest + TIMEOUT}  # longer than any request is on its way
+        return [json.dumps(each) + "\n" for each in (header, *self.events)]
+
+    def _failover(self) -> None:
+        self.lost.extend(self.storage.log[-1:])
+        self.storage.forget(1)
+        for state in ("in force", "healed"):
+            value = {"target": "storage", "state": state}
+            self.events.append(
+                {"time": self.now, "process": "nemesis", "type": "info", "f": "failover", "value": value}
+            )
+
+    def _at(self, time: int, step: Callable[[], None]) -> None:
+        heapq.heappush(self._queue, (time, next(self._order), step))
+
+    def _resume(self, client: int, thread: Wait) -> None:
+        """Run a thread of a client until it waits, and again after that; later if it is stopped."""
+        until = self.stopped.get(client, 0)
+        if until > self.now:
+            self._at(until, lambda: self._resume(client, thread))
+            return
+        for delay in thread:
+            self._at(self.now + delay, lambda: self._resume(client, thread))
+            return
+
+    def _call(self, effect: Callable[[int], Any], until: Callable[[], int] = lambda: 0) -> Wait:
+        """Send a request; the answer, or None if it did not come in time.
+
+        A server that is stopped until some moment takes it up then.
+        """
+        slow = self.rng.random() < self.slow
+        going = self.rng.randint(1, self.slowest if slow else 100)
+        coming = self.rng.randint(1, 100)
+        box: list[Any] = []
+
+        def arrive() -> None:
+            if until() > self.now:
+                self._at(until(), arrive)
+            else:
+                box.append((effect(self.now),))
+
+        sent = self.now
+        self._at(sent + going, arrive)
+        yield min(going + coming, TIMEOUT)
+        while not box and self.now < sent + TIMEOUT:
+            yield min(50, sent + TIMEOUT - self.now)
+        return box[0] if box and going + coming < TIMEOUT else None
+
+    def _ask_lock(self, effect: Callable[[int], Any]) -> Wait:
+        """Send a request to the lock service; if it is stopped, the request lies there until it goes on."""
+        return self._call(effect, until=lambda: self.out)
+
+    def _record(self, process: int, kind: str, f: str, **fields: Any) -> None:
+        self.events.append(
+            {"time": self.now, "process": process, "type": kind, "f": f, "resource": "r0", **fields}
+        )
+
+    def _client(self, client: int) -> Wait:
+        process = client
+        for nth in itertools.count(1):
+            yield self.rng.randint(1, 500)
+            if self.now > self.end:
+                return
+            owner = f"{client}-{nth}" if self.again is None else f"{client}"
+            token, process = yield from self._acquire(process, owner)
+            if token is None:
+                continue
+            over: list[bool] = []
+            self._resume(client, self._renewals(client, nth, owner, over))
+            if self.again not in {None, "refused"} and self.rng.random() < 0.3:
+                token, process = yield from self._acquire(process, owner)
+                if token is None:
+                    over.append(True)
+                    continue
+            process = yield from self._work(client, process, token, f"{client}-{nth}")
+            process = yield from self._read(process)
+            over.append(True)
+            process = yield from self._end(process, "release", owner)
+
+    def _work(self, client: int, process: int, token: int, name: str) -> Wait:
+        """What a holder does."""
+        if self.fence_on_acquire:
+            process, fenced = yield from self._fence(process, token)
+            if not fenced:
+                return process
+        writes = self.rng.randint(1, 3) if self.policy == "inclusive" else 1
+        for n in range(writes):
+            yield self.rng.randint(1, 300)
+            if self.rng.random() < 0.25:
+                self._stop(client)
+                yield 1
+            if not self.appends:
+                process = yield from self._write(process, token, f"{name}.{n}")
+                continue
+            before = process
+            process = yield from self._append(client, process, token, f"{name}.{n}")
+            if process != before and self.fence_on_acquire:
+                break  # its own append may come late, and the fence would let it through
+        return process
+
+    def _stop(self, client: int) -> None:
+        lasts = self.rng.randint(100, 4 * TTL)
+        self.stopped[client] = self.now + lasts
+        self._fault(f"client:{client}", lasts)
+
+    def _outage(self) -> None:
+        lasts = self.rng.randint(100, 10 * TTL)
+        self.out = self.now + lasts
+        self._fault("lock", lasts)
+
+    def _fault(self, target: str, lasts: int) -> None:
+        for state, time in (("in force", self.now), ("healed", self.now + lasts)):
+            event = {
+                "time": time,
+                "process": "nemesis",
+                "type": "info",
+                "f": "pause",
+                "value": {"target": target, "state": state},
+            }
+            self._at(time, partial(self.events.append, event))
+
+    def _acquire(self, process: int, owner: str) -> Wait:
+        asked: dict[str, Any] = {"owner": owner}
+        ttl = self.rng.choice(self.ttls)
+        promised = None if self.sessions else ttl
+        self._record(process, "invoke", "acquire", **asked, ttl=promised)
+        while True:
+            attempt = self.now
+            answer = yield from self._ask_lock(lambda now: self.lock.acquire(now, owner, ttl))
+            if answer is None:
+                self._record(process, "info", "acquire", error="timed out", **asked)
+                process = yield from self._end(process + self.clients, "revoke", owner)
+                return None, process
+            if answer[0] is not None:
+                given = {"token": answer[0], "ttl": promised, "attempt": attempt}
+                self._record(process, "ok", "acquire", **asked, **given)
+                return answer[0], process
+            if self.now > self.end:
+                self._record(process, "fail", "acquire", error="gave up", **asked)
+                return None, process
+            yield self.rng.randint(50, 300)
+
+    def _renewal(self, owner: str, ttl: int) -> Callable[[int], Any]:
+        return lambda now: self.lock.renew(now, owner, ttl)
+
+    def _renewals(self, client: int, nth: int, owner: str, over: list[bool]) -> Wait:
+        """The thread that keeps the lease, under a process number of its own."""
+        process = 10_000_000 + client + self.clients * (nth * 1000)
+        while not over:
+            ttl = self.rng.choice(self.ttls)
+            self._record(process, "invoke", "renew", owner=owner, ttl=ttl)
+            answer = yield from self._ask_lock(self._renewal(owner, ttl))
+            if answer is None:
+                self._record(process, "info", "renew", owner=owner, error="timed out")
+                process += self.clients
+            elif answer[0]:
+                self._record(process, "ok", "renew", owner=owner, ttl=ttl)
+            else:
+                self._record(process, "fail", "renew", owner=owner, error="lost")
+                return
+            yield self.rng.randint(300, 1200)
+
+    def _write(self, process: int, token: int, value: str) -> Wait:
+        asked: dict[str, Any] = {"token": token, "value": value}
+        self._record(process, "invoke", "write", **asked)
+        answer = yield from self._call(lambda now: self.storage.write(now, value, token))
+        if answer is None:
+            self._record(process, "info", "write", error="timed out", **asked)
+            return process + self.clients
+        kind, error = ("ok", None) if answer[0] else ("fail", "stale")
+        self._record(process, kind, "write", error=error, **asked)
+        return process
+
+    def _fence(self, process: int, token: int) -> Wait:
+        self._record(process, "invoke", "fence", token=token)
+        answer = yield from self._call(lambda now: self.storage.fence(now, token))
+        if answer is None:
+            self._record(process, "info", "fence", token=token, error="timed out")
+            return process + self.clients, False
+        kind, error = ("ok", None) if answer[0] else ("fail", "stale")
+        self._record(process, kind, "fence", token=token, error=error)
+        return process, answer[0]
+
+    def _append(self, client: int, process: int, token: int, element: str) -> Wait:
+        asked: dict[str, Any] = {"token": token, "element": element}
+        self._record(process, "invoke", "append", **asked)
+        answer = yield from self._call(self.storage.read)
+        if answer is None:
+            self._record(process, "info", "append", error="timed out", **asked)
+            return process + self.clients
+        found = answer[0][0]
+        if self.lag and self.rng.random() < self.lag and len(self.storage.log) > 1:
+            found = self.storage.log[-2][0]
+        if self.rng.random() < 0.1:
+            self._stop(client)
+            yield 1
+        lists = {"read": found, "written": [*found, element]}
+        answer = yield from self._call(lambda now: self.storage.write(now, lists["written"], token))
+        if answer is None:
+            told = self.rng.choice([{}, {"read": found}, lists])
+            self._record(process, "info", "append", error="timed out", **asked, **told)
+            return process + self.clients
+        kind, error = ("ok", None) if answer[0] else ("fail", "stale")
+        self._record(process, kind, "append", error=error, **asked, **lists)
+        return process
+
+    def _read(self, process: int) -> Wait:
+        self._record(process, "invoke", "read")
+        answer = yield from self._call(self.storage.read)
+        if answer is None:
+            self._record(process, "info", "read", error="timed out")
+            return process + self.clients
+        value, token = answer[0]
+        self._record(process, "ok", "read", value=value, token=token)
+        return process
+
+    def _end(self, process: int, f: str, owner: str) -> Wait:
+        self._record(process, "invoke", f, owner=owner)
+        answer = yield from self._ask_lock(lambda now: self.lock.release(now, owner))
+        if answer is None:
+            self._record(process, "info", f, owner=owner, error="timed out")
+            return process + self.clients
+        if answer[0] or f == "revoke":
+            self._record(process, "ok", f, owner=owner)
+        else:
+            self._record(process, "fail", f, owner=owner, error="not the holder")
+        return process

@@ -1,0 +1,156 @@
+"""Locks and storages of each kind on servers that run, for tests that hold for all of them."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+from harness.engines.engine import Cluster
+from harness.network.topology import Address
+from workloads.client import Grant, Lock, Storage
+from workloads.redis_connection import RedisConnection
+from workloads.settings import LockSettings, StorageSettings
+from workloads.storages import load_kind
+
+SECOND = 1_000_000_000
+TTL = 2 * SECOND
+FENCE = "(fence)"
+
+
+def run_named(name: str) -> str:
+    """A run's id; another's tests may run on this machine at the same time."""
+    return f"test-{name}-{secrets.token_hex(4)}"
+
+
+class Endpoint(str):
+    """Where a server is, with what it asks for beside."""
+
+    __slots__ = ("password",)
+    password: str
+
+    def __new__(cls, at: str, password: str = "") -> Self:
+        made = super().__new__(cls, at)
+        made.password = password
+        return made
+
+
+def endpoint_of(address: Address) -> Endpoint:
+    """An address as a client gets it."""
+    return Endpoint(str(address), address.password)
+
+
+def password_of(endpoints: Sequence[str]) -> str:
+    """What the servers there ask for."""
+    return next((each.password for each in endpoints if isinstance(each, Endpoint)), "")
+
+
+def redis_at(address: Address, timeout: float = 1.0) -> RedisConnection:
+    """A connection to a Redis server that an engine has started."""
+    return RedisConnection(str(address), timeout, address.password)
+
+
+class Memory:
+    """A recorder that keeps its events."""
+
+    passwords = ()
+
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+
+    def record(self, event: Any) -> None:
+        self.events.append(event)
+
+    def of(self, kind: str) -> list[Any]:
+        return [event for event in self.events if event["type"] == kind]
+
+
+def lock_settings(
+    kind: str,
+    endpoints: list[Any] | tuple[str, ...],
+    *,
+    client: int = 0,
+    timeout: float = 1.0,
+    token: str = "",
+    ttl: int = TTL,
+) -> LockSettings:
+    return LockSettings(
+        kind=kind,
+        endpoints=tuple(endpoints),
+        ttl=ttl,
+        timeout=timeout,
+        client=client,
+        token=token,
+        password=password_of(endpoints),
+    )
+
+
+def storage_settings(
+    kind: str,
+    endpoints: Sequence[str] | list[Any] | tuple[str, ...],
+    *,
+    fencing: str = "none",
+    policy: str = "strict",
+    timeout: float = 1.0,
+) -> StorageSettings:
+    return StorageSettings(
+        kind=kind,
+        endpoints=tuple(endpoints),
+        fencing=fencing,
+        policy=policy,
+        timeout=timeout,
+        password=password_of(endpoints),
+    )
+
+
+def hand_over(first: Lock, second: Lock, resource: str) -> tuple[Grant, int, Grant]:
+    """Have a holder release a lock that another waits for: its grant, when the other asked (ns), its grant."""
+    held = first.acquire(resource, "0-1")
+    granted: list[Grant] = []
+    waiting = threading.Thread(target=lambda: granted.append(second.acquire(resource, "1-1")))
+    asked = time.monotonic_ns()
+    waiting.start()
+    waiting.join(timeout=0.3)
+    assert waiting.is_alive(), "granted to both"
+
+    first.release(resource, "0-1")
+    waiting.join(timeout=5)
+    return held, asked, granted[0]
+
+
+@contextmanager
+def storage_clients(
+    kind: str, endpoints: Sequence[str], *, fencing: str, timeout: float = 1.0
+) -> Iterator[Callable[..., Storage]]:
+    """Give what opens clients, of this fencing unless it is told another; close them all at the end."""
+    opened = []
+
+    def open_one(fencing: str = fencing, policy: str = "strict", timeout: float = timeout) -> Any:
+        settings = storage_settings(kind, endpoints, fencing=fencing, policy=policy, timeout=timeout)
+        opened.append(load_kind(kind).connect(settings))
+        return opened[-1]
+
+    yield open_one
+    for storage in opened:
+        storage.reconnect()
+
+
+def commits_of(kind: str, endpoints: Sequence[str], resource: str) -> list[tuple[Any, Any]]:
+    """Read token and value of each accepted write of a resource, in the storage's own order.
+
+    A fence has `FENCE` in place of a value.
+    """
+    commits = load_kind(kind).committed(storage_settings(kind, endpoints, timeout=10))
+    places = [each.seq for each in commits]
+    assert places == sorted(set(places))
+    assert all((each.value is None) == each.fence for each in commits)
+    return [
+        (each.token, FENCE if each.fence else each.value) for each in commits if each.resource == resource
+    ]
+
+
+def endpoints(cluster: Cluster, system: str) -> list[str]:
+    return [endpoint_of(server.address) for server in cluster.servers if server.system == system]

@@ -1,0 +1,110 @@
+"""What GitHub and pre-commit read: valid by their schemas, and pinned."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.repository import ROOT
+
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+FORMS = sorted(set((GITHUB / "ISSUE_TEMPLATE").glob("*.yml")) - {GITHUB / "ISSUE_TEMPLATE/config.yml"})
+SCHEMAS = {
+    "vendor.github-workflows": WORKFLOWS,
+    "custom.github-workflows-require-timeout": WORKFLOWS,
+    "vendor.github-issue-forms": FORMS,
+    "vendor.github-issue-config": [GITHUB / "ISSUE_TEMPLATE/config.yml"],
+    "vendor.dependabot": [GITHUB / "dependabot.yml"],
+}
+
+
+def module(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", name, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_each_file_is_valid_by_its_schema(schema: str) -> None:
+    checked = module("check_jsonschema", "--builtin-schema", schema, *SCHEMAS[schema])
+
+    assert SCHEMAS[schema]
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_the_schemas_refuse_what_is_wrong(tmp_path: Path) -> None:
+    form = tmp_path / "form.yml"
+    form.write_text("name: A form without a body\ndescription: refused\n")
+
+    checked = module("check_jsonschema", "--builtin-schema", "vendor.github-issue-forms", form)
+
+    assert "'body' is a required property" in checked.stdout
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda path: path.name)
+def test_the_fields_of_a_form_have_names_of_their_own(form: Path) -> None:
+    fields = [field["id"] for field in yaml.safe_load(form.read_text())["body"] if "id" in field]
+
+    assert len(fields) == len(set(fields)) > 1
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_every_action_is_pinned_by_its_commit_and_says_its_version(workflow: Path) -> None:
+    used = re.findall(r"uses:\s*(\S+)(.*)", workflow.read_text(encoding="utf-8"))
+
+    assert used
+    for action, rest in used:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action), action
+        assert re.fullmatch(r" # v\d+\.\d+\.\d+", rest), f"{action}{rest}"
+
+
+def test_the_tests_run_on_every_python_with_and_without_docker() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    prefix = "Programming Language :: Python :: 3."
+    pythons = [each.rpartition(" ")[2] for each in project["classifiers"] if each.startswith(prefix)]
+
+    matrix = yaml.safe_load((GITHUB / "workflows/ci.yml").read_text())["jobs"]["test"]["strategy"]["matrix"]
+
+    assert matrix == {"python": pythons, "docker": [True, False]}
+
+
+def targets_of_make(text: str) -> set[str]:
+    """The targets that a text calls, as in `make docs` and `make PYTHON=python test`."""
+    calls = re.findall(r"\bmake((?: [A-Z_]+=\S+)* [a-z][a-z-]*)", text)
+    return {call.split()[-1] for call in calls}
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_every_make_target_that_a_workflow_runs_exists(workflow: Path) -> None:
+    steps = [
+        step.get("run", "")
+        for job in yaml.safe_load(workflow.read_text())["jobs"].values()
+        for step in job["steps"]
+    ]
+
+    known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert targets_of_make("\n".join(steps)) <= known
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_every_test_file_that_a_workflow_runs_exists(workflow: Path) -> None:
+    named = re.findall(r"\btests/[\w./-]+", workflow.read_text(encoding="utf-8"))
+
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_pre_commit_hooks_are_those_of_make_check() -> None:
+    valid = module("pre_commit", "validate-config", ROOT / ".pre-commit-config.yaml")
+    assert valid.returncode == 0, valid.stdout
+
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    hooks = [hook["entry"].replace(" --force-exclude", "") for hook in local["hooks"]]
+    check = re.search(r"^check:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert check
+    assert hooks == [line.strip().replace("$(BIN)", ".venv/bin") for line in check[1].splitlines()]

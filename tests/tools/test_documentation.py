@@ -1,0 +1,60 @@
+"""The tables of the documentation that are made from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness.engines.local import LocalEngine
+from harness.run.deployment import topology
+from harness.target import load, shipped
+from tests.support.repository import ROOT
+from tools.tables import BEGIN, END, TABLES, with_table
+from tools.target_table import table
+
+
+@pytest.mark.parametrize(("page", "made"), TABLES.items())
+def test_the_committed_tables_are_current(page: str, made: Callable[..., Any]) -> None:
+    committed = (ROOT / page).read_text(encoding="utf-8")
+
+    assert with_table(committed, made()) == committed, "run `make schemas` and commit the result"
+
+
+def test_each_target_that_ships_has_a_row() -> None:
+    rows = table().splitlines()[2:]
+
+    assert sorted(row.rpartition("[`")[2].partition("`")[0] for row in rows) == sorted(shipped())
+    assert len({row.count("|") for row in rows}) == 1
+
+
+def test_a_row_tells_what_is_expected_and_where_it_runs() -> None:
+    rows = table().splitlines()
+
+    assert (
+        "| etcd | etcd | lock-key | inclusive | valid | Docker, local "
+        "| [`etcd-same-etcd`](../targets/etcd-same-etcd.toml) |"
+    ) in rows
+    assert (
+        "| redis | zookeeper | none |  | stale-write | Docker, local "
+        "| [`redis-zookeeper-unfenced`](../targets/redis-zookeeper-unfenced.toml) |"
+    ) in rows
+
+
+def test_a_row_lists_the_local_engine_only_if_that_takes_the_target() -> None:
+    rows = table().splitlines()[2:]
+    local = [row.rpartition("[`")[2].partition("`")[0] for row in rows if "| Docker, local |" in row]
+    needs = (topology(target, target.faults) for target in map(load, local))
+
+    refusals = [refusal for need in needs if (refusal := LocalEngine().refusal(need))]
+
+    assert not [refusal for refusal in refusals if refusal.endswith(": use Docker")]
+
+
+def test_a_target_that_moves_a_clock_needs_docker() -> None:
+    assert any("| Docker | [`redlock-postgres-clock`]" in row for row in table().splitlines())
+
+
+def test_what_stands_around_the_table_is_kept() -> None:
+    assert with_table(f"above\n{BEGIN}old\n{END}below\n", "new\n") == f"above\n{BEGIN}new\n{END}below\n"

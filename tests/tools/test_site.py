@@ -1,0 +1,122 @@
+"""The documentation site: it builds strictly, loads nothing from elsewhere, and shows what GitHub shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tests.support.repository import ROOT
+from tools.site_pages import ROOT_PAGES, repository
+
+PAGES = [*map(ROOT.joinpath, ROOT_PAGES), *sorted((ROOT / "docs").glob("*.md"))]
+SHAPES = ("h2", "h3", "li", "table", "tr", "td", "pre", "img")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` does."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
+        cwd=ROOT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def html_of(site: Path, page: Path) -> str:
+    folder = site if page.name == "README.md" else site / page.stem
+    return (folder / "index.html").read_text(encoding="utf-8")
+
+
+OURS = re.compile(
+    r"`((?:benchmarks|checkers|compose|docs|examples|fencepost|fuzzing|harness|schemas|targets|tests|tools|workloads)"
+    r"/[\w./-]+)`"
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_path_that_a_page_names_exists(page: Path) -> None:
+    named = OURS.findall(page.read_text(encoding="utf-8").partition("\n## 0.")[0])
+
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+class Loads(HTMLParser):
+    """The addresses that a browser loads by itself when it shows a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        address = given.get("href") if tag == "link" and given.get("rel") != "canonical" else given.get("src")
+        if address:
+            self.found.append(address)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_loads_nothing_from_another_host(site: Path, page: Path) -> None:
+    loads = Loads()
+
+    loads.feed(html_of(site, page))
+
+    assert loads.found
+    assert not [address for address in loads.found if "//" in address]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_has_the_lists_tables_and_code_that_github_shows(site: Path, page: Path) -> None:
+    html = html_of(site, page)
+    article = html[html.index("<article") : html.index("</article>")]
+    on_github = MarkdownIt("gfm-like", {"linkify": False}).render(page.read_text(encoding="utf-8"))
+
+    counts = {tag: len(re.findall(f"<{tag}[ >]", article)) for tag in SHAPES}
+
+    assert counts == {tag: len(re.findall(f"<{tag}[ >]", on_github)) for tag in SHAPES}
+
+
+def test_a_link_to_a_file_of_the_repository_leads_there(site: Path) -> None:
+    html = html_of(site, ROOT / "docs/targets.md")
+
+    assert f'href="{repository()}/blob/main/targets/etcd-postgres.toml"' in html
+    assert f'href="{repository()}/tree/main/examples/own-class"' in html
+
+
+def test_a_link_to_a_page_stays_on_the_site(site: Path) -> None:
+    assert 'href="targets/#the-targets-that-ship"' in html_of(site, ROOT / "README.md")
+
+
+def test_a_link_to_nothing_fails_the_build(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/broken.md").write_text("[gone](../harness/gone.py)\n")
+    configuration = {
+        "site_name": "broken",
+        "theme": {"name": "material", "font": False},
+        "hooks": [str(ROOT / "tools/site_pages.py")],
+        "markdown_extensions": ["toc"],
+    }
+    (tmp_path / "mkdocs.yml").write_text(str(configuration).replace("False", "false"))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode != 0
+    assert "broken.md links to harness/gone.py, which does not exist" in done.stderr

@@ -1,0 +1,173 @@
+"""What holds for the lock of every kind, on real servers."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness.clients.recorder import RecordedSession
+from harness.network.topology import ServerSpec, Topology
+from tests.support.missing import need
+from tests.support.systems import SECOND, TTL, Memory, endpoints, hand_over, lock_settings, run_named
+from workloads.client import NotApplied
+from workloads.locks import connect
+
+pytestmark = pytest.mark.engine
+
+KINDS = {
+    "etcd": ("etcd", 1, "create-revision"),
+    "etcd-lock": ("etcd", 1, "create-revision"),
+    "http": ("http", 1, "fencing-token"),
+    "kahuna": ("kahuna", 1, "fencing-token"),
+    "redis": ("redis", 1, "counter"),
+    "redlock": ("redis", 5, "wall-clock"),
+    "zookeeper": ("zookeeper", 1, "czxid"),
+}
+"""The system, how many servers of it, and a token that rises as long as nothing goes wrong."""
+ENGINES = {"http": "script_engine", "kahuna": "script_engine", "zookeeper": "docker_engine"}
+"""Of the systems that the local engine has not."""
+
+IN_STEPS = ("etcd", "etcd-lock", "redlock", "zookeeper")
+"""Those whose clients have something left to do once they know that they were granted."""
+
+names = (f"r{number}" for number in itertools.count())
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def servers(
+    kind: Any, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    engine = request.getfixturevalue(ENGINES.get(kind, "local_engine"))
+    system, count, _ = KINDS[kind]
+    specs = tuple(ServerSpec(name=f"{system}-{number + 1}", system=system) for number in range(count))
+    topology = Topology(servers=specs, clients=1, partitions=False)
+    need(engine, topology)
+    with engine.start(topology, run_named(kind), tmp_path_factory.mktemp("run"), print) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def open_lock(kind: Any, servers: Any) -> Iterator[Any]:
+    opened = []
+    system, _, token = KINDS[kind]
+
+    def open_one(client: Any = 0, timeout: float = 1.0, granted: Any = lambda _resource, _owner: None) -> Any:
+        memory = Memory()
+        session = RecordedSession(memory, process=10 + client, stride=100, granted=granted)
+        settings = lock_settings(
+            kind, endpoints(servers, system), client=client, timeout=timeout, token=token
+        )
+        opened.append(connect(settings, session))
+        return opened[-1], memory
+
+    yield open_one
+    for lock in opened:
+        lock.close()
+
+
+@pytest.fixture
+def resource() -> str:
+    return next(names)
+
+
+def renewals_of(lock: Any) -> Any | object:
+    return lock._renewals if hasattr(lock, "_renewals") else lock._lease._renewals
+
+
+def test_the_token_rises_with_each_grant(open_lock: Any, resource: str) -> None:
+    lock, _ = open_lock()
+    tokens = []
+    for hold in range(3):
+        tokens.append(lock.acquire(resource, f"0-{hold}").token)
+        lock.release(resource, f"0-{hold}")
+
+    assert tokens == sorted(set(tokens))
+
+
+def test_a_waiter_is_granted_only_after_the_release(open_lock: Any, resource: str) -> None:
+    (first, _), (second, _) = open_lock(0), open_lock(1)
+
+    held, asked, granted = hand_over(first, second, resource)
+
+    assert granted.token > held.token
+    assert granted.attempt is None or granted.attempt > asked + 0.1 * SECOND  # not its first request
+
+
+def test_a_waiter_reports_granted_before_its_acquire_returns(
+    open_lock: Any, kind: str, resource: str
+) -> None:
+    at_granted, reported = [], []
+
+    def granted(granted_resource: Any, owner: Any) -> None:
+        reported.append((granted_resource, owner))
+        at_granted.append(time.monotonic_ns())
+
+    (first, _), (second, _) = open_lock(0), open_lock(1, granted=granted)
+    hand_over(first, second, resource)
+    returned = time.monotonic_ns()
+
+    assert reported == ([(resource, "1-1")] if kind in IN_STEPS else [])
+    assert all(moment < returned for moment in at_granted)
+
+
+def fall_silent(lock: Any) -> None:
+    """Let nothing renew the lease, as a pause of the process would."""
+    renewals_of(lock).stop()
+    if hasattr(lock, "_session"):  # kazoo sends heartbeats of its own
+        lock._session._client._connection._send_ping = lambda _timeout: None
+
+
+def test_a_lease_without_renewals_ends_the_hold(open_lock: Any, resource: str) -> None:
+    (first, _), (second, _) = open_lock(0), open_lock(1)
+    held = first.acquire(resource, "0-1")
+    fall_silent(first)
+
+    granted = second.acquire(resource, "1-1")
+
+    assert granted.token > held.token
+    assert held.ttl is None or time.monotonic_ns() > held.attempt + held.ttl
+
+
+def test_a_renewed_lease_outlasts_its_ttl(open_lock: Any, resource: str) -> None:
+    lock, memory = open_lock()
+    lock.acquire(resource, "0-1")
+    until = time.monotonic_ns() + round(1.5 * TTL)
+    while time.monotonic_ns() < until:
+        time.sleep(0.01)
+
+    lock.release(resource, "0-1")
+
+    renewals = memory.of("ok")
+    assert len(renewals) >= 3
+    assert all((event["f"], event["owner"]) == ("renew", "0-1") for event in renewals)
+    assert all(0.9 * TTL < event["ttl"] <= TTL for event in renewals)
+
+
+def test_revoking_frees_only_the_lock_of_that_owner(open_lock: Any, resource: str) -> None:
+    (first, _), (second, _) = open_lock(0), open_lock(1)
+    held = first.acquire(resource, "0-1")
+
+    first.revoke(resource, "0-1")
+    called = time.monotonic()
+    granted = second.acquire(resource, "1-1")
+
+    assert time.monotonic() - called < 1.5
+    assert granted.token > held.token
+
+
+def test_a_refused_connection_applies_nothing(kind: str) -> None:
+    settings = lock_settings(kind, ["127.0.0.1:1"], token=KINDS[kind][2])
+    lock = connect(settings, RecordedSession(Memory(), 0, 1))
+
+    with pytest.raises(NotApplied):
+        lock.acquire("r0", "0-1")
+    lock.close()

@@ -1,0 +1,118 @@
+"""Lock and storage in the same etcd: a write is accepted while the key of its lock is there."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from harness.clients.recorder import RecordedSession
+from harness.engines.engine import Engine
+from harness.network.topology import ServerSpec, Topology
+from tests.support.systems import (
+    Memory,
+    endpoints,
+    lock_settings,
+    run_named,
+    storage_clients,
+    storage_settings,
+)
+from workloads.client import NotApplied, Stale
+from workloads.locks import connect
+from workloads.storages import etcd
+
+numbers = itertools.count(1)
+
+
+def nothing() -> None:
+    """Do nothing once the request has left."""
+
+
+@pytest.fixture(scope="module")
+def address(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    topology = Topology(servers=(ServerSpec(name="etcd-1", system="etcd"),), clients=1, partitions=False)
+    folder = tmp_path_factory.mktemp("run")
+    with local_engine.start(topology, run_named("same-etcd"), folder, print) as cluster:
+        yield endpoints(cluster, "etcd")
+
+
+@pytest.fixture(params=["etcd", "etcd-lock"])
+def open_lock(request: pytest.FixtureRequest, address: list[str]) -> Iterator[Callable[[], Any]]:
+    opened: list[Any] = []
+
+    def open_one() -> Any:
+        settings = lock_settings(request.param, address, client=len(opened), token="create-revision")
+        opened.append(connect(settings, RecordedSession(Memory(), process=0, stride=1)))
+        return opened[-1]
+
+    yield open_one
+    for lock in opened:
+        lock.close()
+
+
+@pytest.fixture
+def storage(address: list[str]) -> Iterator[Any]:
+    with storage_clients("etcd", address, fencing="lock-key") as open_one:
+        yield open_one(policy="inclusive")
+
+
+@pytest.fixture
+def resource(address: list[str]) -> Any:
+    name = f"r{next(numbers)}"
+    etcd.set_up(storage_settings("etcd", address, fencing="lock-key"), [name])
+    return name
+
+
+def test_a_holder_may_write_again_and_again(open_lock: Any, storage: Any, resource: Any) -> None:
+    token = open_lock().acquire(resource, "0-1").token
+    storage.write(resource, token, "first", nothing)
+    storage.write(resource, token, "second", nothing)
+
+    assert storage.read(resource) == ("second", token)
+
+
+def test_a_write_after_a_newer_holders_is_stale(open_lock: Any, storage: Any, resource: Any) -> None:
+    older, newer = open_lock(), open_lock()
+    first = older.acquire(resource, "0-1").token
+    older.release(resource, "0-1")
+    second = newer.acquire(resource, "1-1").token
+    storage.write(resource, second, "new", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, first, "old", nothing)
+    assert storage.read(resource) == ("new", second)
+
+
+def test_a_write_without_its_lock_is_stale_only_after_a_newer_write(
+    open_lock: Any, storage: Any, resource: Any
+) -> None:
+    older, newer = open_lock(), open_lock()
+    first = older.acquire(resource, "0-1").token
+    storage.write(resource, first, "own", nothing)
+    older.release(resource, "0-1")
+
+    with pytest.raises(NotApplied, match="lock lost") as while_free:
+        storage.write(resource, first, "late", nothing)
+    newer.acquire(resource, "1-1")
+    with pytest.raises(NotApplied, match="lock lost") as while_held:
+        storage.write(resource, first, "late", nothing)
+
+    assert {type(while_free.value), type(while_held.value)} == {NotApplied}
+    assert storage.read(resource) == ("own", first)
+
+
+def test_a_lock_of_another_resource_allows_no_write(open_lock: Any, storage: Any, resource: Any) -> None:
+    other = f"{resource}0"
+    token = open_lock().acquire(other, "0-1").token
+
+    with pytest.raises(NotApplied, match="lock lost"):
+        storage.write(resource, token, "elsewhere", nothing)
+
+
+def test_a_missing_register_is_neither_a_success_nor_stale(open_lock: Any, storage: Any) -> None:
+    token = open_lock().acquire("nowhere", "0-1").token
+
+    with pytest.raises(NotApplied, match="no key for nowhere"):
+        storage.write("nowhere", token, "lost", nothing)

@@ -1,0 +1,304 @@
+"""What holds for the fenced storage of every kind that compares numbers, on real servers."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from harness.network.topology import ServerSpec, Topology
+from harness.target.storages import STORAGES
+from tests.support import systems
+from tests.support.missing import need
+from tests.support.stopped import frozen
+from tests.support.systems import FENCE, endpoints, run_named, storage_clients, storage_settings
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.storages import load_kind
+
+pytestmark = pytest.mark.engine
+
+FENCINGS = {
+    "etcd": "transaction",
+    "redis": "script",
+    "zookeeper": "version-check",
+    "dynamodb": "conditional-expression",
+}
+MAKES_ITS_ITEMS = {"dynamodb"}
+"""Where the first write makes what it writes to."""
+IN_CONTAINERS = {"zookeeper", "dynamodb"}
+POLICIES = ["strict", "inclusive"]
+names = (f"r{number}" for number in itertools.count())
+
+
+def nothing() -> None:
+    """Do nothing once the request has left."""
+
+
+@pytest.fixture(scope="module", params=FENCINGS)
+def kind(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def servers(
+    kind: Any, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    engine = request.getfixturevalue("docker_engine" if kind in IN_CONTAINERS else "local_engine")
+    (name,) = STORAGES[kind].model_validate({"kind": kind, "fencing": "none"}).servers
+    spec = ServerSpec(name=name, system=kind, cluster="storage")
+    topology = Topology(servers=(spec,), clients=1, partitions=False)
+    need(engine, topology)
+    with engine.start(topology, run_named(kind), tmp_path_factory.mktemp("run"), print) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def open_storage(kind: Any, servers: Any) -> Iterator[Any]:
+    with storage_clients(kind, endpoints(servers, kind), fencing=FENCINGS[kind]) as open_one:
+        yield open_one
+
+
+@pytest.fixture(scope="module")
+def resources(kind: Any, servers: Any) -> Iterator[str]:
+    """As many as the tests of one kind can need."""
+    made = [next(names) for _ in range(40)]
+    load_kind(kind).set_up(storage_settings(kind, endpoints(servers, kind), timeout=10), made)
+    return iter(made)
+
+
+@pytest.fixture
+def resource(resources: Iterator[str]) -> str:
+    return next(resources)
+
+
+@pytest.fixture
+def commits_of(kind: Any, servers: Any) -> Callable[..., list[tuple[Any, Any]]]:
+    return partial(systems.commits_of, kind, endpoints(servers, kind))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_fence_rejects_an_older_token(
+    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]], policy: str
+) -> None:
+    storage = open_storage(policy=policy)
+    storage.write(resource, 10, "new", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 9, "old", nothing)
+
+    assert storage.read(resource) == ("new", 10)
+    assert commits_of(resource) == [(10, "new")]
+
+
+def test_an_unfenced_storage_accepts_an_older_token(
+    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+) -> None:
+    storage = open_storage("none")
+    storage.write(resource, 10, "new", nothing)
+    storage.write(resource, 9, "old", nothing)
+
+    assert storage.read(resource) == ("old", 9)
+    assert commits_of(resource) == [(10, "new"), (9, "old")]
+
+
+def test_an_equal_token_is_stale_only_under_the_policy_strict(open_storage: Any, resource: str) -> None:
+    open_storage().write(resource, 7, "first", nothing)
+
+    with pytest.raises(Stale):
+        open_storage().write(resource, 7, "second", nothing)
+    open_storage(policy="inclusive").write(resource, 7, "third", nothing)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_first_token_of_a_resource_may_be_0(
+    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]], policy: str
+) -> None:
+    storage = open_storage(policy=policy)
+
+    storage.write(resource, 0, "first", nothing)
+
+    assert storage.read(resource) == ("first", 0)
+    assert commits_of(resource) == [(0, "first")]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_token_of_0_is_stale_once_a_higher_one_was_accepted(
+    open_storage: Any, resource: str, policy: str
+) -> None:
+    storage = open_storage(policy=policy)
+    storage.write(resource, 1, "new", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 0, "old", nothing)
+
+
+@pytest.mark.parametrize("mark", [0, 5])
+def test_a_fence_may_come_before_the_first_write(open_storage: Any, resource: str, mark: int) -> None:
+    storage = open_storage(policy="inclusive")
+
+    storage.fence(resource, mark)
+
+    assert storage.read(resource)[0] is None
+    if mark:
+        with pytest.raises(Stale):
+            storage.write(resource, mark - 1, "late", nothing)
+    storage.write(resource, mark, "first", nothing)
+
+
+@pytest.mark.parametrize(("mark", "token"), [(9, 10), (2**53, 2**53 + 1), (999, 1000), (2**62, 2**63 - 1)])
+def test_tokens_are_compared_as_numbers_of_any_size(
+    open_storage: Any, resource: str, mark: int, token: int
+) -> None:
+    storage = open_storage()
+    storage.write(resource, mark, "lower", nothing)
+    storage.write(resource, token, "higher", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, mark, "late", nothing)
+
+    assert storage.read(resource) == ("higher", token)
+
+
+@pytest.mark.parametrize("fenced", [False, True])
+def test_a_missing_resource_is_neither_a_success_nor_stale(
+    open_storage: Any, commits_of: Callable[..., list[tuple[Any, Any]]], kind: str, fenced: bool
+) -> None:
+    if kind in MAKES_ITS_ITEMS:
+        pytest.skip("the first write makes what it writes to")
+    with pytest.raises(NotApplied, match=r"no (hash|key|znode) for nowhere"):
+        open_storage(FENCINGS[kind] if fenced else "none").write("nowhere", 1, "lost", nothing)
+
+    assert open_storage().read("nowhere") == (None, 0)
+    assert commits_of("nowhere") == []
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_writers_that_race_commit_in_token_order(
+    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]], policy: str
+) -> None:
+    storages_of_writers = [open_storage(policy=policy, timeout=10) for _ in range(4)]
+    tokens = random.Random(1).sample(range(1, 201), 200)
+
+    def write(number: Any) -> None:
+        for token in tokens[number::4]:
+            try:
+                storages_of_writers[number].write(resource, token, f"v{token}", nothing)
+            except Stale:
+                continue
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+
+    committed = [token for token, _ in commits_of(resource)]
+    assert committed == sorted(committed)
+    assert committed[-1] == 200
+
+
+def test_connecting_to_a_stopped_server_ends_in_time_with_nothing_sent(
+    open_storage: Any, resource: str, servers: Any, kind: str
+) -> None:
+    storage = open_storage(timeout=0.5)
+
+    with frozen(servers, kind):
+        called = time.monotonic()
+        with pytest.raises((Unknown, NotApplied)):
+            storage.write(resource, 1, "never", nothing)
+
+    assert time.monotonic() - called < 1.5
+
+
+def test_a_refused_connection_applies_nothing(kind: str) -> None:
+    storage = load_kind(kind).connect(storage_settings(kind, ["127.0.0.1:1"]))
+
+    with pytest.raises(NotApplied, match=r"(?i)refused|not connect|no session"):
+        storage.write("r0", 1, "never", nothing)
+
+
+def test_a_fence_keeps_the_value_and_older_writers_out(
+    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+) -> None:
+    storage = open_storage(policy="inclusive")
+    storage.write(resource, 3, "kept", nothing)
+    storage.fence(resource, 5)
+    storage.fence(resource, 5)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 4, "late", nothing)
+    assert storage.read(resource) == ("kept", 3)
+    storage.write(resource, 5, "own", nothing)
+    assert commits_of(resource) == [(3, "kept"), (5, FENCE), (5, FENCE), (5, "own")]
+
+
+def test_a_fence_below_the_mark_is_stale_and_not_in_the_log(
+    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+) -> None:
+    storage = open_storage(policy="inclusive")
+    storage.fence(resource, 5)
+
+    with pytest.raises(Stale):
+        storage.fence(resource, 4)
+    assert commits_of(resource) == [(5, FENCE)]
+
+
+def test_fences_are_logged_between_the_writes_around_them(
+    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+) -> None:
+    storage, other = open_storage(policy="inclusive"), open_storage(policy="inclusive")
+    storage.fence(resource, 0)
+    storage.write(resource, 0, "a", nothing)
+    storage.write(resource, 7, "b", nothing)
+    other.fence(resource, 7)  # of the same token as the write before: it changes nothing
+    other.write(resource, 7, "c", nothing)
+    other.fence(resource, 2**63 - 1)
+    for write in (storage.write, other.write):
+        with pytest.raises(Stale):
+            write(resource, 8, "late", nothing)
+
+    assert other.read(resource) == ("c", 7)
+    assert commits_of(resource) == [
+        (0, FENCE),
+        (0, "a"),
+        (7, "b"),
+        (7, FENCE),
+        (7, "c"),
+        (2**63 - 1, FENCE),
+    ]
+
+
+def test_fences_that_race_with_writes_are_logged_in_token_order(
+    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+) -> None:
+    clients = [open_storage(policy="inclusive", timeout=10) for _ in range(4)]
+    tokens = random.Random(2).sample(range(1, 101), 100)
+    accepted = []
+
+    def work(number: Any) -> None:
+        for token in tokens[number::4]:
+            try:
+                if number % 2:
+                    clients[number].fence(resource, token)
+                    accepted.append((token, FENCE))
+                else:
+                    clients[number].write(resource, token, f"v{token}", nothing)
+                    accepted.append((token, f"v{token}"))
+            except NotApplied:
+                continue
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    committed = commits_of(resource)
+    assert committed == sorted(accepted)
+    assert {FENCE} < {value for _, value in committed}

@@ -1,0 +1,297 @@
+"""The register on a real PostgreSQL: what each fencing lets through, and what a client may conclude."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import pytest
+
+from checkers.history.reader import Commit
+from harness.engines.engine import Cluster
+from tests.support.stopped import frozen
+from tests.support.systems import endpoints, storage_settings
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.settings import StorageSettings, host_and_port
+from workloads.storages import postgres
+from workloads.storages.postgres import PostgresStorage
+from workloads.storages.postgres_connection import PostgresConnection
+
+FENCED = [fencing for fencing in postgres.FENCINGS if fencing != "none"]
+POLICIES = ["strict", "inclusive"]
+resources = (f"r{number}" for number in itertools.count())
+
+
+def nothing() -> None:
+    """Do nothing once the request has left."""
+
+
+@pytest.fixture(scope="module")
+def settings(servers: Cluster) -> StorageSettings:
+    found = storage_settings("postgres", endpoints(servers, "postgres"), timeout=5)
+    postgres.set_up(found, [])
+    return found
+
+
+@pytest.fixture(scope="module")
+def conninfo(settings: StorageSettings) -> str:
+    return postgres.conninfo(*host_and_port(settings.endpoints[0]), settings.password)
+
+
+@pytest.fixture
+def open_storage(conninfo: str) -> Iterator[Any]:
+    """Make clients of a resource of the test's own; each kind of fencing sets it up as a run does."""
+    wires = []
+
+    def open_one(fencing: str, policy: str = "strict", timeout: float = 1.0) -> PostgresStorage:
+        wires.append(PostgresConnection(conninfo, timeout))
+        return PostgresStorage(wires[-1], fencing, policy)
+
+    yield open_one
+    for wire in wires:
+        wire.close()
+
+
+@pytest.fixture
+def resource(conninfo: str) -> str:
+    name = next(resources)
+    PostgresConnection(conninfo, 5).execute("INSERT INTO register VALUES ($1, NULL, -1, -1)", (name,))
+    return name
+
+
+def commits_of(settings: StorageSettings, resource: str) -> list[tuple[Any, Any]]:
+    return [(each.token, each.value) for each in postgres.committed(settings) if each.resource == resource]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("fencing", FENCED)
+def test_a_fenced_storage_rejects_an_older_token(
+    open_storage: Any, settings: StorageSettings, resource: str, fencing: str, policy: str
+) -> None:
+    storage = open_storage(fencing, policy)
+    storage.write(resource, 7, "new", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 6, "old", nothing)
+
+    assert storage.read(resource) == ("new", 7)
+    assert commits_of(settings, resource) == [(7, "new")]
+
+
+@pytest.mark.parametrize("fencing", FENCED)
+def test_a_strict_fence_accepts_one_write_per_token(open_storage: Any, resource: str, fencing: str) -> None:
+    storage = open_storage(fencing, "strict")
+    storage.write(resource, 7, "first", nothing)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 7, "second", nothing)
+
+
+@pytest.mark.parametrize("fencing", FENCED)
+def test_an_inclusive_fence_accepts_every_write_of_a_token(
+    open_storage: Any, resource: str, fencing: str
+) -> None:
+    storage = open_storage(fencing, "inclusive")
+    storage.write(resource, 7, "first", nothing)
+    storage.write(resource, 7, "second", nothing)
+
+    assert storage.read(resource) == ("second", 7)
+
+
+def test_an_unfenced_storage_accepts_an_older_token(
+    open_storage: Any, settings: StorageSettings, resource: str
+) -> None:
+    storage = open_storage("none")
+    storage.write(resource, 7, "new", nothing)
+    storage.write(resource, 6, "old", nothing)
+
+    assert storage.read(resource) == ("old", 6)
+    assert commits_of(settings, resource) == [(7, "new"), (6, "old")]
+
+
+@pytest.mark.parametrize("fencing", ["none", "conditional-update", "select-for-update"])
+def test_a_missing_row_is_neither_a_success_nor_stale(
+    open_storage: Any, settings: StorageSettings, fencing: str
+) -> None:
+    storage = open_storage(fencing)
+
+    with pytest.raises(NotApplied, match="no row") as raised:
+        storage.write("nowhere", 1, "lost", nothing)
+
+    assert not isinstance(raised.value, Stale)
+    assert commits_of(settings, "nowhere") == []
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("fencing", FENCED)
+def test_the_first_token_of_a_row_may_be_0(
+    open_storage: Any, resource: str, fencing: str, policy: str
+) -> None:
+    storage = open_storage(fencing, policy)
+
+    storage.write(resource, 0, "first", nothing)
+
+    assert storage.read(resource) == ("first", 0)
+
+
+def test_an_upsert_needs_no_row(open_storage: Any) -> None:
+    storage = open_storage("upsert")
+    fresh = next(resources)
+
+    assert storage.read(fresh) == (None, 0)
+    storage.write(fresh, 1, "first", nothing)
+
+    assert storage.read(fresh) == ("first", 1)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("fencing", FENCED)
+def test_writers_that_race_commit_in_token_order(
+    open_storage: Any, settings: StorageSettings, resource: str, fencing: str, policy: str
+) -> None:
+    def write(token: int) -> None:
+        storage = open_storage(fencing, policy, timeout=5)
+        barrier.wait()
+        for nth in range(20):
+            with contextlib.suppress(Stale):
+                storage.write(resource, token + 4 * nth, f"{token}.{nth}", nothing)
+
+    barrier = threading.Barrier(4)
+    threads = [threading.Thread(target=write, args=(token,)) for token in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    tokens = [token for token, _ in commits_of(settings, resource)]
+    assert tokens == sorted(set(tokens))
+    assert len(tokens) > 4
+
+
+def test_the_request_is_sent_when_sent_is_called(
+    open_storage: Any, settings: StorageSettings, resource: str
+) -> None:
+    storage = open_storage("conditional-update")
+    landed: list[Any] = []
+
+    def look() -> None:
+        deadline = time.monotonic() + 5
+        while not landed and time.monotonic() < deadline:
+            landed.extend(commits_of(settings, resource))
+
+    storage.write(resource, 1, "sent", look)
+
+    assert landed == [(1, "sent")]
+
+
+@pytest.mark.parametrize("fencing", ["none", "conditional-update", "upsert"])
+def test_a_write_to_a_stopped_server_is_unknown_and_takes_effect_later(
+    open_storage: Any, resource: str, servers: Cluster, fencing: str, settings: StorageSettings
+) -> None:
+    storage = open_storage(fencing, timeout=0.5)
+    storage.read(resource)
+
+    with frozen(servers, "postgres"):
+        called = time.monotonic()
+        with pytest.raises(Unknown, match="no answer in time"):
+            storage.write(resource, 3, f"late {fencing}", nothing)
+        took = time.monotonic() - called
+
+    assert 0.5 <= took < 3
+    deadline = time.monotonic() + 5
+    while not (landed := commits_of(settings, resource)) and time.monotonic() < deadline:
+        pass
+    assert landed == [(3, f"late {fencing}")]
+
+
+def test_connecting_to_a_stopped_server_ends_in_time_and_applies_nothing(
+    open_storage: Any, resource: str, servers: Cluster
+) -> None:
+    storage = open_storage("none", timeout=0.5)
+
+    with frozen(servers, "postgres"):
+        called = time.monotonic()
+        with pytest.raises(NotApplied, match="not connected"):
+            storage.write(resource, 1, "never", nothing)
+        took = time.monotonic() - called
+
+    assert took < 3
+
+
+def test_a_refused_connection_applies_nothing() -> None:
+    storage = PostgresStorage(PostgresConnection(postgres.conninfo("127.0.0.1", 1), 1), "none", "strict")
+
+    with pytest.raises(NotApplied, match="refused"):
+        storage.write("r0", 1, "never", nothing)
+
+
+def test_a_backend_terminated_during_a_write_leaves_it_unknown(
+    open_storage: Any, conninfo: str, resource: str
+) -> None:
+    storage = open_storage("none", timeout=5)
+    storage.read(resource)
+    blocker = PostgresConnection(conninfo, 5)
+    blocker.execute("BEGIN")
+    blocker.execute("SELECT 1 FROM register WHERE resource = $1 FOR UPDATE", (resource,))
+
+    def terminate_the_waiting_backend() -> None:
+        admin = PostgresConnection(conninfo, 5)
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline and not admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        ):
+            pass
+        admin.close()
+
+    with pytest.raises(Unknown, match="terminating connection"):
+        storage.write(resource, 1, "doubtful", terminate_the_waiting_backend)
+    blocker.close()
+
+
+def test_the_committed_order_carries_sequence_resource_token_and_value(
+    settings: StorageSettings, open_storage: Any, resource: str
+) -> None:
+    storage = open_storage("conditional-update")
+    storage.write(resource, 1, "a", nothing)
+    storage.write(resource, 2, "b", nothing)
+
+    mine = [each for each in postgres.committed(settings) if each.resource == resource]
+
+    first, second = mine
+    assert first == Commit(seq=first.seq, resource=resource, token=1, value="a")
+    assert second == Commit(seq=second.seq, resource=resource, token=2, value="b")
+    assert first.seq < second.seq
+
+
+def test_no_postgres_process_stays_stopped(servers: Any) -> None:
+    processes = [psutil.Process(child.process.pid) for child in servers.children]
+
+    assert all(process.status() != psutil.STATUS_STOPPED for process in processes)
+
+
+def test_a_fence_keeps_the_value_and_older_writers_out(
+    open_storage: Any, settings: StorageSettings, resource: str
+) -> None:
+    storage = open_storage("conditional-update", "inclusive")
+    storage.write(resource, 3, "kept", nothing)
+    storage.fence(resource, 5)
+
+    with pytest.raises(Stale):
+        storage.write(resource, 4, "late", nothing)
+    with pytest.raises(Stale):
+        storage.fence(resource, 4)
+    assert storage.read(resource) == ("kept", 3)
+    storage.write(resource, 5, "own", nothing)
+    storage.fence(resource, 5)
+    committed = [each for each in postgres.committed(settings) if each.resource == resource]
+    assert [(each.token, each.value, each.fence) for each in committed] == [
+        (3, "kept", False),
+        (5, None, True),
+        (5, "own", False),
+        (5, None, True),
+    ]

@@ -1,0 +1,100 @@
+"""What clients record of their storage, whatever it is."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from harness.clients.recorder import RecordedSession
+from tests.support.systems import Memory
+from workloads.client import Unknown
+from workloads.client_loop import Client
+
+
+class Register:
+    """A storage that answers a read with this."""
+
+    def __init__(self, value: Any, token: Any) -> None:
+        self._answer = (value, token)
+
+    def read(self, _resource: Any) -> Any:
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "recorded"),
+    [((None, 0), (None, -1)), ((None, -1), (None, -1)), (("v", 0), ("v", 0)), (("", 5), ("", 5))],
+)
+def test_a_read_before_the_first_write_has_a_token_below_all_others(
+    answer: Any, recorded: tuple[Any, ...]
+) -> None:
+    memory = Memory()
+    client = Client(
+        number=0,
+        resources=["r0"],
+        think_time=(0, 0),
+        rng=random.Random(0),
+        session=RecordedSession(memory, process=0, stride=1),
+        lock=None,
+        storage=Register(*answer),
+        fence_on_acquire=False,
+        progress=None,
+    )
+
+    client.read("r0")
+
+    (read,) = memory.of("ok")
+    assert (read["value"], read["token"]) == recorded
+
+
+class GrantedThenLost:
+    """A lock that is granted, and whose answer never completes."""
+
+    def __init__(self, session: RecordedSession) -> None:
+        self._session = session
+
+    def acquire(self, resource: Any, owner: Any) -> None:
+        self._session.granted(resource, owner)
+        raise Unknown("its key is gone")
+
+    def reconnect(self) -> None:
+        pass
+
+    def revoke(self, resource: Any, owner: Any) -> None:
+        pass
+
+
+class Steps:
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def granted(self, _resource: Any, _owner: Any) -> None:
+        self.seen.append("granted")
+
+    def reached(self, point: Any, _resource: Any, _owner: Any, _token: Any) -> None:
+        self.seen.append(point)
+
+    def exited(self) -> None:
+        self.seen.append("left")
+
+
+def test_a_client_that_only_reached_granted_is_not_in_a_critical_section() -> None:
+    steps = Steps()
+    session = RecordedSession(Memory(), process=0, stride=1, granted=steps.granted)
+    client = Client(
+        number=0,
+        resources=["r0"],
+        think_time=(0, 0),
+        rng=random.Random(0),
+        session=session,
+        lock=GrantedThenLost(session),
+        storage=None,
+        fence_on_acquire=False,
+        progress=steps,
+    )
+
+    client.run(lambda *_: None, lambda: bool(steps.seen))
+
+    assert steps.seen == ["granted", "left"]

@@ -1,0 +1,172 @@
+"""Classes of the user's own as lock and storage: loaded, run, and refused where they do not fit."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.support.command import refused, run_target, run_words
+from tests.support.repository import ROOT
+
+EXAMPLE = ROOT / "examples/own-class"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copytree(EXAMPLE, tmp_path / "own-class")
+    return tmp_path / "own-class"
+
+
+def run(folder: Path, *settings: str) -> CompletedProcess[str]:
+    return run_target(folder, "files.toml", "workload.duration=6s", *settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict"),
+    [
+        ((), "valid"),
+        pytest.param(("storage.fencing=none", 'expect=["stale-write"]'), "invalid", marks=pytest.mark.slow),
+    ],
+)
+def test_the_example_runs_and_is_judged(folder: Path, settings: tuple[str, ...], verdict: str) -> None:
+    done = run(folder, *settings)
+
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["verdict"] == verdict
+    assert document["coverage"]["stale_writes_attempted"] >= 1
+    assert {"committed", "observed"} == {each["evidence"] for each in document["checkers"]}
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("lock.kind=nowhere:Lock", "files: nowhere:Lock cannot be loaded: ModuleNotFoundError"),
+        ("lock.kind=files:Nothing", "files: files:Nothing cannot be loaded: AttributeError"),
+        ("lock.kind=files:FileStorage", "files:FileStorage has no acquire, no release, no revoke, no close"),
+        ("storage.kind=files:FileLock", "files:FileLock has no write, no read"),
+        ("storage.kind=files:", 'storage.kind = "files:": must be "package.module:Class"'),
+        ("lock.nodes=3", "nodes and image are of the servers that Fencepost starts: give server too"),
+    ],
+)
+def test_an_invalid_class_is_refused_in_one_sentence(folder: Path, setting: str, said: str) -> None:
+    done = refused(folder, *run_words("files.toml", setting))
+
+    assert done.returncode == 4
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_a_class_may_delegate_missing_methods(folder: Path) -> None:
+    handing_on = """
+from files import FileLock
+
+class Around:
+    def __init__(self, settings, renewals):
+        self._lock = FileLock(settings, renewals)
+
+    def acquire(self, resource, owner):
+        return self._lock.acquire(resource, owner)
+
+    def __getattr__(self, name):
+        return getattr(self._lock, name)
+"""
+    (folder / "around.py").write_text(handing_on)
+
+    done = run(folder, "lock.kind=around:Around")
+
+    assert done.returncode == 0, done.stderr
+
+
+HOSTILE = (
+    "json.py",
+    "socket.py",
+    "signal.py",
+    "selectors.py",
+    "random.py",
+    "msgspec.py",
+    "psutil.py",
+    "numpy.py",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "multiprocessing/__init__.py",
+    "harness/__init__.py",
+    "harness/processes/fork_server.py",
+    "harness/processes/reaper.py",
+    "workloads/__init__.py",
+    "checkers/__init__.py",
+)
+LEAVES_A_MARK = """
+import os, sys
+os.close(os.open({mark!r} + "/" + __name__, os.O_CREAT | os.O_WRONLY))
+raise ImportError(__name__)
+"""
+
+
+@pytest.fixture
+def hostile(folder: Path, tmp_path: Path) -> Path:
+    """Put files into the folder that leave a mark when they are imported; give the folder of marks."""
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    for name in HOSTILE:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(LEAVES_A_MARK.format(mark=str(marks)))
+    return marks
+
+
+def called_as_installed(folder: Path, *words: str) -> CompletedProcess[str]:
+    """Call the command without anything of ours in its environment."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    return subprocess.run(
+        [Path(sys.executable).with_name("fencepost"), *words],
+        cwd=folder,
+        env=clean,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def test_only_the_class_is_imported_from_the_current_folder(folder: Path, hostile: Path) -> None:
+    done = called_as_installed(
+        folder, "run", "--engine", "local", "--set", "workload.duration=6s", "files.toml"
+    )
+
+    assert sorted(mark.name for mark in hostile.iterdir()) == []
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_a_users_program_does_not_change_that_and_keeps_its_own_path(folder: Path, hostile: Path) -> None:
+    (folder / "beside.py").write_text("")
+    program = (
+        (ROOT / "tests/support/line_program.py")
+        .read_text()
+        .replace("import time\n", "import time, beside\n", 1)
+    )
+    lies_in = hostile.parent / "program"
+    lies_in.mkdir()
+    (lies_in / "line_program.py").write_text(program)
+    (lies_in / "beside.py").write_text("")
+    command = json.dumps([sys.executable, str(lies_in / "line_program.py"), str(folder / "file.db")])
+    (folder / "mine.toml").write_text(
+        f'name = "mine"\nexpect = "valid"\n[client]\ncommand = {command}\n'
+        '[lock]\nkind = "client"\nttl = "1s"\n'
+        '[storage]\nkind = "client"\nfencing = "compare and write"\n'
+        "[require]\nstale_writes_attempted = 0\n"
+    )
+
+    done = called_as_installed(folder, "run", "--set", "workload.duration=3s", "mine.toml")
+
+    assert sorted(mark.name for mark in hostile.iterdir()) == []
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,371 @@
+"""What a client of each kind does when its servers stop in the middle of a call: of every call, at every request.
+
+It waits no longer than its deadline, sends nothing twice, and calls the outcome certain only
+where it is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from typing import Any
+
+import pytest
+
+from checkers import Outcome
+from harness.clients.recorder import RecordedSession
+from harness.network.topology import ServerSpec, Topology
+from tests.support.missing import need
+from tests.support.stopped import frozen
+from tests.support.systems import (
+    FENCE,
+    SECOND,
+    Memory,
+    commits_of,
+    endpoints,
+    lock_settings,
+    run_named,
+    storage_clients,
+    storage_settings,
+)
+from tests.support.tap import Tap
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.locks import connect, etcd_lock_service, redlock
+from workloads.storages import load_kind
+
+pytestmark = pytest.mark.engine
+
+TIMEOUT = 1.0  # seconds
+DEADLINE = 6.0  # seconds; of what makes several requests, or many to several servers, on a slow machine
+TTL = 6 * SECOND  # so that nothing is renewed within a test, but where that is what it is about
+
+SERVERS = {"dynamodb": 1, "etcd": 1, "http": 1, "kahuna": 1, "postgres": 1, "redis": 5, "zookeeper": 1}
+ENGINES = {
+    "dynamodb": "docker_engine",
+    "http": "script_engine",
+    "kahuna": "script_engine",
+    "zookeeper": "docker_engine",
+}
+
+LOCKS = {
+    "etcd": ("etcd", 1, "create-revision"),
+    "etcd-lock": ("etcd", 1, "create-revision"),
+    "http": ("http", 1, "fencing-token"),
+    "kahuna": ("kahuna", 1, "fencing-token"),
+    "redis": ("redis", 1, "counter"),
+    "redlock": ("redis", 5, "wall-clock"),
+    "zookeeper": ("zookeeper", 1, "czxid"),
+}
+"""The system, how many servers of it, and the token."""
+
+LOCK_CALLS = {
+    ("etcd", "acquire"): "fail info",  # the lease, the key
+    ("etcd", "release"): "info",
+    ("etcd", "revoke"): "info",
+    ("etcd-lock", "acquire"): "fail info info ok",  # the lease, the lock, its key, a first keep-alive
+    ("etcd-lock", "release"): "info",
+    ("etcd-lock", "revoke"): "info",
+    ("http", "acquire"): "info",
+    ("http", "release"): "info",
+    ("http", "revoke"): "info",
+    ("kahuna", "acquire"): "info",
+    ("kahuna", "release"): "info",
+    ("kahuna", "revoke"): "info",
+    ("redis", "acquire"): "info",
+    ("redis", "release"): "info",
+    ("redis", "revoke"): "info",
+    ("redlock", "acquire"): "info info info ok ok",  # three servers are enough
+    ("redlock", "release"): "info info info ok ok",
+    ("redlock", "revoke"): "info info info ok ok",
+    ("zookeeper", "acquire"): "fail info info",  # is the session good, the znode, the queue
+    ("zookeeper", "release"): "info",
+    ("zookeeper", "revoke"): "info",
+}
+"""How a call ends whose servers stop before its first request, before its second, …"""
+
+STORAGE_CALLS = {
+    ("dynamodb", "none", "write"): "info",
+    ("dynamodb", "conditional-expression", "write"): "info",
+    ("dynamodb", "conditional-expression", "fence"): "info",
+    ("dynamodb", "conditional-expression", "read"): "info",
+    ("etcd", "none", "write"): "info",
+    ("etcd", "transaction", "write"): "info",
+    ("etcd", "transaction", "fence"): "info info",  # a look, and the raise
+    ("etcd", "transaction", "read"): "info",
+    ("http", "service", "write"): "info",
+    ("http", "service", "fence"): "info",
+    ("http", "service", "read"): "info",
+    ("postgres", "none", "write"): "info",
+    ("postgres", "conditional-update", "write"): "info",
+    ("postgres", "select-for-update", "write"): "fail fail fail info",  # BEGIN, SELECT, UPDATE, COMMIT
+    ("postgres", "upsert", "write"): "info",
+    ("postgres", "upsert", "fence"): "info",
+    ("postgres", "upsert", "read"): "info",
+    ("redis", "none", "write"): "info",
+    ("redis", "script", "write"): "info",
+    ("redis", "script", "fence"): "info",
+    ("redis", "script", "read"): "info",
+    ("zookeeper", "none", "write"): "info",
+    ("zookeeper", "version-check", "write"): "fail info",  # a look at the mark, and the multi
+    ("zookeeper", "version-check", "fence"): "fail info",
+    ("zookeeper", "version-check", "read"): "info",
+}
+CONTAINERS = {system for system, engine in ENGINES.items() if engine == "docker_engine"}
+names = (f"r{number}" for number in itertools.count())
+
+
+def cases(calls: dict[Any, Any], system_of: Callable[..., Any]) -> Any:
+    """Make a case of each request of each call, and one of each call that nothing disturbs."""
+    return [
+        pytest.param(
+            system_of(call),
+            call,
+            nth,
+            id=f"{'-'.join(call)}-{nth or 'undisturbed'}",
+            marks=[] if is_quick(system_of(call), call, nth, outcomes) else pytest.mark.slow,
+        )
+        for call, outcomes in calls.items()
+        for nth in range(len(outcomes.split()) + 1)
+    ]
+
+
+def is_quick(system: Any, call: Any, nth: int, outcomes: Any) -> bool:
+    """Whether no container starts and no deadline passes, but that of each client's main call."""
+    stops_last = nth == len(outcomes.split()) and call[-1] in {"acquire", "write"} and call[-2] != "none"
+    return system not in CONTAINERS and (nth == 0 or stops_last)
+
+
+def each_request(calls: dict[Any, Any], system_of: Callable[..., Any]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        ("system", "call", "nth"), cases(calls, system_of), indirect=["system"], scope="module"
+    )
+
+
+@pytest.fixture(scope="module")
+def system(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def servers(
+    system: Any, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    engine = request.getfixturevalue(ENGINES.get(system, "local_engine"))
+    specs = [ServerSpec(name=f"{system}-{number + 1}", system=system) for number in range(SERVERS[system])]
+    if len(specs) == 1 and system in {"dynamodb", "postgres"}:
+        specs = [ServerSpec(name=system, system=system)]
+    topology = Topology(servers=tuple(specs), clients=1, partitions=False)
+    need(engine, topology)
+    with engine.start(
+        topology, run_named(f"stop-{system}"), tmp_path_factory.mktemp("run"), print
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def direct(system: Any, servers: Any) -> list[str]:
+    """Where the servers are, without a tap."""
+    return endpoints(servers, system)
+
+
+@pytest.fixture
+def open_tap(system: Any, direct: list[str]) -> Iterator[Any]:
+    with ExitStack() as stack:
+
+        def open_one(count: int = 1) -> Tap:
+            tap = Tap(system, direct[:count])
+            stack.callback(tap.close)
+            return tap
+
+        yield open_one
+
+
+@pytest.fixture
+def stopping(system: Any, servers: Any) -> Iterator[tuple[Callable[[], None], Callable[[], None]]]:
+    """Functions that freeze the servers, on a tap's thread, and thaw them for good, on the test's.
+
+    To freeze them takes a busy machine longer than a client waits: the thaw waits for its end.
+    """
+    lock, is_over = threading.Lock(), threading.Event()
+    with ExitStack() as stack:
+
+        def freeze() -> None:
+            with lock:
+                if not is_over.is_set():
+                    stack.enter_context(frozen(servers, system))
+
+        def thaw() -> None:
+            with lock:
+                is_over.set()
+                stack.close()
+
+        yield freeze, thaw
+
+
+@pytest.fixture
+def open_lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setattr(etcd_lock_service, "PATIENCE", 0.25)  # TTLs
+    monkeypatch.setattr(redlock, "SERVER_TIMEOUT", 0.4)  # seconds; a busy machine's disk may need them
+    opened = []
+
+    def open_one(kind: Any, endpoints: Any, client: int = 0, ttl: int = TTL) -> Any:
+        memory = Memory()
+        settings = lock_settings(
+            kind, endpoints, client=client, timeout=TIMEOUT, token=LOCKS[kind][2], ttl=ttl
+        )
+        opened.append(connect(settings, RecordedSession(memory, process=10, stride=100)))
+        return opened[-1], memory
+
+    yield open_one
+    for lock in opened:
+        lock.close()
+
+
+@pytest.fixture(scope="module")
+def resources(system: Any, direct: list[str]) -> Any:
+    """As many as the tests of one storage can need."""
+    made = [next(names) for _ in range(40)]
+    load_kind(system).set_up(storage_settings(system, direct[:1], timeout=10), made)
+    return iter(made)
+
+
+def outcome_of(f: Any, resource: Any, action: Callable[[], Any]) -> tuple[Outcome, float]:
+    """Run a call as clients do; return how it ended, and how many seconds it took."""
+
+    def act() -> dict[str, Any]:
+        action()
+        return {}
+
+    called = time.monotonic()
+    answer = RecordedSession(Memory(), process=0, stride=1).call(f, resource, act)
+    return answer.outcome, time.monotonic() - called
+
+
+@each_request(LOCK_CALLS, lambda call: LOCKS[call[0]][0])
+def test_a_call_to_a_stopping_lock_ends_in_time_and_is_sent_once(
+    open_tap: Any,
+    open_lock: Any,
+    stopping: tuple[Callable[[], None], Callable[[], None]],
+    direct: list[str],
+    call: tuple[str, str],
+    nth: int,
+) -> None:
+    kind, f = call
+    stop, go_on = stopping
+    _, count, _ = LOCKS[kind]
+    tap, resource = open_tap(count), next(names)
+    lock, _ = open_lock(kind, tap.endpoints)
+    tokens = [lock.acquire(resource, "0-1").token]
+    if f == "acquire":
+        lock.release(resource, "0-1")
+    owner = "0-2" if f == "acquire" else "0-1"
+
+    tap.stop_before(nth, stop)
+    outcome, took = outcome_of(f, resource, lambda: getattr(lock, f)(resource, owner))
+    sent = list(tap.requests)
+    go_on()
+    lock.reconnect()
+    if outcome == "info" or f == "acquire":
+        with suppress(NotApplied):  # what ended in doubt has ended the lease
+            lock.revoke(resource, owner)
+    lock.close()
+
+    outcomes = LOCK_CALLS[call].split()
+    assert outcome == (outcomes[nth - 1] if nth else "ok")
+    assert took < DEADLINE
+    assert nth or len(sent) == len(outcomes)
+    assert len(set(sent)) == len(sent)
+    successor, _ = open_lock(kind, direct[:count], client=1)
+    assert successor.acquire(resource, "1-1").token > max(tokens)
+    successor.release(resource, "1-1")
+
+
+@pytest.mark.parametrize(
+    ("system", "kind"),
+    [(LOCKS[kind][0], kind) for kind in LOCKS],
+    indirect=["system"],
+    ids=LOCKS,
+    scope="module",
+)
+def test_a_renewal_at_a_stopping_lock_is_unknown_and_sent_once(
+    open_tap: Any, open_lock: Any, stopping: tuple[Callable[[], None], Callable[[], None]], kind: str
+) -> None:
+    stop, go_on = stopping
+    _, count, _ = LOCKS[kind]
+    tap, resource = open_tap(count), next(names)
+    lock, memory = open_lock(kind, tap.endpoints, ttl=2 * SECOND)
+    lock.acquire(resource, "0-1")
+    deadline = time.monotonic() + 10
+    while not memory.of("ok") and time.monotonic() < deadline:  # now it is logged in everywhere
+        time.sleep(0.01)
+
+    tap.stop_before(1, stop)
+    already = len(memory.events)
+    deadline = time.monotonic() + 10
+    while not memory.of("info") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    sent = list(tap.requests)
+    go_on()
+    with suppress(Unknown):  # a session of ZooKeeper may by now be on its way to another member
+        lock.revoke(resource, "0-1")
+
+    invoked, doubtful = memory.events[already : already + 2]
+    assert (invoked["type"], doubtful["type"], doubtful["f"]) == ("invoke", "info", "renew")
+    assert doubtful["time"] - invoked["time"] < DEADLINE * SECOND
+    assert len(set(sent)) == len(sent) == count
+
+
+@each_request(STORAGE_CALLS, lambda call: call[0])
+def test_a_call_to_a_stopping_storage_ends_in_time_applied_at_most_once(
+    open_tap: Any,
+    stopping: tuple[Callable[[], None], Callable[[], None]],
+    direct: list[str],
+    resources: Any,
+    call: Any,
+    nth: int,
+) -> None:
+    kind, fencing, f = call
+    stop, go_on = stopping
+    tap, resource = open_tap(), next(resources)
+    left = []
+    calls = {
+        "write": lambda storage: storage.write(resource, 2, "late", lambda: left.append(time.monotonic())),
+        "fence": lambda storage: storage.fence(resource, 2),
+        "read": lambda storage: storage.read(resource),
+    }
+    with storage_clients(kind, tap.endpoints, fencing=fencing, timeout=TIMEOUT) as open_storage:
+        storage = open_storage(policy="inclusive")  # which would let a repeated write through
+        storage.write(resource, 1, "first", lambda: None)
+
+        tap.stop_before(nth, stop)
+        outcome, took = outcome_of(f, resource, lambda: calls[f](storage))
+        sent = list(tap.requests)
+        go_on()
+    tap.drain(30)
+
+    outcomes = STORAGE_CALLS[call].split()
+    assert outcome == (outcomes[nth - 1] if nth else "ok")
+    assert took < DEADLINE
+    assert nth or len(sent) == len(outcomes)
+    assert len(set(sent)) == len(sent)
+    applied = commits_of(kind, direct, resource)[1:]
+    if f in {"write", "fence"}:
+        logged = [(2, "late" if f == "write" else FENCE)]
+        assert applied in {"ok": [logged], "info": [logged, []], "fail": [[]]}[outcome]
+    if f == "write":
+        assert len(left) == 1 or (outcome == "fail" and not left)
+    if f == "fence" and outcome != "info":
+        with storage_clients(kind, direct, fencing=fencing, timeout=10) as open_storage:
+            assert is_fenced(open_storage(policy="inclusive"), resource) == (outcome == "ok")
+
+
+def is_fenced(storage: Any, resource: Any) -> bool:
+    """Is the mark above the token that was written under?"""
+    try:
+        storage.write(resource, 1, "again", lambda: None)
+    except Stale:
+        return True
+    return False

@@ -1,0 +1,64 @@
+"""The table of the targets that ship, in docs/targets.md: made from their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from harness.engines.local import never
+from harness.run import deployment
+from harness.target import Target, load, shipped
+from harness.target.locks import LOCKS
+from harness.target.storages import STORAGES
+
+HEAD = """\
+| lock | storage | fencing | what is special | expects | engine | target |
+|---|---|---|---|---|---|---|
+"""
+
+
+def table() -> str:
+    """Make the table: a row a target, by lock and storage in the order of their sections."""
+    targets = sorted((load(name) for name in shipped()), key=_place)
+    return HEAD + "".join(_row(target) for target in targets)
+
+
+def _place(target: Target) -> tuple[int, int, str]:
+    return _index(target.lock.kind, LOCKS), _index(target.storage.kind, STORAGES), target.name
+
+
+def _index(kind: str, kinds: Iterable[str]) -> int:
+    """Where a kind stands among those; a class of one's own comes last."""
+    known = list(kinds)
+    return known.index(kind) if kind in known else len(known)
+
+
+def _row(target: Target) -> str:
+    cells = (
+        target.lock.kind,
+        target.storage.kind,
+        target.storage.fencing,
+        ", ".join(_special(target)),
+        ", ".join(target.expected) or "valid",
+        _engines(target),
+        f"[`{target.name}`](../targets/{target.name}.toml)",
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _special(target: Target) -> Iterator[str]:
+    """Name what most targets do not have."""
+    if target.workload.kind != "register":
+        yield target.workload.kind
+    if target.storage.fence_on_acquire:
+        yield "fence on acquire"
+    elif target.storage.policy != "strict":
+        yield target.storage.policy
+    if any(getattr(fault, "every", None) for fault in target.faults if fault.kind == "pause"):
+        yield "pauses at any moment"
+    yield from dict.fromkeys(fault.kind for fault in target.faults if fault.kind != "pause")
+    if target.lock.image or target.storage.image:
+        yield "an official image"
+
+
+def _engines(target: Target) -> str:
+    return "Docker" if never(deployment.topology(target, target.faults)) else "Docker, local"

@@ -1,0 +1,120 @@
+"""The loop that a client of any workload runs: acquire the lock, work, release it.
+
+A holder never checks its lease, as most programs do not: the storage's fence must stop
+it, not the client's caution. The think time between its steps comes from the seed.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workloads.client import UNWRITTEN, Answer, Lock, Progress, Session, Storage
+
+BACKOFF = 0.05  # seconds; after anything but an ok, to avoid a busy loop on a broken edge
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLock:
+    """A lock that this client was granted."""
+
+    resource: str
+    owner: str
+    token: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """One client; the workload decides what it does while it holds the lock."""
+
+    number: int
+    resources: Sequence[str]
+    think_time: tuple[float, float]  # seconds; minimum and maximum between two steps
+    rng: random.Random
+    session: Session
+    lock: Lock
+    storage: Storage
+    fence_on_acquire: bool  # raise the storage's mark to the new token before the first read
+    progress: Progress
+
+    def run(self, work: Callable[[Client, HeldLock], None], stopping: Callable[[], bool]) -> None:
+        """Repeat acquire, work and release until `stopping` says so."""
+        nth = 0
+        while not stopping():
+            nth += 1
+            self._critical_section(self.rng.choice(self.resources), f"{self.number}-{nth}", work)
+
+    def _critical_section(self, resource: str, owner: str, work: Callable[[Client, HeldLock], None]) -> None:
+        grant = self._acquire(resource, owner)
+        if not grant.ok:
+            self.progress.exited()  # it may have reached "granted"
+            time.sleep(BACKOFF)
+            return
+        held = HeldLock(resource, owner, grant.fields["token"])
+        self.reached("acquired", held)
+        if not self.fence_on_acquire or self._fence(held).ok:
+            work(self, held)
+        self.reached("before-release", held)
+        self._end("release", resource, owner, self.lock.release)
+        self.progress.exited()
+        self.think()
+
+    def write(self, f: str, held: HeldLock, action: Callable[[], dict[str, Any]], **fields: Any) -> Answer:
+        """Record an operation that writes with the token of the held lock."""
+        answer = self.session.call(f, held.resource, action, token=held.token, **fields)
+        if answer.ok:
+            self.progress.accepted(held.resource, held.token)
+        return self._reconnect_if_unknown(answer)
+
+    def read(self, resource: str, decoded: Callable[[str | None], Any] = lambda value: value) -> None:
+        """Record a read of the value and its token; `decoded` parses the value for the workload."""
+
+        def read() -> dict[str, Any]:
+            value, token = self.storage.read(resource)
+            return {"value": decoded(value), "token": UNWRITTEN if value is None else token}
+
+        self._reconnect_if_unknown(self.session.call("read", resource, read))
+
+    def reached(self, point: str, held: HeldLock) -> None:
+        """Announce a stop point: the client may be stopped here."""
+        self.progress.reached(point, held.resource, held.owner, held.token)
+
+    def think(self) -> None:
+        """Sleep for a think time drawn from the seed."""
+        time.sleep(self.rng.uniform(*self.think_time))
+
+    def _acquire(self, resource: str, owner: str) -> Answer:
+        def acquire() -> dict[str, int | None]:
+            grant = self.lock.acquire(resource, owner)
+            return {"token": grant.token, "ttl": grant.ttl, "attempt": grant.attempt}
+
+        answer = self.session.call("acquire", resource, acquire, owner=owner)
+        if answer.outcome == "info":
+            self.lock.reconnect()
+            self._end("revoke", resource, owner, self.lock.revoke)
+        return answer
+
+    def _fence(self, held: HeldLock) -> Answer:
+        def fence() -> dict[str, Any]:
+            self.storage.fence(held.resource, held.token)
+            return {}
+
+        return self._reconnect_if_unknown(self.session.call("fence", held.resource, fence, token=held.token))
+
+    def _end(self, f: str, resource: str, owner: str, ending: Callable[[str, str], None]) -> None:
+        def end() -> dict[str, Any]:
+            ending(resource, owner)
+            return {}
+
+        if self.session.call(f, resource, end, owner=owner).outcome == "info":
+            self.lock.reconnect()
+
+    def _reconnect_if_unknown(self, answer: Answer) -> Answer:
+        """Reconnect after an info: the old connection may still deliver its request."""
+        if answer.outcome == "info":
+            self.storage.reconnect()
+            time.sleep(BACKOFF)
+        return answer

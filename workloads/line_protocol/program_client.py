@@ -1,0 +1,195 @@
+"""Requests to a program, matched to answers by id, however late an answer comes.
+
+Silence, an invalid line and the end of the program all leave the outcome Unknown. The
+program is then asked to drop its connections. If it does not answer that either, it is
+killed and restarted, so that no request in flight can be mistaken for a later one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.line_protocol.messages import (
+    PROTOCOL,
+    Line,
+    RenewedEvent,
+    convert_fields,
+    parse_line,
+    truncated,
+)
+from workloads.line_protocol.pipe import Deadline, LinePipe
+from workloads.settings import LockSettings, StorageSettings
+
+STARTING = 30.0  # seconds; JVMs are slow when many start at once
+GRACE = 1.0  # seconds beyond the timeout that the program knows
+_FENCED = ("write", "fence")  # requests that a fence can reject
+
+Event = Callable[[str, Mapping[str, Any]], None]
+Fields = Mapping[str, Any]
+
+
+def _ignored(_event: str, _fields: Fields) -> None:
+    pass
+
+
+class ProgramError(Exception):
+    """The program cannot be used; the message is one sentence that says why."""
+
+
+class Unsupported(NotApplied):
+    """The program does not know this request."""
+
+    def __init__(self) -> None:
+        super().__init__("the program does not support it")
+
+
+class Program(Protocol):
+    """A running program."""
+
+    @property
+    def reading(self) -> int:
+        """The file descriptor from which its standard output is read."""
+
+    @property
+    def writing(self) -> int:
+        """The file descriptor through which its standard input is written."""
+
+    def ending(self) -> str:
+        """Say how it ended, or that it is still running."""
+
+    def end(self) -> None:
+        """Kill it, with all its child processes."""
+
+
+def start_fields(client: int | None, lock: LockSettings, storage: StorageSettings) -> Fields:
+    """The fields of the first request; `client` is None for the harness' own program."""
+    return {
+        "protocol": PROTOCOL,
+        "client": client,
+        "timeout_ms": round(storage.timeout * 1000),
+        "lock": {
+            "kind": lock.kind,
+            "endpoints": lock.endpoints,
+            "ttl_ms": lock.ttl // 1_000_000,
+            "token": lock.token,
+            "password": lock.password,
+        },
+        "storage": {
+            "kind": storage.kind,
+            "endpoints": storage.endpoints,
+            "fencing": storage.fencing,
+            "policy": storage.policy,
+            "fence_on_acquire": storage.fence_on_acquire,
+            "password": storage.password,
+        },
+    }
+
+
+class ProgramClient:
+    """A client of one program at a time, with one request outstanding."""
+
+    def __init__(self, start: Callable[[], Program], start_fields: Fields, timeout: float) -> None:
+        self._start = start
+        self._start_fields = start_fields
+        self._timeout = timeout  # seconds; in which the program must answer
+        self._requests = 0
+        self.renewed: Callable[[RenewedEvent], None] = lambda _renewed: None
+        self._begin()
+
+    def request(
+        self,
+        op: str,
+        *,
+        within: float | None = None,
+        event: Event = lambda _event, _fields: None,
+        **fields: Any,
+    ) -> Fields:
+        """Send a request and return the fields of its ok; `event` gets the events before it.
+
+        `within` overrides the usual timeout (seconds). Raises Stale, NotApplied or Unknown.
+        """
+        deadline = Deadline((within or self._timeout) + GRACE)
+        answer, carried = self._exchange(op, fields, event, deadline)
+        return _settled(op, answer, carried)
+
+    def resume(self) -> None:
+        """Resume a program that waits in the middle of the outstanding request."""
+        self._pipe.send(msgspec.json.encode({"id": self._requests, "op": "go-on"}), Deadline(self._timeout))
+
+    def reconnect(self, side: str) -> bool:
+        """Ask the program to drop its connections to the lock or the storage; True if it was restarted."""
+        try:
+            self.request("reconnect", side=side)
+        except (NotApplied, Unknown):
+            self._program.end()
+            self._begin()
+            return True
+        return False
+
+    def close(self) -> None:
+        """End the program."""
+        self._program.end()
+
+    def _begin(self) -> None:
+        """Start a program; ProgramError if it does not become ready."""
+        self._program = self._start()
+        self._pipe = LinePipe(self._program.reading, self._program.writing)
+        try:
+            self.request("start", within=STARTING, **self._start_fields)
+        except (NotApplied, Unknown) as error:
+            how = self._program.ending()
+            self._program.end()
+            raise ProgramError(f"did not become ready: {error}; it {how}") from error
+
+    def _exchange(self, op: str, fields: Fields, event: Event, deadline: Deadline) -> tuple[Line, Fields]:
+        for said in self._pipe.pending(deadline):
+            self._read(said, early=False)
+        self._requests += 1
+        request = {"id": self._requests, "op": op, **fields}
+        self._pipe.send(msgspec.json.encode(request), deadline)
+        while True:
+            said, early = self._pipe.receive(deadline)
+            line, carried = self._read(said, early=early)
+            if line.id != self._requests:
+                continue
+            if line.event is None:
+                return line, carried
+            event(line.event, carried)
+
+    def _read(self, said: bytes, *, early: bool) -> tuple[Line, Fields]:
+        """Read a line; Unknown if it does not answer a request sent before the line began.
+
+        A line for an earlier request is late: its caller has given up.
+        """
+        line, carried = parse_line(said)
+        if line.event == "renewed":
+            self.renewed(convert_fields(RenewedEvent, carried))
+            return Line(), carried
+        if line.event == "granted" and line.id is None:
+            return Line() if early else Line(id=self._requests, event=line.event), carried
+        if line.id is None or line.id > self._requests:
+            raise Unknown(f"the program answered a request that was not made: {truncated(said)}")
+        if early and line.id == self._requests:
+            raise Unknown(f"the program answered a request before it was made: {truncated(said)}")
+        return line, carried
+
+
+def _settled(op: str, answer: Line, carried: Fields) -> Fields:
+    match answer.outcome:
+        case "ok":
+            return carried
+        case "stale" if op in _FENCED:
+            raise Stale
+        case "failed":
+            raise NotApplied(f"failed: {answer.reason}")  # so that no reason reads as "stale"
+        case "unsupported":
+            raise Unsupported
+        case "unknown":
+            raise Unknown(answer.reason or "the program does not know")
+        case None:
+            raise Unknown(f"the program answered {op} without an outcome")
+    raise Unknown(f"the program answered {op} with outcome {answer.outcome!r}")
