@@ -14,6 +14,8 @@ BLOCK = re.compile(
     r'^```(?P<kind>\w+)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL
 )
 NUMBER = re.compile(r"\d+(?:\\\.\d+)?")
+NOT_INHERITED = ("PYTEST", "MAKE", "CI", "BUILD_NUMBER")
+"""What the reader of a page has not set: in CI, pytest prints its summary uncut."""
 END = "--- the end of its output"
 DRY = {"make install": "make --dry-run install"}
 """Commands that are not run as they are: the tests run in what `make install` has installed."""
@@ -23,9 +25,7 @@ class Shell:
     """One bash from the first command of a page to the last."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        inherited = {
-            name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "MAKE"))
-        }
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
         self._bash = subprocess.Popen(
             ["bash", "--norc"],
             cwd=folder,
