@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from benchmarks.measuring import measured
-from checkers.linearizability.judgement import Judgement, joined
+from checkers.linearizability.model_verdict import ModelVerdict, combined
 from checkers.linearizability.models import CasRegister
 from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.search import search
@@ -32,14 +32,14 @@ def keys(count: int, operations: int, times: int) -> dict[str, Any]:
     return {"alone": alone, "spread": spread, "processes": os.cpu_count(), "operations": len(history)}
 
 
-def _in_processes(parts: Sequence[list[Operation]]) -> Judgement:
+def _in_processes(parts: Sequence[list[Operation]]) -> ModelVerdict:
     processes = os.cpu_count() or 1
     shares = [[op for part in parts[first::processes] for op in part] for first in range(processes)]
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return joined(pool.map(_judge, shares))
+        return combined(pool.map(_judge, shares))
 
 
-def _judge(history: list[Operation]) -> Judgement:
+def _judge(history: list[Operation]) -> ModelVerdict:
     return search(history, CasRegister())
 
 

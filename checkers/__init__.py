@@ -7,7 +7,7 @@
 Histories of anything else than fenced storages and leases are judged by a model,
 one of `MODELS` or your own:
 
-    judgement = checkers.search(operations, checkers.MODELS["cas-register"]())
+    result = checkers.search(operations, checkers.MODELS["cas-register"]())
     judged = checkers.judge_foreign(Path("history.edn"), "cas-register")
 """
 
@@ -18,7 +18,7 @@ from checkers.history.reader import parse, read, read_commits
 from checkers.history.records import Commit, FaultEvent, Header, History, Op, Outcome
 from checkers.interop.foreign import MODELS, judge_foreign
 from checkers.judge import judge
-from checkers.linearizability.judgement import Judgement
+from checkers.linearizability.model_verdict import ModelVerdict
 from checkers.linearizability.models import IMPOSSIBLE, Model
 from checkers.linearizability.mutex import judge_mutex
 from checkers.linearizability.operation import UNKNOWN, Operation
@@ -39,10 +39,10 @@ __all__ = [  # noqa: RUF022 - as sorted() has it
     "History",
     "HistoryError",
     "IMPOSSIBLE",
-    "Judgement",
     "MODELS",
     "Model",
     "ModelError",
+    "ModelVerdict",
     "Op",
     "Operation",
     "Outcome",

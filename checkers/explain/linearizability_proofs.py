@@ -28,12 +28,12 @@ from itertools import pairwise
 from typing import Final
 
 from checkers.history.records import Outcome
-from checkers.linearizability.judgement import Judgement
+from checkers.linearizability.model_verdict import ModelVerdict
 from checkers.linearizability.models import expected_and_new, owner_of
 from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.verdict import Validity
 
-Judge = Callable[[Sequence[Operation]], Judgement]
+Judge = Callable[[Sequence[Operation]], ModelVerdict]
 
 WORK = 400_000
 """How many operations are judged in all while a smaller set is looked for: about a second."""

@@ -12,7 +12,7 @@ from checkers.explain.cycles import around
 from checkers.explain.linearizability_proofs import Judge, OrderProof, smallest
 from checkers.interop.event import Call
 from checkers.interop.operations import Operations, resource
-from checkers.linearizability.judgement import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
+from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Clash, Contradiction, DeadEnd
 from checkers.linearizability.models import Fenced, FencedNested, Nested
 from checkers.verdict import Account, Finding
 

@@ -24,7 +24,7 @@ from checkers.interop import Foreign, Operations
 from checkers.interop.grants import grants_of
 from checkers.interop.operations import FENCED
 from checkers.judge import judge
-from checkers.linearizability.judgement import Judgement
+from checkers.linearizability.model_verdict import ModelVerdict
 from checkers.linearizability.models import MODELS as OBJECTS
 from checkers.linearizability.models import Fenced, FencedMutex, FencedNested, Model, ReentrantFencedMutex
 from checkers.linearizability.mutex import judge_mutex
@@ -117,7 +117,7 @@ def _order(history: Foreign, model: str, budget: int, told: set[str]) -> _Order:
     return _Order(result, _reasons(found, judged, budget))
 
 
-def _judge(operations: Sequence[Operation], model: str, budget: int) -> Judgement:
+def _judge(operations: Sequence[Operation], model: str, budget: int) -> ModelVerdict:
     """Is there an order? By comparing pairs where that decides, else by a search."""
     if model in {"register", "cas-register"}:
         return judge_register(operations, budget=budget)
@@ -126,7 +126,7 @@ def _judge(operations: Sequence[Operation], model: str, budget: int) -> Judgemen
     return search(operations, MODELS[model](), budget)
 
 
-def _findings(model: str, judged: Operations, found: Judgement) -> list[Finding]:
+def _findings(model: str, judged: Operations, found: ModelVerdict) -> list[Finding]:
     judge_again = partial(_judge, model=model, budget=_PROOF_BUDGET)
     return [story(model, judged, conflict, judge_again) for conflict in found.conflicts]
 
@@ -138,13 +138,13 @@ def _tokens(history: Foreign, model: str) -> tuple[CheckerResult, ...]:
     return tuple(result for result in verdict.checkers if result.name in _OF_TOKENS)
 
 
-def _undecided(found: Judgement, judged: Operations) -> Validity:
+def _undecided(found: ModelVerdict, judged: Operations) -> Validity:
     return (
         Validity.VALID if judged.operations and found.validity is not Validity.UNKNOWN else Validity.UNKNOWN
     )
 
 
-def _reasons(found: Judgement, judged: Operations, budget: int) -> tuple[str, ...]:
+def _reasons(found: ModelVerdict, judged: Operations, budget: int) -> tuple[str, ...]:
     if not judged.operations:
         return ("not exercised: the history has no operation that tells anything",)
     if found.validity is not Validity.UNKNOWN:

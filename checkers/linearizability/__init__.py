@@ -1,1 +1,1 @@
-"""Linearizability of operations under a model, in the manner of Knossos and Porcupine: usable alone."""
+"""Linearizability of operations under a model, like Knossos and Porcupine; it can be used alone."""

@@ -1,23 +1,22 @@
 """Algorithm L: a lock without leases that only its holder can release.
 
-Nothing stands between an acquire and the release of the same hold, so a hold is a block (see
-`blocks`), and the operations can be ordered iff
+No operation comes between an acquire and the release of the same hold, so a hold is a block
+(see `blocks`), and the operations can be ordered iff
 
-1. a release that was acknowledged has an acquire, which was called before the release
-   returned;
-2. no two holds must each stand before the other.
+1. an acknowledged release has an acquire, called before the release returned;
+2. no two holds must each come before the other.
 
-A hold was there for certain if its acquire or its release is ok; then infos of it took
-effect too: an acquire that was never answered must have, for its release to; and a release
-that was never answered may as well have, for a lock that is free hinders nobody. A hold
-that was never released has no end: it is claimed after everything. A hold of which nothing
-is acknowledged may never have been. What failed had no effect and tells nothing.
+A hold certainly existed if its acquire or its release is ok; then its infos took effect too:
+an unanswered acquire must have, or its release could not; and an unanswered release may as
+well have, since a free lock blocks nobody. A hold that was never released has no end: it is
+claimed after everything. A hold of which nothing is acknowledged may not exist. Failed
+operations had no effect and show nothing.
 
-An owner may hold the lock several times, each hold acquired and released, both
-acknowledged, before the next begins. Anything else, such as an acquire within a hold, is
-outside of this; then `linearizable` decides.
+An owner may hold the lock several times, if each hold was acquired and released, both
+acknowledged, before the next begins. Anything else, such as an acquire within a hold, is out
+of scope; then `search` decides.
 
-A lease ends a hold without a release. Locks that have leases are judged by `leases`.
+A lease ends a hold without a release. `checkers.locks.leases` judges locks with leases.
 """
 
 from __future__ import annotations
@@ -29,32 +28,36 @@ import numpy as np
 
 from checkers.history.records import Outcome
 from checkers.linearizability.blocks import NEVER, both_first
-from checkers.linearizability.judgement import Clash, Contradiction, Judgement, OutOfScopeError, joined
+from checkers.linearizability.model_verdict import (
+    Clash,
+    Contradiction,
+    ModelVerdict,
+    OutOfScopeError,
+    combined,
+    decided_by_pairs,
+)
 from checkers.linearizability.models import OwnedMutex, owner_of
 from checkers.linearizability.operation import Operation, by_key
 from checkers.linearizability.search import BUDGET, search_one
-from checkers.verdict import Validity
 
 
-def judge_mutex(operations: Sequence[Operation], budget: int = BUDGET) -> Judgement:
-    """Judge locks that are acquired and released by owners: by L where it decides, else by the search.
+def judge_mutex(operations: Sequence[Operation], budget: int = BUDGET) -> ModelVerdict:
+    """Judge locks with owners: by Algorithm L if it decides, else by the search.
 
     Raises:
-        ModelError: an answer has no return, or one before its call.
+        ModelError: an operation has an answer but no return, or returned before its call.
     """
-    return joined(
+    return combined(
         _judge_one(operations, positions, budget) for positions in by_key(operations, lambda op: op.key)
     )
 
 
-def _judge_one(operations: Sequence[Operation], positions: Sequence[int], budget: int) -> Judgement:
+def _judge_one(operations: Sequence[Operation], positions: Sequence[int], budget: int) -> ModelVerdict:
     try:
         clash = mutex_clash(holds(operations, positions))
     except OutOfScopeError:
         return search_one(operations, positions, OwnedMutex(), budget)
-    if clash is None:
-        return Judgement(validity=Validity.VALID, method="pairs")
-    return Judgement(validity=Validity.INVALID, method="pairs", conflicts=(clash,))
+    return decided_by_pairs(clash)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +71,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """One time that an owner had the lock, or may have had it."""
+    """A period in which an owner held the lock, or may have held it."""
 
     acquire: Call | None = None
     release: Call | None = None
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """What is there of the two."""
+        """The acquire and the release, if there are both."""
         return tuple(call for call in (self.acquire, self.release) if call is not None)
 
     @property
@@ -95,7 +98,7 @@ class Hold:
 
 
 def mutex_clash(taken: Iterable[Hold]) -> Clash | None:
-    """The operations of one lock that no order explains, or None if some order explains all."""
+    """The operations of one lock that no order explains, or None if one explains all."""
     certain = [hold for hold in taken if hold.settler.returned != NEVER]
     for hold in certain:
         clash = _released_too_early(hold)
@@ -129,10 +132,10 @@ def _released_too_early(hold: Hold) -> Clash | None:
 
 
 def holds(operations: Sequence[Operation], positions: Iterable[int]) -> Iterator[Hold]:
-    """The holds of one lock; `positions` stand in the order of calls.
+    """The holds of one lock; `positions` are in the order of calls.
 
     Raises:
-        OutOfScopeError: an owner's operations do not fall into holds.
+        OutOfScopeError: an owner's operations cannot be divided into holds.
     """
     present: dict[Hashable, Hold] = {}
     for position in positions:
@@ -144,7 +147,7 @@ def holds(operations: Sequence[Operation], positions: Iterable[int]) -> Iterator
         if hold is not None and _is_past(hold, op):
             yield hold
             hold = None
-        present[owner] = _joined(hold or Hold(), op, position)
+        present[owner] = _extended(hold or Hold(), op, position)
     yield from present.values()
 
 
@@ -152,11 +155,11 @@ def _is_past(hold: Hold, op: Operation) -> bool:
     return hold.is_over and all(call.returned < op.called for call in hold.calls)
 
 
-def _joined(hold: Hold, op: Operation, position: int) -> Hold:
+def _extended(hold: Hold, op: Operation, position: int) -> Hold:
     returned = NEVER if op.outcome is Outcome.INFO or op.returned is None else op.returned
     call = Call(position=position, called=op.called, returned=returned)
     if op.f == "acquire" and hold.acquire is None:
         return Hold(acquire=call, release=hold.release)
     if op.f == "release" and hold.release is None:
         return Hold(acquire=hold.acquire, release=call)
-    raise OutOfScopeError(f"{op} is not the acquire or the release of a hold of its own")
+    raise OutOfScopeError(f"{op} is neither the first acquire nor the first release of its hold")

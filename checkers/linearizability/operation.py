@@ -1,4 +1,4 @@
-"""An operation as a model sees it, whatever file it came from."""
+"""An operation in the form that models take, from any format of history."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Unknown(enum.Enum):
 
 
 UNKNOWN: Final = Unknown.UNKNOWN
-"""The output of an operation that brought back nothing."""
+"""The output of an operation without an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One operation: what was asked, what came back, and between which moments.
+    """One operation: its request, its answer, and the interval between them.
 
-    The interval `[called, returned]` is closed, so at equal times an operation
-    that returns and one that is called are concurrent. Moments are in any unit:
-    nanoseconds, or the places of the events in a file.
+    The interval `[called, returned]` is closed: an operation that returns at 10 is
+    concurrent with one called at 10. Times are in any unit: nanoseconds, or the
+    places of the events in a file.
     """
 
     f: str
@@ -38,7 +38,7 @@ class Operation:
     outcome: Outcome = Outcome.OK
     called: int
     returned: int | None = None  # None while the outcome is INFO
-    key: Hashable = None  # the object it is about, where a history has several
+    key: Hashable = None  # the object, if a history has several
 
     def precedes(self, other: Operation) -> bool:
         """Did this operation finish before `other` began?"""
@@ -54,7 +54,7 @@ def _check_times(operations: Sequence[Operation]) -> None:
 def by_key(
     operations: Sequence[Operation], key: Callable[[Operation], Hashable] | None
 ) -> Iterable[list[int]]:
-    """The positions of each object's operations, by their calls; without a key it is all one object.
+    """The positions of each object's operations, by their calls; without a key all are one object.
 
     Raises:
         ModelError: an operation returned before it was called.

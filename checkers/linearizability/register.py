@@ -1,37 +1,37 @@
-"""Algorithms R and C: a register in which every value is written once, with compare-and-set or without.
+"""Algorithms R and C: a register, without and with compare-and-set, whose values are written once each.
 
 **R.** A value's *cluster* is its write and the reads that returned it. As the value is
-written once, nothing else can stand between them, so clusters are blocks (see `blocks`),
+written once, no operation comes between them, so clusters are blocks (see `blocks`),
 and the operations can be ordered iff
 
 1. every value that was seen is the initial one or was written, by a write that is known to
    have taken effect or may have; and none was seen before its write was called
    (`settled < called(write)`);
-2. no two clusters must each stand before the other.
+2. no two clusters must each come before the other.
 
-Left out beforehand: reads without an answer, writes that failed, and infos whose value
-nobody saw: they need not have taken effect, and without them there is less to order. An
-info whose value was seen did take effect; it has no return, so it settles nothing. The
-initial value is a cluster that settled before everything.
+Ignored: reads without an answer, writes that failed, and infos whose value nobody saw: they
+need not have taken effect, and without them there is less to order. An info whose value was
+seen did take effect; it has no return, so it settles nothing. The initial value is a cluster
+that settled before everything.
 
-**C.** A `cas` from a to b that took effect stands directly after a's cluster and begins
+**C.** A `cas` from a to b that took effect comes directly after a's cluster and begins
 b's, so clusters form chains. A value was seen also by the cas that replaced it, if that
-counts: it is ok, or an info whose own value was seen, so that infos are found backwards
-along their chains. A cas that failed is a read of the value that it found. Then also wrong:
+counts: it is ok, or an info whose own value was seen, so infos are found backwards along
+their chains. A cas that failed is a read of the value that it found. Also wrong are:
 
-3. a cas failed though it found what it expected;
-4. two that count replaced the same value: it stood there only once;
+3. a cas failed although it found the value that it expected;
+4. two that count replaced the same value, which was there only once;
 5. they follow each other in a cycle: none of its values can have been the first;
 6. along a chain an operation of a later cluster had returned before one of an earlier
    cluster was called: `settled[later] < max(claimed[earlier])`.
 
-The clusters of a chain that passes 6 can stand in its order with nothing between them, so
-the chain is one block in rule 2. Together the rules are exact: necessity is said with
-each; and if none is broken, put the blocks in an order that 2 allows, each chain in its
-own, each cluster as its write, then its reads by their calls.
+The clusters of a chain that passes 6 can follow each other in its order with nothing in
+between, so the chain is one block in rule 2. Together the rules are exact: each is necessary
+for the reason given; and if none is broken, put the blocks in an order that 2 allows, each
+chain in its own order, each cluster as its write, then its reads by their calls.
 
-Values that repeat are outside of this; so is a failed cas that does not tell what it
-found. Then `linearizable` decides.
+Repeated values are out of scope, and so is a failed cas without the value that it found.
+Then `search` decides.
 """
 
 from __future__ import annotations
@@ -44,7 +44,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.linearizability.blocks import ALWAYS, NEVER, Ids, Moments, both_first
-from checkers.linearizability.judgement import Clash, Contradiction, Judgement, OutOfScopeError, joined
+from checkers.linearizability.model_verdict import (
+    Clash,
+    Contradiction,
+    ModelVerdict,
+    OutOfScopeError,
+    combined,
+    decided_by_pairs,
+)
 from checkers.linearizability.models import CasRegister
 from checkers.linearizability.operation import Operation, by_key
 from checkers.linearizability.register_columns import (
@@ -56,20 +63,19 @@ from checkers.linearizability.register_columns import (
     register_columns,
 )
 from checkers.linearizability.search import BUDGET, search_one
-from checkers.verdict import Validity
 
 Mask = NDArray[np.bool_]
 
 
 def judge_register(
     operations: Sequence[Operation], initial: Hashable = None, budget: int = BUDGET
-) -> Judgement:
-    """Judge registers with read, write and cas: by R and C where they decide, else by the search.
+) -> ModelVerdict:
+    """Judge registers with read, write and cas: by R and C if they decide, else by the search.
 
     Raises:
-        ModelError: an answer has no return, or one before its call.
+        ModelError: an operation has an answer but no return, or returned before its call.
     """
-    return joined(
+    return combined(
         _judge_one(operations, positions, initial, budget)
         for positions in by_key(operations, attrgetter("key"))
     )
@@ -77,18 +83,16 @@ def judge_register(
 
 def _judge_one(
     operations: Sequence[Operation], positions: Sequence[int], initial: Hashable, budget: int
-) -> Judgement:
+) -> ModelVerdict:
     try:
         clash = register_clash(register_columns(operations, positions, initial))
     except OutOfScopeError:
         return search_one(operations, positions, CasRegister(initial), budget)
-    if clash is None:
-        return Judgement(validity=Validity.VALID, method="pairs")
-    return Judgement(validity=Validity.INVALID, method="pairs", conflicts=(clash,))
+    return decided_by_pairs(clash)
 
 
 def register_clash(columns: RegisterColumns) -> Clash | None:
-    """The operations that no order explains, or None if some order explains all.
+    """The operations that no order explains, or None if one explains all.
 
     Raises:
         OutOfScopeError: a value was written twice, or the initial one was.
@@ -119,11 +123,11 @@ def _writers(columns: RegisterColumns) -> Ids:
 
 
 def _counted(columns: RegisterColumns, writers: Ids) -> Mask:
-    """The values that were certainly there: seen, or written by an ok."""
+    """The values that the register certainly had: seen, or written by an ok."""
     counted = np.zeros(columns.values, dtype=np.bool_)
     counted[columns.value[columns.returned != NEVER]] = True
     frontier = np.flatnonzero(counted)
-    while len(frontier):  # what a cas that counts has replaced was there, too
+    while len(frontier):  # a cas that counts replaced a value that was there, too
         by = writers[frontier]
         by = by[by >= 0]
         replaced = columns.expected[by[columns.kind[by] == CAS]]
@@ -134,7 +138,7 @@ def _counted(columns: RegisterColumns, writers: Ids) -> Mask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Blocks:
-    """Values that stand together, and the moments of each such block."""
+    """Values in blocks, and the moments of each block."""
 
     columns: RegisterColumns
     kept: Mask  # the rows that count
@@ -221,7 +225,7 @@ def _two_successors(columns: RegisterColumns, swaps: Ids) -> Clash | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chains:
-    """The values that are linked by cas, chain after chain, each in its order."""
+    """The values linked by cas, chain after chain, each in its order."""
 
     values: Ids
     number: Ids  # of the chain, for each of `values`
@@ -269,7 +273,7 @@ def _chain_against_time(clusters: _Blocks, chains: _Chains) -> Clash | None:
     """Rule 6, by the running maximum of `claimed` along each chain.
 
     The maximum is taken over the places of the moments in order, raised from
-    chain to chain so that none reaches into the next.
+    chain to chain so that none affects the next.
     """
     claimed = clusters.claimed[chains.values]
     settled = clusters.settled[chains.values]

@@ -1,4 +1,4 @@
-"""What one register was asked, as columns: the form in which millions of operations are quick to judge."""
+"""The operations on one register as columns, so that millions of them are judged quickly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from checkers.history.records import Outcome
 from checkers.linearizability.blocks import NEVER, Ids, Moments
-from checkers.linearizability.judgement import OutOfScopeError
+from checkers.linearizability.model_verdict import OutOfScopeError
 from checkers.linearizability.operation import UNKNOWN, Operation
 
 READ: Final = 0
@@ -20,15 +20,14 @@ CAS: Final = 2
 FAILED_CAS: Final = 3
 
 INITIAL: Final = 0
-"""The number of the value that stood there at first."""
+"""The number of the initial value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterColumns:
-    """A row for each operation that can tell anything: no failed writes, and no reads but ok ones.
+    """A row for each operation that shows anything: no failed writes, and only ok reads.
 
-    Values are numbered from 0, which is the initial one; a value that was only
-    seen has a number too.
+    Values are numbered from 0, the initial one; a value that was only seen has a number too.
     """
 
     position: Ids  # of the operation, in the history
@@ -37,7 +36,7 @@ class RegisterColumns:
     expected: Ids  # by a cas, failed or not; -1 elsewhere
     called: Moments
     returned: Moments  # NEVER for an info
-    values: int  # how many there are
+    values: int  # the number of values
 
 
 def register_columns(
@@ -46,7 +45,7 @@ def register_columns(
     """The columns of one register.
 
     Raises:
-        OutOfScopeError: it was asked something else, or a failed cas does not tell what it found.
+        OutOfScopeError: there is another operation, or a failed cas without the value that it found.
     """
     numbers: dict[Hashable, int] = {initial: INITIAL}
     rows = [
@@ -79,17 +78,19 @@ def _row(op: Operation, numbers: dict[Hashable, int]) -> tuple[int, int, int, in
 
 
 def _meaning(op: Operation) -> tuple[int | None, Hashable, Hashable]:
-    """What an operation tells: its kind (None: nothing), its value, and what a cas expected."""
+    """The kind of an operation (None: it shows nothing), its value, and the value that a cas expected."""
     if op.f == "read":
-        tells = op.outcome is Outcome.OK and op.output is not UNKNOWN
-        return READ if tells else None, op.output, UNKNOWN
+        is_seen = op.outcome is Outcome.OK and op.output is not UNKNOWN
+        return READ if is_seen else None, op.output, UNKNOWN
     if op.f == "write":
         return None if op.outcome is Outcome.FAIL else WRITE, op.input, UNKNOWN
     if op.f != "cas" or not isinstance(op.input, tuple):
-        raise OutOfScopeError(f"a register knows read, write and cas of (expected, new), not {op}")
+        raise OutOfScopeError(
+            f"the operations of a register are read, write and cas of (expected, new), not {op}"
+        )
     expected, new = op.input
     if op.outcome is not Outcome.FAIL:
         return CAS, new, expected
     if op.output is UNKNOWN:
-        raise OutOfScopeError(f"{op} does not tell which value it found")
+        raise OutOfScopeError(f"{op} does not have the value that it found")
     return FAILED_CAS, op.output, expected

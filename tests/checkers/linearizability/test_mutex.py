@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checkers.history.records import Outcome
-from checkers.linearizability.judgement import Clash, Contradiction, DeadEnd
+from checkers.linearizability.model_verdict import Clash, Contradiction, DeadEnd
 from checkers.linearizability.mutex import judge_mutex
 from checkers.linearizability.operation import Operation
 from checkers.verdict import Validity
@@ -32,9 +32,9 @@ def release(owner: str | None, called: int, returned: int | None = None, **other
 
 def clash_of(*operations: Any) -> Clash | DeadEnd | None:
     """What L finds; it must not have handed the history on."""
-    judgement = judge_mutex(operations)
-    assert judgement.method == "pairs"
-    return judgement.conflicts[0] if judgement.conflicts else None
+    verdict = judge_mutex(operations)
+    assert verdict.method == "pairs"
+    return verdict.conflicts[0] if verdict.conflicts else None
 
 
 @pytest.mark.parametrize(("name", "size"), [("holds", 6), ("holds", 8), ("owned-mutex", 6)])
@@ -148,6 +148,6 @@ def test_a_lock_that_is_searched_is_searched_within_its_budget() -> None:
         for i in range(2)
     ]
 
-    judgement = judge_mutex([*nested, Operation(f="release", input="a", called=9, returned=10)], budget=0)
+    verdict = judge_mutex([*nested, Operation(f="release", input="a", called=9, returned=10)], budget=0)
 
-    assert (judgement.method, judgement.validity) == ("search", Validity.UNKNOWN)
+    assert (verdict.method, verdict.validity) == ("search", Validity.UNKNOWN)

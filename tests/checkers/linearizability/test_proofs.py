@@ -12,7 +12,7 @@ import pytest
 
 from checkers.explain.linearizability_proofs import smallest
 from checkers.history.records import Outcome
-from checkers.linearizability.judgement import Judgement
+from checkers.linearizability.model_verdict import ModelVerdict
 from checkers.linearizability.models import (
     CasRegister,
     Counter,
@@ -26,7 +26,7 @@ from checkers.linearizability.models import (
 from checkers.linearizability.operation import Operation
 from checkers.linearizability.search import search
 from checkers.verdict import Validity
-from tests.support.linearizations import KINDS, random_history
+from tests.support.model_histories import KINDS, random_history
 
 OBJECTS: dict[str, Model] = {
     "cas-register": CasRegister(0),
@@ -39,7 +39,7 @@ OBJECTS: dict[str, Model] = {
 }
 
 
-def judge(operations: Sequence[Operation], model: Model) -> Judgement:
+def judge(operations: Sequence[Operation], model: Model) -> ModelVerdict:
     return search(operations, model)
 
 
@@ -136,10 +136,10 @@ def test_whatever_may_be_left_out_of_a_right_history_leaves_it_right(name: str) 
     model = OBJECTS[name]
     tried: list[Sequence[Operation]] = []
 
-    def never_satisfied(operations: Sequence[Operation]) -> Judgement:
+    def never_satisfied(operations: Sequence[Operation]) -> ModelVerdict:
         tried.append(operations)
         is_wrong = len(tried) == 1 or rng.random() < 1 / 3  # the first is all of it
-        return Judgement(validity=Validity.INVALID if is_wrong else Validity.VALID, method="search")
+        return ModelVerdict(validity=Validity.INVALID if is_wrong else Validity.VALID, method="search")
 
     for _ in range(200):
         history = random_history(rng, KINDS[name])

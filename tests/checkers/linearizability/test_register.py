@@ -12,19 +12,13 @@ from hypothesis import strategies as st
 
 from checkers.history.records import Outcome
 from checkers.linearizability.blocks import both_first
-from checkers.linearizability.judgement import Clash, Contradiction, DeadEnd, OutOfScopeError
+from checkers.linearizability.model_verdict import Clash, Contradiction, DeadEnd, OutOfScopeError
 from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.register import judge_register, register_clash
 from checkers.linearizability.register_columns import register_columns
 from checkers.verdict import Validity
-from tests.support.linearizations import (
-    KINDS,
-    every_history,
-    explained,
-    mismatches,
-    random_history,
-    register_step,
-)
+from tests.support.linearizations import every_history, explained, mismatches, register_step
+from tests.support.model_histories import KINDS, random_history
 
 
 def read(answer: Any, called: int, returned: int | None, **others: Any) -> Operation:
@@ -57,16 +51,16 @@ def refused(
 
 def clash_of(*operations: Any) -> Clash | DeadEnd | None:
     """What R or C find; they must not have handed the history on."""
-    judgement = judge_register(operations)
-    assert judgement.method == "pairs"
-    assert (judgement.validity is Validity.INVALID) == bool(judgement.conflicts)
-    return judgement.conflicts[0] if judgement.conflicts else None
+    verdict = judge_register(operations)
+    assert verdict.method == "pairs"
+    assert (verdict.validity is Validity.INVALID) == bool(verdict.conflicts)
+    return verdict.conflicts[0] if verdict.conflicts else None
 
 
 def is_right(operations: tuple[Operation, ...]) -> bool:
-    judgement = judge_register(operations, 0)
-    assert judgement.method == "pairs"
-    return judgement.validity is Validity.VALID
+    verdict = judge_register(operations, 0)
+    assert verdict.method == "pairs"
+    return verdict.validity is Validity.VALID
 
 
 @pytest.mark.parametrize("name", ["unique-writes", "unique-cas"])
@@ -75,7 +69,7 @@ def test_pairs_agree_with_trying_every_order(name: str, size: int) -> None:
     assert not mismatches(is_right, name, register_step, 0, seed=4, size=size)
 
 
-def test_whatever_the_values_the_judgement_agrees_with_trying_every_order() -> None:
+def test_any_values_agree_with_trying_every_order() -> None:
     def judge(history: Any) -> bool:
         return judge_register(history, 0).validity is Validity.VALID
 
@@ -243,16 +237,16 @@ def test_what_the_pairs_do_not_decide_is_refused(operations: tuple[Operation, ..
 
 
 def test_values_that_repeat_are_searched() -> None:
-    judgement = judge_register((write("a", 0, 1), write("a", 2, 3), read(None, 4, 5)))
+    verdict = judge_register((write("a", 0, 1), write("a", 2, 3), read(None, 4, 5)))
 
-    assert judgement.method == "search"
-    assert judgement.validity is Validity.INVALID
-    assert isinstance(judgement.conflicts[0], DeadEnd)
-    assert judgement.conflicts[0].operation == 2
+    assert verdict.method == "search"
+    assert verdict.validity is Validity.INVALID
+    assert isinstance(verdict.conflicts[0], DeadEnd)
+    assert verdict.conflicts[0].operation == 2
 
 
 def test_each_register_is_judged_in_its_own_way() -> None:
-    judgement = judge_register(
+    verdict = judge_register(
         (
             write("a", 0, 1, key="x"),
             write("a", 2, 3, key="x"),
@@ -262,8 +256,8 @@ def test_each_register_is_judged_in_its_own_way() -> None:
         )
     )
 
-    assert judgement.method == "search"
-    assert judgement.conflicts == (Clash(contradiction=Contradiction.BOTH_FIRST, operations=(2, 2, 3)),)
+    assert verdict.method == "search"
+    assert verdict.conflicts == (Clash(contradiction=Contradiction.BOTH_FIRST, operations=(2, 2, 3)),)
 
 
 def test_a_read_that_tells_nothing_is_left_out() -> None:
@@ -308,9 +302,9 @@ def test_a_chain_is_held_against_time_though_another_chain_went_before_it() -> N
         Operation(f="write", input=10, called=100, returned=101),
     ]
 
-    judgement = judge_register(operations)
+    verdict = judge_register(operations)
 
-    assert judgement.conflicts == (Clash(contradiction=Contradiction.CHAIN_AGAINST_TIME, operations=(1, 2)),)
+    assert verdict.conflicts == (Clash(contradiction=Contradiction.CHAIN_AGAINST_TIME, operations=(1, 2)),)
 
 
 def test_only_a_cas_expects_something() -> None:

@@ -10,7 +10,7 @@ import pytest
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence, gather
 from checkers.history.records import Header, History, Op
-from checkers.linearizability.judgement import Judgement
+from checkers.linearizability.model_verdict import ModelVerdict
 from checkers.linearizability.models import CasRegister, Mutex, OwnedMutex
 from checkers.linearizability.mutex import judge_mutex
 from checkers.linearizability.register import judge_register
@@ -25,14 +25,8 @@ from checkers.reference.models import is_mutex, is_register
 from checkers.verdict import Validity
 from tests.support.brute_force import history_of
 from tests.support.differential import SCALE, disagreements, random_histories
-from tests.support.linearizations import (
-    KINDS,
-    explained,
-    mutex_step,
-    owned_mutex_step,
-    random_history,
-    register_step,
-)
+from tests.support.linearizations import explained, mutex_step, owned_mutex_step, register_step
+from tests.support.model_histories import KINDS, random_history
 from tests.support.small_histories import list_history, lock_history
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 if SCALE == 0 else 3600)]
@@ -48,7 +42,7 @@ SEARCHES = {
 }
 
 
-def is_valid(validity_of: Callable[..., Judgement], *arguments: object) -> Callable[..., bool]:
+def is_valid(validity_of: Callable[..., ModelVerdict], *arguments: object) -> Callable[..., bool]:
     return lambda operations: validity_of(operations, *arguments).validity is Validity.VALID
 
 

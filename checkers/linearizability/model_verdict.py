@@ -1,6 +1,6 @@
-"""What was concluded about operations under a model, and what it rests on.
+"""The verdict on operations under a model, with the operations that prove it.
 
-Operations are named by their positions in the sequence that was judged.
+Operations are identified by their positions in the judged sequence.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from checkers.errors import FencepostError
 from checkers.verdict import Validity
 
 Method = Literal["pairs", "search"]
-"""How it was decided: by comparing pairs of blocks, or by searching for an order."""
+"""Decided by comparing pairs of blocks, or by searching for an order."""
 
 
 class OutOfScopeError(FencepostError):
-    """These operations are not of the kind that the fast algorithm decides; the search does."""
+    """The fast algorithm does not decide such operations; the search does."""
 
 
 class Contradiction(enum.StrEnum):
-    """Why no order can explain the operations of a clash; each value ends "because …"."""
+    """Why no order can explain the operations of a clash; each value completes "because …"."""
 
     NEVER_WRITTEN = "a value was seen that nothing can have written"
     SEEN_BEFORE_WRITTEN = "a value was seen before its write was called"
     MATCHED_BUT_FAILED = "a compare-and-set failed although it saw the value that it expected"
-    TWO_SUCCESSORS = "two compare-and-sets replaced the same value, which stood there only once"
+    TWO_SUCCESSORS = "two compare-and-sets replaced the same value, which was there only once"
     CIRCLE = "compare-and-sets replaced each other's values in a circle"
     CHAIN_AGAINST_TIME = "a value was gone before an operation that saw it was called"
     BOTH_FIRST = "each of two values must have come before the other"
@@ -40,10 +40,9 @@ class Contradiction(enum.StrEnum):
 class Clash:
     """The operations that contradict each other.
 
-    For BOTH_FIRST and BOTH_HELD they are (a, b, c, d): a, of the one, had
-    returned before b, of the other, was called, and c, of the other, before d,
-    of the one. d is missing where a hold never ended, a where a value had been
-    there from the start.
+    For BOTH_FIRST and BOTH_HELD they are (a, b, c, d): a, of the first, had
+    returned before b, of the second, was called, and c, of the second, before d,
+    of the first. A hold that never ended has no d, an initial value has no a.
     """
 
     contradiction: Contradiction
@@ -55,13 +54,13 @@ class Configuration:
     """One way to explain everything that had returned by some moment."""
 
     state: Hashable
-    ahead: tuple[int, ...]  # operations that took effect already and had not returned
-    presumed: tuple[int, ...]  # infos that were taken to have had their effect
+    ahead: tuple[int, ...]  # operations that took effect and had not returned
+    presumed: tuple[int, ...]  # infos assumed to have taken effect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadEnd:
-    """The first operation whose return no order explains, and what could be explained before it."""
+    """The first operation whose return no order explains, and the configurations before it."""
 
     operation: int
     configurations: tuple[Configuration, ...]  # at most `DEAD_ENDS_SHOWN`
@@ -71,21 +70,21 @@ DEAD_ENDS_SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class ModelVerdict:
     """Is there an order of the operations that keeps real time and that the model allows?"""
 
     validity: Validity
     method: Method
-    conflicts: tuple[Clash | DeadEnd, ...] = ()  # one for each key at most
-    reason: str = ""  # why it is unknown
-    unexplained: tuple[int, ...] = ()  # whose return the search came to when it gave up; one for each key
-    explored: int = 0  # configurations that the search looked at
+    conflicts: tuple[Clash | DeadEnd, ...] = ()  # at most one per key
+    reason: str = ""  # for an unknown validity
+    unexplained: tuple[int, ...] = ()  # the return at which the search gave up; one per key
+    explored: int = 0  # configurations that the search examined
 
 
-def joined(judgements: Iterable[Judgement]) -> Judgement:
-    """The judgement of several objects: wrong if one is, else unknown if one is."""
-    each = tuple(judgements)
-    return Judgement(
+def combined(verdicts: Iterable[ModelVerdict]) -> ModelVerdict:
+    """The verdict on several objects: invalid if one is, else unknown if one is."""
+    each = tuple(verdicts)
+    return ModelVerdict(
         validity=max((one.validity for one in each), default=Validity.VALID),
         method="search" if any(one.method == "search" for one in each) else "pairs",
         conflicts=tuple(conflict for one in each for conflict in one.conflicts),
@@ -93,3 +92,10 @@ def joined(judgements: Iterable[Judgement]) -> Judgement:
         unexplained=tuple(position for one in each for position in one.unexplained),
         explored=sum(one.explored for one in each),
     )
+
+
+def decided_by_pairs(clash: Clash | None) -> ModelVerdict:
+    """The verdict from comparing all pairs of blocks of one object."""
+    if clash is None:
+        return ModelVerdict(validity=Validity.VALID, method="pairs")
+    return ModelVerdict(validity=Validity.INVALID, method="pairs", conflicts=(clash,))

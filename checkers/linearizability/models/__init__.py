@@ -1,0 +1,60 @@
+"""Models: the possible answers of one object, as a state and a step; `model` defines the interface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from checkers.linearizability.models.collections import Counter, KeyValue, Set
+from checkers.linearizability.models.locks import (
+    Fenced,
+    FencedMutex,
+    FencedNested,
+    Mutex,
+    Nested,
+    OwnedMutex,
+    ReentrantFencedMutex,
+    ReentrantMutex,
+    owner_of,
+)
+from checkers.linearizability.models.model import IMPOSSIBLE, Impossible, Keys, Kinds, Model, Reads, State
+from checkers.linearizability.models.registers import CasRegister, Register, expected_and_new
+
+MODELS: dict[str, Callable[[], Model]] = {
+    "cas-register": CasRegister,
+    "counter": Counter,
+    "fenced-mutex": FencedMutex,
+    "kv": KeyValue,
+    "mutex": Mutex,
+    "owned-mutex": OwnedMutex,
+    "reentrant-fenced-mutex": ReentrantFencedMutex,
+    "reentrant-mutex": ReentrantMutex,
+    "register": Register,
+    "set": Set,
+}
+"""The included models, by their names on the command line."""
+
+__all__ = [
+    "IMPOSSIBLE",
+    "MODELS",
+    "CasRegister",
+    "Counter",
+    "Fenced",
+    "FencedMutex",
+    "FencedNested",
+    "Impossible",
+    "KeyValue",
+    "Keys",
+    "Kinds",
+    "Model",
+    "Mutex",
+    "Nested",
+    "OwnedMutex",
+    "Reads",
+    "ReentrantFencedMutex",
+    "ReentrantMutex",
+    "Register",
+    "Set",
+    "State",
+    "expected_and_new",
+    "owner_of",
+]

@@ -1,0 +1,99 @@
+"""A set, a counter, and a key-value store of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from checkers.history.records import Outcome
+from checkers.linearizability.models.model import (
+    IMPOSSIBLE,
+    State,
+    answered,
+    key_of,
+    kind_by_answer,
+    observed,
+)
+from checkers.linearizability.operation import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """A set: `add` and `remove` an element, `contains` one, `read` all of them as a frozenset."""
+
+    initial: frozenset[Hashable] = frozenset()
+    key = staticmethod(key_of)
+    kind = staticmethod(kind_by_answer)
+
+    def step(self, state: State, op: Operation) -> State:
+        """The elements. The answer of an add or remove, if there is one: did it change them?"""
+        if op.outcome is Outcome.FAIL:
+            return state
+        if op.f == "read":
+            return observed(state, op)
+        present = op.input in state
+        if op.f == "contains":
+            return answered(present, op, state)
+        if op.f == "add":
+            return answered(not present, op, state | {op.input})
+        if op.f == "remove":
+            return answered(present, op, state - {op.input})
+        return IMPOSSIBLE
+
+    def is_read(self, op: Operation) -> bool:
+        """A read of one element or of all."""
+        return op.f in {"read", "contains"}
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A counter: `add` a number, which may return the new total, and `read` the total."""
+
+    initial: int = 0
+    key = staticmethod(key_of)
+    kind = staticmethod(kind_by_answer)
+
+    def step(self, state: State, op: Operation) -> State:
+        """The total."""
+        if op.outcome is Outcome.FAIL:
+            return state
+        if op.f == "read":
+            return observed(state, op)
+        if op.f == "add":
+            total = state + op.input
+            return answered(total, op, total)
+        return IMPOSSIBLE
+
+    def is_read(self, op: Operation) -> bool:
+        """A read."""
+        return op.f == "read"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyValue:
+    """A store of texts: `put` one, `append` to it, `get` it; every key starts with an empty text."""
+
+    initial: str = ""
+    key = staticmethod(key_of)
+
+    def step(self, state: State, op: Operation) -> State:
+        """The text of one key."""
+        if op.outcome is Outcome.FAIL:
+            return state
+        if op.f == "get":
+            return observed(state, op)
+        if op.f == "put":
+            return op.input
+        if op.f == "append":
+            return state + op.input
+        return IMPOSSIBLE
+
+    def is_read(self, op: Operation) -> bool:
+        """A get."""
+        return op.f == "get"
+
+    def kind(self, op: Operation) -> Hashable:
+        """Puts and appends of one text; gets and failures with the same answer."""
+        if op.f == "get" or op.outcome is Outcome.FAIL:
+            return (op.f, op.output, op.outcome is Outcome.FAIL)
+        return (op.f, op.input)

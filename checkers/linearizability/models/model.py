@@ -1,0 +1,104 @@
+"""The interface of a model: an initial state, and a step from one state to the next.
+
+A model is a small pure class. It needs only `initial`, the state before anything
+happened, and `step`, which returns the state after an operation, or `IMPOSSIBLE` if
+the object cannot have answered that in this state:
+
+    class Flag:
+        initial = False
+
+        def step(self, state, op):
+            if op.f == "raise":
+                return True
+            return state if op.output == state else IMPOSSIBLE
+
+`step` is called for every outcome. OK: the answer is in `op.output`. INFO: assume that
+it took effect, whatever the answer would have been (the search also tries that it did
+not). FAIL: it had no effect, so return the same state or `IMPOSSIBLE`; a failure that
+says nothing about the state is always possible. States are hashable, and equal if they
+behave alike.
+
+`Reads`, `Kinds` and `Keys` are optional promises that make the search faster.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable
+from typing import Any, Final, Protocol, runtime_checkable
+
+from checkers.history.records import Outcome
+from checkers.linearizability.operation import UNKNOWN, Operation
+
+State = Any
+"""The state of an object, or IMPOSSIBLE; hashable."""
+
+
+class Impossible(enum.Enum):
+    """The type of `IMPOSSIBLE`; None would not do, because a register can hold it."""
+
+    IMPOSSIBLE = "impossible"
+
+
+IMPOSSIBLE: Final = Impossible.IMPOSSIBLE
+"""The result of `step` for an operation that is not possible in this state."""
+
+
+class Model(Protocol):
+    """The two members that every model has."""
+
+    @property
+    def initial(self) -> Hashable:
+        """The state before anything happened."""
+        ...
+
+    def step(self, state: State, op: Operation) -> State:
+        """The state after `op`, or `IMPOSSIBLE`."""
+        ...
+
+
+@runtime_checkable
+class Reads(Protocol):
+    """A model that knows which operations never change anything."""
+
+    def is_read(self, op: Operation) -> bool:
+        """Is `step` the same state or `IMPOSSIBLE`, whatever the state? A failure always is."""
+        ...
+
+
+@runtime_checkable
+class Kinds(Protocol):
+    """A model that knows which operations are interchangeable."""
+
+    def kind(self, op: Operation) -> Hashable:
+        """Operations of equal kind have the same `step` from every state, whatever their outcome."""
+        ...
+
+
+@runtime_checkable
+class Keys(Protocol):
+    """A model of one object, for histories of several."""
+
+    def key(self, op: Operation) -> Hashable:
+        """Operations with different keys are about different objects, each with a state of its own."""
+        ...
+
+
+def key_of(op: Operation) -> Hashable:
+    """The object that an operation names."""
+    return op.key
+
+
+def kind_by_answer(op: Operation) -> Hashable:
+    """Operations with the same request and the same answer."""
+    return (op.f, op.input, op.output, op.outcome is Outcome.FAIL)
+
+
+def observed(state: State, op: Operation) -> State:
+    """The state after a read of it."""
+    return answered(state, op, state)
+
+
+def answered(expected: Hashable, op: Operation, after: State) -> State:
+    """The state `after` an operation whose answer should be `expected`; a missing answer may be any."""
+    return after if op.output is UNKNOWN or op.output == expected else IMPOSSIBLE

@@ -1,0 +1,78 @@
+"""Registers, without and with compare-and-set."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from checkers.history.records import Outcome
+from checkers.linearizability.models.model import IMPOSSIBLE, State, key_of, kind_by_answer, observed
+from checkers.linearizability.operation import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """`write` a value, `read` the last one written."""
+
+    initial: Hashable = None
+    key = staticmethod(key_of)
+
+    def step(self, state: State, op: Operation) -> State:
+        """A read returns the state, a write replaces it."""
+        return state if op.outcome is Outcome.FAIL else _read_or_written(state, op)
+
+    def is_read(self, op: Operation) -> bool:
+        """A read."""
+        return op.f == "read"
+
+    def kind(self, op: Operation) -> Hashable:
+        """Writes of one value; reads and failures with the same answer."""
+        if op.f == "write" and op.outcome is not Outcome.FAIL:
+            return (op.f, op.input)
+        return kind_by_answer(op)
+
+
+@dataclass(frozen=True, slots=True)
+class CasRegister:
+    """A register with `cas`, whose input is (expected, new): it replaces only the expected value.
+
+    A failed cas did not find the expected value; its output is the value that it found, or
+    `UNKNOWN`. Leave out a cas that failed for another reason.
+    """
+
+    initial: Hashable = None
+    key = staticmethod(key_of)
+
+    def step(self, state: State, op: Operation) -> State:
+        """A cas replaces the state if it expects it."""
+        if op.f == "cas":
+            expected, new = expected_and_new(op.input)
+            if op.outcome is Outcome.FAIL:
+                return IMPOSSIBLE if state == expected else observed(state, op)
+            return new if state == expected else IMPOSSIBLE
+        return state if op.outcome is Outcome.FAIL else _read_or_written(state, op)
+
+    def is_read(self, op: Operation) -> bool:
+        """A read, or a cas that failed."""
+        return op.f == "read" or op.outcome is Outcome.FAIL
+
+    def kind(self, op: Operation) -> Hashable:
+        """Writes of one value, cas of one pair; reads and failures with the same answer."""
+        return kind_by_answer(op) if self.is_read(op) else (op.f, op.input)
+
+
+def _read_or_written(state: State, op: Operation) -> State:
+    if op.f == "read":
+        return observed(state, op)
+    return op.input if op.f == "write" else IMPOSSIBLE
+
+
+def expected_and_new(value: Hashable) -> tuple[Hashable, Hashable]:
+    """The two parts of the input of a cas.
+
+    Raises:
+        ValueError: it is not a pair.
+    """
+    if not isinstance(value, tuple) or len(value) != 2:  # noqa: PLR2004 - expected and new
+        raise ValueError(f"the input of a cas is (expected, new), not {value!r}")
+    return value

@@ -1,0 +1,61 @@
+"""State transitions of a model: computed once for each kind of operation, and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from checkers.errors import ModelError
+from checkers.linearizability.models import IMPOSSIBLE, Model
+from checkers.linearizability.operation import Operation
+
+
+def initial_state(model: Model) -> Hashable:
+    """The state before anything happened."""
+    if not hasattr(model, "initial"):
+        raise ModelError(f"{_named(model)} has no `initial`: the state before anything happened")
+    _check_hashable(model, model.initial)
+    return model.initial
+
+
+def optional_method(model: Model, name: str) -> Callable[[Operation], Hashable] | None:
+    """A method that a model may have; `isinstance` of a protocol takes longer than many searches."""
+    method: Callable[[Operation], Hashable] | None = getattr(model, name, None)
+    return method
+
+
+def _check_hashable(model: Model, state: Hashable) -> None:
+    try:
+        hash(state)
+    except TypeError as error:
+        raise ModelError(
+            f"{_named(model)} has a state that cannot be compared with others ({error}): {state!r:.80};"
+            " make it hashable, such as a tuple or a frozenset"
+        ) from None
+
+
+def _named(model: Model) -> str:
+    return f"the model {type(model).__name__}"
+
+
+class Transitions(dict[Hashable, Hashable]):
+    """State → the state after any operation of one kind; each step is computed once."""
+
+    __slots__ = ("infos", "model", "number", "op", "reads")
+
+    def __init__(self, model: Model, op: Operation, number: int, *, reads: bool) -> None:
+        self.model = model
+        self.number = number  # of the kind, among changes or among reads
+        self.op = op  # one of the kind
+        self.reads = reads
+        self.infos = 0  # bits of those called so far; they are used in the order of their calls
+
+    def __missing__(self, state: Hashable) -> Hashable:
+        after: Hashable = self.model.step(state, self.op)
+        if self.reads and after is not IMPOSSIBLE and after != state:
+            raise ModelError(
+                f"{self.op} is a read or a failure, but the model's step leads from {state!r} to {after!r};"
+                " it must return the same state or IMPOSSIBLE"
+            )
+        _check_hashable(self.model, after)
+        self[state] = after
+        return after
