@@ -12,7 +12,8 @@ from checkers.evidence import Evidence
 from checkers.locks.early_grants import early_grants
 from checkers.locks.tokens import duplicate_tokens, token_regressions
 from tests.support.differential import SCALE
-from tests.support.simulation import TIMEOUT, TTL, Simulation
+from tests.support.simulated_services import TIMEOUT, TTL
+from tests.support.simulation import Simulation
 
 KINDS = [
     *(

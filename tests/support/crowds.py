@@ -6,7 +6,8 @@ import random
 from dataclasses import replace
 
 from checkers.history.records import Commit, History, Op, Outcome, Value
-from tests.support.broken_storages import KINDS, Run, simulate
+from tests.support.broken_storages import KINDS
+from tests.support.storage_runs import Run, simulate
 
 _ELSEWHERE = 0.03  # of the commits: logged for another resource than they were sent to
 

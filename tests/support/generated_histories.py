@@ -14,7 +14,7 @@ from typing import Any
 
 from checkers import parse
 from checkers.history.records import Commit, Header, History, Op, Outcome
-from tests.support.broken_storages import KINDS, simulate
+from tests.support.broken_storages import KINDS
 from tests.support.brute_force import history_of, random_register_history
 from tests.support.simulation import Simulation
 from tests.support.small_histories import (
@@ -24,6 +24,7 @@ from tests.support.small_histories import (
     lock_history,
     one_level_history,
 )
+from tests.support.storage_runs import simulate
 
 Commits = tuple[Commit, ...] | None
 

@@ -1,116 +1,18 @@
-"""What is wrong with one resource by its commit log: the definitions, pair by pair, with every choice tried.
+"""The violations of one resource by its commit log: the definitions, pair by pair, with every choice tried.
 
 Written from the definitions alone and meant for small histories; it shares no rule with the
-checkers. The log is complete: it says which writes took effect, in which order. What it leaves
-open is tried in every way: after which of its places a write that is logged twice was read.
+checkers. The log is complete: it shows which writes took effect, in which order. Every way
+to resolve the rest is tried: after which of its places a write that is logged twice was read.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from checkers.history.records import Commit, Header, Op, Outcome
-
-START = -1
-"""The place of what was there before the run."""
-
-
-@dataclass(frozen=True)
-class Names:
-    """The anomalies that must be found, and those that may be found with them."""
-
-    must: frozenset[str] = frozenset()
-    may: frozenset[str] = frozenset()
-
-    def agree(self, found: Iterable[str]) -> bool:
-        """Is this what was found?"""
-        return self.must <= set(found) <= self.must | self.may
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One place of the log: what was stored, and the operation that sent it, if one did."""
-
-    place: int
-    commit: Commit
-    op: Op | None
-
-    @property
-    def token(self) -> int | None:
-        """As it was stored; of a write that lost its token on the way, as it was sent."""
-        if self.commit.token is None and self.op is not None:
-            return self.op.token
-        return self.commit.token
-
-    @property
-    def called(self) -> float:
-        return float("-inf") if self.op is None else self.op.called
-
-
-@dataclass
-class Resource:
-    """One resource's operations and commits."""
-
-    header: Header
-    operations: Sequence[Op]
-    commits: Sequence[Commit]
-    restarts: Sequence[tuple[float, float]] = ()
-    is_cut_short: bool = False
-    logs_fences: bool = False
-    entries: list[Entry] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.entries = [Entry(place, each, self._sender(each)) for place, each in enumerate(self.commits)]
-
-    def _sender(self, commit: Commit) -> Op | None:
-        if commit.fence:
-            same = [op for op in self.operations if op.f == "fence" and op.token == commit.token]
-            same.sort(key=lambda op: op.called)
-            return next((op for op in same if op.outcome is not Outcome.FAIL), same[0] if same else None)
-        return next((op for op in self.writes if op.value == commit.value), None)
-
-    @property
-    def writes(self) -> list[Op]:
-        return [op for op in self.operations if op.f == "write"]
-
-    @property
-    def fences(self) -> list[Op]:
-        return [op for op in self.operations if op.f == "fence" and op.outcome is not Outcome.FAIL]
-
-    @property
-    def reads(self) -> list[Op]:
-        return [op for op in self.operations if op.f == "read" and op.outcome is Outcome.OK]
-
-    @property
-    def rejected(self) -> list[Op]:
-        """The writes that a fence refused, but for ghosts."""
-        refused = (op for op in self.writes if op.outcome is Outcome.FAIL and op.error == "stale")
-        return [op for op in refused if op.token is not None and not self.places(op) and not self.readers(op)]
-
-    def places(self, op: Op) -> list[int]:
-        return [each.place for each in self.entries if each.op is op]
-
-    def readers(self, write: Op) -> list[Op]:
-        return [
-            read
-            for read in self.reads
-            if read.value == write.value
-            and (
-                None in {read.token, write.token} or read.token in {write.token, *self._logged_tokens(write)}
-            )
-            and not read.precedes(write)
-        ]
-
-    def _logged_tokens(self, write: Op) -> set[int | None]:
-        return {self.entries[place].token for place in self.places(write)}
-
-    def refuses(self, token: int, mark: int) -> bool:
-        return token <= mark if self.header.policy == "strict" else token < mark
-
-    def restarted_after(self, moment: float) -> bool:
-        return any(end >= moment for _, end in self.restarts)
+from checkers.history.records import Op, Outcome
+from tests.support.logged_resource import START, Names, Resource
 
 
 def names(resource: Resource) -> Names:

@@ -1,9 +1,9 @@
-"""Simulated runs: clients, a lock service with leases and a storage, on a clock of their own.
+"""Simulated runs: clients, a lock service with leases and a storage, with a simulated clock.
 
-Requests and answers take their time, some longer than their client waits; what
-a client gave up on may still arrive. Clients are stopped now and then, also
-past their lease, and go on as if nothing had been. By default the services are
-right, so nothing may be found in such a run.
+Requests and answers take time, some longer than their client waits; after the
+client's timeout they may still arrive. Clients are paused now and then, also past
+their lease, and continue as if nothing had happened. By default the services are
+right, so such a run has no violation.
 """
 
 from __future__ import annotations
@@ -13,84 +13,13 @@ import itertools
 import json
 import random
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-TIMEOUT = 1000  # ns, as all times here
-TTL = 3000
+from tests.support.simulated_services import TIMEOUT, TTL, LockService, Storage
 
 Wait = Generator[int, None, Any]
-
-
-@dataclass(kw_only=True)
-class LockService:
-    """Gives each resource to one owner at a time, for as long as it renews."""
-
-    tokens: Callable[[], int]
-    early: int = 0  # ns by which leases end too soon: a bug
-    stuck: bool = False  # a lease that is over keeps its lock: a bug
-    again: str = "refused"  # an owner's acquire while it holds: or "same token", or "new token"
-    owner: str | None = None
-    expires: int = 0
-    token: int = 0
-
-    def acquire(self, now: int, owner: str, ttl: int) -> int | None:
-        if self.owner is not None and (self.stuck or self.expires - self.early > now):
-            if self.owner != owner or self.again == "refused":
-                return None
-            if self.again == "same token":
-                self.expires = now + ttl
-                return self.token
-        self.owner, self.expires, self.token = owner, now + ttl, self.tokens()
-        return self.token
-
-    def renew(self, now: int, owner: str, ttl: int) -> bool:
-        if self.owner != owner or self.expires <= now:
-            return False
-        self.expires = now + ttl
-        return True
-
-    def release(self, _now: int, owner: str) -> bool:
-        held = self.owner == owner
-        if held:
-            self.owner = None
-        return held
-
-
-@dataclass(kw_only=True)
-class Storage:
-    """A register with a mark; `policy` None takes every write."""
-
-    policy: str | None
-    value: Any = None
-    token: int = 0  # the mark
-    written: int = 0  # the token of the value
-    log: list[tuple[Any, int]] = field(default_factory=list)
-
-    def fence(self, _now: int, token: int) -> bool:
-        if token < self.token:
-            return False
-        self.token = token
-        return True
-
-    def write(self, _now: int, value: Any, token: int) -> bool:
-        if self.policy == "strict" and token <= self.token:
-            return False
-        if self.policy == "inclusive" and token < self.token:
-            return False
-        self.value, self.token, self.written = value, token, token
-        self.log.append((value, token))
-        return True
-
-    def read(self, _now: int) -> tuple[Any, int]:
-        return self.value, self.written
-
-    def forget(self, count: int) -> None:
-        """Go on as a replica that had not got the last writes."""
-        del self.log[max(0, len(self.log) - count) :]
-        self.value, self.token = self.log[-1] if self.log else (None, 0)
-        self.written = self.token
 
 
 @dataclass(kw_only=True)

@@ -12,8 +12,9 @@ from checkers.explain import shapes
 from checkers.explain.proof import alone
 from checkers.history.records import Commit, History, Op, Value
 from checkers.storage import rules
-from tests.support.broken_storages import KINDS, Run
+from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd
+from tests.support.storage_runs import Run
 
 CHECKS = sorted(shapes._OF_ORDER_ALONE, key=lambda check: check.__name__)
 

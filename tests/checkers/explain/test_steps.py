@@ -16,8 +16,9 @@ from checkers.history.commit_log import CommitLog
 from checkers.history.records import WRITES, Header, Op, Outcome
 from checkers.judge import examine
 from checkers.reference.precedence import INITIAL, Edge, Reason
-from tests.support.broken_storages import BROKEN, simulate
+from tests.support.broken_storages import BROKEN
 from tests.support.differential import SCALE
+from tests.support.storage_runs import simulate
 
 RUNS = max(30, SCALE // 2000)
 """Of each kind of storage."""

@@ -15,10 +15,11 @@ from checkers.history import reader
 from checkers.history.columns import Columns, Operations
 from checkers.history.ranks import UNRANKED, rank
 from checkers.history.records import Op, Outcome
-from tests.support.broken_storages import KINDS, simulate
+from tests.support.broken_storages import KINDS
 from tests.support.brute_force import random_register_history, renumbered
 from tests.support.events import event, history_file
 from tests.support.simulation import Simulation
+from tests.support.storage_runs import simulate
 
 APPENDED = Op(
     index=0,

@@ -8,7 +8,8 @@ import pytest
 
 from checkers.history.commit_columns import Commits
 from checkers.history.records import Commit
-from tests.support.broken_storages import KINDS, simulate
+from tests.support.broken_storages import KINDS
+from tests.support.storage_runs import simulate
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,14 +8,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.errors import HistoryError
+from checkers import HistoryError, judge, parse
 from checkers.history import commits, growing
 from checkers.history.commit_columns import Commits
 from checkers.history.commits import read_commits
 from checkers.history.records import Commit
+from tests.support.events import GOOD
 
 LINES = [
     '{"seq":1,"resource":"r0","token":3,"value":"a"}',
@@ -58,6 +59,7 @@ def test_a_long_log_is_read_as_columns(
     assert found[1:5:2] == expected[1:5:2]
 
 
+@settings(deadline=None)  # each example writes files
 @given(
     st.lists(st.sampled_from(LINES), min_size=1, max_size=6, unique=True),
     st.lists(st.tuples(st.integers(0, 300), st.integers(0, 9), st.sampled_from(PIECES)), max_size=2),
@@ -99,3 +101,77 @@ def test_a_wrong_line_of_a_long_log_is_named(
         read_commits(path)
 
     assert refused.value.line == len(LINES) + 1
+
+
+def test_commits_are_read_in_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "commits.jsonl"
+    path.write_text(
+        '{"seq":1,"resource":"r0","token":3,"value":"a"}\n'
+        '{"seq":1,"resource":"r1","token":3,"value":"b"}\n'
+        '{"seq":9,"resource":"r0","token":4,"value":7}\n'
+    )
+
+    commits = read_commits(path)
+
+    assert [(each.seq, each.resource, each.token, each.value) for each in commits] == [
+        (1, "r0", 3, "a"),
+        (1, "r1", 3, "b"),
+        (9, "r0", 4, 7),
+    ]
+    assert commits[2].line == 3
+
+
+def test_fences_are_read_in_their_order_among_the_commits(tmp_path: Path) -> None:
+    path = tmp_path / "commits.jsonl"
+    path.write_text(
+        '{"seq":1,"resource":"r0","token":3,"value":null}\n'
+        '{"seq":2,"resource":"r0","token":4,"fence":true}\n'
+        '{"seq":3,"resource":"r0","token":5,"value":"a","fence":false}\n'
+    )
+
+    commits = read_commits(path)
+
+    assert [(each.token, each.value, each.fence) for each in commits] == [
+        (3, None, False),
+        (4, None, True),
+        (5, "a", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("second", "says"),
+    [
+        ('{"seq":2,"resource":"r0","fence":true}\n', "a fence needs a `token`"),
+        ('{"seq":2,"resource":"r0","token":3,"value":"b","fence":true}\n', "a fence stores no value"),
+        ('{"seq":2,"resource":"r0","token":3,"value":"b","fence":1}\n', "Expected `bool`"),
+        ('{"seq":1,"resource":"r0","token":3,"value":"b"}\n', "seq 1 does not come after 1"),
+        ('{"seq":2,"resource":"r0","token":3}\n', "missing required field `value`"),
+        ('{"seq":2,"resource":"r0","tok', "only half written"),
+    ],
+)
+def test_a_wrong_commit_is_refused(tmp_path: Path, second: str, says: str) -> None:
+    path = tmp_path / "commits.jsonl"
+    path.write_text('{"seq":1,"resource":"r0","token":3,"value":"a"}\n' + second)
+
+    with pytest.raises(HistoryError, match=says) as refused:
+        read_commits(path)
+
+    assert refused.value.line == 2
+
+
+@pytest.mark.parametrize(
+    ("commit", "says"),
+    [
+        ('{"seq":1,"resource":"r0","token":33,"value":"zz"}\n', "value 'zz' was committed, but"),
+        ('{"seq":1,"resource":"r1","token":33,"value":"a"}\n', "wrote it to r0 with token 33"),
+        ('{"seq":1,"resource":"r0","token":34,"value":"a"}\n', "wrote it to r0 with token 33"),
+    ],
+)
+def test_a_commit_that_the_history_does_not_know_is_refused(tmp_path: Path, commit: str, says: str) -> None:
+    path = tmp_path / "commits.jsonl"
+    path.write_text(commit)
+
+    with pytest.raises(HistoryError, match=says) as refused:
+        judge(parse(GOOD), read_commits(path))
+
+    assert (refused.value.file, refused.value.line) == (str(path), 1)

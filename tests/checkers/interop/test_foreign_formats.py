@@ -1,31 +1,22 @@
-"""Histories of other tools with known verdicts, and what must be refused or survived."""
+"""Histories of other tools with known verdicts, and malformed ones."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-import checkers
 from checkers import interop
 from checkers.errors import HistoryError
-from checkers.history.records import Outcome
-from checkers.interop import VOCABULARY, Foreign, jepsen, porcupine
+from checkers.interop import VOCABULARY, Foreign, jepsen
 from checkers.interop.event import Event
 from checkers.interop.foreign import MODELS, judge_foreign
 from checkers.interop.text import Text
-from checkers.interop.writing import as_ours, export
 from checkers.linearizability.register import judge_register
-from checkers.linearizability.search import search
 from checkers.verdict import Validity
 from tests.support.foreign_histories import (
     CASES,
@@ -37,21 +28,8 @@ from tests.support.foreign_histories import (
     meaning,
     model_of,
     precedence,
-    written,
 )
-from tests.support.repository import HISTORIES, ROOT
-
-REQUIRED = "FENCEPOST_REQUIRE_PORCUPINE"
-PORCUPINE = "github.com/anishathalye/porcupine@v1.3.1"
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Callable[[Any], Path]:
-    return lambda content: written(tmp_path, content)
-
-
-def verdict_of(history: Foreign, model: str = "cas-register") -> Validity:
-    return search(interop.operations(history, model).operations, MODELS[model]()).validity
+from tests.support.foreign_verdicts import verdict_of
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.name)
@@ -205,30 +183,6 @@ def test_that_keys_are_judged_one_by_one_is_told() -> None:
     assert any("the 2 keys are judged one by one" in notice for notice in notices)
 
 
-OURS = '{"fencepost":1,"target":"t","initial":{"value":"v0","token":0}}\n' + "".join(
-    f'{{"time":{time},"process":{process},"type":"{kind}","f":"{f}","resource":"r",{rest}}}\n'
-    for time, process, kind, f, rest in (
-        (1, 0, "invoke", "acquire", '"owner":"a"'),
-        (2, 0, "ok", "acquire", '"owner":"a","token":1'),
-        (3, 1, "invoke", "read", '"error":null'),
-        (4, 1, "ok", "read", '"token":0,"value":"v0"'),
-        (5, 0, "invoke", "write", '"token":1,"value":"v1"'),
-        (6, 0, "ok", "write", '"token":1,"value":"v1"'),
-        (7, 1, "invoke", "read", '"error":null'),
-        (8, 1, "ok", "read", '"token":1,"value":"%s"'),
-    )
-)
-
-
-@pytest.mark.parametrize("model", ["register", "cas-register"])
-def test_a_model_judges_our_own_history_from_its_initial_state(
-    file: Callable[[Any], Path], model: str
-) -> None:
-    assert judge_foreign(file(OURS % "v1"), model).verdict.validity is Validity.VALID
-    assert judge_foreign(file(OURS % "v0"), model).verdict.validity is Validity.INVALID
-    assert judge_foreign(file(OURS % "v1"), "fenced-mutex").verdict.validity is Validity.VALID
-
-
 def test_a_lock_that_two_held_is_told_beside_its_tokens(file: Callable[[Any], Path]) -> None:
     path = file(
         "".join(
@@ -291,168 +245,6 @@ def test_jepsens_json_is_the_same_as_its_edn(made: list[Event]) -> None:
     history = jepsen.read_json(Text("drawn", "\n".join(map(json.dumps, rows)) + "\n"))
 
     assert list(map(meaning, history.calls)) == list(map(meaning, calls(made)))
-
-
-@given(events())
-def test_an_etcd_log_keeps_the_verdict(made: list[Event]) -> None:
-    before = Foreign(name="drawn", calls=calls(made))
-
-    after = porcupine.read_etcd(Text("drawn", "".join(export(before, "porcupine-etcd"))))
-
-    assert verdict_of(after) is verdict_of(before)
-
-
-CAS = (
-    "{:process 0, :type :invoke, :f :cas, :value [1 2]}\n"
-    "{:process 0, :type :fail, :f :cas, :value [1 2], :error :precondition-failed, :seen %s}\n"
-)
-
-
-def test_what_a_failed_cas_found_is_a_read_in_an_etcd_log(file: Callable[[Any], Path]) -> None:
-    lines = list(export(interop.read(file(CAS % 3)), "porcupine-etcd"))
-
-    assert [line.split(" - ")[1] for line in lines] == ["0\t:invoke\t:read\tnil\n", "0\t:ok\t:read\t3\n"]
-
-
-def test_an_etcd_log_cannot_express_a_cas_that_failed_on_a_match(
-    file: Callable[[Any], Path],
-) -> None:
-    with pytest.raises(HistoryError, match="line 2: an etcd log has no words"):
-        export(interop.read(file(CAS % 1)), "porcupine-etcd")
-
-
-@pytest.mark.parametrize(("f", "value"), [("write", "nil"), ("cas", "[nil 1]"), ("cas", "[1 nil]")])
-def test_nil_can_only_be_read_in_an_etcd_log(file: Callable[[Any], Path], f: str, value: str) -> None:
-    path = file(f"{{:process 0, :type :invoke, :f :{f}, :value {value}}}\n")
-
-    with pytest.raises(HistoryError, match=f"line 1: an etcd log has no words for a {f} of nil"):
-        export(interop.read(path), "porcupine-etcd")
-
-
-@given(events(), st.permutations(["a", ":b", "c"]))
-def test_values_that_are_no_numbers_are_numbered_in_an_etcd_log(made: list[Event], names: list[str]) -> None:
-    def named(value: Any) -> Any | None:
-        if isinstance(value, tuple):
-            return tuple(map(named, value))
-        return None if value is None else names[value]
-
-    before = calls(made)
-    renamed = Foreign(
-        name="drawn",
-        calls=tuple(
-            type(call)(
-                **{field: getattr(call, field) for field in call.__dataclass_fields__}
-                | {"asked": named(call.asked)}
-                | ({"answered": named(call.answered)} if call.f == "read" and call.outcome == "ok" else {})
-            )
-            for call in before
-        ),
-    )
-
-    after = porcupine.read_etcd(Text("drawn", "".join(export(renamed, "porcupine-etcd"))))
-
-    assert verdict_of(after) is verdict_of(Foreign(name="drawn", calls=before))
-
-
-@given(events(cas=False))
-def test_an_imported_register_gets_the_same_verdict_as_by_its_model(made: list[Event]) -> None:
-    history = Foreign(name="drawn", calls=calls(made))
-    written = [call.asked for call in history.calls if call.f == "write" and call.outcome is not Outcome.FAIL]
-    if len(set(written)) < len(written):
-        with pytest.raises(HistoryError, match="takes each value once"):
-            list(as_ours(history, "register"))
-        return
-
-    imported = checkers.parse(as_ours(history, "register"))
-
-    assert checkers.judge(imported).validity is verdict_of(history, "register")
-
-
-def test_an_imported_lock_gets_the_same_findings() -> None:
-    for name in ("valid", "duplicate-token", "token-regression"):
-        history = interop.read(FOLDER / f"fenced-mutex.{name}.edn")
-        verdict = checkers.judge(checkers.parse(as_ours(history, "fenced-mutex")))
-
-        assert {found for found, count in verdict.anomalies.items() if count} <= {name, "double-belief"}
-        assert (verdict.validity is Validity.VALID) == (name == "valid")
-
-
-def test_our_own_history_is_exported_with_its_resources_as_keys(file: Callable[[Any], Path]) -> None:
-    ours = HISTORIES / "valid-strict-own-token.jsonl"
-    history = interop.read(ours)
-
-    exported = interop.read(file("".join(export(history, "jepsen-edn", model="register"))))
-
-    wanted = [call for call in history.calls if call.f in {"read", "write"}]
-    assert list(map(meaning, exported.calls)) == list(map(meaning, wanted))
-    assert precedence(exported.calls) == precedence(tuple(wanted))
-
-
-def test_a_lock_under_a_lease_is_no_mutex() -> None:
-    with pytest.raises(HistoryError, match="under a lease"):
-        judge_foreign(HISTORIES / "early-grant.jsonl", "mutex")
-
-
-@pytest.fixture(scope="session")
-def porcupine_module() -> Path:
-    go = shutil.which("go")
-    if go is None:
-        _miss("no go is on PATH")
-    found = subprocess.run(
-        [go, "mod", "download", "-json", PORCUPINE],
-        capture_output=True, text=True, check=False, cwd="/", timeout=100,
-    )  # fmt: skip
-    if found.returncode:
-        _miss(f"{PORCUPINE} cannot be had: {found.stderr[-200:] or found.stdout[-200:]}")
-    return Path(json.loads(found.stdout)["Dir"])
-
-
-def _miss(why: str) -> NoReturn:
-    if os.environ.get(REQUIRED):
-        pytest.fail(f"{why}, and {REQUIRED} is set")
-    pytest.skip(why)
-
-
-def test_all_102_etcd_logs_of_porcupine_get_its_verdicts(porcupine_module: Path) -> None:
-    known = re.findall(
-        r"checkJepsen\(t, (\d+), (true|false)\)", (porcupine_module / "porcupine_test.go").read_text()
-    )
-
-    wrong = [
-        number
-        for number, right in known
-        if judge_foreign(
-            porcupine_module / f"test_data/jepsen/etcd_{int(number):03d}.log", "cas-register"
-        ).verdict.validity
-        is not (Validity.VALID if right == "true" else Validity.INVALID)
-    ]
-
-    assert len(known) == 102
-    assert wrong == []
-
-
-@pytest.mark.parametrize("name", ["c01-ok", "c01-bad", "c10-ok", "c10-bad"])
-def test_porcupines_key_value_logs_get_its_verdicts(porcupine_module: Path, name: str) -> None:
-    verdict, _ = judge_foreign(porcupine_module / f"test_data/kv/{name}.txt", "kv")
-
-    assert verdict.validity is (Validity.VALID if name.endswith("ok") else Validity.INVALID)
-
-
-@pytest.mark.slow
-def test_the_peer_that_benchmarks_run_passes_its_own_tests(porcupine_module: Path) -> None:
-    assert porcupine_module.exists()
-    folder = ROOT / "benchmarks" / "porcupine"
-
-    tested = subprocess.run(
-        ["go", "test", "-count=1", "./..."],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=110,
-    )
-
-    assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
 @given(events())

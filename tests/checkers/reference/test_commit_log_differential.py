@@ -15,10 +15,12 @@ from checkers.history.irregular import IrregularError
 from checkers.history.records import Commit, History
 from checkers.judge import examine
 from checkers.verdict import Finding
-from tests.support.broken_storages import BROKEN, KINDS, RIGHT, Run, simulate
+from tests.support.broken_storages import BROKEN, KINDS, RIGHT
 from tests.support.differential import SCALE, compared, disagreed
 from tests.support.in_columns import in_columns, lines_of
-from tests.support.log_oracle import Names, Resource, names
+from tests.support.log_oracle import names
+from tests.support.logged_resource import Names, Resource
+from tests.support.storage_runs import Run, simulate
 
 RUNS = max(400, SCALE // len(KINDS))
 """Of each kind of storage."""

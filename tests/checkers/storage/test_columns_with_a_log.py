@@ -17,11 +17,12 @@ from checkers.evidence import Evidence, gather
 from checkers.history.columns import Operations
 from checkers.storage import rules
 from checkers.verdict import Verdict
-from tests.support.broken_storages import KINDS, Run
+from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd
 from tests.support.differential import SCALE, compared
 from tests.support.operations import durability, fencing, lateness, order, unfenced
 from tests.support.operations.attempts import attempts
+from tests.support.storage_runs import Run
 
 RUNS = max(60, SCALE // len(KINDS) // 10)
 """Of each kind of storage."""

@@ -12,10 +12,11 @@ from checkers.history.columns import Operations
 from checkers.history.records import Header, History, Op
 from checkers.storage.columnar_rules import Bulk
 from checkers.storage.short_histories import attempts_if_right
-from tests.support.broken_storages import KINDS, simulate
+from tests.support.broken_storages import KINDS
 from tests.support.brute_force import random_register_history
 from tests.support.crowds import crowd
 from tests.support.differential import SCALE
+from tests.support.storage_runs import simulate
 
 RUNS = max(300, SCALE // 10)
 

@@ -1,0 +1,80 @@
+"""A lock service with leases and a fenced storage, in memory, without time of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+TIMEOUT = 1000  # ns, as all times here
+TTL = 3000
+
+
+@dataclass(kw_only=True)
+class LockService:
+    """Gives each resource to one owner at a time, for as long as it renews."""
+
+    tokens: Callable[[], int]
+    early: int = 0  # ns by which leases end too soon: a bug
+    stuck: bool = False  # a lease that is over keeps its lock: a bug
+    again: str = "refused"  # an owner's acquire while it holds: or "same token", or "new token"
+    owner: str | None = None
+    expires: int = 0
+    token: int = 0
+
+    def acquire(self, now: int, owner: str, ttl: int) -> int | None:
+        if self.owner is not None and (self.stuck or self.expires - self.early > now):
+            if self.owner != owner or self.again == "refused":
+                return None
+            if self.again == "same token":
+                self.expires = now + ttl
+                return self.token
+        self.owner, self.expires, self.token = owner, now + ttl, self.tokens()
+        return self.token
+
+    def renew(self, now: int, owner: str, ttl: int) -> bool:
+        if self.owner != owner or self.expires <= now:
+            return False
+        self.expires = now + ttl
+        return True
+
+    def release(self, _now: int, owner: str) -> bool:
+        held = self.owner == owner
+        if held:
+            self.owner = None
+        return held
+
+
+@dataclass(kw_only=True)
+class Storage:
+    """A register with a mark; `policy` None takes every write."""
+
+    policy: str | None
+    value: Any = None
+    token: int = 0  # the mark
+    written: int = 0  # the token of the value
+    log: list[tuple[Any, int]] = field(default_factory=list)
+
+    def fence(self, _now: int, token: int) -> bool:
+        if token < self.token:
+            return False
+        self.token = token
+        return True
+
+    def write(self, _now: int, value: Any, token: int) -> bool:
+        if self.policy == "strict" and token <= self.token:
+            return False
+        if self.policy == "inclusive" and token < self.token:
+            return False
+        self.value, self.token, self.written = value, token, token
+        self.log.append((value, token))
+        return True
+
+    def read(self, _now: int) -> tuple[Any, int]:
+        return self.value, self.written
+
+    def forget(self, count: int) -> None:
+        """Go on as a replica that had not got the last writes."""
+        del self.log[max(0, len(self.log) - count) :]
+        self.value, self.token = self.log[-1] if self.log else (None, 0)
+        self.written = self.token
