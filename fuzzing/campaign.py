@@ -24,6 +24,7 @@ from checkers.printable import printable
 from fuzzing.edits import EDITS, Edit, edited
 from fuzzing.sandbox import MOST_MEMORY, Outcome, run
 from fuzzing.surfaces import SURFACES, Files, Surface
+from harness.report import run as report
 
 DOCUMENTED = {0, 1, 2, 4, 5}
 """The exit codes of commands that start no server."""
@@ -208,17 +209,16 @@ _NEEDED = (
     "harness.cli.recheck_history",
     "harness.cli.schemas",
     "harness.cli.selection",
-    "harness.report.run",
     "harness.report.show",
     "harness.target",
-    "jinja2",
 )
 
 
 def _warm_up(names: Iterable[str]) -> None:
-    """Import what the cases need, once, before they are forked off."""
+    """Import and compile what the cases need, once, before they are forked off."""
     for module in _NEEDED:
         import_module(module)
+    report.template()
     for name in names:
         SURFACES[name].seeds()
     gc.collect()

@@ -7,8 +7,9 @@ import hashlib
 import importlib.resources
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checkers.printable import message, shorten
 from harness.core.invocation import again, typed
@@ -32,6 +33,9 @@ from harness.report.sentences import capitalized
 from harness.report.size_limits import trimmed
 from harness.report.step_references import label, numbered
 from harness.report.timeline import Timeline, timeline
+
+if TYPE_CHECKING:
+    import jinja2
 
 NAME = "report.html"
 LARGEST = 10_000_000
@@ -78,6 +82,12 @@ def write(folder: Path, parsed: Parsed | None = None) -> Path:
 
 def render(recorded: Recorded) -> str:
     """The report's HTML."""
+    return template().render(_page(recorded))
+
+
+@cache
+def template() -> jinja2.Template:
+    """The report's template, compiled once: that takes longer than to render it."""
     import jinja2  # slow to import, and few commands need it
 
     environment = jinja2.Environment(
@@ -99,7 +109,7 @@ def render(recorded: Recorded) -> str:
         "code": _code,
         "some": _some,
     }
-    return environment.get_template("report.html.j2").render(_page(recorded))
+    return environment.get_template("report.html.j2")
 
 
 def _page(recorded: Recorded) -> dict[str, Any]:
