@@ -28,6 +28,9 @@ from tests.support.recorded_runs import unpack
 from tests.support.scripts import ScriptEngine
 from tests.support.selection import BOTH_ENGINES, leave_out_slow_tests, mark
 
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")  # how fast the machine is, no test judges
+
 # For mutation testing: that an example fails is enough, and each time the same ones.
 settings.register_profile(
     "mutants",

@@ -18,6 +18,8 @@ FILES = {
     "history": "schemas/history.schema.json",
     "commits": "schemas/commits.schema.json",
     "verdict": "schemas/verdict.schema.json",
+    "campaign-file": "campaigns/schema.json",
+    "campaign": "schemas/campaign.schema.json",
 }
 """Where each is committed, from the root of the repository."""
 

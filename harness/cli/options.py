@@ -24,7 +24,8 @@ MODELS = (
 )
 
 
-def _as_path(_context: click.Context, _option: click.Parameter, path: Path) -> Path:
+def as_path(_context: click.Context, _option: click.Parameter, path: Path) -> Path:
+    """Read a path of the command line."""
     from harness.core.paths import path_of
 
     return path_of(str(path))
@@ -59,7 +60,7 @@ RUNS = click.option(
     default="runs",
     show_default=True,
     type=click.Path(path_type=Path, file_okay=False),
-    callback=_as_path,
+    callback=as_path,
     help="Where the folders of the runs are.",
 )
 OUTPUT = click.option(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 if TYPE_CHECKING:
-    from harness.cli.selection import Selection
     from harness.engines.cleanup import Sweep
     from harness.target import StorageSpec, Target
+    from harness.target.selection import Selection
 
 
 def say(text: str) -> None:

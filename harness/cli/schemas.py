@@ -16,7 +16,14 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def schemas() -> dict[str, Schema]:
     """Make every schema, by the name of what it describes."""
-    return {"target": target(), "history": history(), "commits": commits(), "verdict": verdict()}
+    return {
+        "target": target(),
+        "history": history(),
+        "commits": commits(),
+        "verdict": verdict(),
+        "campaign-file": campaign_file(),
+        "campaign": campaign(),
+    }
 
 
 def target() -> Schema:
@@ -45,6 +52,20 @@ def verdict() -> Schema:
     from checkers.document import VerdictDocument
 
     return _one_of("verdict.json", (VerdictDocument,))
+
+
+def campaign_file() -> Schema:
+    """Describe a campaign file, for editors that read `#:schema`."""
+    from harness.campaign.campaign_file import Campaign
+
+    return {"$schema": DIALECT, **_without_null(Campaign.model_json_schema())}
+
+
+def campaign() -> Schema:
+    """Describe campaign.json."""
+    from harness.campaign.document import CampaignDocument
+
+    return _one_of("campaign.json", (CampaignDocument,))
 
 
 def written(schema: Schema) -> str:

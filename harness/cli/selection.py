@@ -1,11 +1,7 @@
-"""What the words on the command line select: targets, and runs."""
+"""Which run or history a word on the command line selects."""
 
 from __future__ import annotations
 
-import fnmatch
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.history.files import inside
@@ -15,48 +11,8 @@ from harness.core.invocation import typed
 from harness.core.paths import path_of
 from harness.core.suggestions import did_you_mean
 from harness.files.run_folder import EVENTS, HISTORY
-from harness.target.reading import shipped
 
 LATEST = "latest"  # beside the runs of a target, a link to the newest
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The targets that words select, each once, and a sentence for each word that selects none."""
-
-    names: tuple[str, ...]
-    empty: tuple[str, ...]
-
-
-def targets(words: Iterable[str]) -> Selection:
-    """Expand `etcd-*` to shipped targets and a folder to its files; other words stay as they are."""
-    selected: dict[str, None] = {}
-    empty = []
-    for word in dict.fromkeys(words):
-        if _is_folder(word):
-            names, why_none = _in_folder(word), f"the folder {word} holds no *.toml"
-        elif any(character in word for character in "*?[") and not path_of(word).exists():
-            names, why_none = _matching(word), f"no target that ships is called like {shorten(word)}"
-        else:
-            names, why_none = [word], ""
-        selected |= dict.fromkeys(names)
-        empty += [why_none] * (not names)
-    return Selection(tuple(selected), tuple(empty))
-
-
-def _is_folder(word: str) -> bool:
-    return bool(word.strip()) and path_of(word).is_dir()
-
-
-def _matching(pattern: str) -> list[str]:
-    try:
-        return fnmatch.filter(shipped(), pattern)
-    except re.error:  # such as [!z-a]
-        return []
-
-
-def _in_folder(word: str) -> list[str]:
-    return sorted(str(file) for file in Path(word).glob("*.toml"))
 
 
 def run_folder(word: str, runs: Path) -> Path:

@@ -21,7 +21,7 @@ def environment(cluster: dict[str, Any], command: Sequence[str], again: Sequence
     return {
         **cluster,
         "fencepost": metadata.version("fencepost"),
-        "git_commit": _git_commit(),
+        "git_commit": git_commit(),
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
         "kernel": f"{platform.system()} {platform.release()}",
@@ -43,7 +43,7 @@ def options_in(folder: Path) -> tuple[str, ...]:
     return options_of(run_files.document(folder, run_files.ENVIRONMENT))
 
 
-def _git_commit() -> str | None:
+def git_commit() -> str | None:
     """Name the commit of this checkout; None for an installed package, or where there is no git."""
     if shutil.which("git") is None:
         return None

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +16,8 @@ from checkers.history.reader import Commit
 from checkers.printable import as_json
 from checkers.redaction import redacted, redacted_document
 from harness.core.errors import ConfigurationError
-from harness.files.atomic_files import remove_unfinished, replace_file
-from harness.files.private_folder import PRIVATE, make_missing
+from harness.files import dated_folders
+from harness.files.atomic_files import replace_file
 
 HISTORY = "history.jsonl"
 COMMITS = "commits.jsonl"
@@ -42,13 +38,8 @@ class RunFolder:
     @classmethod
     def create(cls, runs: Path, target: str, passwords: tuple[str, ...] = ()) -> RunFolder:
         """Make a new folder, and point `latest` beside it to it."""
-        run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
-        path = (runs / target / run_id).absolute()
         try:
-            make_missing(path.parent)
-            for made in (path, path / EVENTS, path / LOGS):
-                made.mkdir(mode=PRIVATE)
-            _point(path.parent / "latest", path.name)
+            path = dated_folders.create(runs / target, EVENTS, LOGS)
         except OSError as error:
             raise ConfigurationError(
                 f"{runs}: cannot hold the runs: {error.strerror}; name another folder with --runs"
@@ -61,15 +52,8 @@ class RunFolder:
 
         Raises ConfigurationError if it goes on in another process.
         """
-        folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            remove_unfinished(self.path)
+        with dated_folders.in_use(self.path, f"{self.path}: this run goes on; judge it when it has ended"):
             yield
-        except BlockingIOError:
-            raise ConfigurationError(f"{self.path}: this run goes on; judge it when it has ended") from None
-        finally:
-            os.close(folder)
 
     @property
     def run_id(self) -> str:
@@ -109,9 +93,3 @@ class RunFolder:
 def _commit_line(commit: Commit) -> dict[str, Any]:
     stored = {"fence": True} if commit.fence else {"value": commit.value}
     return {"seq": commit.seq, "resource": commit.resource, "token": commit.token, **stored}
-
-
-def _point(link: Path, name: str) -> None:
-    new = link.with_name(f".{name}.latest")
-    new.symlink_to(name)
-    new.replace(link)

@@ -106,13 +106,24 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), *, faults: boo
     Without `faults` none of them will strike, so nothing has to go together with them.
     Raises ConfigurationError, whose message names everything that is wrong.
     """
-    path = _find(path_or_name)
+    return _validated(parse(_find(path_or_name)), overrides, faults=faults)
+
+
+def load_text(text: str, name: str, overrides: Sequence[str] = ()) -> Target:
+    """Read the text of a target file; `name` takes the place of its path in messages.
+
+    Raises ConfigurationError, as `load` does.
+    """
+    return _validated(_parsed(name, text), overrides, faults=True)
+
+
+def _validated(parsed: Document, overrides: Sequence[str], *, faults: bool) -> Target:
     refused: list[str] = []
-    document = _override(_parse(path), overrides, refused.append)
+    document = _override(parsed, overrides, refused.append)
     problems = _contradictions(document.data, faults=faults)
     target = None
     try:
-        target = Target.model_validate(_frozen(document.data))
+        target = Target.model_validate(frozen(document.data))
     except ValidationError as error:
         problems = [*problems_of(error, document.data), *problems]
     if refused or problems or target is None:
@@ -145,7 +156,11 @@ def _find(path_or_name: str | Path) -> Path:
     )
 
 
-def _parse(path: Path) -> Document:
+def parse(path: Path) -> Document:
+    """Read a file of TOML, and where each of its keys is.
+
+    Raises ConfigurationError where it cannot be read, or is not TOML.
+    """
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_SIZE + 1)
@@ -154,17 +169,20 @@ def _parse(path: Path) -> Document:
         raise ConfigurationError(f"{path}: cannot be read: {error}") from None
     if len(raw) > MAX_SIZE:
         raise ConfigurationError(f"{path}: cannot be read: it is over 1 MiB, and no target is so long")
-    text = text.replace("\r\n", "\n")
+    return _parsed(str(path), text.replace("\r\n", "\n"))
+
+
+def _parsed(path: str, text: str) -> Document:
     try:
         data = loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(_syntax_error(path, text, str(error))) from None
     except ValueError as error:
         raise ConfigurationError(f"{path}: {error}") from None
-    return Document(str(path), text, data, lines_of_keys(text), {})
+    return Document(path, text, data, lines_of_keys(text), {})
 
 
-def _syntax_error(path: Path, text: str, message: str) -> str:
+def _syntax_error(path: str, text: str, message: str) -> str:
     found = re.search(r" \(at line (\d+), column (\d+)\)$", message)
     lines = text.removesuffix("\n").split("\n")
     line = min(int(found[1]), len(lines)) if found else len(lines)
@@ -304,7 +322,7 @@ def _fault(data: object) -> Any:
 def _section(kind: Any, data: object) -> Any:
     """Read one section if it is right but for keys that do not exist."""
     try:
-        return TypeAdapter(kind).validate_python(_frozen(data))
+        return TypeAdapter(kind).validate_python(frozen(data))
     except ValidationError as error:
         unknown = {detail["loc"][-1] for detail in error.errors() if detail["type"] == "extra_forbidden"}
         if not unknown or not isinstance(data, dict):
@@ -316,10 +334,10 @@ def _strings(value: object) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
     """Turn lists into tuples: the models are strict about what they are given."""
     if isinstance(value, list):
-        return tuple(_frozen(item) for item in value)
+        return tuple(frozen(item) for item in value)
     if isinstance(value, dict):
-        return {key: _frozen(item) for key, item in value.items()}
+        return {key: frozen(item) for key, item in value.items()}
     return value

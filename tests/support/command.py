@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 from tests.support.repository import ROOT
 from tests.support.warm_command import WarmCommand
 
-STARTS_CLIENTS = {"run", "zoo"}
+STARTS_CLIENTS = {"run", "zoo", "campaign"}
 warm = WarmCommand()
 
 

@@ -1,5 +1,6 @@
 """The commands: one file each, and one line here."""
 
+from harness.cli.commands.campaign import campaign
 from harness.cli.commands.clean import clean
 from harness.cli.commands.doctor import doctor
 from harness.cli.commands.export import export
@@ -12,4 +13,4 @@ from harness.cli.commands.targets import targets
 from harness.cli.commands.validate import validate
 from harness.cli.commands.zoo import zoo
 
-COMMANDS = (run, recheck, export, import_, show, validate, targets, zoo, schema, doctor, clean)
+COMMANDS = (run, recheck, campaign, export, import_, show, validate, targets, zoo, schema, doctor, clean)

@@ -35,7 +35,7 @@ def run(
     runs: Path,
 ) -> int:
     """Run targets: by the name of one that ships, as a file, a folder, or a pattern such as 'etcd-*'."""
-    from harness.cli.selection import targets as select
+    from harness.target.selection import targets as select
 
     selected = select(names)
     print_unselected(selected)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
+DOCUMENTS = ("target", "history", "commits", "verdict", "campaign-file", "campaign")
+
 
 @click.command(short_help="Print a JSON Schema.")
-@click.argument("document", default="target", type=click.Choice(["target", "history", "commits", "verdict"]))
+@click.argument("document", default="target", type=click.Choice(DOCUMENTS))
 def schema(document: str) -> None:
-    """Print the JSON Schema of target files, or of a file in a run folder."""
+    """Print the JSON Schema of target files, campaign files, or of what a run or a campaign writes."""
     from harness.cli.schemas import schemas, written
 
     click.echo(written(schemas()[document]), nl=False)

@@ -15,9 +15,9 @@ from harness.core.exit_codes import ExitCode
 def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     """Check target files, or all in a folder, and say all that is wrong with them."""
     from checkers.printable import LONGEST_LINE, shorten
-    from harness.cli.selection import targets as select
     from harness.core.errors import ConfigurationError
     from harness.target import load
+    from harness.target.selection import targets as select
 
     selected = select(files)
     print_unselected(selected)

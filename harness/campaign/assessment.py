@@ -1,0 +1,156 @@
+"""What a night found: each cell with its runs and status, and each failure with its fingerprint."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.campaign.campaign_file import Quarantine
+from harness.campaign.cells import Cell
+from harness.campaign.execution import Finished
+from harness.campaign.fingerprint import fingerprint
+from harness.campaign.night import Plan
+from harness.campaign.status import WINDOW, FixConfidence, Outcome, Rate, Status, fix_confidence, status
+from harness.core.exit_codes import ExitCode, of_several
+
+_OUTCOMES: Mapping[int, Outcome] = {
+    ExitCode.AS_EXPECTED: Outcome.PASSED,
+    ExitCode.VIOLATION: Outcome.FAILED,
+    ExitCode.UNKNOWN: Outcome.UNKNOWN,
+}
+"""Every other end of a run is an infrastructure failure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run that has ended, and what it means."""
+
+    finished: Finished
+    outcome: Outcome
+    fingerprint: str | None  # of a failure
+    quarantine: Quarantine | None = None
+
+    @property
+    def headline(self) -> str:
+        """What it found, in one sentence."""
+        verdict = self.finished.verdict
+        if verdict is None:
+            return (
+                self.finished.message.splitlines()[-1]
+                if self.finished.message
+                else "it ended without a verdict"
+            )
+        if verdict["findings"] and self.outcome is not Outcome.PASSED:
+            return f"{verdict['findings'][0]['anomaly']}: {verdict['findings'][0]['summary']}"
+        return "; ".join(verdict["reasons"]) or f"{verdict['verdict']}, as expected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellResult:
+    """A cell after a night."""
+
+    cell: Cell
+    runs: tuple[Run, ...]  # without reproductions
+    reproductions: tuple[Run, ...]
+    status: Status
+    rate: Rate  # over the last runs, those of tonight included
+    fixed: FixConfidence | None
+    not_run: int  # runs that the budget had no time for
+
+    @property
+    def failures(self) -> tuple[Run, ...]:
+        """The runs that failed, quarantined ones included."""
+        return tuple(run for run in self.runs if run.outcome in {Outcome.FAILED, Outcome.QUARANTINED})
+
+    def reproduced(self, failure: Run) -> str:
+        """Say how often a failure came again with its seed and plan; "" where that was not tried."""
+        again = [run for run in self.reproductions if run.finished.job.seed == failure.finished.job.seed]
+        came = sum(run.outcome in {Outcome.FAILED, Outcome.QUARANTINED} for run in again)
+        return f"reproduced {came} of {len(again)}" if again else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """A night as a whole."""
+
+    campaign: str
+    started: str
+    cells: tuple[CellResult, ...]
+    expired: tuple[Quarantine, ...]  # whose last day is over
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs that count, reproductions apart."""
+        return tuple(run for result in self.cells for run in result.runs)
+
+    def exit_code(self, *, allow_unknown: bool) -> ExitCode:
+        """As of several runs; a quarantined failure counts as expected."""
+        codes = {
+            Outcome.PASSED: ExitCode.AS_EXPECTED,
+            Outcome.QUARANTINED: ExitCode.AS_EXPECTED,
+            Outcome.FAILED: ExitCode.VIOLATION,
+            Outcome.UNKNOWN: ExitCode.AS_EXPECTED if allow_unknown else ExitCode.UNKNOWN,
+            Outcome.INFRASTRUCTURE: ExitCode.INFRASTRUCTURE,
+        }
+        return of_several(codes[run.outcome] for run in self.runs)
+
+
+def assess(
+    plan: Plan,
+    finished: Sequence[Finished],
+    *,
+    before: Mapping[str, Sequence[Outcome]],
+    quarantine: Sequence[Quarantine],
+    today: dt.date,
+) -> Assessment:
+    """Compare the runs of a night with those before it, the oldest first."""
+    planned = Counter(job.cell for job in plan.jobs)
+    valid = {each.fingerprint: each for each in quarantine if today <= each.until}
+    runs: dict[str, list[Run]] = {}
+    for each in finished:
+        runs.setdefault(each.job.cell, []).append(run_of(each, valid))
+    results = (
+        _of_cell(cell, runs.get(cell.name, []), before.get(cell.name, ()), planned[cell.name])
+        for cell in plan.cells
+    )
+    return Assessment(
+        campaign=plan.campaign,
+        started=plan.started,
+        cells=tuple(results),
+        expired=tuple(each for each in quarantine if today > each.until),
+    )
+
+
+def run_of(finished: Finished, quarantine: Mapping[str, Quarantine]) -> Run:
+    """Say what one run means."""
+    outcome = _OUTCOMES.get(finished.exit_code, Outcome.INFRASTRUCTURE)
+    if outcome is not Outcome.FAILED or finished.verdict is None:
+        return Run(finished=finished, outcome=outcome, fingerprint=None)
+    shape = fingerprint(finished.job.cell, finished.verdict)
+    known = quarantine.get(shape)
+    return Run(
+        finished=finished,
+        outcome=Outcome.QUARANTINED if known else outcome,
+        fingerprint=shape,
+        quarantine=known,
+    )
+
+
+def _of_cell(cell: Cell, runs: Sequence[Run], before: Sequence[Outcome], planned: int) -> CellResult:
+    first = tuple(run for run in runs if not run.finished.job.reproduction)
+    tonight = [run.outcome for run in first]
+    everything = [*before, *tonight]
+    decided = [each for each in everything if each in {Outcome.PASSED, Outcome.FAILED}][-WINDOW:]
+    result = status(tonight, before)
+    is_clean = result in {Status.PASSING, Status.FIXED, Status.FLAKY} and Outcome.FAILED not in tonight
+    return CellResult(
+        cell=cell,
+        runs=first,
+        reproductions=tuple(run for run in runs if run.finished.job.reproduction),
+        status=result,
+        rate=Rate(decided.count(Outcome.FAILED), len(decided)),
+        fixed=fix_confidence(everything) if is_clean else None,
+        not_run=planned - len(first),
+    )

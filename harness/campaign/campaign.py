@@ -1,0 +1,126 @@
+"""A campaign on its way: runs are made by an executor, recorded as they end, and repeated where they fail."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+
+import psutil
+
+from harness.campaign.execution import Finished, Order, execute, interrupt_all
+from harness.campaign.night import Night
+from harness.campaign.schedule import REPRODUCTIONS, Job, fits
+from harness.core.exit_codes import ExitCode
+
+CORES_PER_RUN = 2
+MEMORY_PER_RUN = 3 << 30  # bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a campaign is."""
+
+    running: tuple[str, ...]  # ids of jobs
+    done: int
+    left: int  # those that the budget will not reach are among them
+    failed: int
+    expected: int  # ns until the end
+
+
+Notify = Callable[[Finished | Progress], None]
+
+
+def workers_here() -> int:
+    """How many runs this machine can make at once without disturbing one another's timing."""
+    cores, memory = os.cpu_count() or 1, psutil.virtual_memory().available
+    return max(1, min(cores // CORES_PER_RUN, memory // MEMORY_PER_RUN))
+
+
+class Campaign:
+    """Makes the runs of a night that are open."""
+
+    def __init__(
+        self, night: Night, *, workers: int, budget: int | None, fail_fast: bool, notify: Notify
+    ) -> None:
+        self._night = night
+        self._workers = workers
+        self._budget = budget  # ns
+        self._fail_fast = fail_fast
+        self._notify = notify
+        self._began = time.monotonic_ns()
+        self._waiting = list(night.open_jobs())
+        self._finished = list(night.finished())
+        self._running: dict[Future[Finished], Job] = {}
+        self._waiting = [*self._reproductions_left(), *self._waiting]
+
+    def run(self) -> tuple[Job, ...]:
+        """Make the runs, and return those that there was no time for.
+
+        KeyboardInterrupt ends the runs in progress, and is raised again.
+        """
+        executor = ThreadPoolExecutor(self._workers)
+        try:
+            self._fill(executor)
+            while self._running:
+                done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    self._end(self._running.pop(future), future.result())
+                self._fill(executor)
+        except KeyboardInterrupt:
+            interrupt_all()
+            raise
+        finally:
+            executor.shutdown(cancel_futures=True)
+        return tuple(self._waiting)
+
+    def _fill(self, executor: Executor) -> None:
+        while len(self._running) < self._workers and (job := self._next()):
+            order = Order(job=job, night=self._night.path, engine=self._night.plan.engine)
+            self._running[executor.submit(execute, order)] = job
+        self._notify(self._progress())
+
+    def _next(self) -> Job | None:
+        """Take the next run that there is time for, be it a shorter one."""
+        if self._fail_fast and any(map(has_failed, self._finished)):
+            return None
+        elapsed = time.monotonic_ns() - self._began
+        chosen = next((job for job in self._waiting if fits(job, elapsed, self._budget)), None)
+        if chosen:
+            self._waiting.remove(chosen)
+        return chosen
+
+    def _end(self, job: Job, finished: Finished) -> None:
+        self._night.record(finished)
+        self._finished.append(finished)
+        self._notify(finished)
+        if has_failed(finished) and not job.reproduction and not self._fail_fast:
+            self._waiting = [*_reproductions(job), *self._waiting]
+
+    def _reproductions_left(self) -> Iterator[Job]:
+        """The repetitions of failed runs that were not made before the campaign was killed."""
+        made = {finished.job.id for finished in self._finished}
+        for finished in self._finished:
+            if has_failed(finished) and not finished.job.reproduction:
+                yield from (job for job in _reproductions(finished.job) if job.id not in made)
+
+    def _progress(self) -> Progress:
+        left = [*self._waiting, *self._running.values()]
+        return Progress(
+            running=tuple(job.id for job in self._running.values()),
+            done=len(self._finished),
+            left=len(left),
+            failed=sum(map(has_failed, self._finished)),
+            expected=sum(job.expected for job in left) // self._workers,
+        )
+
+
+def has_failed(finished: Finished) -> bool:
+    """Did a run show a violation that was not expected, or not show one that was?"""
+    return finished.exit_code == ExitCode.VIOLATION
+
+
+def _reproductions(job: Job) -> list[Job]:
+    return [replace(job, reproduction=number) for number in range(1, REPRODUCTIONS + 1)]

@@ -1,0 +1,188 @@
+"""Campaign files: what is run every night, for how long, and which failures are known."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic_core import ErrorDetails
+
+from harness.campaign.fault_sets import FAULT_SETS
+from harness.core.errors import ConfigurationError
+from harness.core.fields import STRICT, Duration
+from harness.core.suggestions import did_you_mean
+from harness.target.fields import NAME_PATTERN
+from harness.target.file_errors import PATTERNS, Problem, report
+from harness.target.reading import frozen, parse
+from harness.target.toml import Key
+
+MOST_REPEATS = 1000
+MOST_WORKERS = 64
+FINGERPRINT_PATTERN = r"^[0-9a-f]{12}$"
+PATTERNS_HERE = PATTERNS | {FINGERPRINT_PATTERN: "must be 12 hexadecimal digits, as `campaign` prints them"}
+
+
+def _workers(value: object) -> int | None:
+    """How many, or None for "auto"."""
+    if value == "auto":
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_WORKERS:
+        return value
+    raise ValueError(f'must be "auto", or a number from 1 to {MOST_WORKERS}')
+
+
+Workers = Annotated[
+    int | None,
+    BeforeValidator(_workers),
+    WithJsonSchema(
+        {"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": MOST_WORKERS}]}
+    ),
+]
+Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+
+
+class Cells(BaseModel):
+    """Targets that are run as they are."""
+
+    model_config = STRICT
+
+    targets: Words
+    """Names of shipped targets, patterns such as "etcd-*", files, folders, and patterns of files."""
+
+
+class Exclusion(BaseModel):
+    """Combinations of a matrix that are left out: those that match every key given."""
+
+    model_config = STRICT
+
+    lock: str | None = None
+    storage: str | None = None
+    faults: str | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Exclusion:
+        if not any((self.lock, self.storage, self.faults)):
+            raise ValueError("excludes nothing: give lock, storage or faults")
+        return self
+
+
+class Matrix(BaseModel):
+    """Every combination of a lock service, a storage and a fault set."""
+
+    model_config = STRICT
+
+    lock: Words
+    """Lock services, such as "etcd"."""
+    storage: Words
+    """Storages with their fencing, such as "postgres:conditional-update" or "redis:none"."""
+    faults: Words = ("pause",)
+    """Fault sets by name."""
+    exclude: tuple[Exclusion, ...] = ()
+
+
+class Quarantine(BaseModel):
+    """A known failure that does not turn a night red until a day has passed."""
+
+    model_config = STRICT
+
+    fingerprint: Annotated[str, Field(pattern=FINGERPRINT_PATTERN)]
+    reason: Annotated[str, Field(min_length=1)]
+    until: dt.date
+    """The last day on which it is skipped."""
+
+
+class Campaign(BaseModel):
+    """What a night runs."""
+
+    model_config = STRICT
+
+    name: Annotated[str, Field(pattern=NAME_PATTERN)]
+    """Names the folder of its nights."""
+    budget: Duration | None = Field(None, json_schema_extra={"default": None})
+    """No run is started that would not end within this time."""
+    workers: Workers = Field(None, json_schema_extra={"default": "auto"})
+    """Runs at once; auto: by cores and memory."""
+    repeat: Annotated[int, Field(ge=1, le=MOST_REPEATS)] = 1
+    """Runs of each cell, each with a new seed."""
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] | None = None
+    """In place of `repeat`: a run of each cell with each of these seeds."""
+    changes: tuple[str, ...] = Field((), alias="set")
+    """Settings of every target that are changed, such as "workload.duration=60s"."""
+    cells: tuple[Cells, ...] = ()
+    matrix: tuple[Matrix, ...] = ()
+    quarantine: tuple[Quarantine, ...] = ()
+
+    @model_validator(mode="after")
+    def _selects_something(self) -> Campaign:
+        if not self.cells and not self.matrix:
+            raise ValueError("selects nothing to run: add [[cells]] with targets, or a [[matrix]]")
+        if self.seeds is not None and "repeat" in self.model_fields_set:
+            raise ValueError("seeds and repeat exclude each other: give one of them")
+        return self
+
+
+SECTIONS: Mapping[str, type[BaseModel]] = {
+    "cells": Cells,
+    "matrix": Matrix,
+    "exclude": Exclusion,
+    "quarantine": Quarantine,
+}
+
+
+def load(file: Path) -> Campaign:
+    """Read a campaign file.
+
+    Raises ConfigurationError, whose message names everything that is wrong.
+    """
+    document = parse(file)
+    try:
+        campaign = Campaign.model_validate(frozen(document.data))
+    except ValidationError as error:
+        problems = [
+            Problem(tuple(detail["loc"]), _what(detail), document.data)
+            for detail in error.errors(include_url=False)
+        ]
+        raise ConfigurationError(report(problems, document.place)) from None
+    unknown = [
+        Problem(
+            ("matrix", at, "faults", index),
+            f"no such fault set{did_you_mean(name, FAULT_SETS)}",
+            document.data,
+        )
+        for at, matrix in enumerate(campaign.matrix)
+        for index, name in enumerate(matrix.faults)
+        if name not in FAULT_SETS
+    ]
+    if unknown:
+        raise ConfigurationError(report(unknown, document.place))
+    return campaign
+
+
+_WORDS = {
+    "missing": "is missing",
+    "tuple_type": "must be a list",
+    "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
+    "date_type": "must be a date without quotes, such as 2027-01-31",
+}
+
+
+def _what(detail: ErrorDetails) -> str:
+    """Describe an error in words of the file."""
+    key: Key = tuple(detail["loc"])
+    match detail["type"]:
+        case "extra_forbidden":
+            section = next((part for part in reversed(key[:-1]) if isinstance(part, str)), None)
+            model = SECTIONS[section] if section else Campaign
+            where = f"[[{section}]]" if section else "a campaign"
+            return f"unknown key in {where}{did_you_mean(str(key[-1]), model.model_fields)}"
+        case "string_pattern_mismatch":
+            return PATTERNS_HERE[detail["ctx"]["pattern"]]
+        case "value_error":
+            return str(detail["ctx"]["error"])
+        case "model_type" | "model_attributes_type":
+            return f"must be a table: write [[{key[0]}]], in two brackets, above each"
+    return _WORDS.get(detail["type"], detail["msg"].replace("Input should be", "must be"))

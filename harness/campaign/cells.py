@@ -1,0 +1,166 @@
+"""Cells: what a campaign tests, one target each, expanded from names, patterns and matrices."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from harness.campaign.campaign_file import Campaign, Exclusion, Matrix
+from harness.campaign.fault_sets import FAULT_SETS, without_granted
+from harness.core.errors import ConfigurationError
+from harness.core.suggestions import did_you_mean
+from harness.target.locks import LockSpec
+from harness.target.reading import frozen, load, load_text, parse, shipped
+from harness.target.selection import Selection, targets
+from harness.target.toml import dumps
+
+UNFENCED = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One target of a campaign, and where it lies in the matrix of results."""
+
+    name: str
+    lock: str
+    storage: str  # with its fencing: "postgres:conditional-update"
+    faults: str  # the name of the fault set, or the kinds that a target file has
+    duration: int  # ns; of the workload
+    source: str  # the text of its target file
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The cells of a campaign, and a sentence for each word that selects none."""
+
+    cells: tuple[Cell, ...]
+    empty: tuple[str, ...]
+
+
+def expand(campaign: Campaign) -> Expansion:
+    """Expand a campaign; each cell once, in the file's order.
+
+    Raises ConfigurationError, which names everything that is wrong.
+    """
+    found: dict[str, Cell] = {}
+    errors: list[str] = []
+    selection = _selected(word for cells in campaign.cells for word in cells.targets)
+    for name in selection.names:
+        _add(found, errors, partial(_of_file, name, campaign.changes))
+    for matrix in campaign.matrix:
+        for lock, storage, faults in _combinations(matrix):
+            _add(found, errors, partial(_of_combination, lock, storage, faults, campaign.changes))
+    if errors:
+        raise ConfigurationError("\n".join(dict.fromkeys(errors)))
+    return Expansion(tuple(found.values()), selection.empty)
+
+
+def _add(found: dict[str, Cell], errors: list[str], make: Callable[[], Cell]) -> None:
+    try:
+        cell = make()
+    except ConfigurationError as error:
+        errors.append(str(error))
+        return
+    other = found.setdefault(cell.name, cell)
+    if other.source != cell.source:
+        errors.append(f"two different targets are called {cell.name}: rename one of them")
+
+
+def _selected(words: Iterable[str]) -> Selection:
+    """Select targets as the command line does; `mine/*.toml` are files."""
+    return targets(itertools.chain.from_iterable(_files(word) or [word] for word in words))
+
+
+def _files(pattern: str) -> list[str]:
+    """The files that a pattern with a folder names, such as mine/*.toml."""
+    path = Path(pattern)
+    if len(path.parts) == 1 or not set("*?[") & set(pattern):
+        return []
+    return sorted(map(str, Path(path.anchor).glob(str(path.relative_to(path.anchor)))))
+
+
+def _of_file(name: str, changes: Sequence[str]) -> Cell:
+    target = load(name, changes)
+    kinds = "+".join(dict.fromkeys(fault.kind for fault in target.faults)) or "none"
+    return Cell(
+        name=target.name,
+        lock=target.lock.kind,
+        storage=f"{target.storage.kind}:{target.storage.fencing}",
+        faults=kinds,
+        duration=target.workload.duration,
+        source=target.source,
+    )
+
+
+def _combinations(matrix: Matrix) -> Iterator[tuple[str, str, str]]:
+    for combination in itertools.product(matrix.lock, matrix.storage, matrix.faults):
+        if not any(_excludes(exclusion, combination) for exclusion in matrix.exclude):
+            yield combination
+
+
+def _excludes(exclusion: Exclusion, combination: tuple[str, str, str]) -> bool:
+    wanted = (exclusion.lock, exclusion.storage, exclusion.faults)
+    return all(want is None or want == have for want, have in zip(wanted, combination, strict=True))
+
+
+def _of_combination(lock: str, storage: str, faults: str, changes: Sequence[str]) -> Cell:
+    """Make the target of a combination from the sections that shipped targets have."""
+    sections = _shipped_sections()
+    for kind, name in (("lock", lock), ("storage", storage)):
+        if name not in sections[kind]:
+            raise ConfigurationError(
+                f'matrix.{kind}: no shipped target has "{name}"{did_you_mean(name, sections[kind])}'
+            )
+    is_fenced = not storage.endswith(f":{UNFENCED}")
+    data = {
+        "name": f"{lock}-{storage.replace(':', '-')}-{faults}",
+        "expect": "valid" if is_fenced else ["stale-write"],
+        "lock": sections["lock"][lock],
+        "storage": sections["storage"][storage],
+        "faults": list(_faults(sections["lock"][lock], faults)),
+    }
+    if not is_fenced and (may := sections["may"].get(lock)):
+        data["may"] = may
+    try:
+        target = load_text(dumps(data), f"matrix: {lock} × {storage} × {faults}", changes)
+    except ConfigurationError as error:
+        without = f'{{ lock = "{lock}", storage = "{storage}", faults = "{faults}" }}'
+        raise ConfigurationError(f"{error}; leave it out with exclude = [{without}]") from None
+    return Cell(
+        name=target.name,
+        lock=lock,
+        storage=storage,
+        faults=faults,
+        duration=target.workload.duration,
+        source=target.source,
+    )
+
+
+def _faults(lock: Mapping[str, Any], name: str) -> tuple[dict[str, Any], ...]:
+    faults = FAULT_SETS[name]
+    try:
+        spec = TypeAdapter(LockSpec).validate_python(frozen(dict(lock)))
+    except ValidationError:  # `load_text` says what is wrong
+        return faults
+    return without_granted(faults) if spec.complete_at_once else faults
+
+
+@functools.cache
+def _shipped_sections() -> Mapping[str, Mapping[str, Any]]:
+    """[lock] and [storage] of the shipped targets, by kind and fencing; the shortest name comes first."""
+    found: dict[str, dict[str, Any]] = {"lock": {}, "storage": {}, "may": {}}
+    for path in sorted(shipped().values(), key=lambda path: (len(path.stem), path.stem)):
+        data = parse(path).data
+        lock, storage = data["lock"], data["storage"]
+        found["lock"].setdefault(lock["kind"], lock)
+        found["storage"].setdefault(f"{storage['kind']}:{storage['fencing']}", storage)
+        if "may" in data and storage["fencing"] == UNFENCED:
+            found["may"].setdefault(lock["kind"], data["may"])
+    return found

@@ -1,0 +1,113 @@
+"""campaign.json, as types: one definition gives the document and its schema."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from harness.campaign.assessment import Assessment, CellResult, Run
+from harness.campaign.night import Night
+from harness.campaign.summary import headline
+
+
+class RateDocument(Struct, frozen=True, kw_only=True):
+    """How many of the last runs failed; `low` and `high` bound the rate with 95 % confidence."""
+
+    failed: int
+    runs: int
+    low: float
+    high: float
+
+
+class RunDocument(Struct, frozen=True, kw_only=True):
+    """One run. `again`: how often it failed once more with the same seed and plan, such as "2 of 3".
+
+    `folder` is within that of the campaign; null where there is no verdict.
+    """
+
+    repeat: int
+    seed: int
+    started: str
+    seconds: float
+    outcome: str
+    verdict: str | None
+    fingerprint: str | None
+    folder: str | None
+    headline: str
+    again: str = ""
+
+
+class CellDocument(Struct, frozen=True, kw_only=True):
+    """One cell. `not_run`: runs that the budget had no time for; `fixed`: how sure it is that it is fixed."""
+
+    name: str
+    lock: str
+    storage: str
+    faults: str
+    status: str
+    rate: RateDocument
+    fixed: str | None
+    not_run: int
+    runs: list[RunDocument]
+
+
+class CampaignDocument(Struct, frozen=True, kw_only=True):
+    """campaign.json: fields may be added, never renamed."""
+
+    version: int = field(name="schema", default=1)
+    campaign: str
+    started: str
+    engine: str
+    shard: str
+    fencepost: str
+    git_commit: str | None
+    headline: str
+    exit_code: int
+    cells: list[CellDocument]
+
+
+def document(night: Night, assessment: Assessment, *, exit_code: int) -> CampaignDocument:
+    """Make the document of a night."""
+    return CampaignDocument(
+        campaign=assessment.campaign,
+        started=assessment.started,
+        engine=night.plan.engine,
+        shard=night.plan.shard,
+        fencepost=night.plan.fencepost,
+        git_commit=night.plan.git_commit,
+        headline=headline(assessment),
+        exit_code=exit_code,
+        cells=[_cell(result) for result in assessment.cells],
+    )
+
+
+def _cell(result: CellResult) -> CellDocument:
+    low, high = result.rate.interval
+    return CellDocument(
+        name=result.cell.name,
+        lock=result.cell.lock,
+        storage=result.cell.storage,
+        faults=result.cell.faults,
+        status=result.status.value,
+        rate=RateDocument(
+            failed=result.rate.failed, runs=result.rate.runs, low=round(low, 4), high=round(high, 4)
+        ),
+        fixed=str(result.fixed) if result.fixed else None,
+        not_run=result.not_run,
+        runs=[_run(result, run) for run in result.runs],
+    )
+
+
+def _run(result: CellResult, run: Run) -> RunDocument:
+    finished = run.finished
+    return RunDocument(
+        repeat=finished.job.repeat,
+        seed=finished.job.seed,
+        started=finished.started,
+        seconds=finished.seconds,
+        outcome=run.outcome.value,
+        verdict=finished.verdict["verdict"] if finished.verdict else None,
+        fingerprint=run.fingerprint,
+        folder=finished.folder,
+        headline=run.headline,
+        again=result.reproduced(run).removeprefix("reproduced "),
+    )

@@ -1,0 +1,119 @@
+"""One run of a campaign, in a process of its own: `fencepost run` with a target file and a seed.
+
+Runs share nothing but the machine, so an executor of any kind can make them: threads here, or
+workers elsewhere. What a run needs, and what it returns, can be pickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from harness.campaign.schedule import Job
+from harness.core.exit_codes import ExitCode
+from harness.processes import launcher
+
+TARGETS = "targets"
+RUNS = "runs"
+LOGS = "logs"
+_LAST_WORDS = 2000  # characters of a failed run's messages that are kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A run to make."""
+
+    job: Job
+    night: Path  # the folder of the campaign
+    engine: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A run that has ended."""
+
+    job: Job
+    exit_code: int
+    started: str  # ISO 8601, UTC
+    seconds: float
+    folder: str | None  # within that of the campaign; None: it failed before it was judged
+    verdict: dict[str, Any] | None  # verdict.json; None: an infrastructure failure or a wrong target
+    message: str = ""  # what it printed last, where there is no verdict
+
+
+def execute(order: Order) -> Finished:
+    """Make a run and wait for its end. An interruption of this process ends the run as well."""
+    started, began = datetime.now(UTC), time.monotonic()
+    log = order.night / LOGS / f"{order.job.id}.log"
+    with log.open("wb") as messages:
+        process = subprocess.Popen(
+            _command(order),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=messages,
+            start_new_session=True,  # Ctrl-C is ours to pass on
+        )
+        _RUNNING.add(process)
+        try:
+            printed, _ = process.communicate()
+        finally:
+            _RUNNING.discard(process)
+    verdict = _verdict(printed)
+    return Finished(
+        job=order.job,
+        exit_code=process.returncode,
+        started=started.isoformat(timespec="seconds"),
+        seconds=round(time.monotonic() - began, 3),
+        folder=str(Path(verdict["history"]).parent.relative_to(order.night)) if verdict else None,
+        verdict=verdict,
+        message="" if verdict else _last_words(log),
+    )
+
+
+_RUNNING: set[subprocess.Popen[bytes]] = set()
+
+
+def interrupt_all() -> None:
+    """End the runs of this process as Ctrl-C does: each judges what it has, and takes its servers down."""
+    for process in tuple(_RUNNING):
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGINT)
+
+
+def was_interrupted(finished: Finished) -> bool:
+    """Did a run end before its time, so that it has to be made again?"""
+    return finished.exit_code in {ExitCode.INTERRUPTED, -signal.SIGKILL, -signal.SIGTERM} or bool(
+        finished.verdict and finished.verdict.get("interrupted")
+    )
+
+
+def _command(order: Order) -> list[str]:
+    """The run dies with this process: it gets SIGTERM, and takes its servers down."""
+    target = order.night / TARGETS / f"{order.job.cell}.toml"
+    run = [sys.executable, "-m", "harness.cli", "run", "--format", "json", "--engine", order.engine]
+    run += ["--seed", str(order.job.seed), "--runs", str(order.night / RUNS), str(target)]
+    return [sys.executable, launcher.__file__, str(int(signal.SIGTERM)), str(os.getpid()), "-", *run]
+
+
+def _verdict(printed: bytes) -> dict[str, Any] | None:
+    """Read the one document that a run prints."""
+    lines = printed.splitlines()
+    try:
+        document = json.loads(lines[-1]) if lines else None
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _last_words(log: Path) -> str:
+    text = log.read_text(encoding="utf-8", errors="replace").strip()
+    return text[-_LAST_WORDS:]

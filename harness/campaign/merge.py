@@ -1,0 +1,64 @@
+"""Several shards of one campaign, joined into one night."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from harness.campaign.night import CAMPAIGN, Night
+from harness.core.errors import ConfigurationError
+from harness.files.private_folder import make_missing
+
+
+def merge(folders: Sequence[Path], nights: Path) -> Night:
+    """Copy the runs of several nights into a new one, and return it. The shards stay as they are.
+
+    Raises ConfigurationError where they are not shards of one campaign.
+    """
+    shards = [Night.read(folder) for folder in folders]
+    _check(shards)
+    first = shards[0].plan
+    plan = msgspec.structs.replace(
+        first,
+        started=min(shard.plan.started for shard in shards),
+        shard="",
+        cells=list({cell.name: cell for shard in shards for cell in shard.plan.cells}.values()),
+        jobs=[job for shard in shards for job in shard.plan.jobs],
+    )
+    merged = Night.create(nights, plan, (shards[0].path / CAMPAIGN).read_text(encoding="utf-8"))
+    for shard in shards:
+        for finished in shard.finished():
+            if finished.folder:
+                _copy(shard.path / finished.folder, merged.path / finished.folder)
+            merged.record(finished)
+    return merged
+
+
+def _check(shards: Sequence[Night]) -> None:
+    names = {shard.plan.campaign for shard in shards}
+    if len(names) > 1:
+        raise ConfigurationError(f"these are shards of different campaigns: {', '.join(sorted(names))}")
+    seen: dict[str, Path] = {}
+    for shard in shards:
+        for job in shard.plan.jobs:
+            other = seen.setdefault(job.id, shard.path)
+            if other != shard.path:
+                raise ConfigurationError(
+                    f"{other} and {shard.path} both have the run {job.id}: they are not shards of one call"
+                )
+
+
+def _copy(run: Path, to: Path) -> None:
+    """Copy the regular files of a run, which may have come from another machine; no link is followed."""
+    for file in sorted(run.rglob("*")):
+        if (
+            file.is_file()
+            and not file.is_symlink()
+            and not any(up.is_symlink() for up in file.parents if run in up.parents)
+        ):
+            copied = to / file.relative_to(run)
+            make_missing(copied.parent)
+            shutil.copyfile(file, copied)

@@ -1,0 +1,169 @@
+"""A night's folder: its plan, a line for each run that has ended, and what is made of them.
+
+`nights/<name>/<time>-<id>/` has `plan.json` from the start and `results.jsonl` as it goes, one
+line a run, on the disk before the next run starts. So whatever ends a campaign, it can be resumed:
+a run that has ended counts, and one that had not is made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from checkers.printable import as_json, shorten
+from checkers.redaction import redacted
+from harness.campaign.cells import Cell
+from harness.campaign.execution import LOGS, RUNS, TARGETS, Finished, was_interrupted
+from harness.campaign.schedule import Job
+from harness.core.errors import ConfigurationError
+from harness.core.exit_codes import of_verdict
+from harness.files import dated_folders
+from harness.files.atomic_files import replace_file
+from harness.files.dated_folders import LATEST, NAMED_BY
+from harness.files.run_folder import HEADER, VERDICT
+from harness.target.fields import NAME_PATTERN
+
+PLAN = "plan.json"
+RESULTS = "results.jsonl"
+CAMPAIGN = "campaign.toml"
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a night is to run; written before the first run."""
+
+    version: int = msgspec.field(name="schema", default=1)
+    campaign: str
+    started: str  # ISO 8601, UTC
+    engine: str
+    fencepost: str  # the version
+    git_commit: str | None
+    shard: str = ""  # such as "2/5"; "": all of it
+    cells: list[Cell]
+    jobs: list[Job]
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """One call of a campaign, with its folder."""
+
+    path: Path
+    plan: Plan
+
+    @classmethod
+    def create(cls, nights: Path, plan: Plan, source: str) -> Night:
+        """Make the folder of a night, with its plan and its targets."""
+        try:
+            path = dated_folders.create(nights / plan.campaign, TARGETS, RUNS, LOGS)
+        except OSError as error:
+            raise ConfigurationError(
+                f"{nights}: cannot hold the nights: {error.strerror}; name another folder with --nights"
+            ) from None
+        night = cls(path, plan)
+        for cell in plan.cells:
+            replace_file(path / TARGETS / f"{cell.name}.toml", [cell.source])
+        replace_file(path / CAMPAIGN, [redacted(source)])
+        replace_file(path / PLAN, [msgspec.json.format(msgspec.json.encode(plan), indent=1).decode()])
+        return night
+
+    @classmethod
+    def read(cls, path: Path) -> Night:
+        """Read the folder of a night.
+
+        Raises ConfigurationError where it is none.
+        """
+        try:
+            plan = msgspec.json.decode((path / PLAN).read_bytes(), type=Plan)
+        except (OSError, msgspec.DecodeError) as error:
+            raise ConfigurationError(f"{path} is not the folder of a campaign: {PLAN}: {error}") from None
+        for name in (plan.campaign, *(cell.name for cell in plan.cells), *(job.cell for job in plan.jobs)):
+            if not re.fullmatch(NAME_PATTERN, name):
+                raise ConfigurationError(f"{path / PLAN}: {shorten(name)} cannot be the name of a file")
+        return cls(path, plan)
+
+    @classmethod
+    def latest(cls, nights: Path, name: str) -> Night:
+        """Read the newest night of a campaign."""
+        newest = nights / name / LATEST
+        if not newest.is_dir():
+            raise ConfigurationError(f"{nights} has no night of {name} that could be resumed")
+        return cls.read(newest.resolve())
+
+    def in_use(self) -> AbstractContextManager[None]:
+        """Keep another campaign from resuming this night while it goes on."""
+        return dated_folders.in_use(self.path, f"{self.path}: this campaign is in progress")
+
+    def record(self, finished: Finished) -> None:
+        """Add a run that has ended; on the disk before this returns."""
+        with (self.path / RESULTS).open("ab") as results:
+            results.write(as_json(msgspec.to_builtins(finished)).encode() + b"\n")
+            results.flush()
+            os.fsync(results.fileno())
+
+    def finished(self) -> tuple[Finished, ...]:
+        """Return the runs that have ended, each once, in the order of their ends."""
+        found: dict[str, Finished] = {}
+        for finished in self._recorded():
+            if not was_interrupted(finished):
+                found.setdefault(finished.job.id, finished)
+        return tuple(found.values())
+
+    def _recorded(self) -> Iterator[Finished]:
+        file = self.path / RESULTS
+        for line in file.read_bytes().splitlines() if file.exists() else ():
+            with suppress(msgspec.DecodeError):  # cut short by a kill
+                finished = msgspec.json.decode(line, type=Finished)
+                self._check(finished.folder)
+                yield finished
+
+    def _check(self, folder: str | None) -> None:
+        """A night may have come from another machine: what it names must be in it."""
+        if folder and not (self.path / folder).resolve().is_relative_to(self.path.resolve() / RUNS):
+            raise ConfigurationError(
+                f"{self.path / RESULTS}: the run {shorten(folder)} is outside of {RUNS}/"
+            )
+
+    def adopt(self) -> None:
+        """Record the runs that had been judged when the campaign was killed, before it could record them."""
+        known = {finished.folder for finished in self.finished()}
+        waiting = {(job.cell, job.seed): job for job in self.open_jobs()}
+        for verdict in sorted((self.path / RUNS).glob("*/*/verdict.json")):
+            folder = verdict.parent
+            if folder.name == LATEST or str(folder.relative_to(self.path)) in known:
+                continue
+            found = _judged(folder, self.path, waiting)
+            if found and not was_interrupted(found):
+                self.record(found)
+                del waiting[found.job.cell, found.job.seed]
+
+    def open_jobs(self) -> tuple[Job, ...]:
+        """Return the runs of the plan that have not ended."""
+        ended = {finished.job.id for finished in self.finished()}
+        return tuple(job for job in self.plan.jobs if job.id not in ended)
+
+
+def _judged(folder: Path, night: Path, waiting: Mapping[tuple[str, int], Job]) -> Finished | None:
+    """Make the result of a run from its folder; None where it is not one that is waited for."""
+    try:
+        header = json.loads((folder / HEADER).read_bytes())
+        verdict = json.loads((folder / VERDICT).read_bytes())
+        job = waiting[folder.parent.name, header["seed"]]
+        began = datetime.strptime(folder.name.partition("-")[0], NAMED_BY).replace(tzinfo=UTC)
+        ended = datetime.fromtimestamp((folder / VERDICT).stat().st_mtime, UTC)
+        return Finished(
+            job=job,
+            exit_code=of_verdict(verdict),
+            started=began.isoformat(timespec="seconds"),
+            seconds=(ended - began).total_seconds(),
+            folder=str(folder.relative_to(night)),
+            verdict=verdict,
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

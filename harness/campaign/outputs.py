@@ -1,0 +1,69 @@
+"""What is made of a night's runs: campaign.json, junit.xml, summary.md, and its rows in the results."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from checkers.printable import as_json
+from harness.campaign import campaign_file
+from harness.campaign.assessment import Assessment, assess
+from harness.campaign.document import document
+from harness.campaign.junit import junit
+from harness.campaign.night import CAMPAIGN, Night
+from harness.campaign.results import Results, Row
+from harness.campaign.summary import markdown
+from harness.core.exit_codes import ExitCode
+from harness.files.atomic_files import replace_file
+
+DOCUMENT = "campaign.json"
+JUNIT = "junit.xml"
+SUMMARY = "summary.md"
+
+
+def assessed(night: Night, results: Results | None) -> Assessment:
+    """Compare a night with those before it."""
+    plan = night.plan
+    return assess(
+        plan,
+        night.finished(),
+        before=results.outcomes(before=plan.started) if results else {},
+        quarantine=campaign_file.load(night.path / CAMPAIGN).quarantine,
+        today=datetime.now(UTC).date(),
+    )
+
+
+def write(night: Night, results: Results | None, *, allow_unknown: bool) -> tuple[Assessment, ExitCode]:
+    """Write all that a night leaves, and return how it went."""
+    assessment = assessed(night, results)
+    code = assessment.exit_code(allow_unknown=allow_unknown)
+    summed_up = document(night, assessment, exit_code=code)
+    for name, text in (
+        (DOCUMENT, as_json(msgspec.to_builtins(summed_up), 1) + "\n"),
+        (JUNIT, junit(assessment, allow_unknown=allow_unknown)),
+        (SUMMARY, markdown(assessment)),
+    ):
+        replace_file(night.path / name, [text])
+    if results:
+        results.add(night, _rows(night, assessment))
+    return assessment, code
+
+
+def _rows(night: Night, assessment: Assessment) -> list[Row]:
+    return [
+        Row(
+            cell=result.cell.name,
+            repeat=run.finished.job.repeat,
+            reproduction=run.finished.job.reproduction,
+            seed=run.finished.job.seed,
+            started=run.finished.started,
+            seconds=run.finished.seconds,
+            outcome=run.outcome,
+            verdict=run.finished.verdict["verdict"] if run.finished.verdict else None,
+            fingerprint=run.fingerprint,
+            folder=str(night.path / run.finished.folder) if run.finished.folder else None,
+        )
+        for result in assessment.cells
+        for run in (*result.runs, *result.reproductions)
+    ]

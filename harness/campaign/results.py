@@ -1,0 +1,175 @@
+"""The results of every run of every night, in one SQLite file that several campaigns may write to."""
+
+from __future__ import annotations
+
+import sqlite3
+import statistics
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from harness.campaign.night import Night
+from harness.campaign.schedule import Past
+from harness.campaign.status import WINDOW, Outcome
+from harness.core.errors import ConfigurationError
+
+PATIENCE = 30.0  # s; for another campaign that is writing
+_MOST_STORED = 16 << 20  # bytes of a history; a longer one stays in its folder only
+
+_MIGRATIONS = (
+    """
+    CREATE TABLE nights (
+        id INTEGER PRIMARY KEY,
+        campaign TEXT NOT NULL,
+        folder TEXT NOT NULL UNIQUE,
+        started TEXT NOT NULL,
+        version TEXT NOT NULL,
+        commit_id TEXT
+    );
+    CREATE TABLE runs (
+        id INTEGER PRIMARY KEY,
+        night INTEGER NOT NULL REFERENCES nights,
+        cell TEXT NOT NULL,
+        repeat INTEGER NOT NULL,
+        reproduction INTEGER NOT NULL,
+        seed TEXT NOT NULL,
+        started TEXT NOT NULL,
+        seconds REAL NOT NULL,
+        outcome TEXT NOT NULL,
+        verdict TEXT,
+        fingerprint TEXT,
+        folder TEXT,
+        history BLOB,
+        commits BLOB,
+        UNIQUE (night, cell, repeat, reproduction)
+    );
+    CREATE INDEX runs_of_cell ON runs (cell, started);
+    CREATE INDEX runs_of_fingerprint ON runs (fingerprint) WHERE fingerprint IS NOT NULL;
+    """,
+)
+"""Each brings the file from its number to the next; none is ever changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One run as it is remembered."""
+
+    cell: str
+    repeat: int
+    reproduction: int
+    seed: int
+    started: str
+    seconds: float
+    outcome: Outcome
+    verdict: str | None
+    fingerprint: str | None
+    folder: str | None
+
+
+class Results:
+    """The file; safe under several writers, and brought to this version's form when it is opened."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        try:
+            with self._connected() as database:
+                _migrate(database, file)
+        except sqlite3.Error as error:
+            raise ConfigurationError(f"{file}: no results can be kept there: {error}") from None
+
+    def add(self, night: Night, rows: Sequence[Row]) -> None:
+        """Add the runs of a night; those that are there already stay as they are."""
+        plan, folder = night.plan, str(night.path)
+        with self._connected() as database, database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute(
+                "INSERT OR IGNORE INTO nights (campaign, folder, started, version, commit_id)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (plan.campaign, folder, plan.started, plan.fencepost, plan.git_commit),
+            )
+            (number,) = database.execute("SELECT id FROM nights WHERE folder = ?", (folder,)).fetchone()
+            database.executemany(
+                _INSERT,
+                (_values(number, row) for row in rows),
+            )
+
+    def outcomes(self, *, before: str) -> Mapping[str, list[Outcome]]:
+        """Of each cell, how its runs ended in nights that began before a moment, the oldest first."""
+        found: dict[str, list[Outcome]] = {}
+        for row in self._rows(before):
+            found.setdefault(row[0], []).append(Outcome(row[3]))
+        return found
+
+    def past(self, *, before: str) -> Mapping[str, Past]:
+        """Of each cell, what the schedule of another night needs."""
+        runs: dict[str, list[tuple[str, float, str, str]]] = {}
+        for row in self._rows(before):
+            runs.setdefault(row[0], []).append(row)
+        return {
+            cell: Past(
+                seconds=statistics.median(row[1] for row in rows[-WINDOW:]),
+                last_run=rows[-1][2],
+                failed_last=rows[-1][3] == Outcome.FAILED,
+            )
+            for cell, rows in runs.items()
+        }
+
+    def _rows(self, before: str) -> list[tuple[str, float, str, str]]:
+        with self._connected() as database:
+            return database.execute(
+                "SELECT cell, seconds, runs.started, outcome FROM runs JOIN nights ON nights.id = night"
+                " WHERE nights.started < ? AND reproduction = 0 ORDER BY runs.started, runs.id",
+                (before,),
+            ).fetchall()
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)) as database:
+            database.execute("PRAGMA foreign_keys = ON")
+            yield database
+
+
+def _migrate(database: sqlite3.Connection, file: Path) -> None:
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version > len(_MIGRATIONS):
+        raise ConfigurationError(
+            f"{file}: was written by a later version of Fencepost (form {version}; this one knows"
+            f" {len(_MIGRATIONS)})"
+        )
+    if version == len(_MIGRATIONS):
+        return
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("BEGIN IMMEDIATE")
+    (version,) = database.execute("PRAGMA user_version").fetchone()  # another may have been first
+    for number, statements in enumerate(_MIGRATIONS[version:], start=version + 1):
+        for statement in filter(str.strip, statements.split(";")):
+            database.execute(statement)
+        database.execute(f"PRAGMA user_version = {number}")
+    database.execute("COMMIT")
+
+
+_COLUMNS = ("night", *Row.__dataclass_fields__, "history", "commits")
+_INSERT = (
+    f"INSERT OR IGNORE INTO runs ({', '.join(_COLUMNS)})"  # noqa: S608 (our own names)
+    f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
+)
+
+
+def _values(night: int, row: Row) -> dict[str, object]:
+    kept = Path(row.folder) if row.folder else None
+    return asdict(row) | {
+        "night": night,
+        "seed": str(row.seed),  # SQLite's integers end at 2^63 - 1
+        "outcome": row.outcome.value,
+        "history": _compressed(kept, "history.jsonl"),
+        "commits": _compressed(kept, "commits.jsonl"),
+    }
+
+
+def _compressed(folder: Path | None, name: str) -> bytes | None:
+    file = folder / name if folder else None
+    if file is None or not file.is_file() or file.stat().st_size > _MOST_STORED:
+        return None
+    return zlib.compress(file.read_bytes())

@@ -1,0 +1,100 @@
+"""The order of a night's runs, its shards, and which of them its budget has room for."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.campaign.cells import Cell
+from harness.core.duration import NS
+
+OVERHEAD = 10 * NS["s"]
+"""Of a run above its workload, before any night has measured it: servers, verdict, report."""
+
+REPRODUCTIONS = 3
+"""Runs of a failing seed and plan, once more each."""
+
+_SEEDS = 2**32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One run to make. `reproduction`: 0, or the how manieth repetition of a failing one."""
+
+    cell: str
+    repeat: int
+    seed: int
+    expected: int  # ns; from start to end, as earlier nights took
+    reproduction: int = 0
+
+    @property
+    def id(self) -> str:
+        """Name it within its night."""
+        again = f"-again{self.reproduction}" if self.reproduction else ""
+        return f"{self.cell}-{self.repeat}{again}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What earlier nights say of a cell."""
+
+    seconds: float  # of a run, the median
+    last_run: str  # when, ISO 8601; "" if never
+    failed_last: bool
+
+
+def jobs(
+    cells: Sequence[Cell],
+    *,
+    seeds: Sequence[int] | None,
+    repeat: int,
+    past: Mapping[str, Past],
+    rng: random.Random,
+) -> tuple[Job, ...]:
+    """Return all runs of a night in the order to make them.
+
+    Cells that failed last night come first, then those that were run least recently, so that a
+    short budget is fair over the nights. Every cell has its first run before any has its second.
+    """
+    order = sorted(cells, key=lambda cell: _urgency(past.get(cell.name)))
+    chosen = (
+        [[rng.randrange(_SEEDS) for _ in order] for _ in range(repeat)]
+        if seeds is None
+        else [[seed] * len(order) for seed in seeds]
+    )
+    return tuple(
+        Job(cell=cell.name, repeat=number, seed=seed, expected=expected(cell, past.get(cell.name)))
+        for number, of_round in enumerate(chosen, start=1)
+        for cell, seed in zip(order, of_round, strict=True)
+    )
+
+
+def _urgency(past: Past | None) -> tuple[bool, str]:
+    return (True, "") if past is None else (not past.failed_last, past.last_run)
+
+
+def expected(cell: Cell, past: Past | None) -> int:
+    """Return how long a run of a cell takes, in ns: as before, else its workload and some overhead."""
+    return round(past.seconds * NS["s"]) if past else cell.duration + OVERHEAD
+
+
+def shard(everything: Iterable[Job], number: int, of: int) -> tuple[Job, ...]:
+    """Return what one of several CI jobs makes: deterministic, and balanced by expected time.
+
+    The longest run goes to the shard that has least so far. The order of the runs is kept.
+    """
+    everything = tuple(everything)
+    load = [0] * of
+    chosen = set()
+    for job in sorted(everything, key=lambda job: (-job.expected, job.id)):
+        least = min(range(of), key=lambda at: load[at])
+        load[least] += job.expected
+        if least == number - 1:
+            chosen.add(job.id)
+    return tuple(job for job in everything if job.id in chosen)
+
+
+def fits(job: Job, elapsed: int, budget: int | None) -> bool:
+    """Is there time for this run? Both times are in ns."""
+    return budget is None or elapsed + job.expected <= budget

@@ -1,0 +1,136 @@
+"""What a night means for a cell: new, still failing, regressed, fixed, flaky; and how sure that is."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WINDOW = 30
+"""Runs over which a rate is counted."""
+
+SURE = 0.99
+_Z = 1.959964  # of a 95 % interval
+
+
+class Outcome(enum.StrEnum):
+    """How a run ended for its target."""
+
+    PASSED = "passed"
+    FAILED = "failed"  # a violation, or an expected one was not found
+    UNKNOWN = "unknown"  # not exercised, or undecided
+    INFRASTRUCTURE = "infrastructure"
+    QUARANTINED = "quarantined"  # failed, in a way that is known
+
+
+class Status(enum.StrEnum):
+    """How a cell stands after a night."""
+
+    NEW = "new failure"
+    STILL_FAILING = "still failing"
+    REGRESSED = "regressed"
+    FLAKY = "flaky"
+    FIXED = "fixed"
+    PASSING = "passing"
+    UNKNOWN = "unknown"
+    INFRASTRUCTURE = "infrastructure failure"
+    QUARANTINED = "quarantined"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How often something failed, with a 95 % confidence interval (Wilson)."""
+
+    failed: int
+    runs: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The bounds of the rate; (0, 1) where there were no runs."""
+        if not self.runs:
+            return (0.0, 1.0)
+        share, weight = self.failed / self.runs, _Z * _Z / self.runs
+        middle = (share + weight / 2) / (1 + weight)
+        half = _Z * math.sqrt(share * (1 - share) / self.runs + weight / (4 * self.runs)) / (1 + weight)
+        return (max(0.0, middle - half), min(1.0, middle + half))
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.failed} of {self.runs} runs failed ({low:.0%}–{high:.0%})"
+
+
+@dataclass(frozen=True, slots=True)
+class FixConfidence:
+    """How sure it is that a flaky failure is gone, after some clean runs."""
+
+    clean: int
+    former: float  # the rate at which it failed before
+
+    @property
+    def confidence(self) -> float:
+        """The chance that so many clean runs would have shown it."""
+        return 1 - (1 - self.former) ** self.clean
+
+    @property
+    def more(self) -> int:
+        """How many more clean runs give 99 %."""
+        needed = math.ceil(math.log(1 - SURE) / math.log(1 - self.former))
+        return max(0, needed - self.clean)
+
+    def __str__(self) -> str:
+        text = f"{self.clean} clean runs at a former rate of {self.former:.0%}: {self.confidence:.0%} sure"
+        return f"{text}; {self.more} more give {SURE:.0%}" if self.more else text
+
+
+def status(tonight: Sequence[Outcome], before: Sequence[Outcome]) -> Status:
+    """Compare a cell's runs of tonight with those of earlier nights, the oldest first."""
+    if not tonight:
+        return Status.NOT_RUN
+    decided = [each for each in tonight if each in {Outcome.PASSED, Outcome.FAILED}]
+    if not decided:
+        return Status(_worst_undecided(tonight))
+    earlier = [each for each in before if each in {Outcome.PASSED, Outcome.FAILED}][-WINDOW:]
+    failed, had_failed = Outcome.FAILED in decided, Outcome.FAILED in earlier
+    if failed and Outcome.PASSED in decided:
+        return Status.FLAKY
+    if failed:
+        return _failing(earlier)
+    if not had_failed:
+        return Status.PASSING
+    return Status.FLAKY if _changes(earlier) > 1 else Status.FIXED
+
+
+def _worst_undecided(tonight: Sequence[Outcome]) -> str:
+    if Outcome.INFRASTRUCTURE in tonight:
+        return Status.INFRASTRUCTURE
+    return Status.UNKNOWN if Outcome.UNKNOWN in tonight else Status.QUARANTINED
+
+
+def _failing(earlier: Sequence[Outcome]) -> Status:
+    if Outcome.FAILED not in earlier:
+        return Status.NEW
+    if earlier[-1] is Outcome.FAILED:
+        return Status.STILL_FAILING
+    return Status.FLAKY if _changes(earlier) > 1 else Status.REGRESSED
+
+
+def _changes(earlier: Sequence[Outcome]) -> int:
+    """How often a cell went from passing to failing or back."""
+    return sum(one is not other for one, other in itertools.pairwise(earlier))
+
+
+def fix_confidence(outcomes: Sequence[Outcome]) -> FixConfidence | None:
+    """How sure the clean runs since its last failure make it that a flaky cell is fixed.
+
+    `outcomes` are all of its runs, the oldest first. None for a cell that never failed, or always did.
+    """
+    decided = [each for each in outcomes if each in {Outcome.PASSED, Outcome.FAILED}]
+    if Outcome.FAILED not in decided:
+        return None
+    last = max(index for index, each in enumerate(decided) if each is Outcome.FAILED)
+    until, clean = decided[max(0, last + 1 - WINDOW) : last + 1], len(decided) - last - 1
+    rate = until.count(Outcome.FAILED) / len(until)
+    return FixConfidence(clean, rate) if clean and rate < 1 else None

@@ -1,0 +1,88 @@
+"""A night in Markdown, as GitHub's job summary and merge requests show it; and on the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from checkers.printable import printable, shorten
+from harness.campaign.assessment import Assessment, CellResult
+from harness.campaign.status import Status
+
+_ORDER = (
+    Status.NEW,
+    Status.REGRESSED,
+    Status.STILL_FAILING,
+    Status.FLAKY,
+    Status.INFRASTRUCTURE,
+    Status.UNKNOWN,
+    Status.QUARANTINED,
+    Status.FIXED,
+    Status.NOT_RUN,
+    Status.PASSING,
+)
+"""The most urgent first."""
+
+
+def markdown(assessment: Assessment) -> str:
+    """Write a night as Markdown: the sentence, a table of all cells, and each failure with its steps."""
+    lines = [f"## {_cell(assessment.campaign)}: {headline(assessment)}", ""]
+    lines += [
+        f"A quarantine has expired: {_cell(each.reason)} (until {each.until})." for each in assessment.expired
+    ]
+    lines += ["", "| cell | status | runs | failed lately |", "|---|---|--:|---|"]
+    lines += [_row(result) for result in _ordered(assessment.cells)]
+    for result in _ordered(assessment.cells):
+        lines += _failures(result)
+    return "\n".join(lines) + "\n"
+
+
+def headline(assessment: Assessment) -> str:
+    """Say in one sentence how the night went."""
+    counts = Counter(result.status for result in assessment.cells)
+    return ", ".join(f"{counts[status]} {status}" for status in _ORDER if counts[status]) or "nothing was run"
+
+
+def _ordered(results: Iterable[CellResult]) -> list[CellResult]:
+    return sorted(results, key=lambda result: (_ORDER.index(result.status), result.cell.name))
+
+
+def _row(result: CellResult) -> str:
+    rate = str(result.rate) if result.rate.failed else "no"
+    note = f"; {result.fixed}" if result.fixed else ""
+    return f"| {_cell(result.cell.name)} | {result.status}{note} | {len(result.runs)} | {rate} |"
+
+
+def _failures(result: CellResult) -> Iterator[str]:
+    for run in result.failures:
+        yield ""
+        yield f"### {_cell(result.cell.name)}, seed {run.finished.job.seed}"
+        yield ""
+        facts = [f"fingerprint `{run.fingerprint}`", result.reproduced(run)]
+        yield f"{_cell(run.headline)} ({', '.join(filter(None, facts))})"
+        for finding in (run.finished.verdict or {}).get("findings", [])[:1]:
+            yield ""
+            yield from (f"{number}. {_cell(step)}" for number, step in enumerate(finding["steps"], start=1))
+        yield ""
+        yield f"    fencepost run {run.finished.folder}/target.toml --seed {run.finished.job.seed}"
+
+
+def _cell(text: str) -> str:
+    """Recorded words as Markdown shows them literally."""
+    shown = printable(shorten(text, 400))
+    return "".join(f"\\{character}" if character in "\\`*_{}[]<>#|" else character for character in shown)
+
+
+def lines(assessment: Assessment) -> Iterator[str]:
+    """Say how each cell did that is not simply passing, the most urgent first."""
+    for result in _ordered(assessment.cells):
+        if result.status is Status.PASSING and not result.fixed:
+            continue
+        note = f"; {result.fixed}" if result.fixed else ""
+        rate = f" ({result.rate})" if result.rate.failed else ""
+        yield f"{result.status}: {result.cell.name}{rate}{note}"
+        for run in result.failures:
+            facts = [f"fingerprint {run.fingerprint}", result.reproduced(run)]
+            yield f"  seed {run.finished.job.seed}: {run.headline} ({', '.join(filter(None, facts))})"
+    for each in assessment.expired:
+        yield f"a quarantine has expired: {each.reason} (until {each.until})"

@@ -1,0 +1,109 @@
+"""`fencepost campaign`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from harness.cli.options import ENGINE, FORMAT, as_path
+
+NIGHTS = click.option(
+    "--nights",
+    default="nights",
+    show_default=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    callback=as_path,
+    help="Where the folders of the nights are.",
+)
+HISTORY = click.option(
+    "--history",
+    "results",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A SQLite file with the results of all nights; made if it is missing.",
+)
+ALLOW_UNKNOWN = click.option("--allow-unknown", is_flag=True, help="A run that is unknown is no error.")
+
+
+class _CampaignGroup(click.Group):
+    """`campaign FILE` is short for `campaign run FILE`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in {*self.commands, "-h", "--help"}:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_CampaignGroup, short_help="Run many targets, every night.")
+def campaign() -> None:
+    """Run many targets, every night: `fencepost campaign FILE` is short for `fencepost campaign run FILE`."""
+
+
+def _shard(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    number, _, of = text.partition("/")
+    if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= _MOST_SHARDS:
+        return int(number), int(of)
+    raise click.BadParameter(f"{text!r} is no shard: give its number and how many there are, such as 2/5")
+
+
+_MOST_SHARDS = 1000
+
+
+@campaign.command(short_help="Run a campaign.")
+@click.argument("file", type=click.Path(path_type=Path), callback=as_path)
+@ENGINE
+@click.option("--workers", type=click.IntRange(1, 64), help="Runs at once. Default: as the file says.")
+@click.option("--shard", callback=_shard, metavar="K/N", help="Only this part, the same each time.")
+@click.option("--resume", is_flag=True, help="Go on with the latest night: what has ended counts.")
+@click.option("--dry-run", is_flag=True, help="Print what would be run, and how long that takes.")
+@click.option("--fail-fast", is_flag=True, help="Start no run after the first violation.")
+@ALLOW_UNKNOWN
+@HISTORY
+@NIGHTS
+@FORMAT
+def run(
+    file: Path,
+    engine: Literal["auto", "docker", "local"],
+    workers: int | None,
+    shard: tuple[int, int] | None,
+    resume: bool,
+    dry_run: bool,
+    fail_fast: bool,
+    allow_unknown: bool,
+    results: Path | None,
+    nights: Path,
+    output: str,
+) -> int:
+    """Run every cell of a campaign file, and say what is new, fixed or flaky since earlier nights."""
+    from harness.cli.run_campaign import CampaignOptions, dry, run_campaign
+
+    options = CampaignOptions(
+        file=file,
+        engine=engine,
+        workers=workers,
+        shard=shard,
+        resume=resume,
+        fail_fast=fail_fast,
+        allow_unknown=allow_unknown,
+        results=results,
+        nights=nights,
+        json=output == "json",
+    )
+    return dry(options, random.Random()) if dry_run else run_campaign(options, random.SystemRandom())
+
+
+@campaign.command(short_help="Join the shards of a campaign.")
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@ALLOW_UNKNOWN
+@HISTORY
+@NIGHTS
+def merge(folders: Sequence[Path], allow_unknown: bool, results: Path | None, nights: Path) -> int:
+    """Join the folders of several shards into one night."""
+    from harness.cli.run_campaign import merge_shards
+
+    return merge_shards(folders, results, nights, allow_unknown=allow_unknown)

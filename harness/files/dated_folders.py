@@ -1,0 +1,54 @@
+"""Folders named after the moment they were made, such as runs/<target>/<time>-<id>/; `latest` is a link."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from harness.core.errors import ConfigurationError
+from harness.files.atomic_files import remove_unfinished
+from harness.files.private_folder import PRIVATE, make_missing
+
+LATEST = "latest"
+NAMED_BY = "%Y%m%dT%H%M%S"  # UTC; then "-" and an id
+
+
+def create(parent: Path, *inside: str) -> Path:
+    """Make a new folder in `parent` with some folders inside, and point `latest` to it.
+
+    Only this user can enter it. Raises OSError.
+    """
+    path = (parent / f"{datetime.now(UTC):{NAMED_BY}}-{secrets.token_hex(3)}").absolute()
+    make_missing(path.parent)
+    for made in (path, *(path / name for name in inside)):
+        made.mkdir(mode=PRIVATE)
+    _point(path.parent / LATEST, path.name)
+    return path
+
+
+@contextmanager
+def in_use(path: Path, busy: str) -> Iterator[None]:
+    """Keep other processes from using a folder; the kernel lets go when this process ends.
+
+    Raises ConfigurationError with the sentence `busy` if another process uses it.
+    """
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        remove_unfinished(path)
+        yield
+    except BlockingIOError:
+        raise ConfigurationError(busy) from None
+    finally:
+        os.close(folder)
+
+
+def _point(link: Path, name: str) -> None:
+    new = link.with_name(f".{name}.latest")
+    new.symlink_to(name)
+    new.replace(link)

@@ -1,0 +1,108 @@
+"""What the runs of a night mean together."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from harness.campaign.assessment import Assessment, assess, run_of
+from harness.campaign.campaign_file import Quarantine
+from harness.campaign.execution import Finished
+from harness.campaign.status import Outcome, Status
+from harness.core.exit_codes import ExitCode
+from tests.support.campaign_runs import finished, job, plan, verdict
+
+STALE = verdict("Client 0 wrote '0-1.0' too late")
+TODAY = dt.date(2026, 11, 22)
+
+
+def assessed(
+    *runs: Finished,
+    before: Mapping[str, Sequence[Outcome]] | None = None,
+    quarantine: tuple[Quarantine, ...] = (),
+    planned: int = 0,
+) -> Assessment:
+    jobs = [each.job for each in runs if not each.job.reproduction]
+    jobs += [job(repeat=len(jobs) + number + 1) for number in range(planned)]
+    return assess(plan(*jobs), runs, before=before or {}, quarantine=quarantine, today=TODAY)
+
+
+def known_failure(until: dt.date) -> Quarantine:
+    fingerprint = run_of(finished(job(), 1, STALE), {}).fingerprint
+    return Quarantine(fingerprint=fingerprint or "", reason="known", until=until)
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "outcome"),
+    [
+        (0, Outcome.PASSED),
+        (1, Outcome.FAILED),
+        (2, Outcome.UNKNOWN),
+        (3, Outcome.INFRASTRUCTURE),
+        (4, Outcome.INFRASTRUCTURE),
+        (-9, Outcome.INFRASTRUCTURE),
+    ],
+)
+def test_an_exit_code_is_an_outcome(exit_code: int, outcome: Outcome) -> None:
+    assert run_of(finished(job(), exit_code), {}).outcome is outcome
+
+
+def test_a_failure_says_how_often_it_came_again() -> None:
+    night = assessed(
+        finished(job(), 1, STALE),
+        finished(job(reproduction=1), 1, STALE),
+        finished(job(reproduction=2)),
+        finished(job(reproduction=3), 1, STALE),
+    )
+
+    (result,) = night.cells
+    assert result.reproduced(result.failures[0]) == "reproduced 2 of 3"
+    assert len(result.runs) == 1
+    assert result.status is Status.NEW
+
+
+def test_reproductions_do_not_count_as_runs() -> None:
+    night = assessed(finished(job(), 1, STALE), finished(job(reproduction=1), 3))
+
+    assert night.exit_code(allow_unknown=False) is ExitCode.VIOLATION
+    assert (night.cells[0].rate.failed, night.cells[0].rate.runs) == (1, 1)
+
+
+def test_a_quarantined_failure_does_not_turn_the_night_red() -> None:
+    night = assessed(finished(job(), 1, STALE), quarantine=(known_failure(TODAY),))
+
+    assert night.cells[0].status is Status.QUARANTINED
+    assert night.exit_code(allow_unknown=False) is ExitCode.AS_EXPECTED
+    assert not night.expired
+
+
+def test_an_expired_quarantine_does_and_is_named() -> None:
+    night = assessed(finished(job(), 1, STALE), quarantine=(known_failure(TODAY - dt.timedelta(days=1)),))
+
+    assert night.cells[0].status is Status.NEW
+    assert night.exit_code(allow_unknown=False) is ExitCode.VIOLATION
+    assert [each.reason for each in night.expired] == ["known"]
+
+
+@pytest.mark.parametrize(("allowed", "code"), [(False, ExitCode.UNKNOWN), (True, ExitCode.AS_EXPECTED)])
+def test_an_unknown_run_counts_unless_it_is_allowed(allowed: bool, code: ExitCode) -> None:
+    assert assessed(finished(job(), 2)).exit_code(allow_unknown=allowed) is code
+
+
+def test_nothing_at_all_is_nothing_selected() -> None:
+    assert assessed(planned=2).exit_code(allow_unknown=False) is ExitCode.NOTHING_SELECTED
+
+
+def test_what_was_not_run_is_counted() -> None:
+    night = assessed(finished(job()), planned=2)
+
+    assert night.cells[0].not_run == 2
+
+
+def test_a_fix_says_how_sure_it_is() -> None:
+    night = assessed(finished(job()), before={"a": [Outcome.PASSED, Outcome.FAILED]})
+
+    assert night.cells[0].status is Status.FIXED
+    assert str(night.cells[0].fixed) == "1 clean runs at a former rate of 50%: 50% sure; 6 more give 99%"

@@ -1,0 +1,103 @@
+"""Campaign files: what they say, and every mistake with its place."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from harness.campaign.campaign_file import Campaign, load
+from harness.core.duration import NS
+from harness.core.errors import ConfigurationError
+
+
+def read(folder: Path, text: str) -> Campaign:
+    file = folder / "nightly.toml"
+    file.write_text(text)
+    return load(file)
+
+
+def mistakes(folder: Path, text: str) -> list[str]:
+    with pytest.raises(ConfigurationError) as refused:
+        read(folder, text)
+    return [line.removeprefix(f"{folder}/") for line in str(refused.value).splitlines()]
+
+
+def test_a_file_says_what_a_night_runs(tmp_path: Path) -> None:
+    campaign = read(
+        tmp_path,
+        """
+        name = "nightly"
+        budget = "55m"
+        repeat = 3
+        set = ["workload.duration=10s"]
+        [[cells]]
+        targets = ["etcd-postgres*"]
+        [[matrix]]
+        lock = ["etcd"]
+        storage = ["redis:script"]
+        exclude = [{ lock = "etcd", faults = "pause" }]
+        [[quarantine]]
+        fingerprint = "0123456789ab"
+        reason = "known"
+        until = 2027-01-31
+        """,
+    )
+
+    assert campaign.budget == 55 * NS["m"]
+    assert campaign.repeat == 3
+    assert campaign.changes == ("workload.duration=10s",)
+    assert campaign.cells[0].targets == ("etcd-postgres*",)
+    assert campaign.matrix[0].faults == ("pause",)
+    assert campaign.quarantine[0].until == dt.date(2027, 1, 31)
+
+
+def test_all_mistakes_are_named_with_their_lines(tmp_path: Path) -> None:
+    found = mistakes(
+        tmp_path,
+        """name = "nightly"
+budgit = "55m"
+workers = 0
+[[cells]]
+targets = []
+[[matrix]]
+lock = ["etcd"]
+storage = "redis:script"
+[[quarantine]]
+fingerprint = "abc"
+reason = "known"
+until = "2027-01-31"
+""",
+    )
+
+    assert found == [
+        'nightly.toml:2: budgit = "55m": unknown key in a campaign; did you mean budget?',
+        'nightly.toml:3: workers = 0: must be "auto", or a number from 1 to 64',
+        "nightly.toml:5: cells.0.targets = []: must not be empty",
+        'nightly.toml:8: matrix.0.storage = "redis:script": must be a list',
+        'nightly.toml:10: quarantine.0.fingerprint = "abc": must be 12 hexadecimal digits, as `campaign` prints them',
+        'nightly.toml:12: quarantine.0.until = "2027-01-31": must be a date without quotes, such as 2027-01-31',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ('name = "n"', "selects nothing to run: add [[cells]] with targets, or a [[matrix]]"),
+        (
+            'name = "n"\nseeds = [1]\nrepeat = 2\n[[cells]]\ntargets = ["a"]',
+            "seeds and repeat exclude each other: give one of them",
+        ),
+        (
+            'name = "n"\n[[matrix]]\nlock = ["etcd"]\nstorage = ["redis:none"]\nfaults = ["pauze"]',
+            'matrix.0.faults.0 = "pauze": no such fault set; did you mean pause?',
+        ),
+        (
+            'name = "n"\n[[matrix]]\nlock = ["etcd"]\nstorage = ["redis:none"]\nexclude = [{}]',
+            "excludes nothing: give lock, storage or faults",
+        ),
+    ],
+)
+def test_a_contradiction_is_named(tmp_path: Path, text: str, mistake: str) -> None:
+    assert mistakes(tmp_path, text)[0].endswith(mistake)

@@ -1,0 +1,149 @@
+"""The folder of a night: what is recorded, what is left to do, and what is adopted after a kill."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.campaign.execution import Finished
+from harness.campaign.merge import merge
+from harness.campaign.night import RESULTS, Night
+from harness.campaign.schedule import Job
+from harness.core.errors import ConfigurationError
+from tests.support.campaign_runs import finished, job, plan, verdict
+
+SOURCE = 'name = "nightly"\n[[cells]]\ntargets = ["a"]\n'
+JOBS = (job("a"), job("b"), job("a", 2, seed=8))
+
+
+def night(folder: Path, *jobs: Job) -> Night:
+    return Night.create(folder, plan(*(jobs or JOBS)), SOURCE)
+
+
+def run_folder(at: Night, of: Job, *, document: dict[str, object] | None) -> Path:
+    """The folder of a run as a harness leaves it; without a document it was killed before the verdict."""
+    folder = at.path / "runs" / of.cell / f"20261122T03000{of.repeat}-abcdef"
+    folder.mkdir(parents=True)
+    (folder / "header.json").write_text(json.dumps({"fencepost": 1, "seed": of.seed}))
+    if document is not None:
+        (folder / "verdict.json").write_text(json.dumps(document))
+    return folder
+
+
+def test_what_has_ended_is_not_made_again(tmp_path: Path) -> None:
+    made = night(tmp_path)
+    made.record(finished(JOBS[0]))
+    made.record(finished(JOBS[1], 3, message="no engine"))
+
+    read = Night.latest(tmp_path, "nightly")
+
+    assert read.plan == made.plan
+    assert read.open_jobs() == (JOBS[2],)
+    assert [each.message for each in read.finished()] == ["", "no engine"]
+
+
+def test_an_interrupted_run_is_made_again(tmp_path: Path) -> None:
+    made = night(tmp_path)
+    made.record(finished(JOBS[0], 130))
+    made.record(finished(JOBS[1], 0, verdict() | {"interrupted": {"seconds": 1.0, "planned": 9.0}}))
+
+    assert made.open_jobs() == JOBS
+
+
+def test_a_line_cut_short_by_a_kill_is_no_run(tmp_path: Path) -> None:
+    made = night(tmp_path)
+    made.record(finished(JOBS[0]))
+    with (made.path / RESULTS).open("a") as results:
+        results.write('{"job":{"cell":"b"')
+
+    assert made.open_jobs() == JOBS[1:]
+
+
+def test_a_run_that_was_judged_but_not_recorded_is_adopted(tmp_path: Path) -> None:
+    made = night(tmp_path)
+    judged = run_folder(made, JOBS[2], document=verdict("too late"))
+    run_folder(made, JOBS[1], document=None)
+
+    made.adopt()
+    made.adopt()
+
+    (adopted,) = made.finished()
+    assert (adopted.job, adopted.exit_code, adopted.folder) == (
+        JOBS[2],
+        1,
+        str(judged.relative_to(made.path)),
+    )
+
+
+def test_an_adopted_run_must_be_one_of_the_plan(tmp_path: Path) -> None:
+    made = night(tmp_path)
+    run_folder(made, job("a", 1, seed=99), document=verdict())
+
+    made.adopt()
+
+    assert made.finished() == ()
+
+
+def test_shards_are_joined_into_one_night(tmp_path: Path) -> None:
+    shards = [night(tmp_path / name, *jobs) for name, jobs in (("one", JOBS[:1]), ("two", JOBS[1:]))]
+    for shard in shards:
+        for each in shard.plan.jobs:
+            folder = run_folder(shard, each, document=verdict())
+            shard.record(_in(finished(each), str(folder.relative_to(shard.path))))
+
+    merged = merge([shard.path for shard in shards], tmp_path / "merged")
+
+    assert [each.job for each in merged.finished()] == list(JOBS)
+    assert {cell.name for cell in merged.plan.cells} == {"a", "b"}
+    assert all((merged.path / str(each.folder) / "verdict.json").is_file() for each in merged.finished())
+    assert all((shard.path / str(shard.finished()[0].folder)).is_dir() for shard in shards)
+
+
+def test_no_link_of_a_shard_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    shard = night(tmp_path / "one", JOBS[0])
+    folder = run_folder(shard, JOBS[0], document=verdict())
+    (folder / "history.jsonl").symlink_to(tmp_path / "secret")
+    shard.record(_in(finished(JOBS[0]), str(folder.relative_to(shard.path))))
+
+    merged = merge([shard.path], tmp_path / "merged")
+
+    assert not list(merged.path.rglob("history.jsonl"))
+
+
+@pytest.mark.parametrize("folder", ["../../outside", "/etc"])
+def test_a_shard_that_names_a_folder_outside_is_refused(tmp_path: Path, folder: str) -> None:
+    shard = night(tmp_path / "one", JOBS[0])
+    shard.record(_in(finished(JOBS[0]), folder))
+
+    with pytest.raises(ConfigurationError, match="outside"):
+        merge([shard.path], tmp_path / "merged")
+
+
+def test_the_same_runs_twice_are_no_shards(tmp_path: Path) -> None:
+    shards = [night(tmp_path / name) for name in ("one", "two")]
+
+    with pytest.raises(ConfigurationError, match="both have the run a-1"):
+        merge([shard.path for shard in shards], tmp_path / "merged")
+
+
+def test_a_folder_without_a_plan_is_no_night(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"is not the folder of a campaign: plan\.json"):
+        Night.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", ""])
+def test_a_plan_whose_names_are_no_files_is_refused(tmp_path: Path, name: str) -> None:
+    made = night(tmp_path)
+    plan_file = made.path / "plan.json"
+    plan_file.write_text(plan_file.read_text().replace('"cell": "b"', f'"cell": "{name}"'))
+
+    with pytest.raises(ConfigurationError, match="cannot be the name of a file"):
+        Night.read(made.path)
+
+
+def _in(of: Finished, folder: str) -> Finished:
+    return replace(of, folder=folder)

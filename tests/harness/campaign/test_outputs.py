@@ -1,0 +1,102 @@
+"""JUnit and Markdown of a night."""
+
+from __future__ import annotations
+
+import datetime as dt
+from xml.etree import ElementTree as ET
+
+from harness.campaign.assessment import Assessment, assess, run_of
+from harness.campaign.campaign_file import Quarantine
+from harness.campaign.junit import junit
+from harness.campaign.status import Outcome
+from harness.campaign.summary import lines, markdown
+from tests.support.campaign_runs import finished, job, plan, verdict
+
+STALE = verdict("Client 0 wrote '<b>|\x1b[31m' too late")
+HELD = verdict("Client 0 wrote 'x' too late")
+
+
+def night() -> Assessment:
+    runs = [
+        finished(job("passes")),
+        finished(job("fails"), 1, STALE),
+        finished(job("fails", reproduction=1), 1, STALE),
+        finished(job("unknown"), 2),
+        finished(job("broken"), 3, message="starting\netcd-1 did not get healthy"),
+        finished(job("known"), 1, HELD),
+    ]
+    known = run_of(runs[-1], {}).fingerprint
+    return assess(
+        plan(*(each.job for each in runs if not each.job.reproduction), job("late")),
+        runs,
+        before={"passes": [Outcome.FAILED, Outcome.PASSED]},
+        quarantine=[Quarantine(fingerprint=known or "", reason="issue 7", until=dt.date(2099, 1, 1))],
+        today=dt.date(2026, 11, 22),
+    )
+
+
+def parsed(text: str) -> ET.Element:
+    return ET.fromstring(text)  # noqa: S314 (our own)
+
+
+def cases(text: str) -> dict[str, tuple[str, str]]:
+    """Of each cell's case, the tag of its result and its message."""
+    found = {}
+    for case in parsed(text).iter("testcase"):
+        results = [each for each in case if each.tag != "system-out"]
+        name = str(case.get("classname")).partition(".")[2]
+        found[name] = (results[0].tag, str(results[0].get("message"))) if results else ("", "")
+    return found
+
+
+def test_every_outcome_has_its_place_in_junit() -> None:
+    assert cases(junit(night(), allow_unknown=False)) == {
+        "passes": ("", ""),
+        "fails": ("failure", "stale-write: Client 0 wrote '<b>|\\x1b[31m' too late"),
+        "unknown": ("error", "valid, as expected"),
+        "broken": ("error", "etcd-1 did not get healthy"),
+        "known": ("skipped", "quarantined until 2099-01-01: issue 7"),
+        "late": ("skipped", "there was no time for it"),
+    }
+
+
+def test_an_unknown_that_is_allowed_passes() -> None:
+    assert cases(junit(night(), allow_unknown=True))["unknown"] == ("", "")
+
+
+def test_the_sums_of_junit_are_those_of_its_cases() -> None:
+    root = parsed(junit(night(), allow_unknown=False))
+
+    assert {name: root.get(name) for name in ("tests", "failures", "errors")} == {
+        "tests": "6",
+        "failures": "1",
+        "errors": "2",
+    }
+
+
+def test_a_failure_in_junit_has_its_proof_and_how_to_repeat_it() -> None:
+    failure = parsed(junit(night(), allow_unknown=False)).find(".//failure")
+
+    assert failure is not None
+    assert failure.text is not None
+    assert "1. one\n2. so the other" in failure.text
+    assert "reproduced 1 of 1" in failure.text
+    assert "run again: fencepost run runs/fails/fails-1/target.toml --seed 7" in failure.text
+
+
+def test_markdown_shows_the_urgent_first_and_recorded_words_literally() -> None:
+    text = markdown(night())
+
+    assert text.splitlines()[0] == (
+        "## nightly: 1 new failure, 1 infrastructure failure, 1 unknown, 1 quarantined, 1 fixed, 1 not run"
+    )
+    assert text.index("| fails |") < text.index("| broken |") < text.index("| passes |")
+    assert "\\<b\\>\\|\\\\x1b\\[31m" in text
+    assert "<b>" not in text
+
+
+def test_the_terminal_names_what_is_not_simply_passing() -> None:
+    shown = "\n".join(lines(night()))
+
+    assert "new failure: fails (1 of 1 runs failed (21%\u2013100%))" in shown
+    assert "fixed: passes" in shown

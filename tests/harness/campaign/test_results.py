@@ -1,0 +1,111 @@
+"""The results of all nights: remembered once, also by several writers, and across versions."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.campaign.night import Night
+from harness.campaign.results import Results, Row
+from harness.campaign.status import Outcome
+from harness.core.errors import ConfigurationError
+from tests.support.campaign_runs import job, plan
+
+NIGHTS = ("2026-11-20T03:00:00+00:00", "2026-11-21T03:00:00+00:00", "2026-11-22T03:00:00+00:00")
+
+
+def night(folder: Path, started: str) -> Night:
+    return Night(folder, plan(job(), started=started))
+
+
+def row(
+    started: str, outcome: Outcome = Outcome.PASSED, *, seconds: float = 20.0, reproduction: int = 0
+) -> Row:
+    return Row(
+        cell="a",
+        repeat=1,
+        reproduction=reproduction,
+        seed=2**64,
+        started=started,
+        seconds=seconds,
+        outcome=outcome,
+        verdict="valid",
+        fingerprint=None,
+        folder=None,
+    )
+
+
+def test_a_night_is_compared_with_those_before_it(tmp_path: Path) -> None:
+    results = Results(tmp_path / "nights.db")
+    for number, (started, outcome) in enumerate(
+        zip(NIGHTS, (Outcome.FAILED, Outcome.PASSED, Outcome.UNKNOWN), strict=True)
+    ):
+        results.add(night(tmp_path / str(number), started), [row(started, outcome, seconds=10.0 * number)])
+
+    assert results.outcomes(before=NIGHTS[2]) == {"a": [Outcome.FAILED, Outcome.PASSED]}
+    past = results.past(before=NIGHTS[1])["a"]
+    assert (past.last_run, past.failed_last, past.seconds) == (NIGHTS[0], True, 0.0)
+
+
+def test_a_night_that_is_added_twice_counts_once(tmp_path: Path) -> None:
+    results = Results(tmp_path / "nights.db")
+    for _ in range(2):
+        results.add(night(tmp_path, NIGHTS[0]), [row(NIGHTS[0])])
+
+    assert results.outcomes(before=NIGHTS[1]) == {"a": [Outcome.PASSED]}
+
+
+def test_a_reproduction_is_kept_and_not_compared(tmp_path: Path) -> None:
+    results = Results(tmp_path / "nights.db")
+    results.add(night(tmp_path, NIGHTS[0]), [row(NIGHTS[0], Outcome.FAILED, reproduction=1)])
+
+    assert results.outcomes(before=NIGHTS[1]) == {}
+
+
+def test_the_history_of_a_run_is_kept_with_it(tmp_path: Path) -> None:
+    (tmp_path / "history.jsonl").write_text("a history\n")
+    results = Results(tmp_path / "nights.db")
+
+    results.add(night(tmp_path, NIGHTS[0]), [replace(row(NIGHTS[0]), folder=str(tmp_path))])
+
+    ((history, commits),) = sqlite3.connect(tmp_path / "nights.db").execute(
+        "SELECT history, commits FROM runs"
+    )
+    assert zlib.decompress(history) == b"a history\n"
+    assert commits is None
+
+
+def test_several_campaigns_may_write_at_once(tmp_path: Path) -> None:
+    def write(number: int) -> None:
+        results = Results(tmp_path / "nights.db")
+        for each in range(10):
+            results.add(night(tmp_path / f"{number}-{each}", NIGHTS[0]), [row(NIGHTS[0])])
+
+    with ThreadPoolExecutor(4) as writers:
+        list(writers.map(write, range(4)))
+
+    assert len(Results(tmp_path / "nights.db").outcomes(before=NIGHTS[1])["a"]) == 40
+
+
+def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "nights.db"
+    Results(file)
+    with sqlite3.connect(file) as database:
+        database.execute("PRAGMA user_version = 99")
+
+    with pytest.raises(ConfigurationError, match="was written by a later version of Fencepost"):
+        Results(file)
+
+
+def test_what_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "nights.db"
+    file.write_text("my notes, which are long enough to be no SQLite file at all" * 20)
+
+    with pytest.raises(ConfigurationError, match="no results can be kept there"):
+        Results(file)
+    assert file.read_text().startswith("my notes")

@@ -1,0 +1,70 @@
+"""The order of a night's runs, shards, and the budget."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.campaign.schedule import OVERHEAD, Job, Past, fits, jobs, shard
+from harness.core.duration import NS
+from tests.support.campaign_runs import cell, job
+
+
+def scheduled(*names: str, seeds: list[int] | None = None, repeat: int = 1, **past: Past) -> tuple[Job, ...]:
+    cells = [cell(name) for name in names]
+    return jobs(cells, seeds=seeds, repeat=repeat, past=past, rng=random.Random(1))
+
+
+def past(last_run: str, *, failed: bool = False, seconds: float = 20.0) -> Past:
+    return Past(seconds=seconds, last_run=last_run, failed_last=failed)
+
+
+def test_failures_come_first_then_what_was_run_least_recently() -> None:
+    order = scheduled(
+        "a", "b", "c", "d", a=past("2026-11-21"), b=past("2026-11-19"), c=past("2026-11-21", failed=True)
+    )
+
+    assert [each.cell for each in order] == ["c", "d", "b", "a"]
+
+
+def test_every_cell_runs_once_before_any_runs_twice() -> None:
+    order = scheduled("a", "b", repeat=2)
+
+    assert [(each.cell, each.repeat) for each in order] == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+    assert len({each.seed for each in order}) == 4
+
+
+def test_given_seeds_are_used_for_every_cell() -> None:
+    assert [each.seed for each in scheduled("a", "b", seeds=[5, 6])] == [5, 5, 6, 6]
+
+
+def test_a_run_is_expected_to_take_as_long_as_before() -> None:
+    known, unknown = scheduled("a", "b", a=past("2026-11-21", seconds=12.5))[::-1]
+
+    assert known.expected == 12.5 * NS["s"]
+    assert unknown.expected == 20 * NS["s"] + OVERHEAD
+
+
+@given(st.lists(st.integers(1, 100), min_size=1, max_size=30), st.integers(1, 6))
+def test_shards_share_the_runs_without_loss_and_evenly(seconds: list[int], of: int) -> None:
+    everything = [job(f"c{number}", expected=each) for number, each in enumerate(seconds)]
+
+    shards = [shard(everything, number, of) for number in range(1, of + 1)]
+
+    assert sorted(each.id for part in shards for each in part) == sorted(each.id for each in everything)
+    sums = [sum(each.expected for each in part) for part in shards]
+    assert max(sums) - min(sums) <= max(each.expected for each in everything)
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "budget", "expected"), [(30, 60, True), (31, 60, False), (999, None, True)]
+)
+def test_a_run_starts_only_if_it_ends_within_the_budget(
+    elapsed: int, budget: int | None, expected: bool
+) -> None:
+    ns = None if budget is None else budget * NS["s"]
+
+    assert fits(job(expected=30), elapsed * NS["s"], ns) is expected

@@ -1,0 +1,85 @@
+"""What a night means for a cell, and how sure that is."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.campaign.status import FixConfidence, Outcome, Rate, Status, fix_confidence, status
+
+LETTERS = {
+    "p": Outcome.PASSED,
+    "f": Outcome.FAILED,
+    "u": Outcome.UNKNOWN,
+    "i": Outcome.INFRASTRUCTURE,
+    "q": Outcome.QUARANTINED,
+}
+
+
+def outcomes(letters: str) -> list[Outcome]:
+    return [LETTERS[letter] for letter in letters]
+
+
+@pytest.mark.parametrize(
+    ("before", "tonight", "expected"),
+    [
+        ("", "", Status.NOT_RUN),
+        ("ppp", "", Status.NOT_RUN),
+        ("", "p", Status.PASSING),
+        ("ppp", "pp", Status.PASSING),
+        ("", "f", Status.NEW),
+        ("ppp", "f", Status.NEW),
+        ("pppf", "f", Status.STILL_FAILING),
+        ("ff", "f", Status.STILL_FAILING),
+        ("ffpp", "f", Status.REGRESSED),
+        ("pfpp", "f", Status.FLAKY),
+        ("ppp", "pf", Status.FLAKY),
+        ("fff", "p", Status.FIXED),
+        ("pff", "p", Status.FIXED),
+        ("pfp", "p", Status.FLAKY),
+        ("fui", "f", Status.STILL_FAILING),
+        ("ppp", "u", Status.UNKNOWN),
+        ("ppp", "ui", Status.INFRASTRUCTURE),
+        ("ppp", "ip", Status.PASSING),
+        ("fff", "q", Status.QUARANTINED),
+    ],
+)
+def test_a_status_compares_tonight_with_earlier_nights(before: str, tonight: str, expected: Status) -> None:
+    assert status(outcomes(tonight), outcomes(before)) is expected
+
+
+def test_a_failure_beyond_the_last_thirty_runs_is_forgotten() -> None:
+    assert status(outcomes("f"), outcomes("f" + "p" * 30)) is Status.NEW
+
+
+@pytest.mark.parametrize(
+    ("failed", "runs", "low", "high"),
+    [
+        (0, 0, 0.0, 1.0),
+        (0, 10, 0.0, 0.278),
+        (1, 10, 0.018, 0.404),
+        (15, 30, 0.331, 0.669),
+        (10, 10, 0.722, 1.0),
+    ],
+)
+def test_a_rate_has_the_interval_of_wilson(failed: int, runs: int, low: float, high: float) -> None:
+    assert Rate(failed, runs).interval == pytest.approx((low, high), abs=0.001)
+
+
+def test_clean_runs_make_a_fix_surer() -> None:
+    fix = FixConfidence(clean=30, former=0.12)
+
+    assert fix.confidence == pytest.approx(0.978, abs=0.001)
+    assert fix.more == 7
+    assert str(fix) == "30 clean runs at a former rate of 12%: 98% sure; 7 more give 99%"
+
+
+@pytest.mark.parametrize(
+    ("letters", "clean", "former"), [("pfpfpp", 2, 0.5), ("pfp", 1, 0.5), ("pfupip", 2, 0.5)]
+)
+def test_the_former_rate_is_that_up_to_the_last_failure(letters: str, clean: int, former: float) -> None:
+    assert fix_confidence(outcomes(letters)) == FixConfidence(clean, former)
+
+
+@pytest.mark.parametrize("letters", ["", "ppp", "pf", "q", "fffp"])
+def test_only_a_flaky_cell_with_clean_runs_may_be_fixed(letters: str) -> None:
+    assert fix_confidence(outcomes(letters)) is None

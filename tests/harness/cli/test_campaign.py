@@ -1,0 +1,136 @@
+"""`fencepost campaign`: what it prints, and that a killed one is resumed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from harness.campaign.night import RESULTS
+from harness.core.exit_codes import ExitCode
+from tests.support.command import fencepost, refused
+from tests.support.repository import ROOT
+
+SQLITE = """
+name = "nightly"
+budget = "10m"
+set = ["workload.duration=6s"]
+seeds = [1, 2]
+
+[[matrix]]
+lock = ["redis"]
+storage = ["sqlite:none", "sqlite:conditional-update"]
+"""
+CELLS = ("redis-sqlite-none-pause", "redis-sqlite-conditional-update-pause")
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    file = tmp_path / "nightly.toml"
+    file.write_text(SQLITE)
+    return file
+
+
+def test_a_dry_run_prints_the_runs_and_their_time(tmp_path: Path, campaign: Path) -> None:
+    done = fencepost(tmp_path, "campaign", "--dry-run", "--workers", "2", campaign)
+
+    assert done.returncode == ExitCode.AS_EXPECTED, done.stderr
+    *runs, total = done.stdout.splitlines()
+    assert [line.split()[1:] for line in runs] == [
+        [f"{cell},", "run", number] for number in ("1", "2") for cell in CELLS
+    ]
+    assert total == "4 runs, 2 at once: about 0:32, of a budget of 10:00"
+    assert not (tmp_path / "nights").exists()
+
+
+def test_shards_share_the_runs(tmp_path: Path, campaign: Path) -> None:
+    parts = [
+        fencepost(tmp_path, "campaign", "--dry-run", "--shard", shard, campaign).stdout.splitlines()[:-1]
+        for shard in ("1/2", "2/2")
+    ]
+
+    assert [len(part) for part in parts] == [2, 2]
+    assert len({line for part in parts for line in part}) == 4
+
+
+def test_what_is_wrong_is_said_before_anything_starts(tmp_path: Path, campaign: Path) -> None:
+    campaign.write_text(SQLITE.replace("sqlite:none", "sqlite:nothing"))
+
+    done = refused(tmp_path, "campaign", campaign)
+
+    assert done.returncode == ExitCode.CONFIGURATION
+    assert 'matrix.storage: no shipped target has "sqlite:nothing"' in done.stderr
+    assert not (tmp_path / "nights").exists()
+
+
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "2", "a/b"])
+def test_a_shard_that_cannot_be_is_refused(tmp_path: Path, campaign: Path, shard: str) -> None:
+    done = refused(tmp_path, "campaign", "--shard", shard, campaign)
+
+    assert done.returncode == ExitCode.CONFIGURATION
+    assert f"'{shard}' is no shard" in done.stderr
+
+
+def test_without_a_night_nothing_can_be_resumed(tmp_path: Path, campaign: Path) -> None:
+    done = refused(tmp_path, "campaign", "--resume", campaign)
+
+    assert done.returncode == ExitCode.CONFIGURATION
+    assert "no night of nightly" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+@pytest.mark.usefixtures("local_engine")
+def test_a_killed_campaign_is_resumed_and_every_run_counts_once(tmp_path: Path, campaign: Path) -> None:
+    with _started(tmp_path, campaign) as process:
+        _wait_for(tmp_path / "nights/nightly/latest" / RESULTS, process)
+        process.kill()
+
+    done = fencepost(
+        tmp_path,
+        *("campaign", "--engine", "local", "--history", "nights.db", "--resume", campaign),
+        timeout=300,
+    )
+
+    assert done.returncode == ExitCode.AS_EXPECTED, done.stdout + done.stderr
+    night = tmp_path / "nights/nightly/latest"
+    document = json.loads((night / "campaign.json").read_text())
+    runs = {(cell["name"], run["seed"]) for cell in document["cells"] for run in cell["runs"]}
+    assert sum(len(cell["runs"]) for cell in document["cells"]) == len(runs) == 4
+    assert {cell["status"] for cell in document["cells"]} == {"passing"}
+    root = ET.parse(night / "junit.xml").getroot()  # noqa: S314 (our own)
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("4", "0", "0")
+
+
+@contextlib.contextmanager
+def _started(folder: Path, campaign: Path) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness.cli", "campaign", "--engine", "local", str(campaign)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def _wait_for(file: Path, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the first run is recorded."""
+    deadline = time.monotonic() + 120
+    while not file.exists():
+        assert process.poll() is None, "the campaign ended before it was killed"
+        assert time.monotonic() < deadline, f"{file} did not appear"
+        time.sleep(0.05)

@@ -1,0 +1,74 @@
+"""Runs of a campaign as its parts see them, without any server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.campaign.cells import Cell
+from harness.campaign.execution import Finished
+from harness.campaign.night import Plan
+from harness.campaign.schedule import Job
+from harness.core.duration import NS
+
+
+def cell(name: str = "a", *, duration: int = 20) -> Cell:
+    """A cell whose workload takes `duration` seconds."""
+    return Cell(
+        name=name,
+        lock="etcd",
+        storage="postgres:none",
+        faults="pause",
+        duration=duration * NS["s"],
+        source=f'name = "{name}"\n',
+    )
+
+
+def job(name: str = "a", repeat: int = 1, seed: int = 7, reproduction: int = 0, expected: int = 30) -> Job:
+    """A run that is expected to take so many seconds."""
+    return Job(cell=name, repeat=repeat, seed=seed, expected=expected * NS["s"], reproduction=reproduction)
+
+
+def verdict(*summaries: str, anomaly: str = "stale-write", **more: Any) -> dict[str, Any]:
+    """A verdict document with a finding for each sentence; without one it is valid."""
+    return {
+        "verdict": "invalid" if summaries else "valid",
+        "as_expected": not summaries,
+        "reasons": [f"found {anomaly}, which was not expected"] if summaries else [],
+        "findings": [
+            {"anomaly": anomaly, "resource": "r0", "summary": summary, "steps": ["one", "so the other"]}
+            for summary in summaries
+        ],
+        "interrupted": None,
+    } | more
+
+
+def finished(
+    of: Job, exit_code: int = 0, document: dict[str, Any] | None = None, message: str = ""
+) -> Finished:
+    """A run that has ended; by its exit code, with or without a verdict."""
+    has_verdict = exit_code in {0, 1, 2}
+    return Finished(
+        job=of,
+        exit_code=exit_code,
+        started="2026-11-22T03:00:00+00:00",
+        seconds=25.0,
+        folder=f"runs/{of.cell}/{of.id}" if has_verdict else None,
+        verdict=(document or verdict()) if has_verdict else None,
+        message=message,
+    )
+
+
+def plan(
+    *jobs: Job, campaign: str = "nightly", started: str = "2026-11-22T03:00:00+00:00", shard: str = ""
+) -> Plan:
+    """The plan of a night with these runs."""
+    return Plan(
+        campaign=campaign,
+        started=started,
+        engine="local",
+        fencepost="0.1.0",
+        git_commit=None,
+        shard=shard,
+        cells=[cell(name) for name in dict.fromkeys(each.cell for each in jobs)],
+        jobs=list(jobs),
+    )
