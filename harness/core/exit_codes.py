@@ -38,10 +38,11 @@ def of_verdict(document: Mapping[str, Any], *, interrupted: bool = False) -> Exi
     """Say how a judged run ended.
 
     An interrupted run that breaks its target's promise is a violation; one that
-    did not get as far as what it had to find is only interrupted.
+    did not get as far as what it had to find is only interrupted. Its recorded history
+    is never a pass, whenever it is judged again: it is unknown what the rest would have shown.
     """
     if document["as_expected"]:
-        code = ExitCode.AS_EXPECTED
+        code = ExitCode.UNKNOWN if document.get("interrupted") else ExitCode.AS_EXPECTED
     elif document["verdict"] == "unknown":
         code = ExitCode.UNKNOWN
     else:

@@ -44,8 +44,8 @@ class Judged:
 
 
 UNREAD_ORDER = (
-    "the storage's own order of writes was not read before the run ended, so this is judged by what the"
-    " clients saw alone"
+    "commits.jsonl, the storage's own order of writes, is missing, so this is judged by what the clients saw"
+    " alone"
 )
 NO_ORDER = (
     "there is no order of writes from the storage itself: it tells none, or the run ended before"

@@ -10,6 +10,7 @@ import pytest
 
 from checkers.history import reader
 from harness.cli.recheck_history import recheck_and_print
+from harness.core.exit_codes import ExitCode
 from harness.report.interruption import in_words, interruption
 from harness.run.recheck import UNREAD_ORDER, recheck
 
@@ -64,8 +65,9 @@ def test_a_recheck_of_an_interrupted_run_tells_both_on_the_terminal(
     (tmp_path / "plan.json").write_text(json.dumps(PLAN))
     (tmp_path / "target.toml").write_text('[storage]\nkind = "postgres"\n')
 
-    recheck_and_print(tmp_path, None, text=sys.stdout, judged=lambda _document: None)
+    code = recheck_and_print(tmp_path, None, text=sys.stdout, judged=lambda _document: None)
 
+    assert code is ExitCode.UNKNOWN
     said = " ".join(capsys.readouterr().out.split())
     assert "interrupted at 5 of 20 s" in said.lower()
     assert UNREAD_ORDER in said
