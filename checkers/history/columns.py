@@ -15,7 +15,7 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.history.records import Op, Outcome, Value
+from checkers.history.records import Op, Outcome, Value, op_of
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -127,30 +127,28 @@ class Columns:
 
     def ops(self, rows: Ints) -> Iterator[Op]:
         """Some rows as operations."""
-        fields: dict[str, Iterable[Any]] = {
-            "index": rows.tolist(),
-            "process": self.process[rows].tolist(),
-            "f": _named(FUNCTIONS, self.f[rows]),
-            "resource": _named(self.resources, self.resource[rows]),
-            "called": self.called[rows].tolist(),
-            "returned": _or_none(self.returned[rows], NEVER),
-            "outcome": _named(OUTCOMES, self.outcome[rows]),
-            "owner": _named(self.owners, self.owner[rows]),
-            "token": _or_none(self.token[rows]),
-            "value": _named(self.values, self.value[rows]),
-            "ttl": _or_none(self.ttl[rows]),
-            "attempt": _or_none(self.attempt[rows]),
-            "error": _named(self.errors, self.error[rows]),
-            "learned": _or_none(self.learned[rows]),
-            "lines": (
-                tuple(line for line in lines if line != ABSENT) if ABSENT in lines else lines
-                for lines in zip(
-                    self.invoked_line[rows].tolist(), self.completed_line[rows].tolist(), strict=True
-                )
-            ),
-        }
-        for row in zip(*fields.values(), strict=True):
-            yield Op(**dict(zip(fields, row, strict=True)))
+        lines = zip(self.invoked_line[rows].tolist(), self.completed_line[rows].tolist(), strict=True)
+        nothing = [None] * len(rows)  # the columns lack what only appends have
+        fields: tuple[Iterable[Any], ...] = (
+            rows.tolist(),
+            self.process[rows].tolist(),
+            _named(FUNCTIONS, self.f[rows]),
+            _named(self.resources, self.resource[rows]),
+            self.called[rows].tolist(),
+            _or_none(self.returned[rows], NEVER),
+            _named(OUTCOMES, self.outcome[rows]),
+            _named(self.owners, self.owner[rows]),
+            _or_none(self.token[rows]),
+            _named(self.values, self.value[rows]),
+            nothing,  # element
+            nothing,  # seen
+            _or_none(self.ttl[rows]),
+            _or_none(self.attempt[rows]),
+            _named(self.errors, self.error[rows]),
+            _or_none(self.learned[rows]),
+            (tuple(line for line in pair if line != ABSENT) if ABSENT in pair else pair for pair in lines),
+        )
+        return map(op_of, zip(*fields, strict=True))
 
 
 _FIELDS = (

@@ -17,7 +17,7 @@ from checkers.history.commit_columns import CommitColumns, Commits
 from checkers.history.files import opened
 from checkers.history.growing import Column, GrowingColumns, chunks
 from checkers.history.irregular import IrregularError, require
-from checkers.history.jsonl import MAX_LINE, decode, number_lines, read_lines
+from checkers.history.jsonl import MAX_LINE, batches, decode, decoded, read_lines
 from checkers.history.lines import CommitLine
 from checkers.history.ranks import stable_order
 from checkers.history.records import Commit
@@ -48,9 +48,8 @@ def read_commits(path: str | os.PathLike[str]) -> Sequence[Commit]:
 def _parsed(path: Path) -> tuple[Commit, ...]:
     commits: list[Commit] = []
     last: dict[str, int] = {}
-    text = read_lines(path, limits.COMMITS)
-    for line in number_lines(text, str(path)):
-        commit = decode(line, _DECODER)
+    numbered = batches(read_lines(path, limits.COMMITS), str(path))
+    for line, commit in decoded(numbered, _DECODER, lambda line: decode(line, _DECODER)):
         if commit is None:
             raise line.error("the last line is only half written; read the storage's order again")
         if commit.seq <= last.get(commit.resource, -1):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -28,7 +29,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     file: str
     number: int  # from 1
     text: bytes
-    unfinished: bool  # the last of its file, and its newline is missing
+    unfinished: bool = False  # the last of its file, without its newline
 
     def error(self, problem: str) -> HistoryError:
         """The error that points here and shows the line's beginning."""
@@ -59,25 +60,6 @@ def lines_of(
         yield text
 
 
-def number_lines(lines: Iterable[str | bytes], file: str) -> Iterator[Line]:
-    """Number the lines and mark an unfinished last one.
-
-    Raises:
-        HistoryError: a line is over 1 MiB.
-    """
-    held: Line | None = None
-    for number, text in enumerate(lines, start=1):
-        if held is not None:
-            yield held
-        raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
-        held = Line(file, number, raw, unfinished=False)
-        if len(raw) > MAX_LINE:
-            raise held.error("the line is over 1 MiB; a line is one JSON event")
-    if held is not None:
-        unfinished = not held.text.endswith(b"\n")
-        yield Line(file, held.number, held.text, unfinished=unfinished)
-
-
 def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
     """The line as its type; None if it is the half-written end of a file that was cut short.
 
@@ -98,37 +80,61 @@ def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
     raise line.error(problem)
 
 
-def batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """The lines, some at a time; where they end in an error, those before it come first."""
-    batch: list[Line] = []
-    try:
-        for line in lines:
-            batch.append(line)
-            if len(batch) == _BATCH:
-                yield batch
-                batch = []
-    except HistoryError:
-        yield batch
-        raise
-    yield batch
+def batches(lines: Iterable[str | bytes], file: str) -> Iterator[list[Line]]:
+    """Number the lines, many at a time, and mark an unfinished last one; lines before an error come first.
+
+    Raises:
+        HistoryError: a line is over 1 MiB.
+    """
+    source, texts, first, more = iter(lines), list[str | bytes](), 1, True
+    failure: HistoryError | None = None
+    while more:
+        try:
+            texts += islice(source, _BATCH + 1 - len(texts))
+            more = len(texts) > _BATCH
+        except HistoryError as error:
+            failure, more = error, False
+        batch = [
+            Line(file, number, text.encode(errors="surrogatepass") if isinstance(text, str) else text)
+            for number, text in enumerate(texts[:_BATCH], first)
+        ]
+        texts, first = texts[_BATCH:], first + len(batch)
+        for place, line in enumerate(batch):
+            if len(line.text) > MAX_LINE:
+                failure, more = line.error("the line is over 1 MiB; a line is one JSON event"), False
+                del batch[place:]
+                break
+        if batch and not (more or failure or batch[-1].text.endswith(b"\n")):
+            batch[-1] = msgspec.structs.replace(batch[-1], unfinished=True)
+        if batch:
+            yield batch
+    if failure:
+        raise failure
 
 
-def decode_together(lines: Sequence[Line], decoder: msgspec.json.Decoder[T]) -> list[T] | None:
-    """The lines as their type, if all are sound; None if one must be looked at by itself."""
+def decoded(
+    batched: Iterable[Sequence[Line]],
+    decoder: msgspec.json.Decoder[T],
+    careful: Callable[[Line], T | None],
+) -> Iterator[tuple[Line, T | None]]:
+    """Each line as its type: a batch at once if all its lines are sound, else one by one, by `careful`."""
+    for batch in batched:
+        yield from zip(batch, _decode_together(batch, decoder) or map(careful, batch), strict=True)
+
+
+def _decode_together(lines: Sequence[Line], decoder: msgspec.json.Decoder[T]) -> list[T] | None:
     texts = [line.text for line in lines]
     text = b"".join(texts)
-    if text.count(b"\n") != len(texts) or not all(map(_is_one_object, texts)):
+    # a line of its own for each object: no object contains `}`, a newline and `{`
+    if not (text.startswith(b"{") and text.endswith(b"}\n") and text.count(b"}\n{") == len(texts) - 1):
+        return None
+    if text.splitlines(keepends=True) != texts:
         return None
     try:
-        decoded = decoder.decode_lines(text if text.isascii() else text.decode())
-        return decoded if len(decoded) == len(texts) and none_repeats_a_name(text) else None
+        events = decoder.decode_lines(text if text.isascii() else text.decode())
+        return events if len(events) == len(texts) and none_repeats_a_name(text) else None
     except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError, ValueError):
         return None
-
-
-def _is_one_object(text: bytes) -> bool:
-    """Is it one object, or unsound? No object goes on over a `}`, a newline and a `{`."""
-    return text.startswith(b"{") and text.endswith(b"}\n")
 
 
 def _out_of_range(problem: str) -> str | None:

@@ -16,9 +16,8 @@ from checkers.history.jsonl import (
     Line,
     batches,
     decode,
-    decode_together,
+    decoded,
     half_written,
-    number_lines,
     read_lines,
 )
 from checkers.history.lines import Nanoseconds
@@ -34,31 +33,30 @@ class _Stamp(msgspec.Struct):
 _STAMP = msgspec.json.Decoder(_Stamp)
 
 
-def merge(parts: Iterable[Path], tell: Callable[[str], None] = lambda _notice: None) -> list[str]:
+def merge(parts: Iterable[Path], notify: Callable[[str], None] = lambda _notice: None) -> list[str]:
     """All events of the parts by time, one line each without its newline.
 
-    Events of one logical process keep their order. `tell` hears of each
-    half-written last line that was left out.
+    Events of one logical process keep their order. `notify` receives a
+    notice of each half-written last line that was dropped.
 
     Raises:
         HistoryError: a line is no event, or time runs backwards within a process.
     """
-    events = [event for part in parts for event in _events(part, tell)]
+    events = [event for part in parts for event in _events(part, notify)]
     events.sort(key=lambda event: event[0])
     return [text for _, text in events]
 
 
-def _events(part: Path, tell: Callable[[str], None]) -> Iterable[tuple[int, str]]:
+def _events(part: Path, notify: Callable[[str], None]) -> Iterable[tuple[int, str]]:
     latest: dict[int, int] = {}
-    for batch in batches(number_lines(read_lines(part), str(part))):
-        stamps = decode_together(batch, _STAMP) or (decode(line, _STAMP) for line in batch)
-        for line, stamp in zip(batch, stamps, strict=True):
-            if stamp is None:
-                tell(half_written(line))
-                continue
-            if isinstance(stamp.process, int):  # the nemesis watches several faults at once
-                _check_order(line, stamp.process, stamp.time, latest)
-            yield stamp.time, line.text.decode().rstrip("\r\n")
+    numbered = batches(read_lines(part), str(part))
+    for line, stamp in decoded(numbered, _STAMP, lambda line: decode(line, _STAMP)):
+        if stamp is None:
+            notify(half_written(line))
+            continue
+        if isinstance(stamp.process, int):  # the nemesis watches several faults at once
+            _check_order(line, stamp.process, stamp.time, latest)
+        yield stamp.time, line.text.decode().rstrip("\r\n")
 
 
 def _check_order(line: Line, process: int, time: int, latest: dict[int, int]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,9 @@ from checkers.history.jsonl import (
     Line,
     batches,
     decode,
-    decode_together,
+    decoded,
     half_written,
     lines_of,
-    number_lines,
 )
 from checkers.history.lines import ClientLine, FaultLine, HeaderLine
 from checkers.history.records import (
@@ -132,17 +132,16 @@ def parse(lines: Iterable[str | bytes], name: str = "history") -> History:
     Raises:
         HistoryError: the lines cannot be the record of a run.
     """
-    numbered = number_lines(lines, name)
-    header = _read_header(next(numbered, None), name)
-    assembly = Assembly(header)
+    numbered = batches(lines, name)
+    first = next(numbered, None)
+    assembly = Assembly(_read_header(first[0] if first else None, name))
+    events = chain([first[1:]] if first else [], numbered)
     with gc_paused():
-        for batch in batches(numbered):
-            events = decode_together(batch, _CLIENT) or map(_decoded, batch)
-            for line, event in zip(batch, events, strict=True):
-                if event is None:
-                    assembly.notices.append(half_written(line))
-                else:
-                    assembly.add(line, event)
+        for line, event in decoded(events, _CLIENT, _decoded):
+            if event is None:
+                assembly.notices.append(half_written(line))
+            else:
+                assembly.add(line, event)
         return assembly.finish()
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 Element = str | int
@@ -72,6 +72,17 @@ class Op:
     def sent(self) -> int:
         """When the request that was answered left at the earliest, in ns."""
         return self.called if self.attempt is None else self.attempt
+
+
+_SETTERS = tuple(getattr(Op, each.name).__set__ for each in fields(Op))
+
+
+def op_of(values: Iterable[object]) -> Op:
+    """An operation from the values of all fields in their order; the constructor takes twice as long."""
+    op = object.__new__(Op)
+    for setter, value in zip(_SETTERS, values, strict=True):
+        setter(op, value)
+    return op
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

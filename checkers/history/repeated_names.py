@@ -39,7 +39,8 @@ _BITS = _bits()
 
 def repeats_a_name(line: bytes) -> bool:
     """Does an object, which must be sound JSON, or one within it, name a field twice?"""
-    if _has_names(line, len(msgspec.json.decode(line))):
+    decoded = msgspec.json.decode(line)
+    if _has_names(line, len(decoded)) or _has_names(line, _names_in(decoded)):
         return False
     try:
         json.loads(line, object_pairs_hook=_once, parse_int=str)
@@ -51,6 +52,18 @@ def repeats_a_name(line: bytes) -> bool:
 def none_repeats_a_name(lines: bytes) -> bool:
     """Is it certain that each line, one object of sound JSON, names each of its fields once?"""
     return _has_names(lines, sum(map(len, _ANY.decode_lines(lines))))
+
+
+def _names_in(decoded: object) -> int:
+    names, left = 0, [decoded]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            names += len(each)
+            left += each.values()
+        elif isinstance(each, list):
+            left += each
+    return names
 
 
 def _has_names(text: bytes, count: int) -> bool:

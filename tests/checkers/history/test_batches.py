@@ -1,15 +1,15 @@
-"""Lines are decoded some at a time: with the same result, and the same error, as one by one."""
+"""Lines are decoded many at a time: with the same result, and the same error, as one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers import History, HistoryError, parse
-from checkers.history import jsonl, reader
+from checkers.history import jsonl
 from tests.support.events import BYTES, HOSTILE
 
 EVENT = '{"time":%d,"process":%d,"type":"%s","f":"read","resource":"r0"%s}\n'
@@ -20,7 +20,7 @@ def result(lines: Iterable[str | bytes], *, together: bool) -> History | str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonl, "_BATCH", 3)
         if not together:
-            patch.setattr(reader, "decode_together", lambda *_: None)
+            patch.setattr(jsonl, "_decode_together", lambda *_: None)
         try:
             return parse(lines)
         except HistoryError as error:
@@ -38,6 +38,31 @@ def test_edited_lines_are_read_alike(edits: list[tuple[int, int, bytes]], keepen
     lines = text.splitlines(keepends)
 
     assert result(lines, together=True) == result(lines, together=False)
+
+
+@pytest.mark.parametrize("count", range(1, 8))
+def test_only_the_last_line_of_a_file_can_be_half_written(count: int) -> None:
+    lines = [HEADER, *(EVENT % (1, process, "invoke", "") for process in range(count))]
+
+    assert result([*lines, '{"time":'], together=True) == result([*lines, '{"time":'], together=False)
+    assert len(parse([*lines, '{"time":']).notices) == 1
+    assert str(result([*lines, '{"time":', lines[1]], together=True)).startswith(f"history:{count + 2}: ")
+
+
+def test_lines_that_were_split_at_the_wrong_places_are_refused() -> None:
+    first, second, third = (EVENT % (1, process, "invoke", "") for process in range(3))
+    lines = [HEADER, first + second, "", third]
+
+    assert result(lines, together=True) == result(lines, together=False)
+    assert str(result(lines, together=True)).startswith("history:2: ")
+
+
+def test_lines_before_a_file_that_becomes_too_large_come_first() -> None:
+    def growing() -> Iterator[str]:
+        yield from (HEADER, EVENT % (5, 0, "invoke", ""), EVENT % (4, 1, "invoke", ""))
+        raise HistoryError("history", 0, "it has more than 1 GiB")
+
+    assert str(result(growing(), together=True)).startswith("history:3: time runs backwards")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from checkers import parse, read
 from checkers.history import reader
 from checkers.history.columns import Columns, Operations
 from checkers.history.ranks import UNRANKED, rank
-from checkers.history.records import Op, Outcome
+from checkers.history.records import Op, Outcome, op_of
 from tests.support.broken_storages import KINDS
 from tests.support.brute_force import random_register_history, renumbered
 from tests.support.events import event, history_file
@@ -35,6 +35,12 @@ APPENDED = Op(
     seen=("a",),
     lines=(2, 3),
 )
+
+
+def test_an_operation_of_all_its_values_is_the_same() -> None:
+    assert op_of(getattr(APPENDED, each.name) for each in fields(Op)) == APPENDED
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        op_of((1, 2))
 
 
 def rows_of(columns: Columns) -> tuple[Op, ...]:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from checkers.errors import HistoryError
-from checkers.history.jsonl import MAX_LINE, Line, decode, is_cut_short, number_lines, read_lines
+from checkers.history.jsonl import MAX_LINE, Line, batches, decode, is_cut_short, read_lines
 
 
 def test_a_line_over_the_limit_arrives_cut_just_beyond_it(tmp_path: Path) -> None:
@@ -39,8 +39,8 @@ def test_a_refused_line_is_shown_from_its_beginning_and_not_for_ever() -> None:
 
 
 def test_a_line_may_be_as_long_as_the_limit() -> None:
-    (line,) = number_lines([b"x" * MAX_LINE], "f")
+    ((line,),) = batches([b"x" * MAX_LINE], "f")
 
     assert line.unfinished
     with pytest.raises(HistoryError, match="over 1 MiB"):
-        list(number_lines([b"x" * (MAX_LINE + 1)], "f"))
+        list(batches([b"x" * (MAX_LINE + 1)], "f"))
