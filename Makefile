@@ -11,9 +11,13 @@ MUTANTS := .venv-mutants
 MODULES ?=
 WORKERS ?= 3
 FUZZ_SECONDS ?= 600
+EXAMPLES ?= 0.3
 CASES ?=
 
-.PHONY: install run zoo test test-slow test-all check coverage docs bench fuzz mutants lock schemas clean golden
+# Tests start the command hundreds of times: compile its modules once, also where bytecode is unwanted elsewhere.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: install run zoo test test-slow test-all check lint types coverage docs bench fuzz mutants lock schemas clean golden
 
 install: $(STAMP)
 
@@ -34,17 +38,24 @@ run: install  ## find a stale write, then show that fencing stops it
 zoo: install  ## the planted bugs and their twins
 	$(BIN)/fencepost zoo --engine $(ENGINE)
 
-test: check  ## each feature once; ends in pytest's summary
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+test: lint  ## each feature once, while mypy checks the types; ends in pytest's summary, or in what mypy found
+	@echo '$(BIN)/mypy & $(BIN)/pytest -n $(WORKERS) --dist loadgroup'; \
+	$(BIN)/mypy >$(VENV)/types 2>&1 & types=$$!; trap "kill $$types 2>/dev/null" INT TERM; \
+	FENCEPOST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(WORKERS) --dist loadgroup; tests=$$?; \
+	wait $$types || { cat $(VENV)/types; exit 1; }; exit $$tests
 
-test-slow: install  ## the rest: other engines, systems and seeds, and whatever takes long
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m slow
+test-slow: install  ## the rest: other engines, systems and seeds, all of Hypothesis' examples, and whatever takes long
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "slow or hypothesis"
 
 test-all: test test-slow  ## everything
 
-check: install
+check: lint types
+
+lint: install
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+
+types: install
 	$(BIN)/mypy
 
 coverage: install  ## branch coverage by the tests that need no engine; fails below the floor

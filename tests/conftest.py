@@ -23,10 +23,11 @@ from harness.engines.engine import Cluster, Engine
 from harness.engines.local import LocalEngine
 from harness.network.topology import ServerSpec, Topology
 from tests.support.differential import compared, disagreed
+from tests.support.examples import examples
 from tests.support.missing import miss
 from tests.support.recorded_runs import unpack
 from tests.support.scripts import ScriptEngine
-from tests.support.selection import BOTH_ENGINES, leave_out_slow_tests, mark
+from tests.support.selection import BOTH_ENGINES, in_running_order, leave_out_slow_tests, mark
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")  # how fast the machine is, no test judges
@@ -40,6 +41,8 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("share", max_examples=examples(settings.default.max_examples))
+settings.load_profile("share")
 
 
 unfit_docker = pytest.StashKey[str]()  # why the Docker engine that answers is of no use
@@ -57,10 +60,12 @@ def pytest_report_header(config: pytest.Config) -> str:
     return ""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures that they ask for."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests by the fixtures that they ask for, and order them for several processes."""
     for item in items:
         mark(item)
+    if hasattr(config, "workerinput"):
+        items[:] = in_running_order(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

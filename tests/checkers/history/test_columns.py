@@ -25,6 +25,7 @@ from checkers.history.records import Op, Outcome
 from checkers.storage.rules import late_writes, observed
 from tests.support.brute_force import fenced, random_register_history, renumbered
 from tests.support.events import BYTES, HOSTILE
+from tests.support.examples import examples
 from tests.support.in_columns import in_columns, lines_of, read_or_told, without_times
 from tests.support.repository import HISTORIES
 from tests.support.simulation import Simulation
@@ -141,7 +142,7 @@ def test_whole_simulated_runs(policy: str, options: dict[str, Any]) -> None:
         check_same(Simulation(seed=seed, policy=policy, **options).lines())
 
 
-@settings(max_examples=300 * ROUNDS, deadline=None)
+@settings(max_examples=examples(300 * ROUNDS), deadline=None)
 @given(st.data())
 def test_what_the_careful_reader_refuses_is_left_to_it(data: st.DataObject) -> None:
     text = bytearray(BYTES)

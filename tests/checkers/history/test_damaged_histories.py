@@ -24,6 +24,7 @@ from tests.support.events import (
     WRITE,
     WRITTEN,
 )
+from tests.support.examples import examples
 
 
 @pytest.mark.parametrize("kept", [1, 20, len(WRITTEN) - 1])
@@ -59,7 +60,7 @@ def test_a_half_written_header_is_no_history() -> None:
 OF_LISTS = (HEADER, APPEND, APPENDED, changed(READ, time=50), changed(WAS_READ, value=["x", "e"]))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.data())
 def test_any_mutation_of_a_history_is_read_or_refused(data: st.DataObject) -> None:
     text = bytearray(data.draw(st.sampled_from([BYTES, "\n".join(OF_LISTS).encode() + b"\n"])))
@@ -70,7 +71,7 @@ def test_any_mutation_of_a_history_is_read_or_refused(data: st.DataObject) -> No
     _read_or_refuse(bytes(text).splitlines(keepends=True))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_any_shuffle_or_change_of_fields_is_read_or_refused(rng: random.Random) -> None:
     lines = [json.loads(line) for line in rng.choice([GOOD, OF_LISTS])]

@@ -17,6 +17,7 @@ from checkers.errors import HistoryError
 from checkers.interop.foreign import judge_foreign
 from checkers.interop.writing import as_ours
 from checkers.verdict import Validity
+from tests.support.examples import examples
 from tests.support.foreign_histories import CASES, FOLDER, WRITE, WROTE, model_of, written
 
 
@@ -214,7 +215,9 @@ def test_any_bytes_are_a_history_or_an_error(file: Callable[[Any], Path], conten
 
 
 @given(st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300), deadline=None
+)
 def test_any_change_of_a_sample_is_judged_or_refused(
     file: Callable[[Any], Path], data: st.DataObject
 ) -> None:

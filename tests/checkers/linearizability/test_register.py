@@ -17,6 +17,7 @@ from checkers.linearizability.operation import UNKNOWN, Operation
 from checkers.linearizability.register import judge_register, register_clash
 from checkers.linearizability.register_columns import register_columns
 from checkers.verdict import Validity
+from tests.support.examples import examples
 from tests.support.linearizations import every_history, explained, mismatches, register_step
 from tests.support.model_histories import KINDS, random_history
 
@@ -76,7 +77,7 @@ def test_any_values_agree_with_trying_every_order() -> None:
     assert not mismatches(judge, "cas-register", register_step, 0, seed=5)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_no_small_history_of_unique_values_is_misjudged(rng: random.Random) -> None:
     history = random_history(rng, KINDS["unique-cas"], 8)
@@ -264,7 +265,7 @@ def test_a_read_that_tells_nothing_is_left_out() -> None:
     assert clash_of(read(UNKNOWN, 0, 1), read("a", 2, None, outcome=Outcome.INFO)) is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=8))
 def test_the_pair_that_is_found_is_one_by_definition(moments: list[tuple[int, int]]) -> None:
     settled, claimed = np.array(moments, dtype=np.int64).reshape(-1, 2).T

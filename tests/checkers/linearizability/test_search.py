@@ -22,6 +22,7 @@ from checkers.linearizability.models import (
 )
 from checkers.linearizability.search import search
 from checkers.verdict import Validity
+from tests.support.examples import examples
 from tests.support.linearizations import (
     WRONG,
     every_history,
@@ -66,7 +67,7 @@ def test_the_owned_mutex_agrees_with_its_definition() -> None:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_no_small_history_of_a_register_is_misjudged(rng: random.Random) -> None:
     history = random_history(rng, KINDS["cas-register"], 8)

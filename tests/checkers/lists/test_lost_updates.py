@@ -18,6 +18,7 @@ from checkers.history.appends import with_lists
 from checkers.history.records import Header, History, List, Op, Outcome
 from checkers.lists.lost_updates import dropped_in_log, lost_updates
 from checkers.reference.lists import lost_elements, overwritten
+from tests.support.examples import examples
 from tests.support.simulation import Simulation
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
@@ -253,7 +254,7 @@ def told(conflicts: list[Conflict]) -> set[object]:
     return {each.because[0].element for each in conflicts if each.rule is not Rule.SAME_LIST_READ}
 
 
-@settings(max_examples=800 * ROUNDS, deadline=None)
+@settings(max_examples=examples(800 * ROUNDS), deadline=None)
 @given(lists())
 def test_agrees_with_the_definition(run: History) -> None:
     conflicts = list(lost_updates(gather(run)))

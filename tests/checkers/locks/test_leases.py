@@ -13,6 +13,7 @@ from checkers.locks.double_beliefs import double_beliefs
 from checkers.locks.early_grants import early_grants
 from checkers.reference import definitions
 from tests.support.brute_force import renumbered
+from tests.support.examples import examples
 
 
 def lock_history(operations: list[Op]) -> Evidence:
@@ -46,7 +47,7 @@ def lock_operations(draw: st.DrawFn) -> list[Op]:
     return list(renumbered(operations))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(lock_operations())
 def test_early_grants_agree_with_the_definition(operations: list[Op]) -> None:
     found = early_grants(lock_history(operations))
@@ -54,7 +55,7 @@ def test_early_grants_agree_with_the_definition(operations: list[Op]) -> None:
     assert {each.accused.index for each in found} == definitions.early_grants(operations)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(lock_operations())
 def test_double_beliefs_agree_with_the_definition(operations: list[Op]) -> None:
     found = double_beliefs(lock_history(operations))

@@ -21,6 +21,7 @@ from checkers.history.faults import Fault, faults_of, is_client
 from checkers.history.records import FaultEvent, Header, History, Op, Outcome
 from checkers.locks.intervals import joined, without
 from checkers.locks.stuck_locks import stretches, stuck_locks
+from tests.support.examples import examples
 from tests.support.simulation import Simulation
 
 LEASE, GRACE, BREATH = 3, 10, 1
@@ -304,7 +305,7 @@ class Moment:
         return max([left, *healed]) + GRACE + LEASE
 
 
-@settings(max_examples=500 * ROUNDS, deadline=None)
+@settings(max_examples=examples(500 * ROUNDS), deadline=None)
 @given(runs())
 def test_agrees_with_the_definition(evidence: Evidence) -> None:
     longest = lasted = 0

@@ -13,6 +13,7 @@ from checkers.history.records import Header, History, Op, Outcome
 from checkers.locks.tokens import duplicate_tokens, token_regressions
 from checkers.reference import definitions
 from tests.support.brute_force import renumbered
+from tests.support.examples import examples
 from tests.support.grants import acquire, locks
 
 
@@ -45,7 +46,7 @@ def lock_operations(draw: st.DrawFn) -> list[Op]:
     return list(renumbered(operations))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(lock_operations())
 def test_duplicate_tokens_agree_with_the_definition(operations: list[Op]) -> None:
     found = duplicate_tokens(lock_history(operations))
@@ -53,7 +54,7 @@ def test_duplicate_tokens_agree_with_the_definition(operations: list[Op]) -> Non
     assert bool(list(found)) == bool(definitions.duplicate_tokens(operations))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(lock_operations())
 def test_token_regressions_agree_with_the_definition(operations: list[Op]) -> None:
     found = token_regressions(lock_history(operations))

@@ -62,10 +62,11 @@ def verdict(run: Run, *, logged: bool) -> Verdict:
     return replace(judged, checkers=tuple(replace(each, seconds=0.0) for each in judged.checkers))
 
 
+@pytest.mark.parametrize("runs", [20, pytest.param(RUNS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_rule_finds_the_same_on_columns(kind: Any) -> None:
+def test_each_rule_finds_the_same_on_columns(kind: Any, runs: int) -> None:
     rng = random.Random(f"{kind} crowd")
-    for _ in range(RUNS):
+    for _ in range(runs):
         run = crowd(rng, kind)
         for logged in (True, False):
             plain, columns = evidence(run, logged=logged), evidence(in_columns(run), logged=logged)

@@ -24,6 +24,7 @@ from tests.support.brute_force import (
     renumbered,
     write,
 )
+from tests.support.examples import examples
 from tests.support.selection import seeds
 
 FENCED_NAMES = {
@@ -62,7 +63,7 @@ def histories(draw: st.DrawFn) -> tuple[Op, ...]:
     )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(histories(), st.booleans())
 def test_a_fenced_history_is_right_iff_some_order_explains_it(
     operations: tuple[Op, ...], strict: bool
