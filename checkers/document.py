@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections import Counter
+from typing import Any, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 
 VerdictWord = Literal["valid", "unknown", "invalid"]
 
@@ -38,7 +39,7 @@ class FindingDocument(Struct, frozen=True, kw_only=True):
 
 
 class CheckerDocument(Struct, frozen=True, kw_only=True):
-    """One checker: what it found by itself, on which evidence, in how many seconds."""
+    """One checker: its own verdict, the evidence it used, and how long it took."""
 
     name: str
     verdict: VerdictWord
@@ -47,7 +48,7 @@ class CheckerDocument(Struct, frozen=True, kw_only=True):
 
 
 class InterruptionDocument(Struct, frozen=True, kw_only=True):
-    """A run that ended before its time: after so many seconds of work, of so many that were planned."""
+    """A run that was cut short: how many seconds of work it did, and how many were planned."""
 
     seconds: float
     planned: float
@@ -78,3 +79,18 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
     checkers: list[CheckerDocument]
     notices: list[str] = []
     interrupted: InterruptionDocument | None = None
+
+    @property
+    def named(self) -> list[str]:
+        """The anomalies that had to be found; none where it had to be valid."""
+        return [] if self.expected == "valid" else list(self.expected)
+
+    @property
+    def violations(self) -> Counter[str]:
+        """How many violations there are of each name, in the order of the findings."""
+        return Counter(finding.anomaly for finding in self.findings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As written to verdict.json."""
+        document: dict[str, Any] = to_builtins(self)
+        return document

@@ -1,4 +1,4 @@
-"""Verdicts: how a history was judged, what was found, and what each finding rests on."""
+"""Verdicts: how a history was judged, what was found, and the proof of each finding."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
-
-import msgspec
 
 from checkers.anomalies import VIOLATIONS
 from checkers.document import CauseDocument, CheckerDocument, FindingDocument, VerdictDocument, VerdictWord
@@ -35,7 +33,7 @@ class Validity(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """A finding told: why it is wrong, by itself."""
+    """The explanation of a finding, by itself."""
 
     summary: str  # one plain sentence
     steps: tuple[str, ...]  # because-steps that end in the contradiction
@@ -48,10 +46,10 @@ class Account:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One event that should not have happened, told and proved.
+    """One event that should not have happened, with its explanation and proof.
 
-    Telling takes longer than finding, so it waits until somebody asks. Findings
-    of the same event are equal, however they are told.
+    Explaining takes longer than finding, so it happens on first use. Findings of the
+    same event are equal, whatever their explanations.
     """
 
     anomaly: str
@@ -70,7 +68,7 @@ class Finding:
 
     @cached_property
     def account(self) -> Account:
-        """The finding, told: the same whoever shows it."""
+        """The explanation, worked out on first use."""
         return self.tell()
 
     @property
@@ -92,7 +90,7 @@ class Finding:
         return self.account.operations
 
     def __getstate__(self) -> dict[str, Any]:
-        """Told: what it is told from stays behind."""
+        """With the explanation worked out, and without what it was worked out from."""
         own = {"anomaly": self.anomaly, "resource": self.resource, "accused": self.accused}
         own |= {"counted": self.counted, "also": self.also, "caused_by": self.caused_by}
         own |= {"because": self.because}
@@ -131,24 +129,25 @@ class Verdict:
     target: str | None = None  # as the history's header names it
 
     def to_document(self, history: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-        """The document of verdict.json; `history` is the file that was judged."""
-        document: dict[str, Any] = msgspec.to_builtins(
-            VerdictDocument(
-                target=self.target,
-                history=None if history is None else str(Path(history).absolute()),
-                verdict=self.validity.word,
-                expected=list(self.expected) or "valid",
-                as_expected=self.as_expected,
-                reasons=list(self.reasons),
-                anomalies=dict(self.anomalies),
-                findings=[_finding(finding) for finding in self.findings],
-                counted=[_finding(finding) for finding in self.counted],
-                coverage=dict(self.coverage),
-                checkers=[_checker(result) for result in self.checkers],
-                notices=list(self.notices),
-            )
+        """The content of verdict.json; `history` is the file that was judged."""
+        return self.documented(history).as_dict()
+
+    def documented(self, history: str | os.PathLike[str] | None = None) -> VerdictDocument:
+        """The same, as types: every finding with its explanation."""
+        return VerdictDocument(
+            target=self.target,
+            history=None if history is None else str(Path(history).absolute()),
+            verdict=self.validity.word,
+            expected=list(self.expected) or "valid",
+            as_expected=self.as_expected,
+            reasons=list(self.reasons),
+            anomalies=dict(self.anomalies),
+            findings=[_finding(finding) for finding in self.findings],
+            counted=[_finding(finding) for finding in self.counted],
+            coverage=dict(self.coverage),
+            checkers=[_checker(result) for result in self.checkers],
+            notices=list(self.notices),
         )
-        return document
 
 
 def _finding(finding: Finding) -> FindingDocument:

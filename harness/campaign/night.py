@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from checkers.document import VerdictDocument
 from checkers.printable import as_json, shorten
 from checkers.redaction import redacted
 from harness.campaign.cells import Cell
@@ -159,11 +160,11 @@ def _judged(folder: Path, night: Path, waiting: Mapping[tuple[str, int], Job]) -
         ended = datetime.fromtimestamp((folder / VERDICT).stat().st_mtime, UTC)
         return Finished(
             job=job,
-            exit_code=of_verdict(verdict),
+            exit_code=of_verdict(msgspec.convert(verdict, VerdictDocument)),
             started=began.isoformat(timespec="seconds"),
             seconds=(ended - began).total_seconds(),
             folder=str(folder.relative_to(night)),
             verdict=verdict,
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, msgspec.ValidationError):
         return None

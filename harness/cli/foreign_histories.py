@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from checkers import interop, judge, parse
+from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from checkers.interop.foreign import judge_foreign
 from checkers.interop.writing import as_ours, export
@@ -24,13 +25,13 @@ _HEADLINES = {
 
 
 def recheck_by_model(
-    path: Path, model: str, *, text: TextIO | None, judged: Callable[[dict[str, Any]], None]
+    path: Path, model: str, *, text: TextIO | None, judged: Callable[[VerdictDocument], None]
 ) -> ExitCode:
     """Judge a history in any format by a model, tell the verdict, and give its exit code."""
     with progress(sys.stderr) as stage:
         stage(f"judging {path.name} as {model}")
         verdict, notices = judge_foreign(path, model)
-    document = verdict.to_document(path)
+    document = verdict.documented(path)
     judged(document)
     with console(text) as screen:
         screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in notices)
@@ -61,11 +62,11 @@ def import_history(path: Path, model: str) -> Iterator[str]:
     return iter(lines)
 
 
-def _told(name: str, document: dict[str, Any]) -> Iterator[Line]:
-    said, tone = _HEADLINES[document["verdict"]]
-    why = "; ".join(document["reasons"])
+def _told(name: str, document: VerdictDocument) -> Iterator[Line]:
+    said, tone = _HEADLINES[document.verdict]
+    why = "; ".join(document.reasons)
     yield Line(f"{name}: {said}{': ' if why else ''}{why}", tone)
-    findings = document["findings"]
+    findings = document.findings
     for finding in findings[:MOST_FINDINGS]:
         yield from proof(finding)
     if len(findings) > MOST_FINDINGS:

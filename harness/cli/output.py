@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -27,12 +27,14 @@ def text_stream(output: str) -> TextIO:
     return sys.stderr if output == "json" else sys.stdout
 
 
-def documents(output: str) -> Callable[[dict[str, Any]], None]:
-    """Print verdict documents, where they were asked for, one a line."""
+def documents(output: str) -> Callable[[object], None]:
+    """Print documents as JSON, one a line, if the user asked for JSON."""
     if output == "json":
+        from msgspec import to_builtins
+
         from checkers.printable import as_json
 
-        return lambda document: click.echo(as_json(document))
+        return lambda document: click.echo(as_json(to_builtins(document)))
     return lambda _: None
 
 

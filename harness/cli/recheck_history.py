@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import click
 
+from checkers.document import VerdictDocument
 from checkers.printable import message
 from harness.cli.progress import progress
 from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict
@@ -21,7 +22,7 @@ from harness.run.recheck import Judged, recheck
 
 
 def recheck_and_print(
-    path: Path, commits: Path | None, *, text: TextIO | None, judged: Callable[[dict[str, Any]], None]
+    path: Path, commits: Path | None, *, text: TextIO | None, judged: Callable[[VerdictDocument], None]
 ) -> ExitCode:
     """Judge a run folder or a history file, tell the verdict, and give its exit code."""
     path = path.resolve()  # `latest` will be another run tomorrow

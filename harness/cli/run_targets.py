@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import click
 
+from checkers.document import VerdictDocument
 from checkers.printable import message
 from checkers.redaction import redacted
 from harness.core.errors import ConfigurationError, FencepostError, ResourceExhaustedError
@@ -32,7 +33,7 @@ def run_all(
     options: RunOptions,
     *,
     text: TextIO | None,
-    judged: Callable[[dict[str, Any]], None],
+    judged: Callable[[VerdictDocument], None],
 ) -> ExitCode:
     """Run targets in their order, and give the exit code of them all.
 
@@ -47,7 +48,7 @@ def run_all(
                 screen.write([Line("")])
             try:
                 for judged_run in _run(target, engine, options, screen):
-                    judged(dict(judged_run.document))
+                    judged(judged_run.document)
                     finished.append(judged_run)
                     codes.append(of_verdict(judged_run.document, interrupted=judged_run.interrupted))
             except (FencepostError, KeyboardInterrupt) as error:

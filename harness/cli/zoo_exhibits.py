@@ -1,20 +1,20 @@
-"""The zoo: planted bugs, each beside its correct twin. Is the one caught, and the other cleared?
+"""The zoo: planted bugs, each with its correct twin. Is the bug caught, and the twin cleared?
 
-A bug is a target file in `targets/zoo` that expects an anomaly; its twin, the same case
-done right, stands beside it as `<bug>-twin.toml` and expects "valid".
+A bug is a target file in `targets/zoo` that expects an anomaly. Its twin `<bug>-twin.toml`
+does the same thing right, and expects "valid".
 """
 
 from __future__ import annotations
 
 import fnmatch
-import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from checkers.document import VerdictDocument
 from harness.core.errors import ConfigurationError, FencepostError
 from harness.core.events import Event, RunJudged
 from harness.core.exit_codes import ExitCode, of_error, of_several
@@ -22,11 +22,13 @@ from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
 from harness.core.suggestions import near_or
 from harness.engines.engine import Engine
-from harness.files.run_folder import HISTORY, PLAN
 from harness.report.answer import times
 from harness.report.console import console
 from harness.report.groups import explained
-from harness.report.verdict_text import Line, Tone, looked_for, violations
+from harness.report.holds import end_of
+from harness.report.recorded_run import recorded_plan
+from harness.report.rows import Lines, with_columns
+from harness.report.verdict_text import Line, Tone, found_in
 from harness.run.runner import RunOptions, run
 from harness.target import Target, load
 from harness.target.reading import in_folder, shipped_folder
@@ -52,7 +54,7 @@ class Exhibit:
 class Outcome:
     """How one run of an exhibit ended: with a verdict, or with an error."""
 
-    document: Mapping[str, Any] | None = None  # verdict.json
+    document: VerdictDocument | None = None
     folder: Path | None = None
     seconds: float | None = None  # from the workload's start until what was expected had happened
     error: FencepostError | None = None
@@ -60,12 +62,12 @@ class Outcome:
     @property
     def verdict(self) -> str:
         """One word for a table."""
-        return str(self.document["verdict"]) if self.document else "no verdict"
+        return self.document.verdict if self.document else "no verdict"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What became of one exhibit."""
+    """The results of one exhibit."""
 
     exhibit: Exhibit
     bug: Outcome
@@ -74,8 +76,7 @@ class Row:
     @property
     def found(self) -> dict[str, int]:
         """The anomalies that were found in the bug, and how often."""
-        document = self.bug.document
-        return violations(document) | looked_for(document) if document else {}
+        return found_in(self.bug.document) if self.bug.document else {}
 
     @property
     def code(self) -> ExitCode:
@@ -83,7 +84,7 @@ class Row:
         return of_several([*_codes(self.bug, unknown=ExitCode.VIOLATION), *_codes(self.twin)])
 
     def as_json(self) -> dict[str, Any]:
-        """The row for a program."""
+        """The row for `--format json`."""
         return {
             "bug": self.exhibit.name,
             "story": self.exhibit.story,
@@ -173,24 +174,24 @@ def _outcome(target: Target, engine: Engine, options: RunOptions, watch: Callabl
     return Outcome(
         document=judged.document,
         folder=as_seen_from_here(judged.folder),
-        seconds=_seconds_to_find(judged.folder, judged.document, target.expected),
+        seconds=_seconds_to_find(judged, target.expected),
     )
 
 
-def _seconds_to_find(folder: Path, document: Mapping[str, Any], expected: Sequence[str]) -> float | None:
+def _seconds_to_find(judged: RunJudged, expected: Sequence[str]) -> float | None:
     """How long it took until the last operation of the first proof had happened; None without one."""
-    started = json.loads((folder / PLAN).read_text(encoding="utf-8"))["started"]
-    lines = (folder / HISTORY).read_text(encoding="utf-8").splitlines()
+    started = recorded_plan(judged.folder).started
+    on_lines = Lines(with_columns(judged.history.operations))
     moments = [
-        max(json.loads(lines[number - 1])["time"] for number in finding["operations"])
-        for finding in explained(document)
-        if finding["anomaly"] in expected and finding["operations"]
+        max(map(end_of, on_lines.of(finding.operations)))
+        for finding in explained(judged.document)
+        if finding.anomaly in expected and finding.operations
     ]
-    return round((min(moments) - started) / SECOND, 2) if moments else None
+    return round((min(moments) - started) / SECOND, 2) if moments and started is not None else None
 
 
 def _is_as_expected(outcome: Outcome) -> bool:
-    return bool(outcome.document and outcome.document["as_expected"])
+    return bool(outcome.document and outcome.document.as_expected)
 
 
 def _codes(outcome: Outcome, unknown: ExitCode = ExitCode.UNKNOWN) -> Iterator[ExitCode]:
@@ -214,7 +215,7 @@ def _told(row: Row, chosen: Sequence[Exhibit]) -> Iterator[Line]:
         if outcome.error:
             yield Line(f"{what} was not judged: {outcome.error}", Tone.BAD, 2)
         elif not _is_as_expected(outcome) and outcome.folder and outcome.document:
-            reasons = "; ".join(outcome.document["reasons"])
+            reasons = "; ".join(outcome.document.reasons)
             yield Line(f"{what} is {outcome.verdict}: {reasons}", Tone.BAD, 2)
             yield Line(typed("show", outcome.folder), Tone.COMMAND, 2)
 

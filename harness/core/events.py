@@ -1,11 +1,12 @@
-"""What a run tells while it goes: the console, and whoever else listens, are its consumers."""
+"""The events of a run in progress, for the console and every other consumer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from checkers.document import VerdictDocument
 from checkers.history.records import History
 from checkers.verdict import Verdict
 
@@ -65,7 +66,7 @@ class RunJudged:
 
     folder: Path
     verdict: Verdict
-    document: dict[str, Any]  # verdict.json
+    document: VerdictDocument
     history: History
     report: Path
     interrupted: bool = False

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from checkers.document import VerdictDocument
     from harness.core.errors import FencepostError
 
 
@@ -34,20 +35,20 @@ RANKING = (
 """Of several runs, the first that occurs is the command's: nothing hides a violation."""
 
 
-def of_verdict(document: Mapping[str, Any], *, interrupted: bool = False) -> ExitCode:
+def of_verdict(document: VerdictDocument, *, interrupted: bool = False) -> ExitCode:
     """Say how a judged run ended.
 
     An interrupted run that breaks its target's promise is a violation; one that
     did not get as far as what it had to find is only interrupted. Its recorded history
     is never a pass, whenever it is judged again: it is unknown what the rest would have shown.
     """
-    if document["as_expected"]:
-        code = ExitCode.UNKNOWN if document.get("interrupted") else ExitCode.AS_EXPECTED
-    elif document["verdict"] == "unknown":
+    if document.as_expected:
+        code = ExitCode.UNKNOWN if document.interrupted else ExitCode.AS_EXPECTED
+    elif document.verdict == "unknown":
         code = ExitCode.UNKNOWN
     else:
         code = ExitCode.VIOLATION
-    if interrupted and not (code is ExitCode.VIOLATION and document["verdict"] == "invalid"):
+    if interrupted and not (code is ExitCode.VIOLATION and document.verdict == "invalid"):
         return ExitCode.INTERRUPTED
     return code
 

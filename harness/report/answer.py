@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from checkers.anomalies import ANOMALIES, Anomaly
+from checkers.document import VerdictDocument
 from harness.report.interruption import in_words
 from harness.report.sentences import capitalized
 from harness.report.zoo_twins import correct_twin, is_planted
@@ -57,7 +57,7 @@ class Answer:
         return f"docs/anomalies.md#{self.anomaly.name}" if self.anomaly else ""
 
 
-def answer(document: Mapping[str, Any], target: str) -> Answer:
+def answer(document: VerdictDocument, target: str) -> Answer:
     """Sum up a verdict document; `target` is the name of what was run."""
     verdict = _Verdict(document, target)
     if verdict.word == "unknown":
@@ -75,22 +75,22 @@ def answer(document: Mapping[str, Any], target: str) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """A verdict document, read once."""
+    """A verdict, and the name of what was run."""
 
-    document: Mapping[str, Any]
+    document: VerdictDocument
     target: str
 
     @property
     def word(self) -> str:
-        return str(self.document.get("verdict", "unknown"))
+        return self.document.verdict
 
     @property
     def as_expected(self) -> bool:
-        return bool(self.document.get("as_expected"))
+        return self.document.as_expected
 
     @property
     def reasons(self) -> list[str]:
-        return [str(reason) for reason in self.document.get("reasons", ())]
+        return self.document.reasons
 
     @property
     def not_exercised(self) -> list[str]:
@@ -100,11 +100,11 @@ class _Verdict:
 
     @property
     def violations(self) -> Counter[str]:
-        return Counter(str(finding.get("anomaly")) for finding in self.document.get("findings", ()))
+        return self.document.violations
 
     @property
     def expected(self) -> list[str]:
-        return expected(self.document)
+        return self.document.named
 
     @property
     def unexpected(self) -> list[str]:
@@ -120,17 +120,16 @@ class _Verdict:
     @property
     def missing(self) -> list[str]:
         """What the target has to show and did not."""
-        counts = self.document.get("anomalies", {})
+        counts = self.document.anomalies
         return [name for name in self.expected if not counts.get(name) and name not in self.violations]
 
     def count(self, name: str) -> int:
-        counts = self.document.get("anomalies", {})
-        return int(counts.get(name) or self.violations.get(name) or 1)
+        return self.document.anomalies.get(name) or self.violations.get(name) or 1
 
     @property
     def counted(self) -> dict[str, int]:
         """What makes no run invalid and is explained all the same."""
-        explained = dict.fromkeys(str(finding.get("anomaly")) for finding in self.document.get("counted", ()))
+        explained = dict.fromkeys(finding.anomaly for finding in self.document.counted)
         return {
             name: self.count(name) - self.violations[name]
             for name in explained
@@ -140,7 +139,7 @@ class _Verdict:
     @property
     def interrupted(self) -> str:
         """Where the run was interrupted, if it was: "interrupted at 5 of 20 s"."""
-        return in_words(self.document)
+        return in_words(self.document.interrupted)
 
     def says(
         self,
@@ -154,10 +153,11 @@ class _Verdict:
     ) -> Answer:
         """Make an answer, with what is the same in all of them."""
         anomaly = ANOMALIES.get(about[0]) if about else None
-        counts = self.document.get("anomalies", {})
         expected = "as this target expects" if self.as_expected else "not as this target expects"
         expectation = "" if self.word == "unknown" else f", {expected}"
-        is_counted = self.word == "valid" and anomaly is not None and counts.get(anomaly.name)
+        is_counted = (
+            self.word == "valid" and anomaly is not None and self.document.anomalies.get(anomaly.name)
+        )
         only = " (what it found is only counted)" if is_counted else ""
         return Answer(
             tone=tone,
@@ -243,7 +243,7 @@ def _not_found(verdict: _Verdict) -> Answer:
 
 
 def _held(verdict: _Verdict) -> Answer:
-    counts = coverage_of(verdict.document)
+    counts = verdict.document.coverage
     lost = [_happened(name, number) for name, number in verdict.counted.items()]
     but = f"; but {' and '.join(lost)}" if lost else ""
     lead = next(iter(verdict.counted), None)
@@ -327,18 +327,6 @@ def refused(counts: Mapping[str, int]) -> str:
     if rejected == attempted:
         return said
     return f"{said}, {accepted:,} accepted" + (f", {unknown:,} unknown" if unknown > 0 else "")
-
-
-def coverage_of(document: Mapping[str, Any]) -> dict[str, int]:
-    """What a run challenged, by name."""
-    counts = document.get("coverage")
-    return dict(counts) if isinstance(counts, Mapping) else {}
-
-
-def expected(document: Mapping[str, Any]) -> list[str]:
-    """The anomalies that had to be found."""
-    names = document.get("expected", "valid")
-    return [str(name) for name in names] if isinstance(names, list | tuple) else []
 
 
 def times(found: Mapping[str, int]) -> str:

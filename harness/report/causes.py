@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
+from checkers.document import FindingDocument
 from checkers.explain.fault_phrases import part_of_run, was_hit
 from checkers.history.faults import Fault, faults_of
 from checkers.history.reader import Header, History, Op
@@ -72,16 +72,16 @@ class Openings:
         self._mentions = Mentions(self._operations, ())
         self._grants = Grants(self._operations)
 
-    def of(self, finding: Mapping[str, Any]) -> Opening | None:
+    def of(self, finding: FindingDocument) -> Opening | None:
         """Find the fault that opened a finding's window; None where the history supports none.
 
         What follows from an earlier finding has that for its cause.
         """
-        if not self._faults or finding.get("caused_by"):
+        if not self._faults or finding.caused_by:
             return None
         claim = claimed(finding, self._on_lines)
-        steps = [str(step) for step in finding.get("steps", ())]
-        indexes = {index for each in self._mentions.of(steps, claim.proof) for index in each.operations}
+        mentions = self._mentions.of(finding.steps, claim.proof)
+        indexes = {index for mention in mentions for index in mention.operations}
         claim = replace(claim, named=tuple(self._operations[index] for index in sorted(indexes)))
         cause = opening(claim, self._grants.first, self._faults, self._header)
         if cause is None:

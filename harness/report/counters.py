@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
 from checkers.anomalies import COVERAGE, WORK
+from checkers.document import VerdictDocument
 from checkers.history.columns import FUNCTIONS, OK
 from checkers.history.reader import Op
 from harness.nemesis.faults import ServerFault
-from harness.report.answer import Answer, Tone, coverage_of
+from harness.report.answer import Answer, Tone
 from harness.report.rows import with_columns
 
 _HELD = (
@@ -46,9 +47,9 @@ class Counter:
     alarm: bool = False
 
 
-def counters(answer: Answer, document: Mapping[str, Any], operations: Sequence[Op]) -> tuple[Counter, ...]:
+def counters(answer: Answer, document: VerdictDocument, operations: Sequence[Op]) -> tuple[Counter, ...]:
     """The numbers for an answer; fewer where the run has not counted them."""
-    counts = coverage_of(document) | _work(operations)
+    counts = document.coverage | _work(operations)
     counts["server_faults"] = sum(counts.get(name, 0) for name in _SERVER_FAULTS)
     if answer.anomaly is None:
         names = [name for name in _HELD if counts.get(name)] or ["grants"]
@@ -56,7 +57,7 @@ def counters(answer: Answer, document: Mapping[str, Any], operations: Sequence[O
             names = ["stale_writes_attempted", *(name for name in names if name != "stale_writes_attempted")]
         return tuple(_counter(name, counts) for name in names[:_MOST] if name in counts)
     anomaly = answer.anomaly
-    counts["found"] = int(document.get("anomalies", {}).get(anomaly.name, 0))
+    counts["found"] = document.anomalies.get(anomaly.name, 0)
     telling = [name for name in anomaly.counters if name in counts and (counts[name] or name in _ALWAYS)]
     names = list(dict.fromkeys([*telling, *(name for name in _HELD if counts.get(name))]))
     return tuple(

@@ -7,31 +7,45 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.report.wording import title
+from harness.files.environment import options_of
+from harness.report.sentences import title
 
 _TITLES = {"fencepost": "Fencepost", "cpus": "CPUs", "command": "Started with"}
 _ELSEWHERE = {"servers", "images", "began", "again"}
-"""What is shown in the table, at the head of the page, or with the commands."""
+"""Shown in the table, at the head of the page, or with the commands."""
 _FIRST = ("fencepost", "git_commit", "engine", "command")
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """A table of servers, and facts by their titles."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What is known of where and how a run took place."""
 
-    columns: tuple[str, ...]
-    servers: tuple[tuple[str, ...], ...]  # a row each, the name first
-    facts: tuple[tuple[str, str], ...]
+    began: str = ""  # ISO 8601
+    engine: str = ""
+    options: tuple[str, ...] = ()  # that repeat the run
+    columns: tuple[str, ...] = ()  # of the table of servers, without that of their names
+    servers: tuple[tuple[str, ...], ...] = ()  # a row each, the name first
+    facts: tuple[tuple[str, str], ...] = ()  # the rest, by title
 
 
-def surroundings(environment: Mapping[str, Any]) -> Surroundings:
-    """Lay out environment.json: whatever has a server's name is about that server, the rest are facts."""
+def surroundings(environment: Mapping[str, Any]) -> Environment:
+    """Lay out environment.json: anything under a server's name is about that server, the rest are facts."""
     about = _mapping(environment.get("servers"))
     images = _mapping(environment.get("images"))
     servers = {name: _server(about.get(name), images.get(name)) for name in sorted({*about, *images})}
     columns = tuple(dict.fromkeys(key for server in servers.values() for key in server))
-    rows = tuple((name, *(server.get(column, "") for column in columns)) for name, server in servers.items())
-    return Surroundings(columns, rows, tuple(_facts(environment)))
+    engine = environment.get("engine")
+    name = engine.get("name") if isinstance(engine, Mapping) else engine
+    return Environment(
+        began=_plain(environment.get("began", "")),
+        engine=_plain(name) if name else "",
+        options=options_of(environment),
+        columns=columns,
+        servers=tuple(
+            (name, *(server.get(column, "") for column in columns)) for name, server in servers.items()
+        ),
+        facts=tuple(_facts(environment)),
+    )
 
 
 def _server(about: Any, image: Any) -> dict[str, str]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from checkers.anomalies import ANOMALIES
+from checkers.document import FindingDocument, VerdictDocument
 from harness.report.causes import Opening, Openings
 from harness.report.sentences import capitalized
-
-Finding = Mapping[str, Any]
-"""A finding of verdict.json."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,22 +25,22 @@ class Group:
     resources: tuple[str, ...]
 
 
-def explained(document: Mapping[str, Any], leads: Sequence[str] = ()) -> list[Finding]:
+def explained(document: VerdictDocument, leads: Sequence[str] = ()) -> list[FindingDocument]:
     """The findings that a verdict explains: what leads first, then other violations, then the rest."""
 
-    def rank(finding: Finding) -> int:
-        return leads.index(finding["anomaly"]) if finding.get("anomaly") in leads else len(leads)
+    def rank(finding: FindingDocument) -> int:
+        return leads.index(finding.anomaly) if finding.anomaly in leads else len(leads)
 
-    return sorted([*document.get("findings", ()), *document.get("counted", ())], key=rank)
+    return sorted([*document.findings, *document.counted], key=rank)
 
 
-def groups(document: Mapping[str, Any], openings: Openings, leads: Sequence[str] = ()) -> tuple[Group, ...]:
+def groups(document: VerdictDocument, openings: Openings, leads: Sequence[str] = ()) -> tuple[Group, ...]:
     """Group the findings of a verdict by name and cause, in the order of `explained`."""
-    only_counted = list(map(id, document.get("counted", ())))
+    only_counted = set(map(id, document.counted))
     found: dict[tuple[object, ...], Group] = {}
     for position, finding in enumerate(explained(document, leads)):
         counted = id(finding) in only_counted
-        name, opening = str(finding.get("anomaly")), openings.of(finding)
+        name, opening = finding.anomaly, openings.of(finding)
         cause = _cause(finding, opening)
         group = found.get((name, counted, cause)) or Group(
             anomaly=name, title="", number=0, cause=cause, counted=counted, members=(), resources=()
@@ -53,26 +50,25 @@ def groups(document: Mapping[str, Any], openings: Openings, leads: Sequence[str]
             number=group.number + 1,
             certain=group.certain + (opening is not None and opening.certain),
             members=(*group.members, position),
-            resources=tuple(dict.fromkeys((*group.resources, str(finding.get("resource"))))),
+            resources=tuple(dict.fromkeys((*group.resources, finding.resource))),
         )
     return tuple(_titled(group, document) for group in found.values())
 
 
-def _titled(group: Group, document: Mapping[str, Any]) -> Group:
-    """Of what is only counted, a verdict explains the first: the number is of all."""
+def _titled(group: Group, document: VerdictDocument) -> Group:
+    """Of what is only counted, a verdict explains the first few: the number is of all."""
     number = group.number
     if group.counted:
-        same = [each for each in document.get("findings", ()) if each.get("anomaly") == group.anomaly]
-        number = max(number, int(document.get("anomalies", {}).get(group.anomaly, 0)) - len(same))
+        number = max(number, document.anomalies.get(group.anomaly, 0) - document.violations[group.anomaly])
     known = ANOMALIES.get(group.anomaly)
     title = known.happened(number) if known else group.anomaly
     return replace(group, number=number, title=capitalized(title), cause=_in_words(group))
 
 
-def _cause(finding: Mapping[str, Any], opening: Opening | None) -> str:
+def _cause(finding: FindingDocument, opening: Opening | None) -> str:
     """The cause that all findings of a group share."""
-    if earlier := finding.get("caused_by"):
-        return f"follows from an earlier {earlier.get('anomaly')}"
+    if finding.caused_by:
+        return f"follows from an earlier {finding.caused_by.anomaly}"
     return "" if opening is None else opening.kind
 
 

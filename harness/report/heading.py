@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from checkers.history.columns import RENEW
 from checkers.history.reader import Op
-from harness.files.environment import options_of
 from harness.report.interruption import in_words
 from harness.report.recorded_run import Recorded
 from harness.report.rows import with_columns
@@ -36,13 +34,13 @@ def heading(recorded: Recorded, laid_out: Timeline | None) -> Heading:
     """Read the head of a page from a run's folder; what is not recorded is left out."""
     target = recorded.history.header.target if recorded.history else recorded.folder.parent.name
     story, changed = _story(recorded.target_file or "", target)
-    if "--no-faults" in options_of(recorded.environment):
+    if "--no-faults" in recorded.environment.options:
         changed = (*changed, "--no-faults")
     facts = (
         _date(recorded),
-        in_words(recorded.verdict) or _duration(recorded.plan, laid_out),
-        _engine(recorded.environment),
-        f"seed {recorded.plan['seed']}" if "seed" in recorded.plan else "",
+        in_words(recorded.verdict.interrupted) or _duration(laid_out),
+        f"{recorded.environment.engine} engine" if recorded.environment.engine else "",
+        "" if recorded.plan.seed is None else f"seed {recorded.plan.seed}",
         _worked(laid_out.operations) if laid_out else "",
     )
     return Heading(target=target, story=story, facts=tuple(filter(None, facts)), changed=changed)
@@ -60,10 +58,10 @@ def _story(text: str, target: str) -> tuple[str, tuple[str, ...]]:
 
 def _date(recorded: Recorded) -> str:
     """When it began, in UTC: as it was recorded, or as its folder is named."""
-    began = recorded.environment.get("began")
+    began = recorded.environment.began
     named = _RUN_ID.fullmatch(recorded.folder.name)
     try:
-        if isinstance(began, str):
+        if began:
             moment = datetime.fromisoformat(began).astimezone(UTC)
         elif named:
             moment = datetime.strptime(named[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
@@ -74,17 +72,8 @@ def _date(recorded: Recorded) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
-def _duration(plan: Mapping[str, Any], laid_out: Timeline | None) -> str:
-    planned = plan.get("duration")
-    if isinstance(planned, int):
-        return f"{planned / 1e9:g} s of work"
+def _duration(laid_out: Timeline | None) -> str:
     return f"{(laid_out.end - laid_out.start) / 1e9:.1f} s of work" if laid_out else ""
-
-
-def _engine(environment: Mapping[str, Any]) -> str:
-    engine = environment.get("engine", "")
-    name = engine.get("name", "") if isinstance(engine, dict) else engine
-    return f"{name} engine" if name else ""
 
 
 def _worked(operations: Sequence[Op]) -> str:

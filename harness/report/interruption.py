@@ -1,42 +1,47 @@
-"""Runs that ended before their time: by Ctrl-C, by a signal, or with their harness."""
+"""Runs that were cut short: by Ctrl-C, by a signal, or because their harness was killed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import numpy as np
+from msgspec import UNSET
 
+from checkers.document import InterruptionDocument
+from checkers.history.columns import NEVER
 from checkers.history.reader import History
 from harness.core.duration import NS
+from harness.report.recorded_plan import RecordedPlan
+from harness.report.rows import with_columns
 
 
-def interruption(plan: Mapping[str, Any], history: History) -> dict[str, float] | None:
-    """Say after how many seconds of how many a run ended, from plan.json; None if it worked to its end.
+def interruption(plan: RecordedPlan, history: History) -> InterruptionDocument | None:
+    """Say when a run was cut short; None if it worked for as long as planned, or if the plan does not say.
 
-    A run that was killed could not note its end: it worked at least until the last recorded event.
-    None also for a plan that does not say, as of an older version.
+    A killed run could not record its end: it worked at least until the last event of the history.
     """
-    started, duration, ended = (plan.get(name) for name in ("started", "duration", "ended"))
-    if not isinstance(started, int) or not isinstance(duration, int) or "ended" not in plan:
+    started, duration, ended = plan.started, plan.duration, plan.ended
+    if started is None or duration is None or ended is UNSET:
         return None
-    worked = (ended if isinstance(ended, int) else _last_event(history, started)) - started
+    worked = (_last_event(history, started) if ended is None else ended) - started
     if worked >= duration:
         return None
-    return {"seconds": round(max(0, worked) / NS["s"], 3), "planned": round(duration / NS["s"], 3)}
+    return InterruptionDocument(
+        seconds=round(max(0, worked) / NS["s"], 3), planned=round(duration / NS["s"], 3)
+    )
 
 
-def in_words(document: Mapping[str, Any]) -> str:
-    """Say it as a person would, "interrupted at 5 of 20 s"; empty for a run that worked to its end."""
-    cut = document.get("interrupted")
-    if not isinstance(cut, Mapping):
-        return ""
-    return f"interrupted at {_number(cut.get('seconds'))} of {_number(cut.get('planned'))} s"
+def in_words(cut: InterruptionDocument | None) -> str:
+    """Such as "interrupted at 5 of 20 s"; empty for a run that was not interrupted."""
+    return f"interrupted at {_number(cut.seconds)} of {_number(cut.planned)} s" if cut else ""
 
 
-def _number(seconds: object) -> str:
-    """Seconds to a tenth, without a zero that says nothing."""
-    return f"{seconds:.1f}".removesuffix(".0") if isinstance(seconds, int | float) else "?"
+def _number(seconds: float) -> str:
+    """Seconds to a tenth, without a trailing ".0"."""
+    return f"{seconds:.1f}".removesuffix(".0")
 
 
 def _last_event(history: History, started: int) -> int:
-    moments = (max(op.called, op.returned or 0, op.learned or 0) for op in history.operations)
-    return max(moments, default=started)
+    columns = with_columns(history.operations).columns
+    if not len(columns):
+        return started
+    returned = np.where(columns.returned == NEVER, 0, columns.returned)
+    return int(max(columns.called.max(), returned.max(), columns.learned.max()))

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from checkers.history import reader
-from checkers.history.lines import HeaderLine, Nanoseconds
+from checkers.history.lines import HeaderLine
 from checkers.history.reader import Commit, History
 from harness.core.errors import ConfigurationError
 from harness.core.invocation import typed
 from harness.files import run_files
 from harness.files.column_folder import column_folder
 from harness.files.run_folder import HEADER, PLAN, VERDICT
+from harness.report.environment_facts import Environment, surroundings
+from harness.report.recorded_plan import RecordedPlan
 from harness.target.toml import loads
 
 
@@ -27,34 +29,34 @@ class Recorded:
     """What a run left behind. `problems` are sentences about what could not be read."""
 
     folder: Path
-    verdict: dict[str, Any]
+    verdict: VerdictDocument
     history: History | None
     commits: Sequence[Commit] | None  # None: the storage gave no order
-    plan: dict[str, Any]
-    environment: dict[str, Any]
+    plan: RecordedPlan
+    environment: Environment
     target_file: str | None
     problems: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """What whoever has just judged a run need not read again."""
+    """What need not be read again, because the run was just judged."""
 
-    verdict: dict[str, Any]
+    verdict: VerdictDocument
     history: History
     commits: Sequence[Commit] | None
 
 
 def load(folder: Path, parsed: Parsed | None = None) -> Recorded:
-    """Read what is there and not `parsed`. A missing or torn file costs its part of the report alone.
+    """Read what is there and not `parsed`. A missing or torn file costs only its part of the report.
 
-    Raises ConfigurationError where there is no verdict to report, and HistoryError where
-    something in the folder is no file that a run writes.
+    Raises ConfigurationError if there is no verdict to report, and HistoryError if
+    something in the folder is not a file that a run writes.
     """
     run_files.check(folder)
     problems: list[str] = []
     verdict = parsed.verdict if parsed else _document(folder, VERDICT, problems, VerdictDocument)
-    if "verdict" not in verdict:
+    if verdict is None:
         reason = problems[0] if problems else "it has no verdict.json"
         message = f"{folder} cannot be reported: {reason}; `{typed('recheck', folder)}` judges it"
         raise ConfigurationError(message)
@@ -63,32 +65,23 @@ def load(folder: Path, parsed: Parsed | None = None) -> Recorded:
         verdict=verdict,
         history=parsed.history if parsed else _history(folder / "history.jsonl", problems),
         commits=parsed.commits if parsed else _commits(folder / "commits.jsonl", problems),
-        plan=_document(folder, PLAN, problems, _Plan),
-        environment=_document(folder, run_files.ENVIRONMENT, problems, dict[str, Any]),
+        plan=_document(folder, PLAN, problems, RecordedPlan) or RecordedPlan(),
+        environment=surroundings(_document(folder, run_files.ENVIRONMENT, problems, _FREE) or {}),
         target_file=run_files.text(folder, run_files.TARGET),
         problems=tuple(problems),
     )
 
 
-class _Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report says of a fault in plan.json; `harness.nemesis.plan` writes them."""
-
-    kind: str = ""
-    target: str = ""
-    resource: str | None = None
-    at: str | None = None
-    in_force: Nanoseconds | None = None
-    healed: Nanoseconds | None = None
-    evidence: str | None = None
-    healed_evidence: str | None = None
+def recorded_plan(folder: Path) -> RecordedPlan:
+    """Read plan.json; without any content if it is missing or cannot be read."""
+    try:
+        return _document(folder, PLAN, [], RecordedPlan) or RecordedPlan()
+    except HistoryError:
+        return RecordedPlan()
 
 
-class _Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a report says of plan.json."""
-
-    seed: int | None = None
-    faults: list[_Fault] = []
-
+_Document = TypeVar("_Document")
+_FREE = dict[str, Any]  # engines write what they know
 
 _COSTS = {
     HEADER: "nothing is lost: the history has the same header",
@@ -99,8 +92,8 @@ _COSTS = {
 
 
 def unread(folder: Path) -> Iterator[str]:
-    """Say of each file of a judged run that is there and broken what its loss costs."""
-    for name, kind in ((HEADER, HeaderLine), (PLAN, _Plan), (run_files.ENVIRONMENT, dict[str, Any])):
+    """Say what is lost, for each file of a judged run that is there and cannot be read."""
+    for name, kind in ((HEADER, HeaderLine), (PLAN, RecordedPlan), (run_files.ENVIRONMENT, _FREE)):
         problems: list[str] = []
         _document(folder, name, problems, kind)
         yield from (f"{problem}; {_COSTS[name]}" for problem in problems)
@@ -110,17 +103,16 @@ def unread(folder: Path) -> Iterator[str]:
         yield f"{run_files.TARGET} could not be read: {error}; {_COSTS[run_files.TARGET]}"
 
 
-def _document(folder: Path, name: str, problems: list[str], kind: Any) -> dict[str, Any]:
-    """Read a document of a kind as a dictionary, which is empty where the file is none."""
+def _document(folder: Path, name: str, problems: list[str], kind: type[_Document]) -> _Document | None:
+    """Read a JSON document; None if it is missing, or is none of its kind, which is a problem."""
     raw = run_files.content(folder, name)
     if raw is None:
-        return {}
+        return None
     try:
-        document: dict[str, Any] = msgspec.to_builtins(msgspec.json.decode(raw, type=kind))
+        return msgspec.json.decode(raw, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         problems.append(f"{name} could not be read: {error}")
-        return {}
-    return document
+        return None
 
 
 def _history(path: Path, problems: list[str]) -> History | None:

@@ -7,12 +7,12 @@ fence turned away.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from checkers.document import FindingDocument
 from checkers.evidence import gather
 from checkers.explain.phrases import content
 from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, OK, WRITE, Columns, Ints
@@ -116,22 +116,21 @@ class Stage:
         return sorted({op.index: op for op in known}.values(), key=lambda op: (op.called, op.index))
 
 
-def findings(documents: Sequence[Mapping[str, Any]], stage: Stage) -> tuple[Scene, ...]:
+def findings(found: Sequence[FindingDocument], stage: Stage) -> tuple[Scene, ...]:
     """A scene for each finding of a verdict."""
-    return tuple(_staged(_finding(document, stage), stage) for document in documents)
+    return tuple(_staged(_finding(finding, stage), stage) for finding in found)
 
 
-def _finding(document: Mapping[str, Any], stage: Stage) -> _Event:
-    claim = claimed(document, stage.on_lines)
-    steps = tuple(str(step) for step in document.get("steps", ()))
-    mentions = stage.mentions.of(steps, claim.proof)
+def _finding(finding: FindingDocument, stage: Stage) -> _Event:
+    claim = claimed(finding, stage.on_lines)
+    mentions = stage.mentions.of(finding.steps, claim.proof)
     named = {index for mention in mentions for index in mention.operations}
     operations = stage.timeline.operations
     return _Event(
         claim=replace(claim, named=tuple(operations[index] for index in sorted(named))),
-        resource=str(document.get("resource", "")),
-        summary=str(document.get("summary", "")),
-        steps=steps,
+        resource=finding.resource,
+        summary=finding.summary,
+        steps=tuple(finding.steps),
         mentions=mentions,
     )
 

@@ -1,4 +1,4 @@
-"""Words that become a sentence of their own."""
+"""Words as a sentence or a title."""
 
 from __future__ import annotations
 
@@ -6,3 +6,8 @@ from __future__ import annotations
 def capitalized(words: str, name: str = "") -> str:
     """Begin with a capital letter, unless the words begin with `name`, which is a user's own."""
     return words if name and words.startswith(name) else words[:1].upper() + words[1:]
+
+
+def title(name: str) -> str:
+    """A machine's name for people: `late_writes` is "Late writes"."""
+    return capitalized(name.replace("_", " ").replace("-", " "))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import enum
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from checkers.anomalies import ANOMALIES
+from checkers.document import FindingDocument, VerdictDocument
 from checkers.history.reader import History
 from harness.core.invocation import again, typed
-from harness.report.answer import Answer, answer, coverage_of, refused, times
+from harness.report.answer import Answer, answer, refused, times
 from harness.report.answer import Tone as AnswerTone
-from harness.report.answer import expected as expected_of
 from harness.report.causes import Openings
 from harness.report.groups import Group, explained, groups
 from harness.report.sentences import capitalized
@@ -47,7 +45,7 @@ class JudgedRun:
     """One judged run, and where its files are; None for what there is not."""
 
     target: str
-    document: Mapping[str, Any]  # verdict.json
+    document: VerdictDocument
     history: History | None = None  # names the fault behind each finding
     folder: Path | None = None
     report: Path | None = None
@@ -75,7 +73,7 @@ def verdict_lines(run: JudgedRun) -> Iterator[Line]:
     yield Line(f"What to do: {said.remedy}{done_right}", indent=2)
     yield from _findings(run.document, run.history, said.leads)
     yield from _also_seen(run.document)
-    yield Line(counted(run.document["coverage"]), Tone.FAINT, 2)
+    yield Line(counted(run.document.coverage), Tone.FAINT, 2)
     yield from _next_steps(run)
 
 
@@ -85,9 +83,9 @@ def summary(runs: Sequence[JudgedRun], names: Sequence[str]) -> Iterator[Line]:
     widest = max(map(len, names), default=0)
     for name in names:
         if run := judged.get(name):
-            expected = "as expected" if run.document["as_expected"] else "NOT as expected"
+            expected = "as expected" if run.document.as_expected else "NOT as expected"
             said = answer(run.document, run.target)
-            verdict = f"{run.document['verdict']:<7}  {expected:<15}  {said.headline}"
+            verdict = f"{run.document.verdict:<7}  {expected:<15}  {said.headline}"
             yield Line(f"{name:<{widest}}  {verdict}", _TONES[said.tone], 2)
         else:
             yield Line(f"{name:<{widest}}  no verdict", Tone.UNSURE, 2)
@@ -95,17 +93,17 @@ def summary(runs: Sequence[JudgedRun], names: Sequence[str]) -> Iterator[Line]:
 
 def _verdict(run: JudgedRun, said: Answer) -> str:
     """The verdict in its own words, and the reasons that the headline does not say."""
-    found = times(violations(run.document) | looked_for(run.document))
+    found = times(found_in(run.document))
     cut = said.interrupted or ("interrupted: judged as far as it got" if run.interrupted else "")
     if capitalized(cut) == said.label:
         cut = ""
-    reasons = [reason for reason in run.document["reasons"] if reason not in said.happened]
+    reasons = [reason for reason in run.document.reasons if reason not in said.happened]
     return "; ".join(filter(None, [said.verdict, found, *reasons, cut]))
 
 
-def _stale_writes(document: Mapping[str, Any], said: Answer) -> Iterator[Line]:
+def _stale_writes(document: VerdictDocument, said: Answer) -> Iterator[Line]:
     """What became of the stale writes, where the headline is about something else."""
-    counts = coverage_of(document)
+    counts = document.coverage
     if counts.get("stale_writes_attempted") and "refused" not in said.happened:
         yield Line(refused(counts), indent=2)
 
@@ -116,7 +114,7 @@ def counted(coverage: Mapping[str, int]) -> str:
     return " · ".join(some) or "coverage: every count is zero"
 
 
-def _findings(document: Mapping[str, Any], history: History | None, leads: Sequence[str]) -> Iterator[Line]:
+def _findings(document: VerdictDocument, history: History | None, leads: Sequence[str]) -> Iterator[Line]:
     """Tell the first finding of each cause; what the headline is about comes first."""
     openings = Openings(history)
     found = groups(document, openings, leads)
@@ -138,27 +136,27 @@ def _because(group: Group) -> str:
     return f" ({group.cause})" if group.cause else ""
 
 
-def _also_seen(document: Mapping[str, Any]) -> Iterator[Line]:
-    explained_here = {finding["anomaly"] for finding in document.get("counted", ())}
+def _also_seen(document: VerdictDocument) -> Iterator[Line]:
+    explained_here = {finding.anomaly for finding in document.counted}
     rest = {name: number for name, number in _counted(document).items() if name not in explained_here}
     if rest:
         yield Line(f"also seen, not violations: {times(rest)}", Tone.FAINT, 2)
 
 
-def _finding(finding: Mapping[str, Any], openings: Openings, history: History | None) -> Iterator[Line]:
+def _finding(finding: FindingDocument, openings: Openings, history: History | None) -> Iterator[Line]:
     yield from proof(finding)
     opening = openings.of(finding)
     if opening and history:
         yield Line(f"{opening.title}: {opening.in_words(history.started)}", indent=4)
 
 
-def proof(finding: Mapping[str, Any]) -> Iterator[Line]:
+def proof(finding: FindingDocument) -> Iterator[Line]:
     """Tell one finding: a sentence, what its name means, and why it is so, step by step."""
     yield Line("")
-    yield Line(capitalized(finding["summary"], str(finding.get("resource"))), Tone.BAD, 2)
-    if meaning := ANOMALIES.get(finding["anomaly"]):
+    yield Line(capitalized(finding.summary, finding.resource), Tone.BAD, 2)
+    if meaning := ANOMALIES.get(finding.anomaly):
         yield Line(f"{meaning.name}: {meaning.definition}", Tone.FAINT, 4)
-    for number, step in enumerate(finding["steps"], start=1):
+    for number, step in enumerate(finding.steps, start=1):
         yield Line(f"{number}. {step}", indent=4)
 
 
@@ -176,21 +174,17 @@ def _next_steps(run: JudgedRun) -> Iterator[Line]:
         yield Line(f"run again    {repeated}", Tone.COMMAND, 2)
 
 
-def violations(document: Mapping[str, Any]) -> dict[str, int]:
-    """Count the violations; what is only counted (a late write, what it lost) makes no run invalid."""
-    return dict(Counter(finding["anomaly"] for finding in document["findings"]))
+def found_in(document: VerdictDocument) -> dict[str, int]:
+    """Count the violations, and what the target expects although it is no violation."""
+    counted = _counted(document).items()
+    return dict(document.violations) | {name: number for name, number in counted if name in document.named}
 
 
-def _counted(document: Mapping[str, Any]) -> dict[str, int]:
-    """Count what was found and makes no run invalid."""
-    found = violations(document)
-    rest = {name: number - found.get(name, 0) for name, number in document["anomalies"].items()}
+def _counted(document: VerdictDocument) -> dict[str, int]:
+    """Count what was found and makes no run invalid, such as late writes."""
+    found = document.violations
+    rest = {name: number - found[name] for name, number in document.anomalies.items()}
     return {name: number for name, number in rest.items() if number > 0}
-
-
-def looked_for(document: Mapping[str, Any]) -> dict[str, int]:
-    """Count what had to be found, and was nobody's fault."""
-    return {name: number for name, number in _counted(document).items() if name in expected_of(document)}
 
 
 def _count(number: int, thing: str) -> str:

@@ -10,11 +10,11 @@ over before, explains nothing, and neither does any fault where a storage is wro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from checkers.anomalies import ANOMALIES
+from checkers.document import FindingDocument
 from checkers.history.faults import Fault, is_client
 from checkers.history.reader import Header, Op
 from checkers.locks.leases import ENDS
@@ -48,15 +48,15 @@ class Cause:
     certain: bool  # False: it fits, and the history does not show the whole chain
 
 
-def claimed(finding: Mapping[str, Any], on_lines: Callable[[Iterable[int]], Sequence[Op]]) -> Claim:
+def claimed(finding: FindingDocument, on_lines: Callable[[Iterable[int]], Sequence[Op]]) -> Claim:
     """A finding of verdict.json with its operations; one of an older release does not say which is wrong."""
     proof, accused, against = (
-        tuple(on_lines(finding.get(key, ()))) for key in ("operations", "accused", "against")
+        tuple(on_lines(lines)) for lines in (finding.operations, finding.accused, finding.against)
     )
     if not accused and not against:
         accused = tuple(sorted(proof, key=lambda op: (op.token is None, op.token or 0, -op.called))[:1])
         against = tuple(op for op in proof if op not in accused)
-    return Claim(anomaly=str(finding.get("anomaly", "")), proof=proof, accused=accused, against=against)
+    return Claim(anomaly=finding.anomaly, proof=proof, accused=accused, against=against)
 
 
 def opening(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from checkers.anomalies import ANOMALIES, COVERAGE, RANK, VIOLATIONS
+from checkers.document import VerdictDocument
 from checkers.history.reader import Op
 from checkers.printable import shorten
 from harness.report.scenes import REJECTED
-from harness.report.sentences import capitalized
+from harness.report.sentences import title
 
 MEANINGS = {name: anomaly.definition for name, anomaly in ANOMALIES.items()} | {
     REJECTED: "A client that had lost the lock tried to write, and the fence turned it away.",
@@ -21,27 +20,25 @@ _SAID = ("not exercised: ", "found ", "expected ")
 """How the reasons begin that the headline has said already."""
 
 
-def doubts(verdict: Mapping[str, Any], said: str) -> list[str]:
+def doubts(verdict: VerdictDocument, said: str) -> list[str]:
     """The reasons that the headline does not say: crashed checkers, contradictions, proofs with a doubt."""
-    reasons = [str(reason) for reason in verdict.get("reasons", ())]
-    return [reason for reason in reasons if not reason.startswith(_SAID) and reason not in said]
+    return [reason for reason in verdict.reasons if not reason.startswith(_SAID) and reason not in said]
 
 
-def _found(verdict: Mapping[str, Any]) -> list[str]:
-    return list(dict.fromkeys(str(finding.get("anomaly")) for finding in verdict.get("findings", ())))
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """A row of the coverage table."""
+
+    title: str
+    meaning: str
+    number: int
 
 
-def counted(verdict: Mapping[str, Any]) -> dict[str, int]:
-    """What a run challenged, by name."""
-    coverage = verdict.get("coverage")
-    return dict(coverage) if isinstance(coverage, dict) else {}
-
-
-def coverage(verdict: Mapping[str, Any]) -> list[tuple[str, str, str, Any]]:
-    """Rows of the coverage table, in reading order: key, title, what it counts, how many."""
-    counts = counted(verdict)
+def coverage(verdict: VerdictDocument) -> list[Covered]:
+    """The rows of the coverage table, in reading order."""
+    counts = verdict.coverage
     order = [*(key for key in COVERAGE if key in counts), *(key for key in counts if key not in COVERAGE)]
-    return [(key, title(key), COVERAGE.get(key, ""), counts[key]) for key in order]
+    return [Covered(title(key), COVERAGE.get(key, ""), counts[key]) for key in order]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +50,18 @@ class Looked:
     violation: bool  # False: it is counted, and makes no run invalid
 
 
-def anomalies(verdict: Mapping[str, Any]) -> list[Looked]:
+def anomalies(verdict: VerdictDocument) -> list[Looked]:
     """Every anomaly that was looked for: violations that were found, what else was found, the rest."""
-    found = verdict.get("anomalies")
-    counts = found.items() if isinstance(found, dict) else ()
-    told = _found(verdict)
+    found = verdict.violations
     rows = [
-        Looked(name, number, name in told or name not in ANOMALIES or (not number and name in VIOLATIONS))
-        for name, number in counts
+        Looked(name, number, name in found or name not in ANOMALIES or (not number and name in VIOLATIONS))
+        for name, number in verdict.anomalies.items()
     ]
     return sorted(rows, key=_most_telling_first)
 
 
 def _most_telling_first(row: Looked) -> tuple[bool, bool, int, int, str]:
     return not row.found, not row.violation, -row.found, RANK.get(row.name, len(RANK)), row.name
-
-
-def title(name: str) -> str:
-    """A machine's name for people: `late_writes` is "Late writes"."""
-    return capitalized(name.replace("_", " ").replace("-", " "))
 
 
 def action(operation: Op) -> str:

@@ -6,10 +6,12 @@ import errno
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 import checkers
 from checkers import interop
+from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from checkers.history.reader import Commit, History
 from checkers.interop.text import read_text
@@ -18,8 +20,9 @@ from harness.core import exhaustion
 from harness.core.errors import ConfigurationError, ResourceExhaustedError
 from harness.files import run_files
 from harness.files.column_folder import column_folder
-from harness.files.run_folder import COMMITS, EVENTS, HISTORY, PLAN, VERDICT, RunFolder
+from harness.files.run_folder import COMMITS, EVENTS, HISTORY, VERDICT, RunFolder
 from harness.report.interruption import interruption
+from harness.report.recorded_run import Parsed, recorded_plan
 from harness.target.toml import loads
 from workloads.storages import WITH_COMMIT_ORDER
 
@@ -36,7 +39,7 @@ class Judged:
     """A verdict and its document, the history it is about, and what to tell the user besides."""
 
     verdict: Verdict
-    document: dict[str, Any]  # of verdict.json
+    document: VerdictDocument
     history: History
     commits: Sequence[Commit] | None  # None: the storage gave no order
     notices: tuple[str, ...]
@@ -64,14 +67,14 @@ def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
     commits = path / COMMITS
     order = commits if commits.exists() else None
     judged = judge_file(history, order, stage, same_run=True)
-    cut_short = interruption(run_files.document(path, PLAN), judged.history)
+    cut_short = interruption(recorded_plan(path), judged.history)
     verdict = judged.verdict if order else _without_order(judged.verdict, path)
-    document = judged.document | {"reasons": list(verdict.reasons), "interrupted": cut_short}
+    document = msgspec.structs.replace(judged.document, reasons=list(verdict.reasons), interrupted=cut_short)
     judged = replace(judged, verdict=verdict, document=document)
     notices = (*cut, *judged.notices, *([] if order else [NO_ORDER]))
     failure = None
     try:
-        folder.write_json(VERDICT, judged.document)
+        folder.write_json(VERDICT, judged.document.as_dict())
         stage("writing the report")
         _write_report(path, judged)
     except Exception as error:  # noqa: BLE001 - the verdict stands, whatever a page or a disk does
@@ -126,7 +129,7 @@ def judge_file(
     notices = (*read.notices, *verdict.notices)
     return Judged(
         verdict=verdict,
-        document=verdict.to_document(history),
+        document=verdict.documented(history),
         history=read,
         commits=order,
         notices=notices,
@@ -176,7 +179,6 @@ def recheck(path: Path, commits: Path | None = None, stage: Stage = quietly) -> 
 
 
 def _write_report(path: Path, judged: Judged) -> None:
-    from harness.report.recorded_run import Parsed
-    from harness.report.run import write
+    from harness.report.run import write  # slow to import
 
     write(path, Parsed(verdict=judged.document, history=judged.history, commits=judged.commits))

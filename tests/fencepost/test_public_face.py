@@ -140,9 +140,9 @@ def test_a_run_notifies_of_its_events_and_returns_the_verdict_of_its_file(tmp_pa
     assert started.seed == 7
     assert any(isinstance(event, FaultObserved) for event in events)
     assert judged.verdict is verdict
-    assert judged.document["verdict"] == verdict.validity.word
-    assert judged.document["anomalies"] == dict(verdict.anomalies)
-    assert judged.document["reasons"] == list(verdict.reasons)
+    assert judged.document.verdict == verdict.validity.word
+    assert judged.document.anomalies == dict(verdict.anomalies)
+    assert judged.document.reasons == list(verdict.reasons)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from harness.campaign.execution import Finished
 from harness.campaign.night import Plan
 from harness.campaign.schedule import Job
 from harness.core.duration import NS
+from tests.support.verdicts import verdict_of
 
 
 def cell(name: str = "a", *, duration: int = 20) -> Cell:
@@ -30,7 +31,7 @@ def job(name: str = "a", repeat: int = 1, seed: int = 7, reproduction: int = 0, 
 
 def verdict(*summaries: str, anomaly: str = "stale-write", **more: Any) -> dict[str, Any]:
     """A verdict document with a finding for each sentence; without one it is valid."""
-    return {
+    fields = {
         "verdict": "invalid" if summaries else "valid",
         "as_expected": not summaries,
         "reasons": [f"found {anomaly}, which was not expected"] if summaries else [],
@@ -40,6 +41,7 @@ def verdict(*summaries: str, anomaly: str = "stale-write", **more: Any) -> dict[
         ],
         "interrupted": None,
     } | more
+    return verdict_of(fields).as_dict()
 
 
 def finished(

@@ -17,6 +17,7 @@ from harness.engines.choice import choose
 from harness.run.deployment import topology
 from harness.target.reading import in_folder, shipped_folder
 from tests.support.missing import need
+from tests.support.verdicts import verdict_of
 
 FILES = in_folder(shipped_folder() / "zoo")
 
@@ -30,7 +31,7 @@ def outcome(expected: list[str] | str, verdict: str, *found: str) -> Outcome:
         "findings": [{"anomaly": name} for name in found],
         "anomalies": dict.fromkeys(found, 1),
     }
-    return Outcome(document=document)
+    return Outcome(document=verdict_of(document))
 
 
 def row(bug: Outcome, twin: Outcome) -> Any:

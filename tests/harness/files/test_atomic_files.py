@@ -183,5 +183,5 @@ def test_a_report_that_the_disk_does_not_take_leaves_the_verdict(
 
     judged = recheck(folder)
 
-    assert judged.document["verdict"] in {"valid", "invalid", "unknown"}
+    assert judged.document.verdict in {"valid", "invalid", "unknown"}
     assert str(judged.failure) == f"{folder}/report.html cannot be written: the disk is full; make room on it"

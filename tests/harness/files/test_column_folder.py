@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from checkers.document import VerdictDocument
 from checkers.history import event_columns, reader
 from harness.files import column_folder
 from harness.run.recheck import recheck
@@ -35,8 +36,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def without_times(document: dict[str, Any]) -> dict[str, Any]:
-    return {name: document[name] for name in ("verdict", "anomalies", "findings", "coverage")}
+def without_times(document: VerdictDocument) -> dict[str, Any]:
+    return {name: getattr(document, name) for name in ("verdict", "anomalies", "findings", "coverage")}
 
 
 def never(*_arguments: Any) -> None:
@@ -89,7 +90,7 @@ def test_the_folder_of_another_user_is_not_used(run: Path, caches: Path) -> None
     caches.mkdir(parents=True)
     os.chown(caches, 65534, -1)
 
-    assert recheck(run).document["verdict"]
+    assert recheck(run).document.verdict
     assert list(caches.iterdir()) == []
     assert "it belongs to user 65534" in str(column_folder.why_not())
 

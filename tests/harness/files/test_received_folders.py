@@ -243,7 +243,7 @@ def test_columns_in_a_received_folder_are_ignored(folder: Path) -> None:
         np.savez(folder / name, f=np.zeros(3))
     os.mkfifo(folder / "columns.npz.pipe")
 
-    assert recheck(folder).document["anomalies"] == before["anomalies"]
+    assert recheck(folder).document.anomalies == before.anomalies
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_history_from_a_redirected_file_is_judged(folder: Path) -> None:
     with (folder / HISTORY).open("rb") as history:
         done = subprocess.run(command, stdin=history, capture_output=True, check=False, cwd=ROOT)
 
-    assert json.loads(done.stdout)["verdict"] == recheck(folder / HISTORY).document["verdict"]
+    assert json.loads(done.stdout)["verdict"] == recheck(folder / HISTORY).document.verdict
 
 
 @pytest.mark.parametrize("left", [EVENTS, HISTORY, "plan.json", "nothing"])

@@ -78,7 +78,7 @@ def test_a_run_that_goes_on_is_not_judged_by_others(folder: RunFolder) -> None:
 def test_a_run_that_ended_before_its_first_event_proves_nothing(folder: RunFolder) -> None:
     judged = recheck(folder.path)
 
-    assert judged.document["verdict"] == "unknown"
+    assert judged.document.verdict == "unknown"
 
 
 def test_a_run_that_ended_before_it_had_a_header_says_so(folder: RunFolder) -> None:

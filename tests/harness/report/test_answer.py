@@ -5,24 +5,17 @@ from __future__ import annotations
 import pytest
 
 from checkers.anomalies import ANOMALIES, VIOLATIONS
+from checkers.document import VerdictDocument
 from harness.report.answer import Tone, answer
 from harness.report.counters import counters
 from tests.support.repository import ROOT
+from tests.support.verdicts import verdict_of
 
 HELD = {"stale_writes_attempted": 13, "stale_writes_rejected": 13, "stale_writes_accepted": 0, "grants": 50}
 
 
-def verdict(word: str = "valid", **fields: object) -> dict[str, object]:
-    return {
-        "verdict": word,
-        "expected": "valid",
-        "as_expected": word == "valid",
-        "reasons": [],
-        "anomalies": {},
-        "findings": [],
-        "counted": [],
-        "coverage": HELD,
-    } | fields
+def verdict(word: str = "valid", **fields: object) -> VerdictDocument:
+    return verdict_of({"verdict": word, "as_expected": word == "valid", "coverage": HELD, **fields})
 
 
 def found(name: str, number: int = 1) -> dict[str, object]:
@@ -171,7 +164,7 @@ def test_an_interrupted_run_with_a_violation_keeps_its_headline() -> None:
 
 
 def test_the_counters_are_chosen_by_the_anomaly() -> None:
-    document = verdict("invalid", **found("duplicate-token", 232)) | {"coverage": {"grants": 237, "kills": 1}}
+    document = verdict("invalid", **found("duplicate-token", 232), coverage={"grants": 237, "kills": 1})
 
     numbers = {each.name: each.number for each in counters(answer(document, "mine"), document, ())}
 

@@ -18,7 +18,9 @@ from checkers.history.reader import Commit, FaultEvent, Header, History, Op, Out
 from checkers.locks.leases import leases
 from harness.report.chart_data import EXACT, fitted, script_safe
 from harness.report.commit_times import accepted
+from harness.report.environment_facts import Environment
 from harness.report.lanes import lanes
+from harness.report.recorded_plan import RecordedPlan
 from harness.report.recorded_run import Recorded
 from harness.report.scenes import LABELS, REJECTED, Scene, Stage, findings
 from harness.report.step_references import Mentions, label
@@ -33,14 +35,14 @@ BAD = sorted(
 
 
 def run_of(run: History, commits: tuple[Commit, ...] | None = None) -> tuple[Timeline, Recorded]:
-    verdict = checkers.judge(run, commits).to_document()
+    verdict = checkers.judge(run, commits).documented()
     recorded = Recorded(
         folder=Path(),
         verdict=verdict,
         history=run,
         commits=commits,
-        plan={},
-        environment={},
+        plan=RecordedPlan(),
+        environment=Environment(),
         target_file=None,
         problems=(),
     )
@@ -59,7 +61,7 @@ def read(name: str) -> tuple[History, Sequence[Commit] | None]:
 def scenes_of(name: str) -> tuple[tuple[Scene, ...], Timeline, Recorded]:
     run, commits = read(name)
     laid_out, recorded = run_of(run, commits)
-    return findings(recorded.verdict["findings"], Stage(laid_out, lanes(run), run)), laid_out, recorded
+    return findings(recorded.verdict.findings, Stage(laid_out, lanes(run), run)), laid_out, recorded
 
 
 @cache
@@ -83,13 +85,13 @@ VIOLATIONS = [name for name, anomaly in ANOMALIES.items() if anomaly.violation]
 def test_what_a_verdict_accuses_is_what_the_drawing_shows_as_wrong(name: str) -> None:
     document = drawn(name)
     run, commits = read(name)
-    told = checkers.judge(run, commits).to_document()["findings"]
+    told = checkers.judge(run, commits).documented().findings
 
     for scene, finding in zip(document["scenes"], told, strict=True):
         ops = document["operations"]
         red = {line for i in scene["accused"] for line in (ops["call"][i], ops["answer"][i]) if line}
         assert scene["wrong"]
-        assert red == set(finding["accused"])
+        assert red == set(finding.accused)
         assert scene["accused"] or scene["strays"]
 
 

@@ -58,12 +58,12 @@ def test_what_a_finding_names_shows_it_again_when_it_is_cut_out(history: Path, t
     order = commits_of(history)
     whole = recheck(history, order).document
     events = read(history)
-    for finding in whole["findings"]:
-        kept = kept_events(events, finding["operations"])
+    for finding in whole.findings:
+        kept = kept_events(events, finding.operations)
         cut = write(tmp_path / "cut.jsonl", kept)
         cut_order = order and write(tmp_path / "order.jsonl", kept_commits(read(order), events, kept))
 
         again = recheck(cut, cut_order).document
 
-        found = {(each["anomaly"], each["resource"]) for each in again["findings"]}
-        assert (finding["anomaly"], finding["resource"]) in found
+        found = {(each.anomaly, each.resource) for each in again.findings}
+        assert (finding.anomaly, finding.resource) in found

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from checkers.document import InterruptionDocument
 from checkers.history import reader
 from harness.cli.recheck_history import recheck_and_print
 from harness.core.exit_codes import ExitCode
 from harness.report.interruption import in_words, interruption
+from harness.report.recorded_plan import RecordedPlan
+from harness.report.recorded_run import recorded_plan
 from harness.run.recheck import UNREAD_ORDER, recheck
 
 SECOND = 1_000_000_000
@@ -24,25 +29,33 @@ RECORDED = reader.parse(HISTORY.splitlines(keepends=True))
 PLAN = {"seed": 7, "started": 1 * SECOND, "duration": 20 * SECOND, "ended": 6 * SECOND + 12_345_678}
 
 
-def test_a_run_that_was_interrupted_says_after_how_much_of_its_work() -> None:
-    cut = interruption(PLAN, RECORDED)
+def plan_of(fields: Mapping[str, object]) -> RecordedPlan:
+    return msgspec.convert(fields, RecordedPlan)
 
-    assert cut == {"seconds": 5.012, "planned": 20.0}
-    assert in_words({"interrupted": cut}) == "interrupted at 5 of 20 s"
+
+def test_a_run_that_was_interrupted_says_after_how_much_of_its_work() -> None:
+    cut = interruption(plan_of(PLAN), RECORDED)
+
+    assert cut == InterruptionDocument(seconds=5.012, planned=20.0)
+    assert in_words(cut) == "interrupted at 5 of 20 s"
 
 
 def test_a_run_that_was_killed_worked_until_its_last_event_at_least() -> None:
-    assert interruption(PLAN | {"ended": None}, RECORDED) == {"seconds": 3.2, "planned": 20.0}
+    cut = interruption(plan_of(PLAN | {"ended": None}), RECORDED)
+
+    assert cut == InterruptionDocument(seconds=3.2, planned=20.0)
 
 
 def test_a_run_that_worked_to_its_end_was_not_interrupted() -> None:
-    assert interruption(PLAN | {"ended": 21 * SECOND}, RECORDED) is None
-    assert in_words({"interrupted": None}) == ""
+    assert interruption(plan_of(PLAN | {"ended": 21 * SECOND}), RECORDED) is None
+    assert in_words(None) == ""
 
 
 @pytest.mark.parametrize("plan", [{}, {"seed": 7, "started": 1, "duration": 5}, {"started": "x", "ended": 1}])
-def test_a_plan_that_does_not_say_interrupts_nothing(plan: dict[str, object]) -> None:
-    assert interruption(plan, RECORDED) is None
+def test_a_plan_that_does_not_say_interrupts_nothing(tmp_path: Path, plan: dict[str, object]) -> None:
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+
+    assert interruption(recorded_plan(tmp_path), RECORDED) is None
 
 
 @pytest.mark.parametrize(("kind", "says"), [("postgres", True), ("http", False), ("own:Storage", False)])
@@ -54,8 +67,8 @@ def test_a_recheck_without_the_order_that_the_storage_has_says_so(
 
     document = recheck(tmp_path).document
 
-    assert document["verdict"] == "valid"
-    assert (UNREAD_ORDER in document["reasons"]) is says
+    assert document.verdict == "valid"
+    assert (UNREAD_ORDER in document.reasons) is says
 
 
 def test_a_recheck_of_an_interrupted_run_tells_both_on_the_terminal(

@@ -30,8 +30,8 @@ def test_the_recordings_are_small() -> None:
 def test_a_recorded_bug_is_found_again(recorded_run: Callable[[str], Path], exhibit: Exhibit) -> None:
     document = recheck(recorded_run(exhibit.name)).document
 
-    assert document["as_expected"], document["reasons"]
-    assert all(document["anomalies"][name] for name in exhibit.bug.expected)
+    assert document.as_expected, document.reasons
+    assert all(document.anomalies[name] for name in exhibit.bug.expected)
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
@@ -40,9 +40,9 @@ def test_a_recorded_twin_is_valid_and_was_exercised(
 ) -> None:
     document = recheck(recorded_run(f"{exhibit.name}{TWIN}")).document
 
-    assert document["verdict"] == "valid", document["reasons"]
+    assert document.verdict == "valid", document.reasons
     least = exhibit.twin.require
-    assert all(document["coverage"][name] >= least[name] for name in least)
+    assert all(document.coverage[name] >= least[name] for name in least)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_a_recorded_run_of_a_target_is_judged_as_when_it_ran(
 ) -> None:
     document = recheck(recorded_run(name)).document
 
-    assert document["verdict"] == verdict
-    assert document["as_expected"] == (name != "not-exercised")
+    assert document.verdict == verdict
+    assert document.as_expected == (name != "not-exercised")
 
 
 def test_a_recorded_run_that_was_interrupted_ends_early(recorded_run: Callable[[str], Path]) -> None:

@@ -1,0 +1,213 @@
+"""The content of a run's page, as its template reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from checkers.document import CheckerDocument, FindingDocument
+from harness.core.invocation import again, typed
+from harness.report import wording
+from harness.report.answer import Answer, answer
+from harness.report.causes import Opening, Openings
+from harness.report.chart_data import Kept, fitted, script_safe
+from harness.report.counters import Counter, counters
+from harness.report.environment_facts import Environment
+from harness.report.groups import Group, explained, groups
+from harness.report.heading import Heading, heading
+from harness.report.lanes import Lanes, lanes
+from harness.report.latency import Summary, points, summaries
+from harness.report.narration import Narration, narrate
+from harness.report.primer import Primer, primer
+from harness.report.recorded_plan import RecordedFault
+from harness.report.recorded_run import Recorded
+from harness.report.scenes import Scene, Stage, findings, matters_from, rejections
+from harness.report.step_references import label, numbered
+from harness.report.timeline import Timeline, timeline
+
+_MOST_SCENES = 100
+_MOST_NARRATED = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofRow:
+    """An operation that proves a finding. Times in ns."""
+
+    lines: tuple[int, ...]
+    at: int
+    who: str
+    what: str
+    answer: str
+    took: int | None  # None: no answer came
+    badge: str  # the steps that name it
+    accused: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A finding on the page."""
+
+    scene: Scene
+    narration: Narration
+    at: int  # ns
+    proof: tuple[ProofRow, ...]
+    cause: Opening | None
+    cause_in_words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """The parts of a page that need a history."""
+
+    timeline: Timeline | None = None
+    scenes: tuple[Entry, ...] = ()
+    findings: int = 0
+    latency: tuple[Summary, ...] = ()
+    kept: Kept | None = None
+    data: str = "{}"  # of the drawings, as JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The content of a page."""
+
+    heading: Heading
+    answer: Answer
+    counters: tuple[Counter, ...]
+    notices: tuple[str, ...]
+    rejected: int  # stale writes
+    timed: Timed
+    groups: tuple[Group, ...]
+    coverage: list[wording.Covered]
+    anomalies: list[wording.Looked]
+    checkers: list[CheckerDocument]
+    faults: list[RecordedFault]
+    primer: Primer
+    environment: Environment
+    seed: int | None
+    target_file: str | None
+    twin: str  # the target file in which the same is done right
+    folder: str
+    rerun: str
+    recheck: str
+    show: str
+
+
+def page(recorded: Recorded) -> Page:
+    """Gather the content of a run's page."""
+    verdict, history = recorded.verdict, recorded.history
+    clients = lanes(history) if history else Lanes((), None, {})
+    laid_out = timeline(recorded, clients)
+    head = heading(recorded, laid_out)
+    said = answer(verdict, head.target)
+    openings = Openings(history)
+    return Page(
+        heading=head,
+        answer=said,
+        counters=counters(said, verdict, laid_out.operations if laid_out else ()),
+        notices=(
+            *wording.doubts(verdict, said.happened),
+            *recorded.problems,
+            *(history.notices if history else ()),
+        ),
+        rejected=verdict.coverage.get("stale_writes_rejected", 0),
+        timed=_timed(recorded, laid_out, clients, explained(verdict, said.leads), openings),
+        groups=groups(verdict, openings, said.leads),
+        coverage=wording.coverage(verdict),
+        anomalies=wording.anomalies(verdict),
+        checkers=verdict.checkers,
+        faults=recorded.plan.faults,
+        primer=primer(said),
+        environment=recorded.environment,
+        seed=recorded.plan.seed,
+        target_file=recorded.target_file,
+        twin=said.twin.read_text(encoding="utf-8") if said.twin else "",
+        folder=str(recorded.folder),
+        rerun=_rerun(recorded, head.target),
+        recheck=typed("recheck", recorded.folder),
+        show=typed("show", recorded.folder),
+    )
+
+
+def _timed(
+    recorded: Recorded,
+    laid_out: Timeline | None,
+    clients: Lanes,
+    found: Sequence[FindingDocument],
+    openings: Openings,
+) -> Timed:
+    if laid_out is None or recorded.history is None:
+        return Timed()
+    stage = Stage(laid_out, clients, recorded.history)
+    scenes = findings(found[:_MOST_SCENES], stage) if found else rejections(stage)
+    causes = [openings.of(finding) for finding in found[:_MOST_SCENES]] or [None] * len(scenes)
+    drawn, kept = fitted(laid_out, scenes, clients)
+    return Timed(
+        timeline=laid_out,
+        scenes=tuple(
+            _entry(scene, cause, stage, narrated=number < _MOST_NARRATED)
+            for number, (scene, cause) in enumerate(zip(scenes, causes, strict=True))
+        ),
+        findings=len(found),
+        latency=summaries(laid_out.operations),
+        kept=kept,
+        data=script_safe({"drawing": drawn, "latency": _points(laid_out)}),
+    )
+
+
+def _entry(scene: Scene, cause: Opening | None, stage: Stage, *, narrated: bool) -> Entry:
+    nothing = Narration(moments=(), left_out=0)
+    return Entry(
+        scene=scene,
+        narration=narrate(scene, stage.timeline, stage.lanes) if narrated else nothing,
+        at=_at(scene, stage.timeline),
+        proof=tuple(_proof(scene, stage)),
+        cause=cause,
+        cause_in_words=cause.in_words(stage.history.started) if cause else "",
+    )
+
+
+def _proof(scene: Scene, stage: Stage) -> list[ProofRow]:
+    badges = {index: label(steps) for index, steps in numbered(scene.mentions)[0].items()}
+    return [
+        ProofRow(
+            lines=op.lines,
+            at=op.called,
+            who=stage.lanes.names[stage.lanes.lane(op.process)],
+            what=wording.action(op),
+            answer=wording.answer(op),
+            took=None if op.returned is None else op.returned - op.called,
+            badge=badges.get(op.index, ""),
+            accused=op.index in scene.accused,
+        )
+        for op in map(stage.timeline.operations.__getitem__, scene.proof)
+    ]
+
+
+def _at(scene: Scene, laid_out: Timeline) -> int:
+    """When the last accused operation mattered, or the last of the proof if none is accused."""
+    operations = (laid_out.operations[index] for index in scene.accused or scene.proof)
+    return max(map(matters_from, operations), default=scene.start)
+
+
+def _points(laid_out: Timeline) -> dict[str, list[list[float]]]:
+    """Columns of seconds and milliseconds by kind of call."""
+    series = points(laid_out.operations, laid_out.start, laid_out.end)
+    return {
+        kind: [
+            [round((at - laid_out.start) / 1e9, 4) for at, _ in measured],
+            [max(0.001, round(took / 1e6, 3)) for _, took in measured],
+        ]
+        for kind, measured in series.items()
+    }
+
+
+def _rerun(recorded: Recorded, target: str) -> str:
+    """The command that runs the same target with the same faults."""
+    file = recorded.folder / "target.toml"
+    seed = recorded.plan.seed
+    if seed is None and recorded.history:
+        seed = recorded.history.header.seed
+    return again(
+        str(file) if recorded.target_file is not None else target, seed, recorded.environment.options
+    )

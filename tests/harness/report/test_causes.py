@@ -1,0 +1,69 @@
+"""The fault behind a finding, as far as the history supports one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from checkers import FaultEvent, History
+from harness.report.causes import Openings
+from tests.support.paused_writer import SECOND, STALE, paused_history
+from tests.support.verdicts import finding_of
+
+
+def opened(finding: dict[str, Any], history: History) -> str | None:
+    opening = Openings(history).of(finding_of(finding))
+    return f"{opening.title}: {opening.in_words(history.started)}" if opening else None
+
+
+def test_the_fault_behind_it_hit_the_hold_with_the_lowest_token() -> None:
+    assert opened(STALE, paused_history()) == ("Cause: client 1 was paused 0.500–4.000 s (status is stopped)")
+
+
+def test_a_finding_that_no_fault_explains_names_none() -> None:
+    assert str(opened(STALE | {"operations": [6, 7]}, paused_history())).startswith(
+        "Probable cause: client 2 was"
+    )
+    assert opened(STALE | {"operations": []}, paused_history()) is None
+
+
+def test_a_fault_that_came_afterwards_opened_no_window() -> None:
+    assert opened(STALE | {"operations": [2, 3]}, paused_history()) is None
+
+
+def test_of_several_faults_during_a_single_operation_the_first_was_enough() -> None:
+    def cut(time: Any, state: Any) -> FaultEvent:
+        return FaultEvent(
+            time=time, kind="partition", target="client:1", state=state, evidence="cut off", owner="1-1"
+        )
+
+    history = paused_history()
+    write = replace(history.operations[3], called=6 * SECOND, returned=10 * SECOND)
+    faults = [cut(7 * SECOND, "in force"), cut(8 * SECOND, "healed"), cut(9 * SECOND, "in force")]
+    history = replace(history, operations=(*history.operations[:3], write), faults=(*history.faults, *faults))
+
+    assert opened(STALE | {"operations": [8, 9]}, history) == (
+        "Probable cause: client 1 was cut off 6.000–7.000 s (cut off)"
+    )
+
+
+def test_what_a_service_did_wrong_is_laid_to_the_last_fault_on_its_servers() -> None:
+    def kill(time: Any, state: Any, target: Any) -> FaultEvent:
+        return FaultEvent(time=time * SECOND, kind="kill", target=target, state=state, evidence="exited")
+
+    history = paused_history()
+    faults = [
+        kill(2, "in force", "lock:redis-1"),
+        kill(3, "in force", "storage"),
+        kill(4, "healed", "lock:redis-1"),
+    ]
+    history = replace(history, faults=(*history.faults, *faults))
+    regression = STALE | {"anomaly": "token-regression", "operations": [2, 3, 4, 5]}
+
+    assert opened(regression, history) == (
+        "Probable cause: the lock service (redis-1) was down 1.000–3.000 s (exited)"
+    )
+    assert str(opened(STALE | {"operations": [2, 3, 4, 5]}, history)).startswith(
+        "Probable cause: the storage was down"
+    )
+    assert opened(regression | {"operations": [2, 3]}, history) is None

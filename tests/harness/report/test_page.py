@@ -1,0 +1,115 @@
+"""What a page says, and how it marks it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness import report
+from harness.report import wording
+from harness.run.recheck import recheck
+from tests.support.report_folder import FINDING, REFUSED, run_folder, text_of
+from tests.support.verdicts import verdict_of
+
+
+def test_a_report_says_what_happened_with_the_lines_that_prove_it(tmp_path: Path) -> None:
+    page = text_of(report.write(run_folder(tmp_path)))
+
+    assert "Verdict: invalid" in page
+    assert "write old to r0 with token 1" in page
+    assert "12, 13" in page
+
+
+def test_what_is_only_counted_is_not_marked_like_a_violation(tmp_path: Path) -> None:
+    found = {"double-belief": 40, "stale-write": 1, "late-write": 0}
+    page = report.write(run_folder(tmp_path, anomalies=found)).read_text()
+
+    verdict = verdict_of({"anomalies": found, "findings": [{"anomaly": "stale-write"}]})
+    assert [row.name for row in wording.anomalies(verdict)] == [
+        "stale-write",
+        "double-belief",
+        "late-write",
+    ]
+    assert '<tr class="marked"><th scope="row">stale-write' in page
+    assert '<tr class="counted"><th scope="row">double-belief' in page
+    assert page.count("Only counted: it makes no run invalid.") == 1
+    assert "<summary>Looked for and not found: late-write</summary>" in page
+
+
+def test_a_lost_update_that_a_late_write_explains_is_only_counted() -> None:
+    (row,) = wording.anomalies(verdict_of({"anomalies": {"lost-update": 2}}))
+
+    assert not row.violation
+
+
+def test_steps_without_lines_are_not_said_to_have_any(tmp_path: Path) -> None:
+    page = text_of(report.write(run_folder(tmp_path, findings=[FINDING | {"steps": ["So it is."]}])))
+
+    assert "Lines are those of history.jsonl" not in page
+
+
+def test_a_value_with_a_hyphen_is_not_broken_and_its_markup_is_escaped(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, findings=[FINDING | {"summary": "<i> lost '2-1.0'."}])
+
+    page = report.write(folder).read_text()
+
+    assert '&lt;i&gt; lost &#39;<span class="whole">2-1.0</span>&#39;.' in page
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(1, "The stale write that was"), (2, "The first of the stale writes that were")],
+)
+def test_refused_writes_are_the_first_of_them_only_where_there_are_more(
+    tmp_path: Path, count: int, said: str
+) -> None:
+    folder = run_folder(tmp_path, REFUSED, findings=[], coverage={"stale_writes_rejected": count})
+
+    assert f"{said} refused." in text_of(report.write(folder))
+
+
+def test_the_first_line_numbers_are_said_to_be_of_the_history(tmp_path: Path) -> None:
+    told = FINDING | {"steps": ["It was accepted (line 13)."]}
+    page = text_of(report.write(run_folder(tmp_path, findings=[told])))
+
+    assert page.index("Lines are those of history.jsonl") < page.index("The operations that prove it")
+
+
+def test_a_fault_that_hit_the_stale_writers_hold_is_named_as_its_cause(tmp_path: Path) -> None:
+    page = text_of(report.write(run_folder(tmp_path)))
+
+    assert "Cause: client 0 was paused 0.000–0.000 s (T)." in page
+
+
+def test_findings_of_one_cause_are_one_entry_of_the_page(tmp_path: Path) -> None:
+    found = {"anomalies": {"stale-write": 119}, "findings": [FINDING] * 119}
+
+    page = text_of(report.write(run_folder(tmp_path, **found)))
+
+    assert "The storage accepted 119 stale writes stale-write ×119 · cause: pause of a client" in page
+
+
+def test_counts_that_are_zero_are_folded_away(tmp_path: Path) -> None:
+    coverage = {"grants": 3, "kills": 0, "stale_writes_attempted": 1, "stale_writes_accepted": 1}
+
+    page = text_of(report.write(run_folder(tmp_path, coverage=coverage)))
+
+    assert "None: Kills" in page
+
+
+@pytest.mark.parametrize("name", ["get-then-del-unlock", "redlock-postgres-clock"])
+def test_a_grant_is_chosen_by_the_moment_that_its_headline_names(
+    recorded_run: Callable[[str], Path], name: str
+) -> None:
+    folder = recorded_run(name)
+    recheck(folder)
+    page = (folder / "report.html").read_text()
+
+    chosen = re.findall(r"<option value=.*: early grant on r\d, ([0-9.,]+ s)</option>", page)
+    headlines = re.findall(r'<p class="sentence">.* was granted .* at ([0-9.,]+ s), while', page)
+
+    assert chosen == headlines
+    assert len(chosen) > 1

@@ -1,0 +1,79 @@
+"""Run folders that are not whole, or hostile."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from harness import report
+from harness.core.errors import ConfigurationError
+from tests.support.report_folder import FINDING, STALE, VERDICT, run_folder, text_of
+from tests.support.sample_run import write_sample
+
+
+def test_values_of_a_history_reach_the_page_only_as_text(tmp_path: Path) -> None:
+    attack = "</script><img src=x onerror=alert(1)>"
+    folder = run_folder(
+        tmp_path,
+        STALE.replace('"old"', json.dumps(attack)).replace('"target":"t"', f'"target":{json.dumps(attack)}'),
+        findings=[FINDING | {"summary": attack, "steps": [attack]}],
+        reasons=[attack],
+    )
+    (folder / "target.toml").write_text(attack)
+    (folder / "plan.json").write_text(json.dumps({"seed": attack, "faults": [{"kind": attack}]}))
+
+    page = report.write(folder).read_text()
+
+    assert "<img" not in page
+
+
+def test_a_verdict_alone_makes_a_report_that_says_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "verdict.json").write_text(json.dumps(VERDICT))
+
+    page = text_of(report.write(tmp_path))
+
+    assert "There is no history.jsonl" in page
+
+
+@pytest.mark.parametrize("name", ["history.jsonl", "commits.jsonl", "plan.json", "environment.json"])
+def test_a_torn_file_costs_its_part_of_the_report_alone(tmp_path: Path, name: str) -> None:
+    folder = write_sample(tmp_path)
+    (folder / name).write_text('{"torn": [1, 2\n{"x\n')
+
+    page = text_of(report.write(folder))
+
+    assert "could not be read" in page
+    assert "Verdict: invalid" in page
+
+
+def test_a_folder_without_a_verdict_cannot_be_reported(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="fencepost recheck"):
+        report.write(tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_asks_for_nothing_from_the_network(tmp_path: Path) -> None:
+    page = report.write(write_sample(tmp_path)).read_text()
+
+    assert (
+        re.findall(
+            r"""(?:src|href)\s*=\s*["']?(?!data:|#)[^"'\s>]+""",
+            re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL),
+        )
+        == []
+    )
+    assert "default-src 'none'" in page
+
+
+def test_without_a_display_the_path_is_printed_and_no_browser_opened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = report.show(run_folder(tmp_path), environment={})
+
+    assert not opened
+    assert capsys.readouterr().out == f"{tmp_path / 'report.html'}\n"
+    assert (tmp_path / "report.html").exists()

@@ -1,0 +1,284 @@
+"""A verdict as lines of text, on a terminal or in a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from checkers import ANOMALIES
+from harness.report.verdict_text import JudgedRun, Tone, summary, verdict_lines
+from tests.support.paused_writer import STALE, paused_history
+from tests.support.verdicts import verdict_of
+
+FOLDER = Path("runs/etcd-postgres/20260101T000000-abc123")
+
+
+def document(
+    verdict: str = "valid",
+    *,
+    expected: list[str] | str = "valid",
+    as_expected: bool = True,
+    reasons: list[str] | tuple[()] = (),
+    findings: list[Any] | tuple[()] = (),
+    **coverage: Any,
+) -> dict[str, Any]:
+    anomalies = {"stale-write": 0, "late-write": 4, "early-grant": 0}
+    for finding in findings:
+        anomalies[finding["anomaly"]] += 1
+    return {
+        "schema": 1,
+        "verdict": verdict,
+        "expected": expected,
+        "as_expected": as_expected,
+        "reasons": list(reasons),
+        "anomalies": anomalies,
+        "findings": list(findings),
+        "coverage": {"grants": 1084} | coverage,
+        "checkers": [],
+    }
+
+
+def told(judged: dict[str, Any], **run: Any) -> list[str]:
+    return [
+        " " * line.indent + line.text
+        for line in verdict_lines(JudgedRun(target="t", document=verdict_of(judged), **run))
+    ]
+
+
+def test_a_fenced_run_says_how_many_stale_writes_were_turned_away() -> None:
+    judged = document(stale_writes_attempted=17, stale_writes_rejected=17, stale_writes_accepted=0)
+
+    lines = told(judged, folder=FOLDER, report=FOLDER / "report.html", seed=7)
+
+    assert lines == [
+        "t: The fence held: 17 of 17 stale writes refused",
+        "  Verdict: valid, as this target expects",
+        (
+            "  Why it matters: A client that lost its lock cannot overwrite its successor's data, at least"
+            " under the faults of this run."
+        ),
+        (
+            "  What to do: Nothing to fix. A run is a test, not a proof: repeat it with other seeds and"
+            " faults."
+        ),
+        "  also seen, not violations: late-write ×4",
+        "  grants 1,084 · stale writes attempted 17 · stale writes rejected 17",
+        f"  run folder   {FOLDER}",
+        f"  report       {FOLDER}/report.html",
+        f"  check again  fencepost recheck {FOLDER}",
+        f"  look         fencepost show {FOLDER}",
+        f"  run again    fencepost run {FOLDER}/target.toml --seed 7",
+    ]
+
+
+def test_a_run_is_repeated_with_the_options_that_it_was_given() -> None:
+    judged = document(stale_writes_attempted=1, stale_writes_rejected=1)
+
+    lines = told(judged, folder=FOLDER, seed=7, options=("--engine", "local", "--no-faults"))
+
+    again = f"fencepost run {FOLDER}/target.toml --seed 7 --engine local --no-faults"
+    assert lines[-1] == f"  run again    {again}"
+
+
+def test_an_expected_stale_write_is_told_with_its_proof_and_its_fault() -> None:
+    judged = document(
+        "invalid",
+        expected=["stale-write"],
+        findings=[STALE, STALE],
+        stale_writes_attempted=2,
+        stale_writes_accepted=2,
+    )
+
+    lines = told(judged, history=paused_history())
+
+    assert lines == [
+        "t: The test worked: it found what the target expects: the storage accepted 2 stale writes",
+        "  Verdict: invalid, as this target expects; stale-write ×2",
+        "  0 of 2 stale writes refused, 2 accepted",
+        f"  Why it matters: {ANOMALIES['stale-write'].matters}",
+        f"  What to do: {ANOMALIES['stale-write'].remedy}",
+        "",
+        "  Client 1 overwrote r0 with token 33 after token 34 had been written",
+        "    stale-write: A write with an older token took effect after a write with a newer one had.",
+        "    1. token 33 was granted to client 1",
+        "    2. token 34 was written",
+        "    3. token 33 was accepted after it",
+        "    Cause: client 1 was paused 0.500–4.000 s (status is stopped)",
+        "    1 more finding of this kind in the report",
+        "",
+        "  line numbers are those of the history",
+        "  also seen, not violations: late-write ×4",
+        "  grants 1,084 · stale writes attempted 2 · stale writes accepted 2",
+    ]
+
+
+def test_what_was_not_expected_is_a_violation_and_comes_first() -> None:
+    early = {
+        "anomaly": "early-grant",
+        "resource": "r0",
+        "summary": "EARLY",
+        "operations": [],
+        "steps": [],
+    }
+    judged = document(
+        "invalid",
+        expected=["stale-write"],
+        as_expected=False,
+        reasons=["found early-grant, which was not expected"],
+        findings=[STALE, early],
+    )
+
+    lines = told(judged)
+
+    assert lines[0] == (
+        "t: BUG FOUND: the lock was given away while another's lease was still promised (also stale-write ×1)"
+    )
+    assert lines.index("  EARLY") < lines.index(
+        "  Client 1 overwrote r0 with token 33 after token 34 had been written"
+    )
+
+
+def test_an_anomaly_that_had_to_be_found_and_was_not_is_named() -> None:
+    judged = document(
+        "valid",
+        expected=["stale-write"],
+        as_expected=False,
+        reasons=["expected stale-write was not found"],
+    )
+
+    assert told(judged)[0] == "t: Not found: this target has to show stale-write, and this run did not"
+
+
+def test_an_expected_anomaly_that_is_nobodys_fault_is_said_to_be_found() -> None:
+    judged = document(expected=["late-write"], stale_writes_attempted=1, stale_writes_rejected=1)
+
+    assert told(judged)[0] == (
+        "t: The test worked: it found what the target expects:"
+        " superseded holders wrote 4 times before their successors did"
+    )
+
+
+def test_a_run_that_was_not_asked_for_stale_writes_says_so() -> None:
+    judged = document(stale_writes_attempted=0)
+
+    lines = told(judged)
+
+    assert lines[0] == "t: Nothing wrong was found: the lock was granted 1,084 times"
+    assert "No stale write was attempted and none was asked for" in lines[2]
+
+
+def test_what_was_found_is_not_denied_by_what_was_attempted() -> None:
+    judged = document("invalid", expected=["stale-write"], findings=[STALE], stale_writes_attempted=0)
+
+    assert not any("were not asked for" in line for line in told(judged))
+
+
+def test_a_run_that_challenged_nothing_is_no_pass() -> None:
+    judged = document(
+        "unknown",
+        as_expected=False,
+        reasons=["not exercised: no stale write was attempted: run longer, or with faults"],
+    )
+
+    assert told(judged)[:4] == [
+        "t: Not tested: no stale write was attempted",
+        "  Verdict: unknown; not exercised: no stale write was attempted: run longer, or with faults",
+        "  Why it matters: That is no pass: a storage without any fence would have looked just the same.",
+        "  What to do: Run longer, or with faults, such as a pause of the holder before its write.",
+    ]
+
+
+def test_an_interrupted_run_says_so() -> None:
+    cut = document() | {"interrupted": {"seconds": 5.012, "planned": 20.0}}
+
+    lines = list(verdict_lines(JudgedRun(target="t", document=verdict_of(cut))))
+    assert lines[0].text.startswith("t: Interrupted at 5 of 20 s: until then nothing wrong was found")
+    assert lines[0].tone is Tone.PLAIN
+    assert lines[1].text == "Verdict: valid, as this target expects"
+    assert told(document(), interrupted=True)[1].endswith("; interrupted: judged as far as it got")
+
+
+def test_an_interrupted_run_with_a_violation_says_both() -> None:
+    found = document("invalid", as_expected=False, findings=[STALE])
+
+    lines = told(found | {"interrupted": {"seconds": 5.012, "planned": 20.0}})
+
+    assert lines[0] == "t: BUG FOUND: the storage accepted a stale write"
+    assert lines[1].endswith("; interrupted at 5 of 20 s")
+
+
+def test_a_finding_begins_with_a_capital_but_never_alters_a_name() -> None:
+    named = STALE | {"resource": "r0", "summary": "r0 was lost"}
+    judged = document("invalid", as_expected=False, findings=[STALE])
+
+    assert "  Client 1 overwrote r0 with token 33 after token 34 had been written" in told(judged)
+    assert "  r0 was lost" in told(document("invalid", as_expected=False, findings=[named]))
+
+
+def test_no_line_names_a_file_of_a_checkout() -> None:
+    judged = document("invalid", as_expected=False, findings=[STALE])
+
+    assert not any("docs/" in line for line in told(judged))
+
+
+def test_unknown_outcomes_are_part_of_the_sum() -> None:
+    judged = document(stale_writes_attempted=4, stale_writes_rejected=3, stale_writes_accepted=0)
+
+    assert told(judged)[0] == "t: The fence held: 3 of 4 stale writes refused, 0 accepted, 1 unknown"
+
+
+def test_a_lost_update_that_is_only_counted_is_told_with_its_story() -> None:
+    lost = STALE | {"anomaly": "lost-update", "summary": "LOST", "steps": ["so it was"]}
+    judged = document(stale_writes_attempted=2, stale_writes_rejected=2) | {"counted": [lost]}
+    judged["anomalies"] |= {"lost-update": 14}
+
+    lines = told(judged)
+
+    assert lines[0] == "t: The fence held: 2 of 2 stale writes refused; but 14 updates were lost"
+    assert "  LOST" in lines
+    assert "    1. so it was" in lines
+    assert "    13 more findings of this kind in the report" in lines
+
+
+def test_findings_of_one_cause_are_one_entry() -> None:
+    follows = {"caused_by": {"anomaly": "lost-write", "summary": "!", "operations": []}}
+    findings = [STALE] * 119 + [STALE | follows] * 3
+    judged = document("invalid", as_expected=False, findings=findings)
+
+    lines = told(judged)
+
+    assert lines.count("    118 more findings of this kind in the report") == 1
+    assert lines.count("    2 more findings of this kind in the report") == 1
+
+
+def test_an_exhibit_says_that_its_bug_was_planted_and_names_its_twin() -> None:
+    judged = document("invalid", expected=["stale-write"], findings=[STALE])
+
+    lines = [
+        line.text for line in verdict_lines(JudgedRun(target="check-then-write", document=verdict_of(judged)))
+    ]
+
+    assert lines[0].startswith("check-then-write: The test worked: it found the planted bug: ")
+    assert lines[3].endswith(" Done right: check-then-write-twin.")
+
+
+def test_several_runs_end_in_a_line_each() -> None:
+    runs = [
+        JudgedRun(
+            target="etcd-postgres-unfenced",
+            document=verdict_of(document("invalid", expected=["stale-write"], findings=[STALE])),
+        ),
+        JudgedRun(
+            target="etcd-postgres",
+            document=verdict_of(document(stale_writes_attempted=1, stale_writes_rejected=1)),
+        ),
+    ]
+
+    assert [line.text for line in summary(runs, [*(run.target for run in runs), "failed"])] == [
+        (
+            "etcd-postgres-unfenced  invalid  as expected      "
+            "The test worked: it found the planted bug: the storage accepted a stale write"
+        ),
+        ("etcd-postgres           valid    as expected      The fence held: 1 of 1 stale write refused"),
+        "failed                  no verdict",
+    ]

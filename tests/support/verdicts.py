@@ -1,0 +1,41 @@
+"""Verdict documents, of which a test writes only what matters to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from checkers.document import FindingDocument, VerdictDocument
+
+Fields = Mapping[str, Any]
+
+_FINDING: Fields = {
+    "anomaly": "stale-write",
+    "resource": "r0",
+    "summary": "!",
+    "operations": [],
+    "steps": [],
+}
+_VERDICT: Fields = {
+    "schema": 1,
+    "verdict": "valid",
+    "expected": "valid",
+    "as_expected": True,
+    "reasons": [],
+    "anomalies": {},
+    "coverage": {},
+    "checkers": [],
+}
+
+
+def finding_of(fields: Fields) -> FindingDocument:
+    """A finding with these fields."""
+    return msgspec.convert({**_FINDING, **fields}, FindingDocument)
+
+
+def verdict_of(fields: Fields) -> VerdictDocument:
+    """A verdict with these fields; its findings may be partial, too."""
+    found = {name: list(map(finding_of, fields.get(name, ()))) for name in ("findings", "counted")}
+    return msgspec.convert({**_VERDICT, **fields, **found}, VerdictDocument)
