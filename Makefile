@@ -71,12 +71,12 @@ bench: install  ## the figures of docs/benchmarks.md; about two hours (Porcupine
 	$(BIN)/python -m benchmarks.killed --engine $(ENGINE) --times 10
 	$(BIN)/python -m benchmarks.runs --engine $(ENGINE) --times 20 etcd-postgres-unfenced $(FENCED)
 
-fuzz: install  ## rubbish for everything that reads; FUZZ_SECONDS=60 for less of it, CASES=20000 for a number, SURFACES='target history'
+fuzz: install  ## invalid input for everything that reads; FUZZ_SECONDS=60 shortens it, CASES=20000 counts cases, SURFACES='target history'
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-fuzz.lock \
 	  || echo "Atheris does not install here: Hypothesis alone"
 	$(BIN)/python -m fuzzing $(SURFACES) $(if $(CASES),--cases $(CASES),--seconds $$(($(FUZZ_SECONDS) * 3 / 4)) --atheris $$(($(FUZZ_SECONDS) / 4)))
 
-mutants: $(MUTANTS)/installed  ## docs/mutants.md; goes on where it was stopped; MODULES='checkers.history.ranks.*' repeats some
+mutants: $(MUTANTS)/installed  ## docs/mutants.md; continues where it stopped; MODULES='checkers.history.columns.*' repeats some
 	PATH=$(CURDIR)/$(MUTANTS)/bin:$$PATH nice -n 19 mutmut run --max-children 1 $(MODULES)
 	$(MUTANTS)/bin/mutmut results
 
@@ -85,7 +85,7 @@ $(MUTANTS)/installed: requirements-mutation.lock
 	$(MUTANTS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-mutation.lock
 	@touch $@
 
-lock:  ## compile the pinned requirements anew (needs uv)
+lock:  ## recompile the pinned requirements (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
 	  --extra local --group dev --no-header --no-emit-index-url --no-annotate --quiet -o requirements.lock
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --constraint requirements.lock \
@@ -96,7 +96,7 @@ lock:  ## compile the pinned requirements anew (needs uv)
 schemas: install  ## write the JSON Schemas that are committed
 	$(BIN)/python -m tools.schemas
 
-golden: install  ## what is found in every history of the tests, and said of recorded runs: read the difference
+golden: install  ## rewrite the golden verdicts and texts: read the diff
 	$(BIN)/python -m tests.support.golden_verdicts
 	$(BIN)/python -m tests.support.golden $(NAMES)
 

@@ -35,7 +35,7 @@ def tables(results: Results, operations: int, times: int) -> Iterator[str]:
     where = results["machine"]
     yield (
         f"{where['cores']} cores, {where['gibibytes']} GiB, Linux {where['kernel']},"
-        f" Python {where['python']}, numpy {where['numpy']}; load when it began: {where['load']}."
+        f" Python {where['python']}, numpy {where['numpy']}; load at the start: {where['load']}."
     )
     yield ""
     for policy in get_args(Policy):
@@ -84,7 +84,7 @@ def _summary(results: Results, largest: int) -> Iterator[str]:
     yield (
         f"{len(every)} histories: Fencepost decided all, the slowest in {slowest:.2f} s; Porcupine decided"
         f" {len(finished)}. Where it did, Fencepost was {ratios[0]:,.1f} to {ratios[-1]:,.0f} times faster,"
-        f" {ratios[len(ratios) // 2]:,.0f} times in the middle, and in {sum(r < AIM for r in ratios)}"
+        f" with a median of {ratios[len(ratios) // 2]:,.0f}, and in {sum(r < AIM for r in ratios)}"
         f" of them less than {AIM} times."
     )
 
@@ -124,7 +124,7 @@ def _spread(row: dict[str, Any]) -> Iterator[str]:
     yield (
         f"The search over 200 registers whose values repeat, {row['operations']:,} operations:"
         f" {alone['seconds']:.2f} s in one process, {spread['seconds']:.2f} s in {row['processes']}"
-        " that are started for it and sent the operations."
+        " processes, including starting them and sending the operations."
     )
 
 

@@ -126,18 +126,18 @@ class _Program:
     """Answers each request with the next line."""
 
     def __init__(self, answers: bytes) -> None:
-        self.reading, told = os.pipe()
-        heard, self.writing = os.pipe()
-        threading.Thread(target=self._talk, args=(heard, told, answers), daemon=True).start()
+        self.reading, stdout = os.pipe()
+        stdin, self.writing = os.pipe()
+        threading.Thread(target=self._talk, args=(stdin, stdout, answers), daemon=True).start()
 
     @staticmethod
-    def _talk(heard: int, told: int, answers: bytes) -> None:
+    def _talk(stdin: int, stdout: int, answers: bytes) -> None:
         with contextlib.suppress(OSError):
             for number, answer in enumerate(answers.splitlines(keepends=True), start=1):
-                if not os.read(heard, 1 << 16):
+                if not os.read(stdin, 1 << 16):
                     break
-                os.write(told, answer.replace(b"$ID", str(number).encode()))
-            os.close(told)
+                os.write(stdout, answer.replace(b"$ID", str(number).encode()))
+            os.close(stdout)
 
     def ending(self) -> str:
         return "still runs"

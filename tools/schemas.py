@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.cli.schemas import schemas, written
-from harness.files.atomic_files import AS_THE_USER_LIKES, replace_file
+from harness.files.atomic_files import USER_MODE, replace_file
 from tools.tables import TABLES, with_table
 
 ROOT = Path(__file__).parents[1]
@@ -35,7 +35,7 @@ def main() -> None:
 def _write(name: str, text: str) -> None:
     file = ROOT / name
     file.parent.mkdir(exist_ok=True)
-    replace_file(file, [text], AS_THE_USER_LIKES)
+    replace_file(file, [text], USER_MODE)
     print(f"wrote {name}")  # noqa: T201 (what a command says)
 
 

@@ -1,6 +1,6 @@
 """The command `fencepost`: its group, and the edge where every error ends as one message.
 
-Imports of anything heavy stay inside the commands, so that `--help` answers at once.
+Heavy imports stay inside the commands, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from harness.core.exit_codes import ExitCode, of_error
 from harness.processes import import_path
 
 SWEEPING = {"run", "recheck", "zoo", "campaign"}
-"""The commands that first remove what killed runs left behind; `clean` does, and tells more."""
+"""The commands that first remove what killed runs left behind; `clean` itself reports more."""
 
 EPILOG = """
 \b
 Exit codes:
   0  as expected
-  1  a violation, or an expected one was not found
+  1  a violation was found, or an expected one was not
   2  unknown: not exercised, or undecided
   3  infrastructure failure: servers, engine or faults
-  4  bad configuration, or a wrong use of this command
+  4  bad configuration or usage
   5  nothing was selected
   130  interrupted
-Of several runs, the first of 1, 130, 4, 3, 2, 0 that occurs.
+With several runs, the first of 1, 130, 4, 3, 2, 0 that occurs.
 """
 
 
@@ -70,35 +70,35 @@ def _failure(error: Exception) -> int:
         return of_error(error)
     if isinstance(error, OSError) and error.errno in exhaustion.USED_UP:
         _discard_stdout()
-        say(f"this machine has no room to go on: {exhaustion.sentence(error)}")
+        say(f"this machine has run out of something: {exhaustion.sentence(error)}")
     else:
         import traceback
 
         say("".join(traceback.format_exception(error)).rstrip("\n"))
-        say("this is a bug of Fencepost; the run folder holds what was recorded")
+        say("this is a bug in Fencepost; the run folder has what was recorded")
     return ExitCode.INFRASTRUCTURE
 
 
 def _invoke(arguments: Sequence[str]) -> int:
-    """Run a command as click's own `main` does, which would end a broken pipe with 1: a violation."""
+    """Run a command like click's own `main`, which would exit with 1, a violation, on a broken pipe."""
     try:
         with cli.make_context("fencepost", list(arguments)) as context:
             code = cli.invoke(context)
     except click.exceptions.Exit as done:  # --help and --version
         code = done.exit_code
-    if sys.stdout is not None:  # it was closed before Python began
+    if sys.stdout is not None:  # it was closed before Python started
         sys.stdout.flush()
     return int(code or 0)
 
 
 def _discard_stdout() -> None:
     """Python flushes stdout once more when it exits, which must not fail again."""
-    with contextlib.suppress(OSError):  # no descriptor is free: then it is not stdout that is full
+    with contextlib.suppress(OSError):  # no descriptor is free: stdout itself is not full
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _end_on_signals() -> None:
-    """End as on Ctrl-C, so that everything is taken down; `nohup` stays in force."""
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that everything is cleaned up; `nohup` still works."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""A look at this machine: what is there for a run, and how to get what is not."""
+"""Checks of this machine: what a run needs, and how to get what is missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from harness.core.errors import EngineUnavailableError, FencepostError
 
 PYTHONS = ((3, 11), (3, 13))
-PORTS = 100  # as many as 20 clients and 5 servers have edges
+PORTS = 100  # the edges between 20 clients and 5 servers
 CPUS = 2
 RESOLUTION = 1e-6  # s; of the clock
 STOP_TIMEOUT = 1.0  # s
@@ -26,16 +26,16 @@ LOCAL = "local engine"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
     seen: str
-    remedy: str = ""  # what to do about it; empty where it is ok
+    remedy: str = ""  # what to do about it; empty if ok
 
 
 def examine(runs: Path = Path("runs")) -> list[Finding]:
-    """Look at everything; what cannot be looked at is a finding that is not ok."""
+    """Run every check; a check that crashes is a finding that is not ok."""
     looks: dict[str, Callable[[], Finding]] = {
         "python": _python,
         DOCKER: _docker,
@@ -54,7 +54,7 @@ def examine(runs: Path = Path("runs")) -> list[Finding]:
 
 
 def can_run(findings: list[Finding]) -> bool:
-    """Is there an engine, and all else that every run needs?"""
+    """Is there an engine, and everything else that every run needs?"""
     bad = {finding.name for finding in findings if not finding.ok}
     return not {DOCKER, LOCAL} <= bad and bad.isdisjoint(
         {"python", "ports", "runs folder", "pausing", "clock"}
@@ -66,7 +66,7 @@ def _look(name: str, look: Callable[[], Finding]) -> Finding:
         return look()
     except (FencepostError, OSError, subprocess.SubprocessError) as error:
         return Finding(
-            name, ok=False, seen=f"{type(error).__name__}: {error}", remedy="mend that, and look again"
+            name, ok=False, seen=f"{type(error).__name__}: {error}", remedy="fix that, and run doctor again"
         )
 
 
@@ -86,7 +86,7 @@ def _docker() -> Finding:
         client.close()
         check_compose()
     except EngineUnavailableError as error:
-        return Finding(DOCKER, ok=False, seen=str(error), remedy="not needed where the local engine will do")
+        return Finding(DOCKER, ok=False, seen=str(error), remedy="not needed if the local engine suffices")
     return Finding(DOCKER, ok=True, seen=f"answers at {engine_host()}, with compose {compose_version()}")
 
 
@@ -115,9 +115,9 @@ def _toxiproxy() -> Finding:
     if program is not None:
         return Finding(local_toxiproxy.PROGRAM, ok=True, seen=str(program))
     if local_toxiproxy.refusal() is None:
-        seen = "not here yet: the first run on the local engine that needs it makes it"
+        seen = "not installed yet: the first run on the local engine that needs it installs it"
         return Finding(local_toxiproxy.PROGRAM, ok=True, seen=seen)
-    seen = "neither on PATH nor in the cache folder: the local engine cannot cut a client off"
+    seen = "neither on PATH nor in the cache folder: the local engine cannot cut clients off"
     return Finding(local_toxiproxy.PROGRAM, ok=False, seen=seen, remedy=local_toxiproxy.GET_IT)
 
 
@@ -127,8 +127,8 @@ def _ports() -> Finding:
     try:
         free_addresses(PORTS)
     except OSError as error:
-        seen = f"{PORTS} free ports on 127.0.0.1 cannot be had: {error}"
-        return Finding("ports", ok=False, seen=seen, remedy="look at ulimit -n and ip_local_port_range")
+        seen = f"{PORTS} free ports on 127.0.0.1 are not available: {error}"
+        return Finding("ports", ok=False, seen=seen, remedy="raise ulimit -n, or widen ip_local_port_range")
     return Finding("ports", ok=True, seen=f"{PORTS} are free on 127.0.0.1")
 
 
@@ -138,9 +138,9 @@ def _descriptors() -> Finding:
     needed = descriptors_for(PORTS)
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if limit == resource.RLIM_INFINITY or limit >= needed:
-        seen = "as many as are wanted" if limit == resource.RLIM_INFINITY else f"up to {limit}"
+        seen = "unlimited" if limit == resource.RLIM_INFINITY else f"up to {limit}"
         return Finding("file descriptors", ok=True, seen=seen)
-    seen = f"up to {limit}, and a large run needs {needed}"
+    seen = f"up to {limit}, but a large run needs {needed}"
     return Finding("file descriptors", ok=False, seen=seen, remedy="ulimit -n 4096")
 
 
@@ -163,7 +163,7 @@ def _runs_folder(runs: Path) -> Finding:
 
 
 def _pausing() -> Finding:
-    """Stop a process and see it stopped, as a pause of a client does."""
+    """Stop a process and observe it stopped, as a pause of a client does."""
     import psutil
 
     with subprocess.Popen(["sleep", "60"]) as child:
@@ -179,7 +179,7 @@ def _pausing() -> Finding:
     if status == psutil.STATUS_STOPPED:
         return Finding("pausing", ok=True, seen="SIGSTOP stops a process")
     seen = f"a process is {status} after SIGSTOP"
-    return Finding("pausing", ok=False, seen=seen, remedy="a sandbox may forbid it: run outside of it")
+    return Finding("pausing", ok=False, seen=seen, remedy="a sandbox may forbid it: run outside the sandbox")
 
 
 def _clock() -> Finding:
@@ -198,11 +198,11 @@ def _leftovers() -> Finding:
     lives = [life_of(note.marks) for note in notes.read]
     dead, alive = lives.count(Life.DEAD), lives.count(Life.ALIVE)
     if notes.refused:
-        seen = f"notes that are not ours or not whole: {'; '.join(notes.refused)}"
-        return Finding("leftovers", ok=False, seen=seen, remedy="look at them, and remove them")
+        seen = f"invalid notes of earlier runs: {'; '.join(notes.refused)}"
+        return Finding("leftovers", ok=False, seen=seen, remedy="inspect and remove them")
     if dead:
         return Finding("leftovers", ok=False, seen=f"of {_killed(dead)}", remedy="fencepost clean")
-    return Finding("leftovers", ok=True, seen=f"none{_going_on(alive)}")
+    return Finding("leftovers", ok=True, seen=f"none{_in_progress(alive)}")
 
 
 def _column_cache() -> Finding:
@@ -210,7 +210,7 @@ def _column_cache() -> Finding:
     from harness.files.column_folder import place, size, why_not
 
     if why := why_not():
-        remedy = "long histories are read line by line, which only takes longer; XDG_CACHE_HOME names another"
+        remedy = "long histories are read more slowly; set XDG_CACHE_HOME to another folder"
         return Finding("column cache", ok=False, seen=why, remedy=remedy)
     seen = f"{described(size())} of at most {described(COLUMNS)} in {place()}; it may be removed at any time"
     return Finding("column cache", ok=True, seen=seen)
@@ -220,7 +220,7 @@ def _killed(dead: int) -> str:
     return "1 run that was killed" if dead == 1 else f"{dead} runs that were killed"
 
 
-def _going_on(alive: int) -> str:
+def _in_progress(alive: int) -> str:
     if not alive:
         return ""
     return f"; {alive} run{'' if alive == 1 else 's'} in progress"

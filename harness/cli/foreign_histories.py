@@ -1,4 +1,4 @@
-"""Histories of other tools on the command line: judged by a model, taken in, given out."""
+"""Histories of other tools on the command line: judged by a model, imported and exported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HEADLINES = {
 def recheck_by_model(
     path: Path, model: str, *, text: TextIO | None, judged: Callable[[VerdictDocument], None]
 ) -> ExitCode:
-    """Judge a history in any format by a model, tell the verdict, and give its exit code."""
+    """Judge a history in any format by a model, print the verdict, and return its exit code."""
     with progress(sys.stderr) as stage:
         stage(f"judging {path.name} as {model}")
         verdict, notices = judge_foreign(path, model)
@@ -35,20 +35,20 @@ def recheck_by_model(
     judged(document)
     with console(text) as screen:
         screen.write(Line(f"note: {notice}", Tone.FAINT) for notice in notices)
-        screen.write(_told(f"{path} as {model}", document))
+        screen.write(_verdict_lines(f"{path} as {model}", document))
     return of_verdict(document)
 
 
 def export_history(path: Path, form: str, model: str | None, key: str | None) -> Iterator[str]:
-    """The lines of a history in another tool's format."""
+    """Yield the lines of a history in another tool's format."""
     return export(interop.read(path), form, model, key)
 
 
 def import_history(path: Path, model: str) -> Iterator[str]:
-    """The lines of a history.jsonl of another tool's history.
+    """Yield another tool's history as the lines of a history.jsonl.
 
     Raises:
-        HistoryError: it cannot be read, or history.jsonl has no words for it or for its verdict.
+        HistoryError: it cannot be read, or history.jsonl cannot express it or its verdict.
     """
     lines = list(as_ours(interop.read(path), model))
     by_model = judge_foreign(path, model).verdict.validity
@@ -56,13 +56,13 @@ def import_history(path: Path, model: str) -> Iterator[str]:
         raise HistoryError(
             str(path),
             1,
-            f"as a {model} this history is {by_model.name.lower()}, and history.jsonl has no words for why;"
-            f" judge it as it is, with recheck --model {model}",
+            f"as a {model} this history is {by_model.name.lower()}, and history.jsonl cannot express why;"
+            f" judge the original with recheck --model {model}",
         )
     return iter(lines)
 
 
-def _told(name: str, document: VerdictDocument) -> Iterator[Line]:
+def _verdict_lines(name: str, document: VerdictDocument) -> Iterator[Line]:
     said, tone = _HEADLINES[document.verdict]
     why = "; ".join(document.reasons)
     yield Line(f"{name}: {said}{': ' if why else ''}{why}", tone)

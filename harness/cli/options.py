@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have."""
+"""Options and arguments shared by several commands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def as_path(_context: click.Context, _option: click.Parameter, path: Path) -> Pa
 def _seed_number(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
     if text is None or (text.isdecimal() and len(text) <= LONGEST_SEED):
         return text if text is None else int(text)
-    raise click.BadParameter(f"{text!r} is no seed: give the whole number that a run printed, such as 7")
+    raise click.BadParameter(f"{text!r} is not a seed: give the integer that a run printed, such as 7")
 
 
 def _model(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
@@ -43,7 +43,7 @@ def _model(_context: click.Context, _option: click.Parameter, name: str | None) 
     from harness.core.errors import ConfigurationError
     from harness.core.suggestions import did_you_mean
 
-    raise ConfigurationError(f"no model is called {name}{did_you_mean(name, MODELS)}")
+    raise ConfigurationError(f"unknown model {name}{did_you_mean(name, MODELS)}")
 
 
 def model_option(*, required: bool, means: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -61,7 +61,7 @@ RUNS = click.option(
     show_default=True,
     type=click.Path(path_type=Path, file_okay=False),
     callback=as_path,
-    help="Where the folders of the runs are.",
+    help="The folder that contains the run folders.",
 )
 OUTPUT = click.option(
     "-o",
@@ -77,13 +77,13 @@ FORMAT = click.option(
     "output",
     default="text",
     type=FORMATS,
-    help="json: one verdict a line on stdout, everything else on stderr.",
+    help="json: one verdict per line on stdout, everything else on stderr.",
 )
 ENGINE = click.option(
     "--engine",
     default="auto",
     type=click.Choice(["auto", "docker", "local"]),
-    help="auto: Docker where it answers, else local.",
+    help="auto: Docker if it answers, otherwise local.",
 )
 OVERRIDES = click.option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Change a setting of the target."

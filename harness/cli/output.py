@@ -1,4 +1,4 @@
-"""What the commands print, and where."""
+"""Output of the commands, on stdout and stderr."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def say(text: str) -> None:
-    """Print on stderr; what it quotes may be anybody's words."""
+    """Print on stderr, with untrusted text escaped."""
     from checkers.printable import message
 
     click.echo(message(text), err=True)
 
 
 def text_stream(output: str) -> TextIO:
-    """Give the stream for text: JSON documents have stdout to themselves."""
+    """Return the stream for text: stderr if JSON documents go to stdout."""
     return sys.stderr if output == "json" else sys.stdout
 
 
@@ -39,7 +39,7 @@ def documents(output: str) -> Callable[[object], None]:
 
 
 def write_lines(file: Path, lines: Iterable[str], *, force: bool) -> None:
-    """Write lines to a file that the user named, or to stdout."""
+    """Write lines to the file that the user named, or to stdout."""
     from harness.core.paths import path_of
     from harness.files.atomic_files import write_output
 
@@ -50,17 +50,17 @@ def write_lines(file: Path, lines: Iterable[str], *, force: bool) -> None:
 
 
 def print_unselected(selected: Selection) -> None:
-    """Say which words selected no target."""
+    """Print which words selected no target."""
     for sentence in selected.empty:
         say(sentence)
     if not selected.names:
-        click.echo("no target was selected; `fencepost targets` lists those that ship", err=True)
+        click.echo("no target was selected; `fencepost targets` lists the shipped ones", err=True)
 
 
 def print_sweep(swept: Sweep) -> None:
-    """Say what was removed, and what was not and why."""
+    """Print what was removed, and what was kept and why."""
     for thing in swept.removed:
-        say(f"removed what an earlier run left: {thing}")
+        say(f"removed a leftover of an earlier run: {thing}")
     for thing in swept.kept:
         say(f"left in place: {thing}")
     for notice in swept.notices:
@@ -81,7 +81,7 @@ def described(target: Target) -> str:
 
 
 def _fence(storage: StorageSpec) -> str:
-    """Such as "postgres, no fence"; the policy is that of a fence."""
+    """Return such as "postgres, no fence"; only a fence has a policy."""
     if storage.fencing == "none":
         return f"{storage.kind}, no fence"
     return f"{storage.kind}, {storage.fencing}" + (f" ({storage.policy})" if storage.policy else "")

@@ -1,4 +1,4 @@
-"""What is done now, told while it takes its time: a live line on a terminal, elsewhere a line every 10 s."""
+"""Progress of slow work: a live line on a terminal, otherwise a line every 10 s."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ _CLEAR = "\r\x1b[K"
 
 @contextmanager
 def progress(stream: TextIO, plain_every: float = _PLAIN_EVERY) -> Iterator[Callable[[str], None]]:
-    """Hear what is done now, and tell it with the seconds that it has taken so far.
+    """Yield a function that gets each stage, and print the stage with the seconds it has taken so far.
 
-    On a terminal that is one line, which is gone in the end; elsewhere work that is
-    done within `plain_every` seconds is not mentioned.
+    On a terminal that is one line, cleared at the end; otherwise a stage that takes
+    less than `plain_every` seconds is not printed.
     """
     live = stream.isatty() and os.environ.get("TERM") != "dumb"
-    teller = _Teller(stream, live=live)
+    line = _StatusLine(stream, live=live)
     ended = threading.Event()
 
     def tick() -> None:
         while not ended.wait(_LIVE_EVERY if live else plain_every):
-            teller.tell_again()
+            line.refresh()
 
     ticking = threading.Thread(target=tick, name="progress", daemon=True)
     ticking.start()
     try:
-        yield teller.begin
+        yield line.begin
     finally:
         ended.set()
         ticking.join()
-        teller.clear()
+        line.clear()
 
 
-class _Teller:
-    """One line about what is done now."""
+class _StatusLine:
+    """One line about the current stage."""
 
     def __init__(self, stream: TextIO, *, live: bool) -> None:
         self._stream = stream
@@ -50,19 +50,19 @@ class _Teller:
         self._began = 0.0
 
     def begin(self, doing: str) -> None:
-        """Something else is done from now on."""
+        """Start another stage."""
         self._doing, self._began = shorten(doing), time.monotonic()
         if self._live:
             self._write(f"{_CLEAR}{self._doing} …")
 
-    def tell_again(self) -> None:
-        """It still is."""
+    def refresh(self) -> None:
+        """Print the stage again, with its time."""
         if self._doing:
             text = f"{self._doing} … {time.monotonic() - self._began:.0f} s"
             self._write(f"{_CLEAR}{text}" if self._live else f"{text}\n")
 
     def clear(self) -> None:
-        """Leave a terminal as it was."""
+        """Clear the line on a terminal."""
         if self._live:
             self._write(_CLEAR)
 

@@ -1,4 +1,4 @@
-"""A recorded history, judged again and told as a run is."""
+"""Judge a recorded history again, and print it like a run."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from harness.run.recheck import Judged, recheck
 def recheck_and_print(
     path: Path, commits: Path | None, *, text: TextIO | None, judged: Callable[[VerdictDocument], None]
 ) -> ExitCode:
-    """Judge a run folder or a history file, tell the verdict, and give its exit code."""
-    path = path.resolve()  # `latest` will be another run tomorrow
+    """Judge a run folder or a history file, print the verdict, and return its exit code."""
+    path = path.resolve()  # `latest` may be another run tomorrow
     with progress(sys.stderr) as stage:
         found = recheck(path, commits, stage)
     judged(found.document)

@@ -1,4 +1,4 @@
-"""Several targets, one after the other: each printed as it goes, and all in one exit code."""
+"""Run several targets, one after another: each is printed as it runs, and all share one exit code."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def run_all(
     text: TextIO | None,
     judged: Callable[[VerdictDocument], None],
 ) -> ExitCode:
-    """Run targets in their order, and give the exit code of them all.
+    """Run targets in order, and return their common exit code.
 
-    What goes wrong with one is printed, and the next has its turn; an interruption ends them all.
+    An error in one is printed, and the next one runs; an interrupt ends them all.
     `judged` gets each verdict document as soon as it is known.
     """
     codes: list[ExitCode] = []
@@ -67,12 +67,12 @@ def run_all(
 def _passwords(target: Target) -> tuple[str, ...]:
     try:
         return passwords(target)
-    except ConfigurationError:  # that is what went wrong
+    except ConfigurationError:  # this was the error itself
         return ()
 
 
 def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -> Iterator[JudgedRun]:
-    """Run one target, and yield its verdict once; its servers go down when it is asked for more."""
+    """Run one target, and yield its verdict once; its servers stop when the iterator resumes."""
     started: RunStarted | None = None
     printed = False
     try:
@@ -97,10 +97,10 @@ def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -
         again = typed("recheck", as_seen_from_here(started.folder))
         if isinstance(error, ResourceExhaustedError):
             raise ResourceExhaustedError(
-                f"{error}; then judge what was recorded with: {again}", error.errno
+                f"{error}; then judge the recording with: {again}", error.errno
             ) from None
         raise KeyboardInterrupt(
-            f"interrupted before it was judged; judge what it saw with: {again}"
+            f"interrupted before the verdict; judge the recording with: {again}"
         ) from None
 
 

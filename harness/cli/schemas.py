@@ -1,6 +1,6 @@
-"""The JSON Schemas of target files and of what a run writes.
+"""The JSON Schemas of target files and of the files that a run writes.
 
-They are made from the types that the files are read with, so they cannot say anything else.
+They are generated from the types that read the files, so the two cannot disagree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schemas() -> dict[str, Schema]:
-    """Make every schema, by the name of what it describes."""
+    """Return every schema by the name of its document."""
     return {
         "target": target(),
         "history": history(),
@@ -69,7 +69,7 @@ def campaign() -> Schema:
 
 
 def written(schema: Schema) -> str:
-    """Give the text that is committed."""
+    """Return the text to commit."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -83,14 +83,14 @@ def _one_of(title: str, types: tuple[Any, ...]) -> Schema:
 
 
 def _with_clean_description(schema: Schema) -> Schema:
-    """A docstring without its indentation: Python 3.13 takes that off, older ones do not."""
+    """Remove the indentation of a docstring, as Python 3.13 does and older ones do not."""
     if "description" not in schema:
         return schema
     return schema | {"description": inspect.cleandoc(schema["description"])}
 
 
 def _without_null(schema: Any) -> Any:
-    """Drop what says null, and pydantic's titles of keys: TOML has no null, an optional key is left out."""
+    """Drop null, which TOML lacks (an optional key is left out), and pydantic's titles of keys."""
     if isinstance(schema, list):
         return [_without_null(item) for item in schema if item != {"type": "null"}]
     if not isinstance(schema, dict):

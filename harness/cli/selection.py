@@ -1,4 +1,4 @@
-"""Which run or history a word on the command line selects."""
+"""Selection of a run or a history by a word on the command line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from harness.core.paths import path_of
 from harness.core.suggestions import did_you_mean
 from harness.files.run_folder import EVENTS, HISTORY
 
-LATEST = "latest"  # beside the runs of a target, a link to the newest
+LATEST = "latest"  # a link in a target's folder to its newest run
 
 
 def run_folder(word: str, runs: Path) -> Path:
     """Find a run by its folder, a file in it, or its target's name (then the newest).
 
-    Raises ConfigurationError where there is none.
+    Raises ConfigurationError if there is none.
     """
     path = path_of(word)
     if path.is_file():
@@ -29,14 +29,14 @@ def run_folder(word: str, runs: Path) -> Path:
     if path.exists():
         raise ConfigurationError(f"{path} is neither a regular file nor a run's folder")
     known = [folder.name for folder in runs.glob("*") if folder.is_dir()]
-    hint = did_you_mean(word, known) if known else f"; {runs} holds no run"
+    hint = did_you_mean(word, known) if known else f"; {runs} has no runs"
     raise ConfigurationError(f"there is no file, run or target {shorten(word)}{hint}")
 
 
 def history_file(word: str, runs: Path) -> Path:
-    """Find a history: a file, or that of a run, which is named as for `run_folder`.
+    """Find a history: a file, or the history of a run, named as for `run_folder`.
 
-    Raises ConfigurationError where there is none.
+    Raises ConfigurationError if there is none.
     """
     path = path_of(word)
     if path.is_file():
@@ -46,6 +46,6 @@ def history_file(word: str, runs: Path) -> Path:
         return inside(folder, HISTORY)
     if (folder / EVENTS).is_dir():
         raise ConfigurationError(
-            f"{folder} has no {HISTORY} yet: the run was killed; `{typed('recheck', folder)}` joins one"
+            f"{folder} has no {HISTORY} yet: the run was killed; `{typed('recheck', folder)}` creates it"
         )
-    raise ConfigurationError(f"{folder} is no run: it has no {HISTORY}")
+    raise ConfigurationError(f"{folder} is not a run folder: it has no {HISTORY}")

@@ -1,4 +1,4 @@
-"""What the harness itself asks of a program: to set up before a run, and what was accepted after it."""
+"""Requests of the harness to a user's program: set up before a run, and read the commit order after it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ PATIENCE = 10.0  # seconds; for an ordinary request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminClient:
-    """A program of the harness' own: started for each question, and ended after it."""
+    """A program without a client: started for each request, and ended after it."""
 
     command: Command
     start_fields: Mapping[str, Any]
     log: Path  # of its standard error
 
     def set_up(self, resources: Sequence[str]) -> None:
-        """Have it make what it needs before the first acquire; InfrastructureError if that fails."""
+        """Let it prepare for the first acquire; InfrastructureError if that fails."""
         with self._program() as program:
             set_up(program, resources)
 
     def committed(self) -> list[Commit] | None:
-        """Have it tell the order of accepted writes; None if it knows none."""
+        """Ask it for the order of accepted writes; None if it knows none."""
         with self._program() as program:
             return committed(program)
 
@@ -53,4 +53,6 @@ class AdminClient:
 
     def _last_words(self) -> str:
         lines = self.log.read_text(errors="replace").strip().splitlines()[-LAST_LINES:]
-        return "\n".join([f"it said, in {self.log}:", *lines]) if lines else "its standard error is empty"
+        return (
+            "\n".join([f"its last lines in {self.log}:", *lines]) if lines else "its standard error is empty"
+        )

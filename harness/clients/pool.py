@@ -1,4 +1,4 @@
-"""The client processes of a run: started, told what to do, watched, and stopped."""
+"""The client processes of a run: start, assign work, watch and stop them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from harness.core.errors import InfrastructureError
 from harness.processes import import_path, process_tree
 
 READY = 60.0  # seconds; many programs may start at once
-GRACE = 1.0  # seconds, for what is under way when the run ends
+GRACE = 1.0  # seconds, for operations in flight when the run ends
 _POLL = 0.002  # seconds
 PRELOADED = ["harness.processes.fork_server", "harness.clients.process"]
 
 
 @dataclass(frozen=True, slots=True)
 class ClientPool:
-    """As many processes as the target has clients."""
+    """One process for each client of the target."""
 
     state: SharedState
     folder: Path
@@ -37,7 +37,7 @@ class ClientPool:
     tasks: Sequence[Connection]
 
     def get_ready(self, task: Callable[[int], ClientTask]) -> None:
-        """Tell each what to do, and wait until all could start."""
+        """Send each its task, and wait until all are ready."""
         for client, pipe in enumerate(self.tasks):
             pipe.send(task(client))
         deadline = time.monotonic() + READY
@@ -48,26 +48,26 @@ class ClientPool:
             time.sleep(_POLL)
 
     def check(self) -> None:
-        """Raise InfrastructureError if one has ended by itself."""
+        """Raise InfrastructureError if a client has ended on its own."""
         for client, process in enumerate(self.processes):
             if process.exitcode is not None:
                 self._check_room(client)
                 log = self.folder / "logs" / f"client-{client}.log"
                 last = log.read_text(errors="replace").strip().splitlines()[-5:]
-                said = "\n".join([f"it said, in {log}:", *last]) if last else "it said nothing"
+                said = "\n".join([f"its last lines in {log}:", *last]) if last else "its log is empty"
                 raise InfrastructureError(
-                    f"client {client} ended by itself with status {process.exitcode}; {said}"
+                    f"client {client} ended unexpectedly with status {process.exitcode}; {said}"
                 )
 
     def _check_room(self, client: int) -> None:
-        """Raise ResourceExhaustedError if it ended because something was used up."""
+        """Raise ResourceExhaustedError if it ended because a resource was used up."""
         number = self.state.clients[client].used_up
         error = OSError(number, os.strerror(number))
         if full := exhaustion.as_exhausted(error, events_of(client, self.folder)):
             raise full
 
     def finish(self) -> None:
-        """Let what is under way end for a moment; a client that still waits for its lock is killed."""
+        """Give operations in flight a moment to end; a client that still waits for its lock is killed."""
         self.state.run.stop = 1
         deadline = time.monotonic() + GRACE
         while time.monotonic() < deadline and any(each.exitcode is None for each in self.processes):
@@ -75,7 +75,7 @@ class ClientPool:
         _end(self.processes)
 
     def handles(self) -> list[psutil.Process]:
-        """The processes, for whoever stops and continues them."""
+        """Return the processes, for the nemesis to stop and continue."""
         return [psutil.Process(process.pid) for process in self.processes]
 
 
@@ -83,9 +83,9 @@ class ClientPool:
 def started(
     count: int, resources: int, stop_requests: int, folder: Path, modules: Sequence[str] = ()
 ) -> Iterator[ClientPool]:
-    """Start the processes; at the end of the block none is left, stopped ones included.
+    """Start the processes; at the end of the block all have ended, even stopped ones.
 
-    `modules` are imported once for all of them, before the first is there.
+    `modules` are imported once for all of them, before the first one starts.
     Call it from the main thread: the fork server, and so every client, dies with
     the thread that started it.
     """
@@ -112,11 +112,11 @@ def started(
     finally:
         _end(processes)
         if server is not None:
-            process_tree.end_offspring(server)  # which has adopted what clients have started and left
+            process_tree.end_offspring(server)  # it has adopted the orphans of the clients
 
 
 def _parent_of(process: ForkServerProcess) -> psutil.Process | None:
-    """The fork server; None where the process has ended already."""
+    """Return the fork server; None if the process has already ended."""
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(process.pid).parent()
     return None
@@ -124,7 +124,7 @@ def _parent_of(process: ForkServerProcess) -> psutil.Process | None:
 
 def _end(processes: Sequence[ForkServerProcess]) -> None:
     for process in processes:
-        if process.exitcode is None:  # else its number may be another's by now
+        if process.exitcode is None:  # otherwise its pid may have been reused
             with suppress(psutil.NoSuchProcess):
                 process_tree.end(psutil.Process(process.pid))
     for process in processes:

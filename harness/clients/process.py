@@ -1,8 +1,8 @@
 """One logical client is one OS process, so that a pause stops all of it.
 
-A client announces each stop point in shared memory; where a stop is requested of
-it there, it stops itself with SIGSTOP, and goes on when the nemesis has both
-cleared its `stopped` flag and continued the process.
+A client announces each stop point in shared memory. If a stop is requested there, it
+stops itself with SIGSTOP, and resumes once the nemesis has both cleared its `stopped`
+flag and continued the process.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _POLL = 0.0005  # seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientTask:
-    """All that a client must know: sent to it once the servers run."""
+    """Everything a client needs to know, sent once the servers run."""
 
     seed: int
     resources: tuple[str, ...]
     workload: str
-    most_writes: int  # of one hold
+    most_writes: int  # per hold
     think_time: tuple[float, float]  # seconds
     lock: LockSettings
     storage: StorageSettings
@@ -55,14 +55,14 @@ class ClientTask:
 
 @dataclass(frozen=True, slots=True)
 class SharedProgress:
-    """Reports where this client is, and stops where the nemesis asked for it."""
+    """Reports this client's progress, and stops where the nemesis requests it."""
 
     state: SharedState
     client: int
     resources: tuple[str, ...]
 
     def reached(self, point: str, resource: str, owner: str, token: int) -> None:
-        """Announce a stop point, and stop there if the nemesis asked for it."""
+        """Announce a stop point, and stop there if the nemesis requested it."""
         mine = self.state.clients[self.client]
         place = self.resources.index(resource)
         phase = STOP_POINTS.index(point) + 1
@@ -78,7 +78,7 @@ class SharedProgress:
                 return
 
     def granted(self, resource: str, owner: str) -> None:
-        """Announce the stop point inside an acquire, where nobody need know the token yet."""
+        """Announce the stop point inside an acquire, where the token may not be known yet."""
         self.reached("granted", resource, owner, NO_TOKEN)
 
     def _is_asked_by(self, request: Any, resource: int) -> bool:
@@ -97,41 +97,41 @@ class SharedProgress:
             time.sleep(_POLL)
 
     def accepted(self, resource: str, token: int) -> None:
-        """Tell that a write got through: others may be superseded by it."""
+        """Report an accepted write: it may supersede others."""
         place = self.client * self.state.resources + self.resources.index(resource)
         self.state.accepted[place] = max(self.state.accepted[place], token)
         self.state.wrote[place] = self.state.clients[self.client].granted
 
     def exited(self) -> None:
-        """Tell that the critical section is over."""
+        """Report the end of the critical section."""
         self.state.clients[self.client].phase = OUTSIDE
 
     def ended(self, f: str, answer: Answer) -> None:
-        """Count an operation, for whoever watches the run."""
+        """Count an operation, for the progress display."""
         self.state.operations[self.client] += 1
         if f in WRITES and answer.outcome is not Outcome.INFO:
             self.state.writes[2 * self.client + (not answer.ok)] += 1
 
 
 def main(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
-    """Be client number `client`: get ready, wait for the start, work until told to stop."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the fork server's is another
+    """Run client number `client`: get ready, wait for the start, work until the stop."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the fork server has its own handler
     die_with_parent()
     adopt_orphans()
     try:
         _log_to(folder / LOGS / f"client-{client}.log")
-        _be(client, state, folder, tasks)
+        _run_client(client, state, folder, tasks)
     except (ResourceExhaustedError, OSError) as error:
         state.clients[client].used_up = error.errno or 0
         raise
 
 
 def events_of(client: int, folder: Path) -> Path:
-    """Where a client records what happens, in its run's folder."""
+    """Return the file in the run's folder where a client records its events."""
     return folder / EVENTS / f"client-{client}.jsonl"
 
 
-def _be(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
+def _run_client(client: int, state: SharedState, folder: Path, tasks: Connection) -> None:
     try:
         task: ClientTask = tasks.recv()
     except EOFError:  # the servers never came up
@@ -179,7 +179,7 @@ def _client(client: int, state: SharedState, task: ClientTask, recorder: Recorde
 
 
 def _systems(client: int, task: ClientTask, renewals: Session) -> tuple[Lock, Storage]:
-    """What the client speaks to: the systems themselves, or a program that does."""
+    """Connect to the systems themselves, or start the user's program that does."""
     if task.command is None:
         return connect_lock(task.lock, renewals), load_kind(task.storage.kind).connect(task.storage)
     fields = start_fields(client, task.lock, task.storage)
@@ -189,7 +189,7 @@ def _systems(client: int, task: ClientTask, renewals: Session) -> tuple[Lock, St
 
 
 def _in_each_hold(task: ClientTask) -> Callable[[Client, HeldLock], None]:
-    """What a client does in each hold."""
+    """Return the work that a client does in each hold."""
     if task.workload == "append":
         return append.work
     return partial(register.work, most_writes=task.most_writes)

@@ -1,4 +1,4 @@
-"""Records what a client asks and is told: an event is with the kernel before its request leaves."""
+"""Records a client's calls and answers: the kernel has each call before its request leaves."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from workloads.client import Answer, outcome_of
 
 
 class Recorder:
-    """Appends events to one new file: one write() each, so that a SIGKILL loses none that left.
+    """Appends events to one new file, with one write() each, so that a SIGKILL loses none.
 
-    Once an event could not be written as a whole, because the disk is full, no other is written:
-    half a line at the end of a file is left out, and elsewhere it makes the file unreadable.
+    After a partial write, because the disk is full, nothing more is written: a reader drops
+    half a line at the end of a file, but elsewhere it makes the file unreadable.
     """
 
     def __init__(self, path: Path, passwords: tuple[str, ...] = ()) -> None:
-        """`passwords` are hidden in what a client says of its errors."""
+        """`passwords` are hidden in error messages."""
         self.passwords = passwords
         self._path = path
         self._file = open_log(path, new=True)
@@ -37,7 +37,7 @@ class Recorder:
         self._failure: OSError | None = None
 
     def record(self, event: dict[str, Any]) -> None:
-        """Append one event, in the form of history.jsonl; ResourceExhaustedError where the disk is full."""
+        """Append one event, in the form of history.jsonl; ResourceExhaustedError if the disk is full."""
         line = self._encode(event)
         if not line.isascii() or b"\x7f" in line:
             line = in_16_bits(line.decode()).encode()
@@ -56,15 +56,15 @@ class Recorder:
             self._failure = error
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the file."""
         os.close(self._file)
 
 
 class RecordedSession:
     """One sequential thread of operations: implements `workloads.client.Session`.
 
-    After an info the process number moves on by `stride`, which keeps the
-    numbers of all clients and their threads apart.
+    After an info the process number increases by `stride`, which keeps the
+    numbers of all clients and their threads distinct.
     """
 
     def __init__(
@@ -89,13 +89,13 @@ class RecordedSession:
         known: Mapping[str, Any] = MappingProxyType({}),
         **fields: Any,
     ) -> Answer:
-        """Record the call, run `action`, record what came back."""
+        """Record the call, run `action`, and record its result."""
         operation = {"f": f, "resource": resource, **fields}
         self._record("invoke", operation)
         try:
             answer = Answer(Outcome.OK, action())
-        except Exception as error:  # noqa: BLE001 - whatever a client meets is its outcome
-            answer = Answer(outcome_of(error), {"error": redacted(_said(error), self._recorder.passwords)})
+        except Exception as error:  # noqa: BLE001 - any error of a client is an outcome
+            answer = Answer(outcome_of(error), {"error": redacted(_message(error), self._recorder.passwords)})
         self._record(answer.outcome, {**operation, **known, **answer.fields})
         if answer.outcome is Outcome.INFO:
             self._process += self._stride
@@ -103,7 +103,7 @@ class RecordedSession:
         return answer
 
     def granted(self, resource: str, owner: str) -> None:
-        """Announce that the lock service has granted, while the acquire is still open."""
+        """Announce that the lock service has granted the lock, while the acquire is still open."""
         self._granted(resource, owner)
 
     def _record(self, kind: str, operation: dict[str, Any]) -> None:
@@ -112,6 +112,6 @@ class RecordedSession:
         )
 
 
-def _said(error: Exception) -> str:
-    """One line: libraries format theirs over several."""
+def _message(error: Exception) -> str:
+    """Return the message in one line: libraries spread theirs over several."""
     return " ".join(str(error).split()) or type(error).__name__

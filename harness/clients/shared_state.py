@@ -1,7 +1,7 @@
-"""What clients and nemesis tell one another, in memory that both see.
+"""Shared memory between the clients and the nemesis.
 
-Every field has one writer at a time, and all but `owner` are machine words; nobody
-locks, since the holder of a lock may be stopped at any moment.
+Every field has one writer at a time, and all but `owner` are machine words. There are no
+locks, because a process that holds one may be stopped at any moment.
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ class _Client(ctypes.Structure):
         ("token", ctypes.c_int64),
         ("granted", ctypes.c_int64),  # ns, CLOCK_MONOTONIC; when the client knew that it was granted
         ("owner", ctypes.c_char * 32),
-        ("taken", ctypes.c_int64),  # a fault has it, from before it is in force until it was seen healed
+        (
+            "taken",
+            ctypes.c_int64,
+        ),  # reserved by a fault, from before it is in force until it was observed healed
         ("stopped", ctypes.c_int64),  # set by the client before it stops itself
-        ("used_up", ctypes.c_int64),  # the system's error that ended it: errno of a full disk, say
+        ("used_up", ctypes.c_int64),  # the errno that ended it, such as a full disk
     )
 
 
@@ -50,13 +53,13 @@ class _Run(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class SharedState:
-    """The state of all clients, and one stop request for each fault that waits at a stop point."""
+    """The state of all clients, and one stop request for each fault at a stop point."""
 
     run: Any  # _Run
     clients: Any  # array of _Client
     stop_requests: Any  # array of _StopRequest
     accepted: Any  # highest token accepted, by client and resource
-    wrote: Any  # when the last hold was granted under which a write was accepted (ns), by client and resource
+    wrote: Any  # when the last hold with an accepted write was granted (ns), by client and resource
     operations: Any  # operations ended, by client
     writes: Any  # accepted and failed writes, by client
     resources: int
@@ -65,7 +68,7 @@ class SharedState:
     def create(
         cls, context: ForkServerContext, clients: int, resources: int, stop_requests: int
     ) -> SharedState:
-        """Allocate it in memory that child processes map."""
+        """Allocate the state in memory that child processes share."""
         unset = [(0, ANY, ANY, NOBODY, NOBODY)] * max(1, stop_requests)
         return cls(
             run=context.RawValue(_Run),
@@ -85,9 +88,9 @@ class SharedState:
                 yield number, client.resource, client.token
 
     def contested(self, client: int, resource: int, token: int) -> bool:
-        """Has another client read, under a higher token, the list that it is about to change?
+        """Has another client with a higher token read the list that it is about to change?
 
-        Without a token: another that was granted the lock later.
+        Without a token: a client that was granted the lock later.
         """
         mine = self.clients[client]
         return any(
@@ -98,9 +101,9 @@ class SharedState:
         )
 
     def superseded(self, client: int, resource: int, token: int) -> bool:
-        """Was a write of another client accepted under a higher token?
+        """Was another client's write with a higher token accepted?
 
-        Without a token: was one accepted in a hold that was granted later?
+        Without a token: a write in a hold that was granted later.
         """
         least, others = (
             (self.clients[client].granted, self.wrote) if token == NO_TOKEN else (token, self.accepted)

@@ -1,4 +1,4 @@
-"""Lengths of time as target files write them: `"2s"`, `"1500ms"`, `"1.5 ttl"`."""
+"""Durations as target files write them: `"2s"`, `"1500ms"`, `"1.5 ttl"`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 
 DURATION_PATTERN = r"^\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h)\s*$"
 SPAN_PATTERN = r"^\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h|ttl)\s*$"
 
-MOST_TTLS = 100_000  # more than a day of the shortest
+MOST_TTLS = 100_000  # more than a day of the shortest TTL
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A length of time, absolute or counted in the lock's TTL."""
+    """A duration, absolute or in multiples of the lock's TTL."""
 
     ns: int = 0
     ttls: float = 0.0
 
     def resolve(self, ttl: int) -> int:
-        """Give the length in ns, where a lease is `ttl` ns long."""
+        """Return the duration in ns, with leases of `ttl` ns."""
         return self.ns + round(self.ttls * ttl)
 
     def __str__(self) -> str:
@@ -29,13 +29,13 @@ class Span:
 
 
 def parse_duration(text: object) -> int:
-    """Read `"1500ms"` as ns. Raises ValueError with what is allowed."""
+    """Parse `"1500ms"` to ns. Raises ValueError with the allowed form."""
     amount, unit = _split(text, DURATION_PATTERN, '"2s", "1500ms" or "2m"')
     return round(amount * NS[unit])
 
 
 def parse_span(text: object) -> Span:
-    """Read `"3s"` or `"1.5 ttl"`. Raises ValueError with what is allowed."""
+    """Parse `"3s"` or `"1.5 ttl"`. Raises ValueError with the allowed form."""
     amount, unit = _split(text, SPAN_PATTERN, '"3s" or "1.5 ttl"')
     if unit == "ttl" and amount > MOST_TTLS:
         raise ValueError(f"must be at most {MOST_TTLS} ttl")
@@ -43,7 +43,7 @@ def parse_span(text: object) -> Span:
 
 
 def format_duration(ns: int) -> str:
-    """Write ns as a person would: `1.5s`, `20ms`."""
+    """Format ns for people: `1.5s`, `20ms`."""
     for unit in ("s", "ms", "us"):
         if ns >= NS[unit]:
             return f"{ns / NS[unit]:.6g}{unit}"
@@ -53,8 +53,8 @@ def format_duration(ns: int) -> str:
 def _split(text: object, pattern: str, examples: str) -> tuple[Decimal, str]:
     found = re.match(pattern, text) if isinstance(text, str) else None
     if not found:
-        raise ValueError(f"must be a length of time with its unit, such as {examples}")
+        raise ValueError(f"must be a duration with a unit, such as {examples}")
     amount = Decimal(found[1])
     if not amount:
-        raise ValueError("must be longer than nothing")
+        raise ValueError("must be longer than 0")
     return amount, found[2]

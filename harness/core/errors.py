@@ -1,14 +1,14 @@
-"""Every error of Fencepost, as a tree.
+"""The tree of all errors that Fencepost raises on purpose.
 
-FencepostError                       the message says where, what and the remedy
+FencepostError                       the message has place, value and remedy
 ├── HistoryError                     exit 4: a recorded history cannot be what it says it is
 ├── ModelError                       exit 4: a model or an operation contradicts itself
 ├── ConfigurationError               exit 4: a target file, an option or a name is wrong
-└── InfrastructureError              exit 3: an engine, a server or a fault tool did not do its part
+└── InfrastructureError              exit 3: an engine, a server or a fault failed
     ├── EngineUnavailableError       no engine answers, or it lacks what the target needs
-    ├── ResourceExhaustedError                  the disk, the file descriptors or the memory are used up
-    ├── ServerNotReadyError          a server did not build, start or get healthy
-    └── FaultNotInstalledError       a fault was asked for and never seen in force, or never seen healed
+    ├── ResourceExhaustedError                  disk, file descriptors or memory are used up
+    ├── ServerNotReadyError          a server was not built, did not start or is not healthy
+    └── FaultNotInstalledError       a fault was not observed in force, or not observed healed
 """
 
 from checkers.errors import FencepostError, HistoryError, ModelError
@@ -31,7 +31,7 @@ class ConfigurationError(FencepostError):
 
 
 class InfrastructureError(FencepostError):
-    """Something under the test did not do its part: neither a violation nor a pass."""
+    """The infrastructure of a test failed: neither a violation nor a pass."""
 
 
 class EngineUnavailableError(InfrastructureError):
@@ -39,7 +39,7 @@ class EngineUnavailableError(InfrastructureError):
 
 
 class ResourceExhaustedError(InfrastructureError):
-    """The disk, the file descriptors or the memory are used up; the message names the file or the limit."""
+    """Disk, file descriptors or memory are used up; the message names the file or the limit."""
 
     def __init__(self, message: str, errno: int) -> None:
         super().__init__(message)
@@ -47,11 +47,11 @@ class ResourceExhaustedError(InfrastructureError):
 
 
 class ServerNotReadyError(InfrastructureError):
-    """A server did not build, start or get healthy; the message ends in its last log lines."""
+    """A server was not built, did not start or is not healthy; the message ends with its last log lines."""
 
 
 class FaultNotInstalledError(InfrastructureError):
-    """A fault was asked for and never seen in force, or never seen healed."""
+    """A fault was not observed in force, or not observed healed."""
 
     def __init__(self, kind: str, target: str, seen: str) -> None:
         super().__init__(f"{kind} of {target} was not observed: {seen}")

@@ -13,7 +13,7 @@ from checkers.verdict import Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """A run folder exists; servers are next."""
+    """The run folder exists; the servers start next."""
 
     target: str
     engine: str  # "docker" or "local"
@@ -32,7 +32,7 @@ class StageReached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where the workload is; sent a few times a second."""
+    """The progress of the workload, sent a few times per second."""
 
     elapsed: int  # ns since the workload's start
     duration: int  # ns
@@ -44,7 +44,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultObserved:
-    """A fault was seen in force, or seen healed."""
+    """A fault was observed in force, or observed healed."""
 
     kind: str
     target: str
@@ -55,14 +55,14 @@ class FaultObserved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """Something the user should know, that is no error."""
+    """A message for the user that is not an error."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunJudged:
-    """The verdict is known and written; servers may still be going down."""
+    """The verdict is known and written; servers may still be stopping."""
 
     folder: Path
     verdict: Verdict

@@ -1,4 +1,4 @@
-"""What this machine has run out of, in a sentence: disk, file descriptors, memory."""
+"""Exhausted resources of this machine, described in a sentence: disk, file descriptors, memory."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ import resource
 from harness.core.errors import ResourceExhaustedError
 
 _DISK = {
-    errno.ENOSPC: "the disk is full; make room on it",
-    errno.EDQUOT: "this user's disk quota is used up; make room",
+    errno.ENOSPC: "the disk is full; free some space",
+    errno.EDQUOT: "this user's disk quota is used up; free some space",
     errno.EFBIG: "it reached the limit for the size of a file; raise it: ulimit -f unlimited",
 }
 _DESCRIPTORS = 256  # etcd alone wants 150
-_PER_EDGE = 8  # from a client to a server: both ends of two connections, and some that are about to close
+_PER_EDGE = 8  # both ends of two connections between a client and a server, and some that are closing
 USED_UP = frozenset({*_DISK, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-"""The errors of the system that say so."""
+"""The errno values that mean exhaustion."""
 
 
 def sentence(error: OSError, path: str | os.PathLike[str] | None = None) -> str:
-    """Say what is used up, with the file or the limit; `path` where the error does not know it."""
+    """Name the exhausted resource, and the file or the limit; `path` if the error has none."""
     file = error.filename if path is None else path
     if error.errno == errno.EMFILE:
         return too_few_descriptors()
     if error.errno == errno.ENFILE:
-        return "all files that this machine can have open are open; raise fs.file-max"
+        return "this machine has reached its limit of open files; raise fs.file-max"
     if error.errno in _DISK and file is not None:
         return f"{os.fspath(file)} cannot be written: {_DISK[error.errno]}"
     return str(error) if file is None else f"{os.fspath(file)}: {error.strerror}"
 
 
 def too_few_descriptors() -> str:
-    """Name the limit of this process, and how to raise it."""
+    """Name this process' limit of file descriptors, and how to raise it."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return f"too few file descriptors: the limit is {limit}; raise it, such as with: ulimit -n 4096"
+    return f"too few file descriptors: the limit is {limit}; raise it, for example: ulimit -n 4096"
 
 
 def descriptors_for(edges: int) -> int:
-    """How many file descriptors a process of a run may need: a server, a proxy or the harness."""
+    """Return how many file descriptors any process of a run (server, proxy or harness) may need."""
     return _DESCRIPTORS + _PER_EDGE * edges
 
 
 def provide_descriptors(needed: int) -> None:
-    """Raise this process' limit, which all that it starts inherits, if that many are more than it has.
+    """Raise the limit of this process, which child processes inherit, to `needed` if it is lower.
 
-    Raises ResourceExhaustedError where it may not: the run would fail somewhere in the middle, and say less.
+    Raises ResourceExhaustedError if that is not allowed: a later failure would be harder to understand.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -56,5 +56,5 @@ def provide_descriptors(needed: int) -> None:
 
 
 def as_exhausted(error: OSError, path: str | os.PathLike[str]) -> ResourceExhaustedError | None:
-    """The error to raise for what went wrong with a file, if something is used up."""
+    """Return the error to raise for a failed file operation if a resource is used up, otherwise None."""
     return ResourceExhaustedError(sentence(error, path), error.errno) if error.errno in USED_UP else None

@@ -1,4 +1,4 @@
-"""What the command's exit code says, of one run and of several."""
+"""The exit code of a command, for one run and for several."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class ExitCode(enum.IntEnum):
-    """How a command ended."""
+    """The result of a command."""
 
     AS_EXPECTED = 0
-    VIOLATION = 1  # or an expected one was not found
+    VIOLATION = 1  # a violation was found, or an expected one was not
     UNKNOWN = 2  # not exercised, or undecided
     INFRASTRUCTURE = 3
-    CONFIGURATION = 4  # also a wrong use of the command line
+    CONFIGURATION = 4  # bad configuration or usage
     NOTHING_SELECTED = 5
     INTERRUPTED = 130
-    BROKEN_PIPE = 141  # whoever read our output has gone
+    BROKEN_PIPE = 141  # the reader of our output has exited
 
 
 RANKING = (
@@ -32,14 +32,14 @@ RANKING = (
     ExitCode.UNKNOWN,
     ExitCode.AS_EXPECTED,
 )
-"""Of several runs, the first that occurs is the command's: nothing hides a violation."""
+"""With several runs, the first code that occurs is the command's: nothing hides a violation."""
 
 
 def of_verdict(document: VerdictDocument, *, interrupted: bool = False) -> ExitCode:
-    """Say how a judged run ended.
+    """Return the exit code of a judged run.
 
-    An interrupted run that breaks its target's promise is a violation; one that
-    did not get as far as what it had to find is only interrupted. Its recorded history
+    An interrupted run with an unexpected anomaly is a violation; one that had not yet
+    found an expected anomaly is only interrupted. Its recorded history
     is never a pass, whenever it is judged again: it is unknown what the rest would have shown.
     """
     if document.as_expected:
@@ -54,7 +54,7 @@ def of_verdict(document: VerdictDocument, *, interrupted: bool = False) -> ExitC
 
 
 def of_error(error: FencepostError | KeyboardInterrupt) -> ExitCode:
-    """Say what ended a command: the user, the user's settings, or the servers."""
+    """Return the exit code of a command that ended with an error."""
     from harness.core.errors import ConfigurationError, HistoryError, ModelError
 
     match error:
@@ -67,6 +67,6 @@ def of_error(error: FencepostError | KeyboardInterrupt) -> ExitCode:
 
 
 def of_several(codes: Iterable[ExitCode]) -> ExitCode:
-    """Give the worst of several; none at all means that nothing was selected."""
+    """Return the most severe of several; without any, nothing was selected."""
     found = set(codes)
     return next((code for code in RANKING if code in found), ExitCode.NOTHING_SELECTED)

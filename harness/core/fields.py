@@ -1,4 +1,4 @@
-"""Types of settings that sections of a target file share. Every length of time is in ns, or a `Span`."""
+"""Field types shared by sections of a target file. Every duration is in ns, or a `Span`."""
 
 from __future__ import annotations
 

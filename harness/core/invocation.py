@@ -1,4 +1,4 @@
-"""How the user can type `fencepost` here: what is printed is meant to be copied."""
+"""Commands printed for the user to copy."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ NAME = "fencepost"
 
 
 def typed(*words: str | Path) -> str:
-    """Write a command of ours, such as `fencepost recheck runs/t/latest`, as a shell takes it."""
+    """Quote a Fencepost command for a shell, such as `fencepost recheck runs/t/latest`."""
     return " ".join([program(), *(shlex.quote(str(word)) for word in words)])
 
 
 def again(target: str | Path, seed: int | None, options: Sequence[str]) -> str:
-    """Write the command that repeats a run: the same target and seed, and the options that it was given."""
+    """Return the command that repeats a run, with the same target, seed and options."""
     return typed("run", target, *([] if seed is None else ["--seed", str(seed)]), *options)
 
 
 def program() -> str:
-    """Give `fencepost` where the shell finds this very program, else the path that it was started with.
+    """Return `fencepost` if the shell finds this program under that name, otherwise its path.
 
-    What was started by another name, such as a test or `python -m`, is told by the plain one.
+    A program started under another name, such as a test or `python -m`, gets the plain name.
     """
     started = Path(sys.argv[0])
     if started.name != NAME or not started.is_file():

@@ -1,4 +1,4 @@
-"""Paths as a reader wants them."""
+"""Paths given by users, and paths shown to them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from harness.core.errors import ConfigurationError
 
 
 def path_of(word: str) -> Path:
-    """The path that a word names, whether or not something is there.
+    """Return the path that a word names, whether or not it exists.
 
-    Raises ConfigurationError where nothing can be there, or nobody may look: too long a name, a null
-    character, a folder that is closed to us.
+    Raises ConfigurationError if the path is impossible or not accessible: a name that is too long,
+    a null character, a folder without permission.
     """
     try:
         os.lstat(word)
@@ -21,8 +21,8 @@ def path_of(word: str) -> Path:
         pass
     except OSError as error:
         raise ConfigurationError(f"{shorten(word)}: {error.strerror}") from None
-    except ValueError as error:  # a null character, or half of a surrogate pair
-        raise ConfigurationError(f"{shorten(word)}: names no file: {error}") from None
+    except ValueError as error:  # a null character, or an unpaired surrogate
+        raise ConfigurationError(f"{shorten(word)}: not a valid file name: {error}") from None
     return Path(word)
 
 

@@ -1,4 +1,4 @@
-"""The nearest known name to one that is unknown."""
+"""Suggestions for an unknown name."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from checkers.nearest import nearest
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Say which known name is nearest, else all of them; begins with a separator."""
+    """Suggest the nearest known name, or list all; starts with a separator."""
     known = list(known)
     near = nearest(name, known)
     return f"; did you mean {near}?" if near else f"; there are: {', '.join(known)}"
 
 
 def near_or(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Say which known name is nearest, else what lists them: for names of which there are many."""
+    """Suggest the nearest known name, or say how to list them, for long lists."""
     near = nearest(name, known)
     return f"; did you mean {near}?" if near else f"; {otherwise}"

@@ -1,4 +1,4 @@
-"""The images that Fencepost builds: a folder of `compose/images` each, known by its content and its pins."""
+"""The images that Fencepost builds: one per folder of `compose/images`, tagged by its content and pins."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ OURS = "fencepost/"
 
 
 def is_ours(image: str) -> bool:
-    """Is it built here, and not pulled from anywhere?"""
+    """Does Fencepost build this image, rather than pull it?"""
     return image.startswith(OURS)
 
 
 def our_image(folder: str) -> str:
-    """Return the name of our image, with a hash of its folder and pins: a change makes another image."""
+    """Return the name of our image, with a hash of its folder and pins: any change gives another image."""
     digest = hashlib.sha256()
     path = folder_of(folder)
     for file in sorted(each for each in path.rglob("*") if each.is_file()):
@@ -27,7 +27,7 @@ def our_image(folder: str) -> str:
 
 
 def image_of(system: str, chosen: str | None) -> str:
-    """Return the image to run: the chosen one; without a tag, one of ours as its folder is now."""
+    """Return the image to run: the chosen one, or ours for the system; our images get their current tag."""
     if chosen is None:
         return our_image(system)
     folder = chosen.removeprefix(OURS)
@@ -35,10 +35,10 @@ def image_of(system: str, chosen: str | None) -> str:
 
 
 def folder_of(image: str) -> Path:
-    """Return the folder with the Dockerfile of one of ours, whatever its tag."""
+    """Return the folder with the Dockerfile of one of our images, with any tag."""
     return images() / image.removeprefix(OURS).partition(":")[0]
 
 
 def our_images() -> list[str]:
-    """Return the names of all of ours, without their tags."""
+    """Return the names of all our images, without tags."""
     return sorted(f"{OURS}{folder.name}" for folder in images().iterdir() if folder.is_dir())

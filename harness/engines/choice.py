@@ -1,4 +1,4 @@
-"""Which engine runs a target: Docker where it answers, else the local one."""
+"""The choice of the engine: Docker if it answers, otherwise the local one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ EngineName = Literal["auto", "docker", "local"]
 
 
 def choose(name: EngineName, notify: Callable[[str], None] = lambda _sentence: None) -> Engine:
-    """Return the engine of that name; EngineUnavailableError where it is Docker, and none answers.
+    """Return the engine of that name; EngineUnavailableError if it is Docker, but none answers.
 
-    `notify` hears that "auto" is the local one although Docker is meant to be here.
+    `notify` gets a message if "auto" is the local engine although Docker is set up.
     """
     if name == "local":
         return LocalEngine()

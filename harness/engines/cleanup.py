@@ -1,4 +1,4 @@
-"""What a run that was killed left behind, and its removal; `notes` knows which runs there were."""
+"""Removal of what killed runs left behind; `run_notes` lists those runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ DOCKER = "docker"  # the name of that engine in a note
 GONE_TIMEOUT = 5.0  # s
 LOGS = "logs"  # in the folder of every run
 _SHOWN = 5  # notes that were skipped
-QUIT_TIMEOUT = 2.0  # s; PostgreSQL frees its shared memory when it is let
+QUIT_TIMEOUT = 2.0  # s; enough for PostgreSQL to free its shared memory
 FINISH_TIMEOUT = 10.0  # s; a `docker compose up` that outlived its harness takes one or two
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What a sweep did: a line for each thing, for a reader."""
+    """What a sweep did: one line for each thing."""
 
     removed: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()  # with the reason
@@ -34,9 +34,9 @@ class Sweep:
 
 
 def sweep() -> Sweep:
-    """Remove what runs left whose harness is dead; the commands that run and judge call this first.
+    """Remove what runs with a dead harness left behind; the commands that run and judge call this first.
 
-    Never raises for what cannot be removed now, such as containers while no Docker answers:
+    Never raises for things that cannot be removed now, such as containers while Docker does not answer:
     the note stays, and the next command tries again.
     """
     found = read_notes()
@@ -45,10 +45,10 @@ def sweep() -> Sweep:
 
 
 def clean() -> Sweep:
-    """Remove what any run left whose harness is dead, with a note or without.
+    """Remove what any run with a dead harness left behind, with or without a note.
 
-    What belongs to a harness that lives, or to one that cannot be seen from here (on another
-    host, or in a container of its own), is kept and told.
+    Things of a live harness, or of one that is not visible from here (on another host, or
+    in another container), are kept and reported.
     """
     from harness.engines import docker_removal
 
@@ -62,16 +62,16 @@ def clean() -> Sweep:
 
 
 def _notices(refused: tuple[str, ...]) -> tuple[str, ...]:
-    """One sentence on all the notes that were skipped."""
+    """Describe all skipped notes in one sentence."""
     if not refused:
         return ()
     more = [f"and {len(refused) - _SHOWN} more"] * (len(refused) > _SHOWN)
     skipped = "; ".join([*refused[:_SHOWN], *more])
-    return (f"notes of earlier runs were skipped; look at them, and remove them: {skipped}",)
+    return (f"notes of earlier runs were skipped; inspect and remove them: {skipped}",)
 
 
 def _remove_noted(note: Note) -> Sweep:
-    """Remove what one dead run left, and then its note."""
+    """Remove what one dead run left behind, and then its note."""
     try:
         swept = _remove_containers(note) if note.engine == DOCKER else _end_processes(note.run_id)
     except InfrastructureError as error:
@@ -82,9 +82,9 @@ def _remove_noted(note: Note) -> Sweep:
 
 
 def _remove_folder(path: Path) -> str | None:
-    """Remove a work folder of a run with all that is in it; say why not, where it is not surely one.
+    """Remove a run's work folder with its content; return why not if it may not be one.
 
-    No symbolic link is followed, neither on the way to it nor in it.
+    No symbolic link is followed, in its path or inside it.
     """
     try:
         above = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -102,10 +102,10 @@ def _remove_folder(path: Path) -> str | None:
 
 
 def _not_ours(path: Path, above: int) -> str | None:
-    """Say why a folder is not surely one that a run has made; FileNotFoundError if it is not there."""
+    """Say why a run may not have made this folder; FileNotFoundError if it does not exist."""
     found = os.stat(path.name, dir_fd=above, follow_symlinks=False)
     if not stat.S_ISDIR(found.st_mode) or path.parent.resolve() != path.parent:
-        return "there is a symbolic link, or no folder, where a run had one"
+        return "there is a symbolic link or a file where a run had a folder"
     if found.st_uid != os.geteuid():
         return f"it belongs to user {found.st_uid}"
     if path.name in WORK_FOLDERS and not _is_run_folder(above):
@@ -114,7 +114,7 @@ def _not_ours(path: Path, above: int) -> str | None:
 
 
 def _is_run_folder(folder: int) -> bool:
-    """Is this our folder, with what every run has in it?"""
+    """Is this our folder, with the files of every run?"""
     try:
         logs = os.stat(LOGS, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -125,14 +125,14 @@ def _is_run_folder(folder: int) -> bool:
 def _remove_containers(note: Note) -> Sweep:
     from harness.engines import docker_removal
 
-    _end_processes(note.run_id, FINISH_TIMEOUT)  # or it would start more containers behind our back
+    _end_processes(note.run_id, FINISH_TIMEOUT)  # otherwise it could start more containers
     return Sweep(removed=tuple(docker_removal.remove_run(note.run_id)))
 
 
 def _end_processes(run_id: str | None, patience: float = QUIT_TIMEOUT) -> Sweep:
-    """Kill the processes of a dead run, or of all dead runs, that do not end within `patience` (s).
+    """Kill the processes of a dead run, or of all dead runs, if they do not end within `patience` (s).
 
-    Each was sent a signal when its harness died; one that a fault had stopped gets it when it goes on.
+    Each got a signal when its harness died; one stopped by a fault handles it when it continues.
     """
     import psutil
 

@@ -1,4 +1,4 @@
-"""The Docker engine: `docker compose` brings servers up, the docker SDK looks after them."""
+"""The Docker engine: `docker compose` starts servers, the docker SDK manages them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import docker
 
 from harness.core.errors import EngineUnavailableError
 from harness.engines.cleanup import DOCKER
-from harness.engines.docker_api import check_compose, compose_version, connect, told_plainly
+from harness.engines.docker_api import as_infrastructure_errors, check_compose, compose_version, connect
 from harness.engines.docker_compose import TOXIPROXY, Project
 from harness.engines.docker_containers import Container, containers_of, gone
 from harness.engines.docker_images import provide
@@ -36,7 +36,7 @@ from harness.processes.supervisor import Supervisor
 READY_TIMEOUT = 60.0  # s; they take one to three
 POLL = 0.03  # s
 TOXIPROXY_API = 8474
-SET_CLOCK = 'echo "$0" > /clock/new && mv /clock/new /clock/offset'  # at once: it is read at any moment
+SET_CLOCK = 'echo "$0" > /clock/new && mv /clock/new /clock/offset'  # atomically: it is read at any moment
 EVERYWHERE = "0.0.0.0"  # noqa: S104 (in the container; published on 127.0.0.1 only)
 
 
@@ -48,23 +48,23 @@ class DockerCluster:
     proxies: Mapping[Edge, Address]
     client: docker.DockerClient
     run_id: str
-    known: dict[str, Server]  # by name; an address changes when its server is started again
+    known: dict[str, Server]  # by name; an address changes when its server restarts
     down: set[str] = field(default_factory=set)  # killed, and not usable again yet
     changing: threading.Lock = field(default_factory=threading.Lock)  # of `down`
 
     @property
     def servers(self) -> tuple[Server, ...]:
-        """Those that the target named, in its order."""
+        """The servers that the target names, in its order."""
         return tuple(self.known.values())
 
     def edge(self, client: int, server: str) -> Address:
-        """Where this client reaches that server: its own proxy."""
+        """Return where this client reaches that server: its own proxy."""
         return replace(self.proxies[Edge(client, server)], password=self.known[server].address.password)
 
     def environment(self) -> dict[str, Any]:
-        """Versions of what runs, the images with their ids and digests, and of Docker."""
+        """Return the versions of the servers and of Docker, and the images with their ids and digests."""
         containers = self._containers()
-        with told_plainly():
+        with as_infrastructure_errors():
             engine = self.client.version()["Version"]
             images = {name: each.image() for name, each in containers.items()}
         versions = {server.name: SYSTEMS[server.system].version(server.address) for server in self.servers}
@@ -81,26 +81,26 @@ class DockerCluster:
         }
 
     def check(self) -> None:
-        """Raise ServerNotReadyError, with its last words, if one ended that no fault has killed."""
+        """Raise ServerNotReadyError, with its last log lines, if a server ended that no fault has killed."""
         with self.changing:
             for name in {*self.known, TOXIPROXY} - self.down:
                 self._container(name).check()
 
     def kill(self, servers: Sequence[str]) -> str:
-        """End containers with SIGKILL, all at once; return how they were seen ended."""
+        """Kill containers with SIGKILL, all at the same time; return the evidence that they ended."""
         containers = [self._container(name) for name in servers]
         with self.changing:
             self.down.update(servers)
-        _all_at_once(Container.kill, containers)
+        _in_parallel(Container.kill, containers)
         return f"SIGKILL, and Docker shows {', '.join(servers)} exited"
 
-    def start_again(self, servers: Sequence[str]) -> None:
-        """Start containers that were killed, and wait until each server is usable."""
-        _all_at_once(Container.start_again, [self._container(name) for name in servers])
+    def restart(self, servers: Sequence[str]) -> None:
+        """Restart killed containers, and wait until each server is usable."""
+        _in_parallel(Container.restart, [self._container(name) for name in servers])
         deadline = time.monotonic() + READY_TIMEOUT
         for name in servers:
             system = self.known[name].system
-            container = self._container(name)  # its port is published anew
+            container = self._container(name)  # its port has changed
             address = _published(container, system)
             _wait(container, partial(is_ready, system, address), deadline)
             self.known[name] = replace(self.known[name], address=address)
@@ -108,11 +108,11 @@ class DockerCluster:
             self.down.difference_update(servers)
 
     def move_clock(self, server: str, ahead: int) -> None:
-        """Set the wall clock that clock.so shows to a server that many ns ahead of this machine's."""
+        """Set the wall clock that clock.so shows to a server `ahead` ns ahead of this machine's."""
         self._container(server).run(["sh", "-c", SET_CLOCK, str(ahead)])
 
     def _container(self, server: str) -> Container:
-        """The container of one server; ServerNotReadyError if somebody has removed it."""
+        """Return the container of one server; ServerNotReadyError if it was removed."""
         found = self._containers().get(server)
         if found is None:
             raise gone(server)
@@ -122,7 +122,7 @@ class DockerCluster:
         return containers_of(self.client, self.run_id)
 
     def logs(self) -> dict[str, str]:
-        """The log of each container, by the name of its server."""
+        """Return the log of each container, by the name of its server."""
         return {name: each.log() for name, each in self._containers().items()}
 
 
@@ -133,7 +133,7 @@ class DockerEngine:
     name: str = DOCKER
 
     def refusal(self, topology: Topology) -> str | None:
-        """Say why this engine cannot run that (and how to mend it), or None if it can."""
+        """Say why this engine cannot run the topology, with the remedy; None if it can."""
         compose = importlib.resources.files("compose")
         for spec in topology.servers:
             if not compose.joinpath(f"{spec.system}.yaml").is_file() or spec.system not in SYSTEMS:
@@ -144,9 +144,9 @@ class DockerEngine:
     def start(
         self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
     ) -> Iterator[DockerCluster]:
-        """Start everything, yield when it is usable, and remove it all at the end.
+        """Start everything, yield once it is usable, and remove it all at the end.
 
-        What the builds and compose said stays in `folder/logs`.
+        The logs of image builds and of compose stay in `folder/logs`.
         """
         check_compose()
         marks = ownership.this_process().marks(run_id)
@@ -164,13 +164,13 @@ class DockerEngine:
             finally:
                 with deferred_interrupts():
                     supervisor.close()
-                    with told_plainly():
+                    with as_infrastructure_errors():
                         remove_all(client, run_id)
                     note.unlink(missing_ok=True)
 
 
 def unavailability() -> str | None:
-    """Say why no Docker engine can be used here, or None if one can."""
+    """Say why Docker cannot be used here; None if it can."""
     try:
         connect().close()
         check_compose()
@@ -180,7 +180,7 @@ def unavailability() -> str | None:
 
 
 def _usable(client: docker.DockerClient, project: Project, run_id: str) -> DockerCluster:
-    """Make the proxies while the servers get ready, and wait for them."""
+    """Create the proxies while the servers get ready, and wait for the servers."""
     deadline = time.monotonic() + READY_TIMEOUT
     containers = containers_of(client, run_id)
     servers = tuple(
@@ -207,13 +207,13 @@ def _usable(client: docker.DockerClient, project: Project, run_id: str) -> Docke
 
 
 def _published(container: Container, system: str) -> Address:
-    """Where a server is reached, and with which password: its container asks for none, or for one we know."""
+    """Return a server's address and password: containers require none, or a known one."""
     password = POSTGRES_PASSWORD if system == "postgres" else ""
     return replace(container.published(SYSTEMS[system].port), password=password)
 
 
-def _all_at_once(work: Callable[[Container], None], containers: Sequence[Container]) -> None:
-    """Raise what went wrong with one of them once all are done."""
+def _in_parallel(work: Callable[[Container], None], containers: Sequence[Container]) -> None:
+    """Raise the first error once all are done."""
     with ThreadPoolExecutor(len(containers)) as pool:
         done = [pool.submit(work, container) for container in containers]
     for each in done:

@@ -1,4 +1,4 @@
-"""The way to Docker: which engine, whether it answers, and why not."""
+"""The connection to Docker: which engine, whether it answers, and why not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from docker.errors import DockerException
 
 from harness.core.errors import EngineUnavailableError, InfrastructureError
 
-ANSWER_TIMEOUT = 2.0  # s; an engine that is up answers in milliseconds
+ANSWER_TIMEOUT = 2.0  # s; a running engine answers in milliseconds
 CALL_TIMEOUT = 60  # s; removing a container may take seconds on a busy machine
 UNIX = "unix://"
 REMOTE = {"tcp", "http", "https", "ssh"}
@@ -27,17 +27,17 @@ COMPOSE = "the compose plugin, version 2 (Debian and Ubuntu: docker-compose-plug
 
 
 def connect() -> docker.DockerClient:
-    """Find the engine that the docker command would use; EngineUnavailableError says why not."""
+    """Connect to the engine that the docker command would use; EngineUnavailableError if that fails."""
     host = engine_host()
     if why_not := _refusal(host):
         raise EngineUnavailableError(why_not)
     _ping(host)
-    with told_plainly():
+    with as_infrastructure_errors():
         return docker.DockerClient(base_url=host, timeout=CALL_TIMEOUT, version="auto")
 
 
 def check_compose() -> None:
-    """Raise EngineUnavailableError where there is no `docker compose` of version 2 or later."""
+    """Raise EngineUnavailableError unless `docker compose` has version 2 or later."""
     if shutil.which("docker") is None:
         raise EngineUnavailableError("a Docker engine answers, but there is no docker command on PATH")
     version = compose_version()
@@ -63,7 +63,7 @@ def engine_host() -> str:
 
 
 def answers() -> bool:
-    """Does an engine answer, whatever else is missing?"""
+    """Does an engine answer, even if something else is missing?"""
     try:
         connect().close()
     except EngineUnavailableError:
@@ -72,15 +72,15 @@ def answers() -> bool:
 
 
 def expected_at() -> str | None:
-    """The engine's address, where Docker is meant to be: there is a variable, a socket or a command."""
+    """Return the engine's address if Docker is set up here (a variable, a socket or a command)."""
     host = engine_host()
     there = os.environ.get("DOCKER_HOST") or shutil.which("docker") or Path(host.removeprefix(UNIX)).exists()
     return host if there else None
 
 
 @contextmanager
-def told_plainly() -> Iterator[None]:
-    """Turn an error of the docker SDK into an InfrastructureError of one sentence."""
+def as_infrastructure_errors() -> Iterator[None]:
+    """Turn errors of the docker SDK into an InfrastructureError of one sentence."""
     try:
         yield
     except (DockerException, requests.RequestException) as error:
@@ -88,7 +88,7 @@ def told_plainly() -> Iterator[None]:
 
 
 def _refusal(host: str) -> str | None:
-    """Say why an engine at that address is of no use, or None for a unix socket."""
+    """Say why an engine at that address cannot be used; None for a unix socket."""
     try:
         address = urlsplit(host)
         scheme, machine = address.scheme, address.hostname
@@ -97,20 +97,20 @@ def _refusal(host: str) -> str | None:
     if scheme == "unix":
         return None
     if scheme not in REMOTE or not machine:
-        return f"{host} is no address of a Docker engine; one here has such as {UNIX}/var/run/docker.sock"
+        return f"{host} is not the address of a Docker engine; use for example {UNIX}/var/run/docker.sock"
     if machine in LOCAL and scheme != "ssh":
         return (
-            f"the Docker engine is at {host}; Fencepost speaks to an engine of this machine by its "
-            f"unix socket only: set DOCKER_HOST to it (often {UNIX}/var/run/docker.sock), or unset it"
+            f"the Docker engine is at {host}; Fencepost connects to an engine on this machine only by its "
+            f"unix socket: set DOCKER_HOST to it (often {UNIX}/var/run/docker.sock), or unset it"
         )
     return (
-        f"the Docker engine is at {host}, and ports that it publishes on 127.0.0.1 "
-        f"would not be on this machine: use one here ({UNIX}...)"
+        f"the Docker engine is at {host}, so ports that it publishes on 127.0.0.1 "
+        f"are not on this machine: use an engine here ({UNIX}...)"
     )
 
 
 def _ping(host: str) -> None:
-    """Ask the engine for a sign of life: the SDK's own errors do not say what the user can do."""
+    """Ping the engine directly: the SDK's errors do not say what the user can do."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(ANSWER_TIMEOUT)
@@ -119,7 +119,7 @@ def _ping(host: str) -> None:
             answered = connection.recv(16).startswith(b"HTTP/1.")
     except PermissionError as error:
         raise EngineUnavailableError(
-            f"permission denied on {host}: put yourself into the group docker "
+            f"permission denied on {host}: add your user to the group docker "
             "(sudo usermod -aG docker $USER) and log in again"
         ) from error
     except OSError:

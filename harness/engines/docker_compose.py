@@ -1,4 +1,4 @@
-"""`docker compose` for one run: its project, and the file that is laid over ours."""
+"""`docker compose` for one run: its project, and the override file."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from harness.network.topology import Address, Edge, Link, ServerSpec, Topology, 
 from harness.processes.supervisor import LET_IT_FINISH, Supervisor
 
 TOXIPROXY = "toxiproxy"
-FIRST_EDGE_PORT = 20000  # in Toxiproxy's container
-FIRST_LINK_PORT = 19000  # as above; not published
-MOVABLE_CLOCK = "/clock/clock.so"  # of our image of Redis
+FIRST_EDGE_PORT = 20000  # inside Toxiproxy's container
+FIRST_LINK_PORT = 19000  # inside Toxiproxy's container; not published
+MOVABLE_CLOCK = "/clock/clock.so"  # in our Redis image
 LOGGING = {"driver": "json-file", "options": {"max-size": f"{MOST}", "max-file": "1"}}
-"""Docker keeps that much of what a container writes, the newest, and no more of its disk."""
+"""The size limit of a container's log; Docker keeps the newest lines."""
 TIMEOUT = 60.0  # s; it takes one to two
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What compose brings up for one run."""
+    """The compose project of one run."""
 
     topology: Topology
-    marks: Mapping[str, str]  # the labels of all that it starts
+    marks: Mapping[str, str]  # the labels of everything that it starts
     override: Path
 
     def images(self) -> dict[str, str]:
@@ -40,21 +40,21 @@ class Project:
         return {**chosen, TOXIPROXY: our_image(TOXIPROXY)}
 
     def edge_ports(self) -> dict[Edge, int]:
-        """Return where in its container Toxiproxy listens for each edge."""
+        """Return Toxiproxy's port in its container for each edge."""
         return {edge: FIRST_EDGE_PORT + index for index, edge in enumerate(edges(self.topology))}
 
     def link_ports(self) -> dict[Link, int]:
-        """The same for each link of a replica."""
+        """Return the same for each link of a replica."""
         return {link: FIRST_LINK_PORT + index for index, link in enumerate(links(self.topology))}
 
     def link_address(self, follower: ServerSpec) -> Address:
-        """Return where a replica finds the server that it follows."""
+        """Return the address of the server that a replica follows, through its proxy."""
         return Address(TOXIPROXY, self.link_ports()[Link(follower.name, follower.follows)])
 
     def up(self, supervisor: Supervisor) -> None:
-        """Create and start everything; ServerNotReadyError with what compose said if it cannot."""
+        """Create and start everything; ServerNotReadyError with compose's output if that fails."""
         replace_file(self.override, [json.dumps(self._override(), indent=1)])
-        # A second etcd member that starts with the first delays both: see etcd.yaml.
+        # etcd members that start together delay each other: see etcd.yaml.
         later = [spec.name for spec in _etcd(self.topology)[1:]]
         first = [service for service in self.images() if service not in later]
         for services in (first, later):
@@ -63,7 +63,7 @@ class Project:
                 supervisor.spawn("compose", command, stop_signal=LET_IT_FINISH).finish(TIMEOUT)
 
     def environment(self) -> dict[str, str]:
-        """Return what the docker command gets: the user's own, but for what would steer compose."""
+        """Return the docker command's environment: the user's, less the variables that affect compose."""
         members = ",".join(f"{spec.name}=http://{spec.name}:2380" for spec in _etcd(self.topology))
         users = {key: value for key, value in os.environ.items() if not key.startswith("COMPOSE_")}
         return {
@@ -74,7 +74,7 @@ class Project:
         }
 
     def _redis(self) -> dict[str, str]:
-        """What Redis as a lock service is told beside the compose file."""
+        """Return the variables for Redis as a lock service."""
         settings = {}
         for spec in self.topology.servers:
             if not spec.durable:
@@ -90,7 +90,9 @@ class Project:
         systems = dict.fromkeys([*(spec.system for spec in self.topology.servers), TOXIPROXY])
         files = [*(ours / f"{system}.yaml" for system in systems), self.override]
         options = [option for file in files for option in ("--file", file)]
-        folder = self.override.parent  # its .env is read: the package has none, the user's shell may
+        folder = (
+            self.override.parent
+        )  # compose reads its .env: the override's folder has none, the current folder may
         return ["docker", "compose", "--project-name", self._name(), "--project-directory", folder, *options]
 
     def _name(self) -> str:
@@ -110,11 +112,11 @@ class Project:
 
 
 def _etcd(topology: Topology) -> list[ServerSpec]:
-    """The members of the cluster that the compose file does not know: how many they are, a target says."""
+    """Return the members of the cluster; the target says how many, so the compose file does not list them."""
     return [spec for spec in topology.servers if spec.system == "etcd" and spec.cluster != "storage"]
 
 
 def _zookeeper_ensemble(topology: Topology) -> str:
-    """The same for ZooKeeper, in the words of its configuration."""
+    """Return ZooKeeper's members as it reads them from its configuration."""
     specs = [spec for spec in topology.servers if spec.system == "zookeeper" and spec.cluster != "storage"]
     return " ".join(f"server.{number}={spec.name}:2888:3888;2181" for number, spec in enumerate(specs, 1))

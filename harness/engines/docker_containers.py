@@ -1,4 +1,4 @@
-"""The containers of one run: where they listen, what they log, and whether they live."""
+"""The containers of one run: their ports, logs and states."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import docker
 
 from harness.core.errors import InfrastructureError, ServerNotReadyError
-from harness.engines.docker_api import told_plainly
+from harness.engines.docker_api import as_infrastructure_errors
 from harness.files.log_limit import shortened
 from harness.network.topology import Address
 from harness.processes import ownership
@@ -28,7 +28,7 @@ class Container:
     client: docker.DockerClient
 
     def published(self, port: int) -> Address:
-        """Return where a port of it is published on this machine; ServerNotReadyError if it is not."""
+        """Return where one of its ports is published on this machine; ServerNotReadyError if it is not."""
         for each in self.ports:
             if each["PrivatePort"] == port and "PublicPort" in each:
                 return Address(each["IP"], each["PublicPort"])
@@ -36,9 +36,9 @@ class Container:
         raise not_ready(self.name, f"does not publish its port {port}", self.log())
 
     def check(self) -> None:
-        """Raise ServerNotReadyError, with its last words, if it has ended or is unhealthy."""
+        """Raise ServerNotReadyError, with its last log lines, if it has ended or is unhealthy."""
         try:
-            with told_plainly():
+            with as_infrastructure_errors():
                 state = self.client.api.inspect_container(self.id)["State"]
         except InfrastructureError as error:
             if isinstance(error.__cause__, docker.errors.NotFound):
@@ -50,33 +50,33 @@ class Container:
             raise not_ready(self.name, "is unhealthy", self.log())
 
     def freeze(self) -> None:
-        """Stop all its processes with the kernel's freezer, not PID 1 alone."""
-        with told_plainly():
+        """Stop all its processes, not only PID 1, with the kernel's freezer."""
+        with as_infrastructure_errors():
             self.client.api.pause(self.id)
         self._expect("paused")
 
     def thaw(self) -> None:
-        """Let them go on."""
-        with told_plainly():
+        """Continue its processes."""
+        with as_infrastructure_errors():
             self.client.api.unpause(self.id)
         self._expect("running")
 
     def kill(self) -> None:
-        """End it with SIGKILL; what it had written stays in the page cache, so this is no power loss."""
-        with told_plainly():
+        """Kill it with SIGKILL; written data stays in the page cache, so this is not a power loss."""
+        with as_infrastructure_errors():
             self.client.api.kill(self.id)
             self.client.api.wait(self.id, timeout=END_TIMEOUT)
         self._expect("exited")
 
-    def start_again(self) -> None:
-        """Start it after it ended. Docker publishes its ports anew: list the containers again."""
-        with told_plainly():
+    def restart(self) -> None:
+        """Restart it. Docker then publishes other ports: list the containers again."""
+        with as_infrastructure_errors():
             self.client.api.start(self.id)
         self._expect("running")
 
     def run(self, command: list[str]) -> None:
         """Run a command in it; InfrastructureError if that fails."""
-        with told_plainly():
+        with as_infrastructure_errors():
             execution: str = self.client.api.exec_create(self.id, command)["Id"]
             said: bytes = self.client.api.exec_start(execution)
             code = self.client.api.exec_inspect(execution)["ExitCode"]
@@ -85,33 +85,33 @@ class Container:
             raise InfrastructureError(f"{self.name}: {command[0]} ended with status {code}: {output}")
 
     def image(self) -> dict[str, Any]:
-        """Return its image's name, id, and digests in the registries that it came from, if any."""
-        with told_plainly():
+        """Return its image's name, id, and digests in registries, if any."""
+        with as_infrastructure_errors():
             name = self.client.api.inspect_container(self.id)["Config"]["Image"]
             image = self.client.images.get(name)
         return {"name": name, "id": image.id, "digests": image.attrs["RepoDigests"] or []}
 
     def _expect(self, status: str) -> None:
-        with told_plainly():
+        with as_infrastructure_errors():
             seen = self.client.api.inspect_container(self.id)["State"]["Status"]
         if seen != status:
-            raise InfrastructureError(f"{self.name} was to be {status}, and is {seen}")
+            raise InfrastructureError(f"{self.name} should be {status}, but is {seen}")
 
     def log(self) -> str:
-        """Return what it wrote, as far as Docker has kept it (see docker_compose)."""
-        with told_plainly():
+        """Return its log, as far as Docker has kept it (see docker_compose)."""
+        with as_infrastructure_errors():
             written: bytes = self.client.api.logs(self.id, stdout=True, stderr=True)
         return shortened(written).decode("utf-8", errors="replace")
 
 
 def gone(server: str) -> ServerNotReadyError:
-    """Make the error for a container that is not there any more."""
-    return ServerNotReadyError(f"{server} is gone: somebody has removed its container while the run went on")
+    """Return the error for a container that no longer exists."""
+    return ServerNotReadyError(f"{server} is gone: its container was removed during the run")
 
 
 def containers_of(client: docker.DockerClient, run_id: str) -> dict[str, Container]:
-    """List the containers of a run, the stopped ones too, by the name of their server."""
-    with told_plainly():
+    """List the containers of a run, including stopped ones, by the name of their server."""
+    with as_infrastructure_errors():
         found = client.api.containers(all=True, filters={"label": f"{ownership.RUN}={run_id}"})
     return {
         each["Labels"][SERVICE]: Container(each["Labels"][SERVICE], each["Id"], tuple(each["Ports"]), client)

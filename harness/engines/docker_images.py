@@ -1,4 +1,4 @@
-"""The images of a run: ours are built where they are absent, official ones are pulled."""
+"""The images of a run: missing ones are built if they are ours, otherwise pulled."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from docker.models.images import Image
 
 from harness.core.errors import ServerNotReadyError
 from harness.engines.built_images import folder_of, is_ours
-from harness.engines.docker_api import connect, told_plainly
+from harness.engines.docker_api import as_infrastructure_errors, connect
 from harness.engines.pins import BASE, pins, pins_of
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.server_failure import not_ready
 from harness.processes.supervisor import Child, Supervisor
 
-TIMEOUT = 1800.0  # s; Toxiproxy builds in a minute, on a slow line in more
-NOTIFY_EVERY = 10.0  # s between two lines on what goes on
+TIMEOUT = 1800.0  # s; Toxiproxy builds in a minute, or longer on a slow network
+NOTIFY_EVERY = 10.0  # s between two progress lines
 POLL = 0.1  # s
 MOST_OF_REASON = 200  # characters
 DAEMON = re.compile(r"^(docker: )?(Error response from daemon|error): ", re.IGNORECASE)
@@ -35,7 +35,7 @@ DAEMON = re.compile(r"^(docker: )?(Error response from daemon|error): ", re.IGNO
 def provide(
     client: docker.DockerClient, images: Iterable[str], supervisor: Supervisor, notify: Callable[[str], None]
 ) -> None:
-    """Build or pull those that are not there, all at the same time; ServerNotReadyError if one fails."""
+    """Build or pull missing images, all at the same time; ServerNotReadyError if one fails."""
     absent = [image for image in sorted(set(images)) if _found(client, image) is None]
     base = base_image(client)
     at_work = [
@@ -43,12 +43,12 @@ def provide(
         for image in absent
     ]
     for work in at_work:
-        notify(f"{work.doing}, which is not on this machine yet")
+        notify(f"{work.doing}: not on this machine yet")
     _wait(at_work, notify)
 
 
 def provide_before_any_run(images: Iterable[str], notify: Callable[[str], None]) -> None:
-    """The same for nobody's run in particular; EngineUnavailableError where no Docker answers."""
+    """Provide images outside of any run; EngineUnavailableError if Docker does not answer."""
     with closing(connect()) as client, tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
         supervisor = Supervisor(Path(folder) / "home", Path(folder) / "logs", os.environ)
         try:
@@ -60,10 +60,10 @@ def provide_before_any_run(images: Iterable[str], notify: Callable[[str], None])
 
 
 def base_image(client: docker.DockerClient) -> str:
-    """Return what our images are built on: the pinned image by its digest.
+    """Return the base of our images: the pinned image by its digest.
 
-    One that was imported by hand under the same tag, as where no registry can be reached, has no
-    digest of a registry: then it is that one, by its tag.
+    An image that was imported by hand, because no registry is reachable, has no registry digest:
+    it is used by its tag.
     """
     pinned = pins()[BASE]
     tag = pinned.partition("@")[0]
@@ -83,24 +83,24 @@ class _Work:
         return f"{'building' if is_ours(self.image) else 'pulling'} {self.image}"
 
     def is_done(self) -> bool:
-        """Look whether it is there; ServerNotReadyError if it will not be."""
+        """Does the image exist now? ServerNotReadyError if building or pulling failed."""
         try:
             return self.child.has_finished()
         except ServerNotReadyError:
             if is_ours(self.image):
                 raise
             raise ServerNotReadyError(
-                f"the image {self.image} is not on this machine, and could not be pulled: {self._reason()}"
+                f"the image {self.image} is not on this machine and could not be pulled: {self._reason()}"
             ) from None
 
     def _reason(self) -> str:
-        """What docker said last, without what it says before each error."""
+        """Return docker's last message, without the prefix of its errors."""
         said = _last_line(self.child.read_log())
         return textwrap.shorten(DAEMON.sub("", said), MOST_OF_REASON, placeholder=" …")
 
 
 def _found(client: docker.DockerClient, image: str) -> Image | None:
-    with told_plainly():
+    with as_infrastructure_errors():
         try:
             return client.images.get(image)
         except ImageNotFound:

@@ -15,22 +15,22 @@ import docker
 from docker.errors import APIError, NotFound
 
 from harness.core.errors import InfrastructureError
-from harness.engines.docker_api import connect, told_plainly
+from harness.engines.docker_api import as_infrastructure_errors, connect
 from harness.processes import ownership
 from harness.processes.ownership import Life
 
 TIMEOUT = 30.0  # s
 POLL = 0.05  # s
-CONFLICT = 409  # somebody else is removing it
-IN_USE = 403  # a network whose last container is just going
+CONFLICT = 409  # another process is removing it
+IN_USE = 403  # a network whose last container is being removed
 WHY_KEPT = {
-    Life.ALIVE: "it goes on",
+    Life.ALIVE: "it is in progress",
     Life.ELSEWHERE: "it was started by hand, on another host or in a container",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class DockerObject:
     """A container, a volume or a network."""
 
     kind: str
@@ -43,28 +43,28 @@ class Thing:
 
 
 def remove_run(run_id: str) -> list[str]:
-    """Remove everything of one run, and say what that was; InfrastructureError if it stays."""
-    with told_plainly(), closing(connect()) as client:
+    """Remove everything of one run, and return what was removed; InfrastructureError if anything stays."""
+    with as_infrastructure_errors(), closing(connect()) as client:
         return remove_all(client, run_id)
 
 
 def remove_all(client: docker.DockerClient, run_id: str) -> list[str]:
-    """Remove everything of one run, over a connection that is there."""
+    """Remove everything of one run, over an existing connection."""
     removed: dict[str, None] = {}
     deadline = time.monotonic() + TIMEOUT
     while things := _things(client, f"{ownership.RUN}={run_id}"):
         if time.monotonic() > deadline:
             raise InfrastructureError(f"Docker did not remove {', '.join(map(str, things))}")
         if removed:
-            time.sleep(POLL)  # what is left is on its way, or waits for what is
+            time.sleep(POLL)  # the rest is being removed, or waits for that
         _remove(things)
         removed |= dict.fromkeys(map(str, things))
     return list(removed)
 
 
 def remove_ownerless() -> tuple[list[str], list[str]]:
-    """Remove everything of ours whose harness is dead; return what that was, and what was kept and why."""
-    with told_plainly(), closing(connect()) as client:
+    """Remove everything of ours whose harness is dead; return what was removed, and what was kept and why."""
+    with as_infrastructure_errors(), closing(connect()) as client:
         things = _things(client, ownership.RUN)
         lives = {_run(thing): ownership.life_of(thing.marks) for thing in things}
         removed = [
@@ -78,18 +78,18 @@ def remove_ownerless() -> tuple[list[str], list[str]]:
     return removed, kept
 
 
-def _counted(things: Sequence[Thing]) -> str:
-    """Tell such as "4 containers, 1 network"."""
+def _counted(things: Sequence[DockerObject]) -> str:
+    """Return such as "4 containers, 1 network"."""
     numbers = Counter(thing.kind for thing in things)
     return ", ".join(f"{number} {kind}{'' if number == 1 else 's'}" for kind, number in numbers.items())
 
 
-def _run(thing: Thing) -> str:
+def _run(thing: DockerObject) -> str:
     return thing.marks[ownership.RUN]
 
 
-def _remove(things: Sequence[Thing]) -> None:
-    """Remove them all, containers first: the others cannot go before."""
+def _remove(things: Sequence[DockerObject]) -> None:
+    """Remove them all, containers first: the others are in use by them."""
     containers = [thing for thing in things if thing.kind == "container"]
     others = [thing for thing in things if thing.kind != "container"]
     for batch in (containers, others):
@@ -97,7 +97,7 @@ def _remove(things: Sequence[Thing]) -> None:
             list(pool.map(_remove_one, batch))
 
 
-def _remove_one(thing: Thing) -> None:
+def _remove_one(thing: DockerObject) -> None:
     try:
         thing.remove()
     except NotFound:
@@ -108,29 +108,31 @@ def _remove_one(thing: Thing) -> None:
 
 
 def container_name(container: Mapping[str, Any]) -> str:
-    """The name of a listed container; its short id if Docker is removing it, which takes the name first."""
+    """Return a listed container's name, or its short id: Docker removes the name first."""
     names: list[str] = container["Names"] or [container["Id"][:12]]
     return names[0].lstrip("/")
 
 
-def _things(client: docker.DockerClient, label: str) -> list[Thing]:
+def _things(client: docker.DockerClient, label: str) -> list[DockerObject]:
     api: Any = client.api
     filters = {"label": label}
     containers = [
-        Thing(
+        DockerObject(
             "container",
             container_name(each),
             each["Labels"],
-            partial(api.remove_container, each["Id"], v=True, force=True),  # v: its unnamed volumes
+            partial(api.remove_container, each["Id"], v=True, force=True),  # v: also its anonymous volumes
         )
         for each in api.containers(all=True, filters=filters)
     ]
     volumes = [
-        Thing("volume", each["Name"], each["Labels"], partial(api.remove_volume, each["Name"], force=True))
+        DockerObject(
+            "volume", each["Name"], each["Labels"], partial(api.remove_volume, each["Name"], force=True)
+        )
         for each in api.volumes(filters=filters)["Volumes"] or []
     ]
     networks = [
-        Thing("network", each["Name"], each["Labels"], partial(api.remove_network, each["Id"]))
+        DockerObject("network", each["Name"], each["Labels"], partial(api.remove_network, each["Id"]))
         for each in api.networks(filters=filters)
     ]
     return containers + volumes + networks

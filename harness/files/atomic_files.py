@@ -1,8 +1,8 @@
-"""Files that are written as a whole: a reader never sees half of one, and a refusal leaves none.
+"""Atomic writes: old or new, never partial.
 
-What is written goes into a new file under a name that nobody can guess, which follows no link and
-which only this user can read, and takes its place with a rename. So a link that somebody has put
-where a file belongs is replaced, and what it leads to is left alone.
+The content goes into a new file with an unguessable name, which follows no link and is readable
+only by this user, and a rename puts it in place. So a link that somebody has planted is replaced,
+and its target is not touched.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from harness.core import exhaustion
 from harness.core.errors import ConfigurationError
 
 PRIVATE = 0o600
-ABANDONED = 600.0  # s; nothing takes so long to write
-AS_THE_USER_LIKES = 0o666  # less the umask
+ABANDONED = 600.0  # s; no write takes that long
+USER_MODE = 0o666  # less the umask
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _UNFINISHED = (".fencepost-", ".new")
 
 
 @contextmanager
 def replacement(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
-    """Write to a new file that takes the place of another once the block has ended without an error.
+    """Write to a new file that replaces `path` once the block has ended without an error.
 
-    Raises ResourceExhaustedError where the disk is full; what was there stays.
+    Raises ResourceExhaustedError if the disk is full; the old file stays.
     """
     new = path.with_name(secrets.token_hex(8).join(_UNFINISHED))
     try:
@@ -49,13 +49,13 @@ def replacement(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
 
 
 def replace_file(path: Path, chunks: Iterable[str], mode: int = PRIVATE) -> None:
-    """Put a text in place of a file, once all of it is written; else what was there stays."""
+    """Replace a file with a text once it is completely written; otherwise the old file stays."""
     with replacement(path, mode) as file:
         file.writelines(chunk.encode() for chunk in chunks)
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what processes that were killed were writing into a folder, some time ago."""
+    """Remove the unfinished files that killed processes left in a folder some time ago."""
     first, last = _UNFINISHED
     for left in folder.glob(f"{first}*{last}"):
         with contextlib.suppress(OSError):
@@ -64,12 +64,12 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def write_output(path: Path, chunks: Iterable[str], *, force: bool) -> None:
-    """Write what the user asked for to where the user said; a device or a pipe is written to directly.
+    """Write the file that the user requested; a device or a pipe is written to directly.
 
-    Raises ConfigurationError where a file stands already, unless it is to be replaced by `force`.
+    Raises ConfigurationError if the file exists, unless `force`.
     """
     if os.path.lexists(path) and not force and not _is_stream(path):
-        raise ConfigurationError(f"{path} exists, and is not overwritten; name another file, or add --force")
+        raise ConfigurationError(f"{path} exists and was not overwritten; name another file, or add --force")
     if not path.parent.is_dir():
         raise ConfigurationError(f"{path} cannot be written: there is no folder {path.parent}")
     if path.is_dir():
@@ -79,7 +79,7 @@ def write_output(path: Path, chunks: Iterable[str], *, force: bool) -> None:
             with path.open("w", encoding="utf-8") as stream:
                 stream.writelines(chunks)
         else:
-            replace_file(path.resolve(), chunks, AS_THE_USER_LIKES)
+            replace_file(path.resolve(), chunks, USER_MODE)
     except PermissionError as error:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror}") from None
 

@@ -1,4 +1,4 @@
-"""Where what can be made again is kept: XDG's cache folder of this user."""
+"""The user's cache folder, by the XDG standard."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Name our part of it; it need not be there, and one that is not absolute is not to be used."""
+    """Return our folder in it; it may not exist, and a relative one must not be used."""
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
     return Path(caches) / "fencepost"

@@ -1,8 +1,7 @@
-"""Where the columns of long histories are kept: the user's cache folder, which nobody else can write to.
+"""The cache of columns of long histories, in the user's cache folder, writable by nobody else.
 
-A run's folder may have come from a stranger, and columns are believed; so they are never
-looked for in one. Where no folder can be trusted, each history is read line by line, which
-takes longer and changes nothing.
+Columns are trusted, but a run folder may come from a stranger, so none are read from it. Without
+a folder that can be trusted, each history is read line by line, which only takes longer.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ from harness.files.private_folder import UnsafeFolderError
 
 
 def place() -> Path:
-    """Name the folder; it need not be there."""
+    """Return the folder, which may not exist."""
     return cache_folder() / "columns"
 
 
 def column_folder() -> Path | None:
-    """Make the folder, if it is not there; None where it cannot be used."""
+    """Create the folder if it does not exist; None if it cannot be used."""
     return None if why_not() else place()
 
 
 def why_not() -> str | None:
-    """Say why no columns can be kept, or None if they can."""
+    """Say why columns cannot be cached; None if they can."""
     folder = place()
-    if not folder.is_absolute():  # as XDG has it, and a run's folder may be the current one
-        return f"{folder} is not absolute, so it is not used"
+    if not folder.is_absolute():  # XDG requires it, and a relative one could be in a run folder
+        return f"{folder} is not absolute; set XDG_CACHE_HOME to an absolute path"
     try:
         private_folder.make(folder.parent)
         private_folder.make(folder)
@@ -40,7 +39,7 @@ def why_not() -> str | None:
 
 
 def remove() -> str | None:
-    """Remove all columns, and say what was removed; each history is read once more."""
+    """Remove all columns, and say what was removed; None if there was nothing."""
     if column_folder() is None:
         return None
     before = size()
@@ -50,6 +49,6 @@ def remove() -> str | None:
 
 
 def size() -> int:
-    """How many bytes are in it."""
+    """Return the size of the cache in bytes."""
     folder = place()
     return sum(file.lstat().st_size for file in folder.iterdir()) if folder.is_dir() else 0

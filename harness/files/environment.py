@@ -1,4 +1,4 @@
-"""What a reader must know to run a run again: versions, the machine, the commit."""
+"""The environment of a run, to reproduce it: versions, the machine, the commit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.files import run_files
 
 
 def environment(cluster: dict[str, Any], command: Sequence[str], again: Sequence[str] = ()) -> dict[str, Any]:
-    """Describe the harness and the machine beside what a cluster says of itself, for environment.json."""
+    """Describe the harness, the machine and the cluster, for environment.json."""
     return {
         **cluster,
         "fencepost": metadata.version("fencepost"),
@@ -33,18 +33,18 @@ def environment(cluster: dict[str, Any], command: Sequence[str], again: Sequence
 
 
 def options_of(recorded: Mapping[str, Any]) -> tuple[str, ...]:
-    """The options that repeat a run, from its environment.json; none where it does not say."""
+    """Return the options that repeat a run, from its environment.json; empty if it has none."""
     again = recorded.get("again")
     return tuple(each for each in again if isinstance(each, str)) if isinstance(again, list) else ()
 
 
 def options_in(folder: Path) -> tuple[str, ...]:
-    """As `options_of`, from a run's folder."""
+    """Like `options_of`, from a run's folder."""
     return options_of(run_files.document(folder, run_files.ENVIRONMENT))
 
 
 def git_commit() -> str | None:
-    """Name the commit of this checkout; None for an installed package, or where there is no git."""
+    """Return the commit of this checkout; None for an installed package, or without git."""
     if shutil.which("git") is None:
         return None
     asked = subprocess.run(

@@ -1,4 +1,4 @@
-"""Files that grow: what a process says or records, line by line."""
+"""Append-only files: logs and recordings."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _GROWING = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def open_log(path: Path, *, new: bool = False) -> int:
-    """Open a file to append to it, and return its descriptor; with `new` it must not be there yet.
+    """Open a file for appending, and return its descriptor; with `new` it must not exist.
 
-    It is not opened through a symbolic link, and only this user can read it.
+    Symbolic links are not followed, and only this user can read the file.
     """
     return os.open(path, _GROWING | (os.O_EXCL if new else 0), PRIVATE)

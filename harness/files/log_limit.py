@@ -1,7 +1,7 @@
-"""How long the logs of a run may get: a client that writes gigabytes fills no disk, and is not held up.
+"""The size limit of a run's logs: a client that writes gigabytes neither fills the disk nor blocks.
 
-Whoever writes a log appends to its file and knows nothing of a limit. So the files are looked at
-now and then, and cut to their beginning; what comes next is appended there, and cut again.
+Processes append to their logs and do not know the limit. So a thread polls the files and truncates
+them; later output is appended, and truncated again.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 
 MOST = 16 * 2**20  # bytes of one log
 CUT = f"\n[fencepost has cut this log here: more than {MOST >> 20} MiB were written]\n".encode()
-_POLL = 0.05  # seconds; in which the fastest write some 100 MB
+_POLL = 0.05  # seconds; the fastest writers manage about 100 MB in that time
 
 
 @contextmanager
 def limited(folder: Path) -> Iterator[set[str]]:
-    """Keep every log in a folder within the limit; yield a set that gets the names of those that were cut."""
+    """Keep every log in a folder within the limit; yield a set that collects the names of cut logs."""
     ended = threading.Event()
     cut: set[str] = set()
 
@@ -45,7 +45,7 @@ def limited(folder: Path) -> Iterator[set[str]]:
 
 
 def shortened(log: bytes) -> bytes:
-    """Return a log's beginning, and that it was cut, if it is too long."""
+    """Return a log, cut to the limit with a note if it is too long."""
     return log if len(log) <= MOST + len(CUT) else log[:MOST] + CUT
 
 
@@ -66,6 +66,6 @@ def _cut(log: Path) -> None:
     opened = os.open(log, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         os.ftruncate(opened, MOST)
-        os.pwrite(opened, CUT, MOST)  # over what was appended meanwhile, if anything was
+        os.pwrite(opened, CUT, MOST)  # overwrites anything appended in the meantime
     finally:
         os.close(opened)

@@ -1,8 +1,8 @@
-"""Folders of the user's own, in which nobody else can have put anything.
+"""Private folders, to which no other user can have written.
 
-Another user may have made a folder under a name that ours can be expected to have, or put a
-symbolic link there. So a folder is opened first, without following a link, and what was opened
-is checked; what is in it is then reached through that descriptor.
+Another user may have created a folder under a predictable name, or put a symbolic link
+there. So a folder is opened first, without following a link, and then checked; its files
+are opened relative to that descriptor.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _OTHERS_WRITE = 0o022
 
 
 class UnsafeFolderError(Exception):
-    """Somebody else may have written to a folder; `str()` says why."""
+    """Another user may have written to a folder; `str()` says why."""
 
 
 @contextmanager
 def opened(folder: Path) -> Iterator[int]:
     """Open a folder that only this user can have written to, and yield its descriptor.
 
-    Raises UnsafeFolderError, or OSError where it is not there or cannot be opened.
+    Raises UnsafeFolderError, or OSError if it does not exist or cannot be opened.
     """
     try:
         descriptor = os.open(folder, _FOLDER)
@@ -43,9 +43,9 @@ def opened(folder: Path) -> Iterator[int]:
 
 
 def make(folder: Path) -> None:
-    """Make a folder that only this user can enter, unless it is there; those above it too.
+    """Create a folder that only this user can enter, and its parents, unless they exist.
 
-    Raises UnsafeFolderError, or OSError where it cannot be made or written to.
+    Raises UnsafeFolderError, or OSError if it cannot be created or written to.
     """
     make_missing(folder)
     with opened(folder) as descriptor:
@@ -56,13 +56,13 @@ def make(folder: Path) -> None:
 
 
 def make_missing(folder: Path) -> None:
-    """Make a folder and those above it that are missing; only this user can enter what is made."""
+    """Create a folder and its missing parents, so that only this user can enter them."""
     for missing in reversed([each for each in (folder, *folder.parents) if not os.path.lexists(each)]):
         missing.mkdir(mode=PRIVATE, exist_ok=True)
 
 
 def _check(found: os.stat_result) -> None:
     if found.st_uid != os.geteuid():
-        raise UnsafeFolderError(f"it belongs to user {found.st_uid}, and this is user {os.geteuid()}")
+        raise UnsafeFolderError(f"it belongs to user {found.st_uid}, not to user {os.geteuid()}")
     if found.st_mode & _OTHERS_WRITE:
         raise UnsafeFolderError(f"others may write to it (mode {stat.S_IMODE(found.st_mode):04o})")

@@ -1,6 +1,6 @@
-"""The files in a run's folder, which a stranger may have made: what is read of them, and what is refused.
+"""Reading the files of a run folder, which may come from a stranger, within limits.
 
-See `checkers.history.limits` for how large each may be.
+`checkers.history.limits` has the maximum sizes.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ MOST = {
     ENVIRONMENT: limits.DOCUMENT,
     TARGET: limits.DOCUMENT,
 }
-"""How many bytes each file may have."""
+"""The maximum size of each file in bytes."""
 _REMEDY = {
     HISTORY: limits.SPLIT,
-    VERDICT: "look at what `fencepost recheck` prints",
-    REPORT: "remove it: `fencepost show` writes it again",
+    VERDICT: "use the output of `fencepost recheck` instead",
+    REPORT: "remove it: `fencepost show` rewrites it",
 }
-_REPORT_WITHOUT = "no run of ours writes so much; remove it: the report does without"
+_REPORT_WITHOUT = "no run writes that much; remove it: the report does not need it"
 
 
 def check(folder: Path) -> None:
-    """Look at all that would be read of a run's folder, before any of it is.
+    """Check every file that would be read from a run's folder, before any of them is read.
 
     Raises:
-        HistoryError: there is a pipe, a device, a link that leads out of it, or too large a file.
+        HistoryError: a file is a pipe, a device, a link that leads out of the folder, or too large.
     """
     for name in MOST:
         _check(folder, name)
@@ -50,10 +50,10 @@ def check(folder: Path) -> None:
 
 
 def content(folder: Path, name: str) -> bytes | None:
-    """Read a file of a run; None if it is not there.
+    """Read a file of a run; None if it does not exist.
 
     Raises:
-        HistoryError: it is not as files of a run are.
+        HistoryError: it is not a regular file within its limit.
     """
     path = files.inside(folder, name)
     if not os.path.lexists(path):
@@ -62,13 +62,13 @@ def content(folder: Path, name: str) -> bytes | None:
 
 
 def text(folder: Path, name: str) -> str | None:
-    """The same, as text."""
+    """Read a file as text."""
     raw = content(folder, name)
     return None if raw is None else raw.decode(errors="replace")
 
 
 def document(folder: Path, name: str) -> dict[str, Any]:
-    """Read a JSON object; empty where there is none that can be read."""
+    """Read a JSON object; empty if it is missing or not readable."""
     try:
         read = json.loads(content(folder, name) or "{}")
     except (HistoryError, ValueError, RecursionError):
@@ -77,7 +77,7 @@ def document(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _check(folder: Path, name: str) -> int:
-    """Check one file, and give its size."""
+    """Check one file, and return its size."""
     path = files.inside(folder, name)
     try:
         found = path.stat()
@@ -93,10 +93,10 @@ def _check_events(folder: Path) -> None:
     for number, part in enumerate(_names(folder / EVENTS), start=1):
         total += _check(folder, f"{EVENTS}/{part}")
         if number > limits.EVENT_FILES:
-            problem = f"it has more than {limits.EVENT_FILES:,} files, and a run has one for each process"
-            raise HistoryError(str(folder / EVENTS), 0, f"{problem}; this is no run of ours")
+            problem = f"it has more than {limits.EVENT_FILES:,} files, but a run has one for each process"
+            raise HistoryError(str(folder / EVENTS), 0, f"{problem}; it is not from a run")
     if total > limits.HISTORY:
-        problem = f"its files have {limits.described(total)}, and at most {limits.described(limits.HISTORY)}"
+        problem = f"its files have {limits.described(total)}, but at most {limits.described(limits.HISTORY)}"
         raise HistoryError(str(folder / EVENTS), 0, f"{problem} are read; {limits.SPLIT}")
 
 

@@ -1,4 +1,4 @@
-"""The run folder: written as the run goes, so that a run whose harness was killed can be judged."""
+"""The run folder: written during the run, so that it can be judged even if the harness is killed."""
 
 from __future__ import annotations
 
@@ -30,29 +30,31 @@ LOGS = "logs"
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """One run's files; `runs/<target>/<time>-<id>/`. Only the user who made it can enter it."""
+    """The files of one run, in `runs/<target>/<time>-<id>/`. Only its user can enter it."""
 
     path: Path
-    passwords: tuple[str, ...] = field(default=(), repr=False)  # hidden in all that is written
+    passwords: tuple[str, ...] = field(default=(), repr=False)  # hidden in everything that is written
 
     @classmethod
     def create(cls, runs: Path, target: str, passwords: tuple[str, ...] = ()) -> RunFolder:
-        """Make a new folder, and point `latest` beside it to it."""
+        """Create a new folder, and point the link `latest` to it."""
         try:
             path = dated_folders.create(runs / target, EVENTS, LOGS)
         except OSError as error:
             raise ConfigurationError(
-                f"{runs}: cannot hold the runs: {error.strerror}; name another folder with --runs"
+                f"{runs}: cannot be used for runs: {error.strerror}; choose another folder with --runs"
             ) from None
         return cls(path, passwords)
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Keep others from judging the run while it goes on; the kernel lets go when this process ends.
+        """Keep other processes from judging the run; the kernel unlocks it when this process ends.
 
-        Raises ConfigurationError if it goes on in another process.
+        Raises ConfigurationError if it is in progress in another process.
         """
-        with dated_folders.in_use(self.path, f"{self.path}: this run goes on; judge it when it has ended"):
+        with dated_folders.in_use(
+            self.path, f"{self.path}: this run is in progress; judge it when it has ended"
+        ):
             yield
 
     @property
@@ -61,29 +63,31 @@ class RunFolder:
         return self.path.name
 
     def write_json(self, name: str, document: dict[str, Any], indent: int | None = 1) -> None:
-        """Write a document as a whole: a reader never sees half of one."""
+        """Write a JSON document atomically."""
         self._replace(name, [as_json(redacted_document(document, self.passwords), indent)])
 
     def write_text(self, name: str, text: str) -> None:
-        """Write a text file."""
+        """Write a text file atomically."""
         self._replace(name, [redacted(text, self.passwords)])
 
     def write_commits(self, commits: Iterable[Commit]) -> None:
         """Write the storage's order of accepted writes and fences."""
         self._replace(COMMITS, (json.dumps(_commit_line(each)) + "\n" for each in commits))
 
-    def merge_events(self, tell: Callable[[str], None]) -> Path:
-        """Join what every process recorded into history.jsonl, by time; once.
+    def merge_events(self, notify: Callable[[str], None]) -> Path:
+        """Merge the recordings of all processes into history.jsonl by time, once.
 
-        `tell` hears of what a killed process had only half written.
+        `notify` gets a message about each line that a killed process left half written.
         """
         history = self.path / HISTORY
         if not history.exists():
             if not (self.path / HEADER).exists():
-                raise ConfigurationError(f"{self.path}: this run ended before it had begun")
+                raise ConfigurationError(
+                    f"{self.path}: this run ended before its clients started: there is nothing to judge"
+                )
             header = read_bytes(self.path / HEADER, limits.DOCUMENT).decode(errors="replace")
             parts = sorted((self.path / EVENTS).glob("*.jsonl"))
-            self._replace(HISTORY, (line + "\n" for line in (header, *merge(parts, tell))))
+            self._replace(HISTORY, (line + "\n" for line in (header, *merge(parts, notify))))
         return history
 
     def _replace(self, name: str, chunks: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Faults on clients: a pause where one stops itself, or a pause or a partition at a moment."""
+"""Faults on clients: pauses at stop points, and pauses and partitions at seeded moments."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from harness.nemesis.reservations import Reservations
 from harness.nemesis.triggers import POLL, StopRequest, Victim, wait_until
 from harness.processes.process_tree import continue_all, is_stopped
 
-NOT_SUPERSEDED = 3  # TTLs after which a pause ends although nobody has taken over
+NOT_SUPERSEDED = 3  # TTLs after which a pause ends even if no client has taken over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientFaults:
-    """Hits clients, one fault at a time each, and lets them go on."""
+    """Injects faults on clients, at most one at a time on each."""
 
     ttl: int  # ns
     state: SharedState
@@ -35,7 +35,7 @@ class ClientFaults:
     over: threading.Event
 
     def pause_at_stop_point(self, index: int, fault: PauseSpec, last: int) -> None:
-        """Stop whoever reaches the stop point, one after another; request no stop after `last` (ns)."""
+        """Stop the clients that reach the stop point, one at a time; request no stop after `last` (ns)."""
         request = StopRequest(self.state, index, str(fault.at), Victim.named(fault.target))
         while not self.over.is_set() and time.monotonic_ns() < last:
             requested = time.monotonic_ns()
@@ -47,7 +47,7 @@ class ClientFaults:
             request.forget()
 
     def strike(self, fault: ClientFault, moments: Sequence[int], last: int, rng: random.Random) -> None:
-        """Hit a holder, or the client named, at each moment (ns); or as soon after it as there is one.
+        """Hit a holder, or the named client, at each moment (ns), or as soon after it as possible.
 
         A fault begins at `last` at the latest.
         """
@@ -57,11 +57,11 @@ class ClientFaults:
             if client is not None:
                 self._hit(fault, client, moment)
 
-    def continue_strays(self) -> None:
-        """Continue clients that stopped for a request that another client answered at the same moment.
+    def continue_unclaimed(self) -> None:
+        """Continue clients that stopped for a request that another client took at the same moment.
 
-        Nobody else continues a stopped client that is neither reserved nor stopping at a request, and
-        none is claimed or given up meanwhile: so it is still the same stop that ends.
+        Nothing else continues a stopped client that is neither reserved nor stopping at a request. Under
+        the lock none is reserved or released, so it is still the same stop.
         """
         while not self.over.wait(10 * POLL):
             for client, process in enumerate(self.reach.processes):
@@ -69,13 +69,13 @@ class ClientFaults:
                     if is_stopped(process) and client not in self.reservations.clients | self._stopping():
                         self._continue(client)
 
-    def continue_everybody(self) -> None:
-        """Leave none stopped."""
+    def continue_all(self) -> None:
+        """Continue every client."""
         for client in range(len(self.reach.processes)):
             self._continue(client)
 
     def _keep_stopped(self, fault: PauseSpec, client: int, requested: int, request: StopRequest) -> None:
-        """Pause a client that has stopped itself, or is about to."""
+        """Pause a client that has stopped itself or is about to."""
         in_force = pause(self.reach.processes[client], f"client:{client}", stops_itself=True)
         with (
             self.reservations.released_at_end(client),
@@ -86,12 +86,12 @@ class ClientFaults:
             self.state.clients[client].stopped = 0
 
     def _reserve_stopped(self, request: StopRequest) -> int:
-        """Reserve the client that stopped itself; NOBODY if there is none, or another fault has it."""
+        """Reserve the client that stopped itself; NOBODY if there is none, or it is reserved already."""
         with self.reservations.lock:
             client = request.stopped_client
             if client == NOBODY or self.reservations.reserve(client):
                 return client
-            self.state.clients[client].stopped = 0  # it goes on when the other fault ends
+            self.state.clients[client].stopped = 0  # it continues when the other fault ends
             return NOBODY
 
     def _hit(self, fault: ClientFault, client: int, moment: int) -> None:
@@ -102,7 +102,7 @@ class ClientFaults:
             self._wait_for_end(fault, client)
 
     def _reserve_victim(self, fault: ClientFault, last: int, rng: random.Random) -> int | None:
-        """Claim somebody to hit whom no other fault has; None when time for this fault is up."""
+        """Reserve a client that no other fault has reserved; None if this fault's time is up."""
         victim = Victim.named(fault.target)
         found: list[int] = []
 
@@ -144,7 +144,7 @@ class ClientFaults:
         return (self.resources[hold.resource], hold.owner.decode()) if hold.phase else NO_HOLD
 
     def _stopping(self) -> set[int]:
-        """The clients that stop at a request: a fault is about to reserve them."""
+        """Return the clients that are stopping at a request: a fault is about to reserve them."""
         return {request.stopped_client for request in self.state.stop_requests}
 
     def _continue(self, client: int) -> None:

@@ -1,4 +1,4 @@
-"""Clock: the wall clock of servers jumps while they run, as by a wrong step of whatever sets it."""
+"""Clock: the wall clock of running servers jumps, as after a wrong step by NTP."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from harness.engines.engine import Cluster
 
 SHORTEST_JUMP = 2 * NS["s"]
-TOLERANCE = NS["s"]  # ns; between a server's clock and ours, which is asked a little earlier or later
+TOLERANCE = NS["s"]  # ns; between a server's clock and ours, which are not read at the same moment
 
 
 class ClockSpec(BaseModel):
-    """The wall clock of Redis servers jumps ahead while they run, and back again."""
+    """The wall clock of running Redis servers jumps ahead, and later back again."""
 
     model_config = STRICT
     called: ClassVar[str] = "clock jump"
@@ -45,15 +45,15 @@ class ClockSpec(BaseModel):
     jump: Duration
     """How far ahead."""
     every: Length | None = None
-    """The stretch in which it jumps once; without, it is once a run."""
+    """It jumps once in each interval of this length; without it, once per run."""
     lasts: Length
-    """After what time it jumps back."""
+    """How long until it jumps back."""
 
     @field_validator("jump")
     @classmethod
-    def _is_seen(cls, jump: int) -> int:
+    def _is_measurable(cls, jump: int) -> int:
         if jump < SHORTEST_JUMP:
-            raise ValueError("must be at least 2s: less is not told from the time that asking takes")
+            raise ValueError("must be at least 2s: a shorter jump cannot be measured reliably")
         return jump
 
     def aim(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class ClockSpec(BaseModel):
         return (self.target,)
 
     def needs(self, reach: Reach) -> AbstractSet[Need]:
-        """Return the servers: they answer as before."""
+        """Return the servers; they still answer, so no edges."""
         return {*reach.servers(self.aim())}
 
     def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
@@ -69,25 +69,27 @@ class ClockSpec(BaseModel):
         return clock_jump(reach.cluster, reach.recorded(self.target), reach.servers(self.aim()), self.jump)
 
     def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
-        """Yield servers whose clock cannot be moved: only our own image of Redis has one that can."""
+        """Yield servers whose clock cannot be moved: only those in our own Redis image can."""
         for name, side in sides(sections).items():
             if side is None or not {name, *side.servers} & {self.target} or not side.servers:
                 continue
             key = ("faults", index, "target")
             if side.system != "redis":
                 yield Contradiction(
-                    key, f"only the clock of a Redis server can be moved, and this is {side.system}"
+                    key, f"only the clock of a Redis server can be moved, but this is {side.system}"
                 )
             elif side.image:
-                yield Contradiction(key, f"has no clock that can be moved: {name}.image is {side.image}")
+                yield Contradiction(
+                    key, f"its clock cannot be moved: {name}.image is {side.image}, not Fencepost's own"
+                )
 
 
 @contextmanager
 def clock_jump(cluster: Cluster, target: str, servers: Sequence[str], jump: int) -> Iterator[Fault]:
-    """Have the clocks of Redis servers ahead by `jump` ns until the block ends.
+    """Set the clocks of Redis servers `jump` ns ahead until the block ends.
 
-    In force means: each tells a time that is so far ahead of ours. Healed means: each tells ours.
-    Raises FaultNotInstalledError where that is not seen.
+    In force means: each reports a time that far ahead of ours. Healed means: each reports ours.
+    Raises FaultNotInstalledError if that is not observed.
     """
     addresses = {server.name: server.address for server in cluster.servers if server.name in servers}
     _prove("clock", target, addresses, 0)
@@ -103,7 +105,7 @@ def clock_jump(cluster: Cluster, target: str, servers: Sequence[str], jump: int)
 
 
 def _prove(what: str, target: str, addresses: dict[str, Address], expected: int) -> str:
-    """See every clock as far ahead of ours as it is to be, and tell it."""
+    """Check that every clock is `expected` ns ahead of ours, and return the evidence."""
     seen = {name: redis_server.clock(address) - time.time_ns() for name, address in addresses.items()}
     shown = ", ".join(f"{name} {_ahead(ns)}" for name, ns in seen.items())
     if any(abs(ns - expected) > TOLERANCE for ns in seen.values()):

@@ -1,6 +1,7 @@
-"""What a fault does not go together with: victims that are not there, ends that cannot come, other faults.
+"""Contradictions between a fault and the rest of its target file.
 
-These are the checks that hold for every fault; each fault's file has its own.
+These checks apply to every fault: victims that do not exist, impossible durations. Each fault's
+file adds its own.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ Key = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """One setting that does not fit another."""
+    """A setting that contradicts another."""
 
     key: Key
     problem: str
 
 
 class Side(Protocol):
-    """A section [lock] or [storage], as far as faults must know it."""
+    """A section [lock] or [storage], as far as faults need it."""
 
     @property
     def kind(self) -> str:
@@ -32,7 +33,7 @@ class Side(Protocol):
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """The names of the servers that are started for it."""
+        """The names of its servers."""
 
     @property
     def system(self) -> str:
@@ -40,7 +41,7 @@ class Side(Protocol):
 
     @property
     def image(self) -> str | None:
-        """The official image of its servers, if they do not run on ours."""
+        """The official image of its servers, if they do not run ours."""
 
 
 class Lock(Side, Protocol):
@@ -52,7 +53,7 @@ class Lock(Side, Protocol):
 
     @property
     def complete_at_once(self) -> str | None:
-        """The setting with which one answer grants and has the token; None: there may be a moment between."""
+        """The setting with which one answer grants and carries the token; None if a step may lie between."""
 
 
 class Storage(Side, Protocol):
@@ -60,7 +61,7 @@ class Storage(Side, Protocol):
 
     @property
     def fencing(self) -> str:
-        """How it fences."""
+        """The way it fences."""
 
     @property
     def writes_in_one_message(self) -> bool:
@@ -88,7 +89,7 @@ class Workload(Protocol):
 
 
 class AnyFault(Protocol):
-    """A section [[faults]], as far as other faults must know it."""
+    """A section [[faults]], as far as other faults need it."""
 
     @property
     def kind(self) -> str:
@@ -96,11 +97,11 @@ class AnyFault(Protocol):
 
     @property
     def target(self) -> str:
-        """Whom or what it hits."""
+        """The client, side or server that it hits."""
 
 
 class Sections(Protocol):
-    """The rest of the target file; None where a section is wrong in itself."""
+    """The rest of the target file; an invalid section is None."""
 
     @property
     def lock(self) -> Lock | None:
@@ -120,11 +121,11 @@ class Sections(Protocol):
 
     @property
     def faults(self) -> Mapping[int, AnyFault]:
-        """The faults that are right in themselves, by number."""
+        """The valid faults, by number."""
 
 
 class CheckedFault(AnyFault, Protocol):
-    """A fault that these checks are about."""
+    """A fault with everything that these checks need."""
 
     @property
     def lasts(self) -> Span | None:
@@ -132,7 +133,7 @@ class CheckedFault(AnyFault, Protocol):
 
     @property
     def every(self) -> Span | None:
-        """The stretch in which it strikes once."""
+        """It strikes once in each interval of this length."""
 
     @property
     def aimed_by(self) -> str:
@@ -140,17 +141,17 @@ class CheckedFault(AnyFault, Protocol):
 
     @property
     def unserved(self) -> str:
-        """What cannot be done to a section (`{}`) for which no server is started."""
+        """The error if no server is started for a section (`{}`)."""
 
     def aim(self) -> tuple[str, ...]:
         """Return the sides or servers that the file names."""
 
     def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
-        """Yield what contradicts this kind of fault alone."""
+        """Yield the contradictions of this kind of fault."""
 
 
 def contradictions(index: int, fault: CheckedFault, sections: Sections) -> Iterator[Contradiction]:
-    """Yield what contradicts the fault of this number."""
+    """Yield the contradictions of one fault."""
     yield from _victim(index, fault, sections)
     yield from _servers(index, fault, sections)
     yield from fault.contradictions(index, sections)
@@ -163,7 +164,7 @@ def sides(sections: Sections) -> Mapping[str, Lock | Storage | None]:
 
 
 def ns(span: Span | None, lock: Lock | None) -> int | None:
-    """Resolve a length; None where there is none, or where it counts in the TTL of a lock that is wrong."""
+    """Resolve a duration; None without one, or if it counts in the TTL of an invalid lock."""
     if span is None or (span.ttls and lock is None):
         return None
     return span.resolve(lock.ttl if lock else 0)
@@ -187,7 +188,7 @@ def _victim(index: int, fault: AnyFault, sections: Sections) -> Iterator[Contrad
 
 
 def _servers(index: int, fault: CheckedFault, sections: Sections) -> Iterator[Contradiction]:
-    """Only what is started can be hit, and a proxy stands before that alone."""
+    """Yield servers that are not started: they can be neither hit nor cut off."""
     key = ("faults", index, fault.aimed_by)
     known = [name for side in sides(sections).values() if side for name in side.servers]
     for named in fault.aim():
@@ -217,7 +218,7 @@ def _lengths(index: int, fault: CheckedFault, sections: Sections) -> Iterator[Co
     if lasts and every and lasts >= every:
         yield Contradiction(
             ("faults", index, "lasts"),
-            f"must be shorter than every: {format_duration(lasts)} is not within {format_duration(every)}",
+            f"must be shorter than every: {format_duration(lasts)} is not less than {format_duration(every)}",
         )
     if sections.workload and every and every > sections.workload.duration:
         yield Contradiction(

@@ -1,4 +1,4 @@
-"""What proves a fault on edges: an answer before it, silence in it, an answer after it."""
+"""Proof of a fault on edges: an answer before it, silence during it, an answer after it."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from harness.engines.engine import Cluster
 from harness.network.probe import replies
 from harness.network.topology import Address, Edge
 
-ANSWER_TIMEOUT = 2.0  # s; over an edge that is whole
-SILENCE = 0.25  # s without an answer, at least, prove a cut; it took milliseconds just before
-PATIENCE = 4  # times as long as an answer took just before, if that is more
-HEALING = 15.0  # s until every edge must have answered again; it takes one, on a busy machine more
+ANSWER_TIMEOUT = 2.0  # s; over a healthy edge
+SILENCE = 0.25  # s; the minimum silence that proves a cut, after answers within milliseconds
+PATIENCE = 4  # the silence lasts at least this many times the slowest answer before the cut
+HEALING = 15.0  # s until every edge must answer again; usually 1, more on a busy machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probes:
-    """Questions over edges, on behalf of one fault. Every method may raise FaultNotInstalledError."""
+    """Probes over edges for one fault. Every method may raise FaultNotInstalledError."""
 
     kind: str  # of the fault, for errors
     target: str
-    edges: Mapping[Edge, tuple[Address, str]]  # where to ask, and which system answers there
+    edges: Mapping[Edge, tuple[Address, str]]  # the address to probe, and the system there
 
     @classmethod
     def of(cls, cluster: Cluster, kind: str, target: str, edges: Iterable[Edge]) -> Probes:
-        """Find out where to ask; by the client's own way to each server."""
+        """Look up the client's own address of each server."""
         systems = {server.name: server.system for server in cluster.servers}
         where = {edge: (cluster.edge(edge.client, edge.server), systems[edge.server]) for edge in edges}
         return cls(kind=kind, target=target, edges=where)
 
     def prove_whole(self) -> float:
-        """Return how long the slowest answer took (s): without one, silence would prove nothing."""
+        """Return the time of the slowest answer (s): without answers, silence would prove nothing."""
         answers = replies(self.edges, ANSWER_TIMEOUT)
         if silent := [edge for edge, seconds in answers.items() if seconds is None]:
             raise FaultNotInstalledError(
@@ -42,7 +42,7 @@ class Probes:
         return max(seconds for seconds in answers.values() if seconds is not None)
 
     def prove_silent(self, before: float) -> float:
-        """Return how long there was silence (s), where answers took as long as `before` (s)."""
+        """Return how long there was silence (s); `before` (s) is the slowest answer before the fault."""
         silence = max(SILENCE, PATIENCE * before)
         talking = [edge for edge, seconds in replies(self.edges, silence).items() if seconds is not None]
         if talking:
@@ -50,7 +50,7 @@ class Probes:
         return silence
 
     def prove_whole_again(self) -> float:
-        """Wait until every server has answered, and return how long that took (s)."""
+        """Wait until every server answers, and return how long that took (s)."""
         started = time.monotonic()
         silent = set(self.edges)
         while silent:
@@ -67,7 +67,7 @@ class Probes:
 
 
 def ms(seconds: float) -> str:
-    """Write seconds as milliseconds."""
+    """Format seconds as milliseconds."""
     return f"{seconds * 1000:.0f} ms"
 
 

@@ -1,8 +1,8 @@
-"""Failover: a Redis replica takes the place of the server that it follows, as when an address moves.
+"""Failover: a Redis replica replaces its primary, as when an address moves.
 
-Replication is asynchronous: what the primary had acknowledged and the replica had not got yet is
-lost with it. Holding the link before makes that certain: the primary goes on acknowledging, its
-connection to the replica stays, and nothing arrives.
+Replication is asynchronous: writes that the primary acknowledged before the replica had them are
+lost. Holding the link first makes that certain: the primary still acknowledges, its connection to
+the replica stays open, and nothing arrives.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
 
 LONGEST_HELD = 50 * NS["s"]
-SETTLING = 20.0  # s in which a server must be what it was told to be; it takes one at the most
+SETTLING = 20.0  # s until a server must have its new role; it takes at most 1
 POLL = 0.02  # s
 
 
 class FailoverSpec(BaseModel):
-    """The replica of the lock service takes the place of its primary, once a run."""
+    """The replica of the lock service replaces its primary, once per run."""
 
     model_config = STRICT
     called: ClassVar[str] = "failover"
@@ -53,19 +53,19 @@ class FailoverSpec(BaseModel):
     kind: Literal["failover"]
     target: Literal["lock"]
     held: Length | None = None
-    """For how long the replication is held before: what is acknowledged meanwhile is lost."""
+    """How long the replication link is held before the promotion: writes acknowledged then are lost."""
 
     def aim(self) -> tuple[str, ...]:
-        """Return the side whose replica takes over."""
+        """Return the side whose replica is promoted."""
         return (self.target,)
 
     def needs(self, reach: Reach) -> AbstractSet[Need]:
-        """Return the servers, and the edges to them, which are led elsewhere."""
+        """Return the servers, and the edges to them, which are redirected."""
         servers = reach.servers(self.aim())
         return {*servers, *reach.edges(servers)}
 
     def in_force(self, reach: Reach, wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
-        """Promote the replica; `wait` lasts so long, or until the run is over."""
+        """Promote the replica; `wait` waits for a duration or until the end of the run."""
         primary, replica = reach.servers(self.aim())
         hold = partial(wait, self.held) if self.held else None
         return failover(
@@ -73,27 +73,27 @@ class FailoverSpec(BaseModel):
         )
 
     def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
-        """Yield a lock without a replica, other faults on the lock's servers, and too long a hold."""
+        """Yield a lock without a replica, other faults on the lock's servers, and a hold that is too long."""
         if sections.lock and REPLICA not in sections.lock.servers:
             yield Contradiction(
                 ("faults", index, "target"),
-                'has no replica that could take over: it needs lock.kind "redis" with replica = true',
+                'needs a replica: set lock.kind "redis" with replica = true',
             )
         others = [other for number, other in sections.faults.items() if number != index]
         if any(other.kind == self.kind for other in others):
-            yield Contradiction(("faults", index, "kind"), "stands twice: a failover happens once a run")
+            yield Contradiction(("faults", index, "kind"), "occurs twice: a failover happens once per run")
         locks = {"lock", *(sections.lock.servers if sections.lock else ())}
         if any(other.kind == "kill" and other.target in locks for other in others):
-            yield Contradiction(("faults", index, "kind"), "does not go with a kill of the lock's servers")
+            yield Contradiction(
+                ("faults", index, "kind"), "cannot be combined with a kill of the lock's servers"
+            )
         yield from self._held(index, sections)
 
     def _held(self, index: int, sections: Sections) -> Iterator[Contradiction]:
         held, key = ns(self.held, sections.lock), ("faults", index, "held")
         if held and held > LONGEST_HELD:
             longest = format_duration(LONGEST_HELD)
-            yield Contradiction(
-                key, f"must be at most {longest}: Redis gives a silent link up after a minute"
-            )
+            yield Contradiction(key, f"must be at most {longest}: Redis drops a silent link after a minute")
         if held and sections.workload and held >= sections.workload.duration // 2:
             yield Contradiction(
                 key,
@@ -106,18 +106,18 @@ class FailoverSpec(BaseModel):
 def failover(
     cluster: Cluster, target: str, link: Link, clients: Iterable[int], hold: Callable[[], None] | None
 ) -> Iterator[Fault]:
-    """Promote the follower of a link, and lead the clients' edges to it, for good.
+    """Promote the replica of a link, and redirect the clients' edges to it permanently.
 
-    With `hold`, the link is held until that returns. In force means: the replica calls itself
-    master, and over each edge that led to the old primary it is the one that answers. Healed
-    means: the old primary follows the new one, without what it alone had.
-    Raises FaultNotInstalledError where that is not seen.
+    With `hold`, the link is held until that returns. In force means: the replica reports the role
+    master, and answers over each edge that led to the old primary. Healed means: the old primary
+    follows the new one, and has dropped the data that only it had.
+    Raises FaultNotInstalledError if that is not observed.
     """
     change = _change(cluster, target, link, clients)
     change.prove_following(change.replica)
     promoted = False
     try:
-        held = "its link was whole" if hold is None else change.hold_link(hold)
+        held = "its link was up" if hold is None else change.hold_link(hold)
         behind = change.cut_primary_off()
         promoted = True
         since = change.promote()
@@ -136,7 +136,7 @@ def failover(
 
 def _change(cluster: Cluster, target: str, link: Link, clients: Iterable[int]) -> _Change:
     if cluster.toxiproxy is None:
-        raise FaultNotInstalledError("failover", target, "no proxy stands before the servers")
+        raise FaultNotInstalledError("failover", target, "there are no proxies in front of the servers")
     servers = {server.name: server for server in cluster.servers}
     return _Change(
         toxiproxy=cluster.toxiproxy,
@@ -150,7 +150,7 @@ def _change(cluster: Cluster, target: str, link: Link, clients: Iterable[int]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Change:
-    """A replica, the primary whose place it is to take, and the edges that led to that."""
+    """A replica, the primary that it replaces, and the edges to the primary."""
 
     toxiproxy: Toxiproxy
     target: str
@@ -160,20 +160,20 @@ class _Change:
     probes: Probes
 
     def hold_link(self, hold: Callable[[], None]) -> str:
-        """Let nothing through to the replica until `hold` returns, and tell it."""
+        """Hold the link to the replica until `hold` returns, and return the evidence."""
         since = time.monotonic()
         shown = self.toxiproxy.hold(self.link)
         hold()
         return f"its link was held for {ms(time.monotonic() - since)} (Toxiproxy shows {shown})"
 
     def cut_primary_off(self) -> int:
-        """Close every edge; return how many bytes of the primary's replication the replica lacks for good."""
+        """Close every edge; return how many bytes of replication the replica will never get."""
         for edge in self.probes.edges:
             self.toxiproxy.close(edge)
         return redis_server.role(self.primary.address).offset - redis_server.role(self.replica.address).offset
 
     def promote(self) -> int:
-        """Have the replica follow nobody, and lead the edges to it; return when it was seen (ns)."""
+        """Promote the replica, and redirect the edges to it; return when that was observed (ns)."""
         redis_server.follow(self.replica.address, None)
         self._settle("failover", self.replica, lambda role: role.role == "master")
         seen = time.monotonic_ns()
@@ -182,32 +182,32 @@ class _Change:
         return seen
 
     def prove_promoted(self) -> str:
-        """See who answers over each edge."""
+        """Check that the replica answers over each edge, and return the evidence."""
         self.probes.prove_whole_again()
         expected = redis_server.run_id(self.replica.address)
         for edge, (address, _) in self.probes.edges.items():
             if (found := redis_server.run_id(address)) != expected:
                 raise FaultNotInstalledError("failover", self.target, f"{edge} leads to process {found}")
-        return f"{self.replica.name} calls itself master and answers over every edge (run_id {expected})"
+        return f"{self.replica.name} reports role master and answers over every edge (run_id {expected})"
 
     def turn_link(self) -> None:
-        """Have the old primary follow the new one, over the same link."""
+        """Make the old primary follow the new one, over the same link."""
         self.toxiproxy.replace(self.link, self.replica.upstream)
         redis_server.follow(self.primary.address, self.replica.follows)
 
     def take_back(self) -> None:
-        """Have everything as it was, where nothing was promoted."""
+        """Undo everything if the replica was not promoted."""
         self.toxiproxy.heal(self.link)
         for edge in self.probes.edges:
             self.toxiproxy.redirect(edge, self.primary.upstream)
 
     def prove_following(self, server: Server, what: str = "failover") -> str:
-        """Wait until a server is a replica that has caught up."""
+        """Wait until a server is a replica that has caught up, and return the evidence."""
         self._settle(what, server, lambda role: (role.role, role.link) == ("slave", "up"))
-        return f"{server.name} calls itself slave, and its link is up"
+        return f"{server.name} reports role slave, and its link is up"
 
     def prove_joined(self) -> str:
-        """Wait until the old primary has what the new one has."""
+        """Wait until the old primary has caught up with the new one."""
         return self.prove_following(self.primary, "end of the failover")
 
     def _settle(self, what: str, server: Server, is_done: Callable[[redis_server.Role], bool]) -> None:

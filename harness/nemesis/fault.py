@@ -1,15 +1,15 @@
-"""A fault is in force once it was observed, not once it was asked for."""
+"""A fault: in force once it was observed, not once it was requested."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class Fault:
-    """A fault that was observed in force; `healed` holds what proved its end, once it was seen."""
+    """A fault that was observed in force; `healed` is the evidence of its end, once observed."""
 
     kind: str
     target: str
     evidence: str
-    since: int | None = None  # ns, CLOCK_MONOTONIC; when it was seen first, if the whole proof took longer
-    until: int | None = None  # ns; when it was ended, if that was seen only later
+    since: int | None = None  # ns, CLOCK_MONOTONIC; when it was first observed, if the proof took longer
+    until: int | None = None  # ns; when it was ended, if that was observed later
     healed: str = ""

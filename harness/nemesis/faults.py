@@ -1,7 +1,7 @@
-"""The faults: one file each, and one line here.
+"""The registry of faults: one file each, and one line here.
 
-A fault's file has the section of a target file, what contradicts it, what it needs for itself and
-of an engine, how it comes into force, and what proves that it is in force and that it is healed.
+A fault's file has its section of a target file, its contradictions, what it reserves and needs
+from an engine, its injection, and the proofs that it is in force and that it is healed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from harness.nemesis.partition import PartitionSpec
 from harness.nemesis.pause import PauseSpec
 
 ClientFault = PauseSpec | PartitionSpec
-"""Those that hit a client: `needs(reach, client)` and `in_force(reach, client)`."""
+"""Faults on a client: `needs(reach, client)` and `in_force(reach, client)`."""
 
 ServerFault = KillSpec | FailoverSpec | ClockSpec
-"""Those that hit servers: `needs(reach)` and `in_force(reach, wait)`."""
+"""Faults on servers: `needs(reach)` and `in_force(reach, wait)`."""
 
 FaultSpec = Annotated[ClientFault | ServerFault, Field(discriminator="kind")]
 """A section [[faults]] of a target file."""
@@ -30,4 +30,4 @@ FAULTS: Mapping[str, type[ClientFault | ServerFault]] = {
     get_args(spec.model_fields["kind"].annotation)[0]: spec
     for spec in (*get_args(ClientFault), *get_args(ServerFault))
 }
-"""Each by its kind."""
+"""All faults, by kind."""

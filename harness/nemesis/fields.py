@@ -1,4 +1,4 @@
-"""Types of settings that several faults have: whom a fault hits, and what it cuts off."""
+"""Field types shared by several faults: victims, and the servers to cut off."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _server(text: str) -> str:
 
 
 def _side(value: object) -> str | tuple[str, ...]:
-    """A side of a target, or some servers by their names."""
+    """Parse a side of a target, or a list of server names."""
     if isinstance(value, str) and value in SIDES:
         return value
     if isinstance(value, tuple) and value and all(isinstance(name, str) for name in value):

@@ -1,4 +1,4 @@
-"""Kill: servers end at once (SIGKILL), and start again later with what they had on disk."""
+"""Kill: servers are killed with SIGKILL, and later restarted with their data on disk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class KillSpec(BaseModel):
-    """Servers are killed (SIGKILL), and started again with what they had on disk."""
+    """Servers are killed with SIGKILL, and later restarted with their data on disk."""
 
     model_config = STRICT
     called: ClassVar[str] = "kill"
@@ -39,7 +39,7 @@ class KillSpec(BaseModel):
     target: Servers
     """lock or storage (all its servers), or one server by its name, such as redis-1."""
     every: Length | None = None
-    """The stretch in which they are killed once; without, it is once a run."""
+    """They are killed once in each interval of this length; without it, once per run."""
     lasts: Length
     """How long they stay down."""
 
@@ -48,7 +48,7 @@ class KillSpec(BaseModel):
         return (self.target,)
 
     def needs(self, reach: Reach) -> AbstractSet[Need]:
-        """Return the servers, and the edges that prove it."""
+        """Return the servers, and the edges over which the kill is proved."""
         servers = reach.servers(self.aim())
         return {*servers, *reach.edges(servers)}
 
@@ -58,17 +58,17 @@ class KillSpec(BaseModel):
         return kill(reach.cluster, reach.recorded(self.target), servers, reach.edges(servers))
 
     def contradictions(self, _index: int, _sections: Sections) -> Iterator[Contradiction]:
-        """Yield none of its own."""
+        """Yield nothing: a kill has no contradictions of its own."""
         return iter(())
 
 
 @contextmanager
 def kill(cluster: Cluster, target: str, servers: Sequence[str], edges: AbstractSet[Edge]) -> Iterator[Fault]:
-    """Have servers down until the block ends; `edges` are the ways to them, and prove it.
+    """Keep servers down until the block ends; `edges` lead to them, and prove it.
 
-    In force means: they were seen ended, and over each edge there is silence where there was an
-    answer just before. Healed means: each is usable, and answers over every edge.
-    Raises FaultNotInstalledError where that is not seen, ServerNotReadyError where one does not start.
+    In force means: they were observed ended, and each edge that answered just before is silent.
+    Healed means: each server is usable, and answers over every edge.
+    Raises FaultNotInstalledError if that is not observed, ServerNotReadyError if a server does not restart.
     """
     probes = Probes.of(cluster, "kill", target, edges)
     before = probes.prove_whole()
@@ -84,6 +84,6 @@ def kill(cluster: Cluster, target: str, servers: Sequence[str], edges: AbstractS
         )
         yield fault
     finally:
-        cluster.start_again(servers)
+        cluster.restart(servers)
         taken = probes.prove_whole_again()
     fault.healed = f"{', '.join(servers)} usable again, and answered over every edge within {ms(taken)}"

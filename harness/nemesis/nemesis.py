@@ -1,4 +1,4 @@
-"""The nemesis: carries out the plan while the clients work, one thread a fault of the target."""
+"""The nemesis: carries out the plan while the clients work, with one thread per fault of the target."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Reservations
 from harness.nemesis.server_faults import ServerFaults
 
-LAST_STOP = 1.5  # TTLs before the end after which no stop is requested: nobody could take over in time
+LAST_STOP = 1.5  # TTLs before the end, after which no stop is requested: no client could take over in time
 
 
 @dataclass(slots=True, kw_only=True)
 class Nemesis:
-    """Faults in force while the `with` block lasts; every client runs again at its end."""
+    """Injects faults during the `with` block; at its end every client runs again."""
 
     faults: Sequence[FaultSpec]
     ttl: int  # ns
@@ -54,28 +54,28 @@ class Nemesis:
 
     @property
     def log(self) -> PlanLog:
-        """The plan, and what was observed of it."""
+        """The plan, and the observed faults."""
         return self.observer.log
 
     def __enter__(self) -> Self:
         for index, fault in enumerate(self.faults):
             self._start(self._carry_out, index, fault)
-        self._start(self._clients.continue_strays)
+        self._start(self._clients.continue_unclaimed)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
         for thread in self._threads:
             thread.join()
-        self._clients.continue_everybody()
+        self._clients.continue_all()
 
     def check(self) -> None:
-        """Raise what went wrong in one of the threads."""
+        """Raise the first error of the threads."""
         if self.error is not None:
             raise self.error
 
     def in_force(self) -> tuple[str, ...]:
-        """Name the faults that are in force now, such as "pause client:3"."""
+        """Return the faults in force now, such as "pause client:3"."""
         return tuple(
             f"{fault.kind} {fault.target}"
             for fault in list(self.log.observed)

@@ -1,4 +1,4 @@
-"""What the nemesis tells of each fault: when it was seen in force and seen healed, and on what evidence."""
+"""Records when each fault was observed in force and observed healed, with the evidence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_HOLD: Hold = (None, None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observer:
-    """Puts both observations of a fault into the history, into plan.json, and before whoever watches."""
+    """Writes both observations of a fault to the history, to plan.json and to the run's events."""
 
     log: PlanLog
     record: Callable[[dict[str, Any]], None]  # an event of the history
@@ -35,7 +35,7 @@ class Observer:
         in_force: AbstractContextManager[Fault],
         hold: Callable[[], Hold] = lambda: NO_HOLD,
     ) -> Iterator[None]:
-        """Have a fault in force for as long as the block lasts; `hold` is asked once it is."""
+        """Keep a fault in force for the block; `hold` is called once it is."""
         seen = ObservedFault(
             kind=fault.kind,
             target=target,

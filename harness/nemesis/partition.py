@@ -1,4 +1,4 @@
-"""Partition: a client and some servers cannot hear each other, or one side cannot hear the other."""
+"""Partition: a client and some servers are cut off from each other, in one or both directions."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class PartitionSpec(BaseModel):
     target: Victim
     """holder, holder:r0 (the holder of that resource) or client:0."""
     side: Side = Field(alias="from")
-    """What the client is cut off from; a list names servers, such as ["redis-4", "redis-5"]."""
+    """The side that the client is cut off from, or a list of servers, such as ["redis-4", "redis-5"]."""
     direction: Literal["both", "to-server", "to-client"] = "both"
-    """What is held back: to-server loses requests, to-client loses answers to requests that arrive."""
+    """to-server loses requests; to-client loses answers to requests that arrive."""
     every: Length
-    """The stretch in which it is cut off once."""
+    """It is cut off once in each interval of this length."""
     lasts: Length
     """How long it stays cut off."""
 
@@ -54,7 +54,7 @@ class PartitionSpec(BaseModel):
         return (self.side,) if isinstance(self.side, str) else self.side
 
     def needs(self, reach: Reach, client: int) -> AbstractSet[Need]:
-        """Return the edges that are cut."""
+        """Return the edges to cut."""
         return {Edge(client, server) for server in reach.servers(self.aim())}
 
     def in_force(self, reach: Reach, client: int) -> AbstractContextManager[Fault]:
@@ -62,7 +62,7 @@ class PartitionSpec(BaseModel):
         return partition(reach.cluster, client, reach.servers(self.aim()), self.direction)
 
     def contradictions(self, _index: int, _sections: Sections) -> Iterator[Contradiction]:
-        """Yield none of its own."""
+        """Yield nothing: a partition has no contradictions of its own."""
         return iter(())
 
 
@@ -72,14 +72,14 @@ def partition(
 ) -> Iterator[Fault]:
     """Cut the edges from a client to these servers until the block ends.
 
-    In force means: Toxiproxy shows every cut, and over each edge there is silence where there
-    was an answer just before. Healed means: Toxiproxy shows no cut, and every server answers.
-    Raises FaultNotInstalledError where that is not seen. Any thread may call it.
+    In force means: Toxiproxy shows every cut, and each edge that answered just before is silent.
+    Healed means: Toxiproxy shows no cut, and every server answers.
+    Raises FaultNotInstalledError if that is not observed. Any thread may call it.
     """
     target = f"client:{client}"
     toxiproxy = cluster.toxiproxy
     if toxiproxy is None:
-        raise FaultNotInstalledError("partition", target, "no proxy stands between it and the servers")
+        raise FaultNotInstalledError("partition", target, "there are no proxies in front of the servers")
     probes = Probes.of(cluster, "partition", target, (Edge(client, name) for name in servers))
     before = probes.prove_whole()
     try:
@@ -99,7 +99,7 @@ def partition(
 
 
 def _heal(toxiproxy: Toxiproxy, target: str, edges: Iterable[Edge]) -> None:
-    """Heal every edge, the others too where one fails."""
+    """Heal every edge, even if one fails."""
     failures = []
     for edge in edges:
         try:

@@ -1,6 +1,6 @@
-"""Pause: a client's process is stopped, as a long garbage collection would stop it.
+"""Pause: a client's process is stopped, as by a long garbage collection.
 
-What the process has started, such as a program of the user's own, stops and goes on with it.
+Its child processes, such as the user's program, are stopped and continued with it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from harness.processes import process_tree
 class PauseSpec(BaseModel):
     """A client's process is stopped (SIGSTOP) and later continued, as by a long garbage collection.
 
-    With `at`, it stops itself on reaching that point; with `every`, it is
-    stopped from outside, once in each such stretch at a moment drawn from the seed.
+    With `at`, it stops itself at that point; with `every`, it is stopped from outside,
+    once in each interval of that length, at a moment drawn from the seed.
     """
 
     model_config = STRICT
@@ -47,22 +47,22 @@ class PauseSpec(BaseModel):
     )
     """The stop point."""
     until: Literal["contested", "superseded"] | None = None
-    """superseded: another client got a higher token, and its write was accepted; at granted, where
-    there may be no token yet: another client was granted the lock later, and its write was accepted.
-    contested: it has read the list that it is about to change (workload append only)."""
+    """superseded: another client was granted a higher token, and its write was accepted; at granted,
+    where there may be no token yet: it was granted the lock later. contested: another client has read
+    the list that it is about to change (workload append only)."""
     lasts: Length | None = None
     """How long it stays stopped."""
     every: Length | None = None
-    """The stretch in which it is stopped once from outside."""
+    """It is stopped from outside once in each interval of this length."""
 
     @model_validator(mode="after")
     def _starts_and_ends_in_one_way(self) -> Self:
         if (self.at is None) == (self.every is None):
-            raise ValueError("a pause starts either at a stop point or once every stretch: give at, or every")
+            raise ValueError("a pause starts either at a stop point or in each interval: give at, or every")
         if self.every and self.until:
-            raise ValueError("a pause from outside (every) ends by time: give lasts, not until")
+            raise ValueError("a pause from outside (every) has a fixed duration: give lasts, not until")
         if (self.until is None) == (self.lasts is None):
-            raise ValueError('a pause ends in one way: give until = "superseded", or lasts')
+            raise ValueError('a pause needs one end: give until = "superseded", or lasts')
         return self
 
     def aim(self) -> tuple[str, ...]:
@@ -78,13 +78,13 @@ class PauseSpec(BaseModel):
         return pause(reach.processes[client], f"client:{client}")
 
     def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
-        """Yield stop points that are never reached, and ends that cannot come."""
+        """Yield stop points that are never reached, and ends that cannot occur."""
         yield from self._granted(index, sections)
         yield from self._list_read(index, sections)
         yield from self._write_sent(index, sections)
 
     def _granted(self, index: int, sections: Sections) -> Iterator[Contradiction]:
-        """A program of the user's may take its lock in steps, whatever server that is on."""
+        """Yield "granted" for locks without that moment; a user's program may have it on any server."""
         if self.at != "granted" or sections.lock is None or sections.has_client:
             return
         if setting := sections.lock.complete_at_once:
@@ -100,7 +100,7 @@ class PauseSpec(BaseModel):
         for key, setting, given in (("at", "list-read", self.at), ("until", "contested", self.until)):
             if given == setting:
                 yield Contradiction(
-                    ("faults", index, key), 'comes about in the workload "append" only: no other reads a list'
+                    ("faults", index, key), 'occurs only in the workload "append": no other reads a list'
                 )
 
     def _write_sent(self, index: int, sections: Sections) -> Iterator[Contradiction]:
@@ -110,18 +110,18 @@ class PauseSpec(BaseModel):
         if not sections.storage.writes_in_one_message:
             yield Contradiction(
                 ("faults", index, "until"),
-                f'cannot come about at "write-sent" with storage.fencing "{sections.storage.fencing}": '
-                "the stopped client's open transaction locks out everybody else; give lasts instead",
+                f'cannot occur at "write-sent" with storage.fencing "{sections.storage.fencing}": '
+                "the stopped client's open transaction locks out all others; give lasts instead",
             )
 
 
 @contextmanager
 def pause(process: psutil.Process, target: str, *, stops_itself: bool = False) -> Iterator[Fault]:
-    """Keep a process, and all that it has started, stopped until the block ends.
+    """Keep a process and its child processes stopped until the block ends.
 
-    One that `stops_itself` is only waited for: a signal from here could come before
-    its own, which would then stop it again after the end.
-    Raises FaultNotInstalledError when it is not seen stopped, or not seen running again.
+    For one that `stops_itself`, this only waits: a signal from here could arrive before its
+    own, which would then stop it again after the end.
+    Raises FaultNotInstalledError if it is not observed stopped, or not observed running again.
     """
     if not stops_itself:
         process.suspend()
@@ -131,7 +131,7 @@ def pause(process: psutil.Process, target: str, *, stops_itself: bool = False) -
             raise FaultNotInstalledError("pause", target, _why_not(process))
         fault = Fault("pause", target, evidence=f"{_named(stopped)} stopped (state T)")
         yield fault
-        fault.until = time.monotonic_ns()  # what is recorded from here on, the process may have done
+        fault.until = time.monotonic_ns()  # from here on the process may record events
     finally:
         process_tree.continue_all(process)
     if not process_tree.wait_until_continued(stopped):
@@ -141,7 +141,7 @@ def pause(process: psutil.Process, target: str, *, stops_itself: bool = False) -
 
 def _why_not(process: psutil.Process) -> str:
     if process_tree.is_stopped(process):
-        return "something that the process has started runs on"
+        return "a child process is still running"
     return f"the process is {process.status()}"
 
 

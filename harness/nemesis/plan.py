@@ -1,4 +1,4 @@
-"""The plan of a run: which faults the seed asked for, and when each was seen in force and healed."""
+"""The plan of a run: the faults drawn from the seed, and when each was observed in force and healed."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from harness.nemesis.pause import PauseSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFault:
-    """What the seed asks of one `[[faults]]` entry."""
+    """One `[[faults]]` entry with the moments drawn from the seed."""
 
     kind: str
     target: str
-    at: str | None  # the stop point; None where moments are given
+    at: str | None  # the stop point; None if there are moments
     moments: tuple[int, ...]  # ns after the workload's start
 
 
 @dataclass(slots=True, kw_only=True)
 class ObservedFault:
-    """One fault as it came about; times are CLOCK_MONOTONIC ns, None while not yet seen."""
+    """One observed fault; times are CLOCK_MONOTONIC ns, None until observed."""
 
     kind: str
-    target: str  # the very client, such as "client:3"
+    target: str  # the actual client, such as "client:3"
     resource: str | None
     owner: str | None
     at: str | None
@@ -39,7 +39,7 @@ class ObservedFault:
 
 
 def plan(faults: Sequence[FaultSpec], seed: int, ttl: int, duration: int) -> tuple[PlannedFault, ...]:
-    """Draw the moments of every fault; the same arguments give the same plan. ns."""
+    """Draw the moments of every fault (ns); the same arguments give the same plan."""
     return tuple(
         PlannedFault(
             kind=fault.kind,
@@ -52,10 +52,10 @@ def plan(faults: Sequence[FaultSpec], seed: int, ttl: int, duration: int) -> tup
 
 
 def _moments(fault: FaultSpec, rng: random.Random, ttl: int, duration: int) -> tuple[int, ...]:
-    """Draw one moment in each stretch, so that the fault is over before the next stretch and the end.
+    """Draw one moment in each interval, so that the fault ends before the next interval and the end.
 
-    What strikes servers once a run does so in its second fifth: there is something to lose by
-    then, and time to see what was lost.
+    A fault that hits servers once per run does so in its second fifth: by then there is data to
+    lose, and there is time left to observe the loss.
     """
     if isinstance(fault, ServerFault) and fault.every is None:
         return (duration // 5 + rng.randrange(duration // 5),)
@@ -69,35 +69,35 @@ def _moments(fault: FaultSpec, rng: random.Random, ttl: int, duration: int) -> t
 
 @dataclass(slots=True)
 class PlanLog:
-    """Collects what was observed, from every thread of the nemesis, and saves it each time."""
+    """Collects observations from all threads of the nemesis, and saves each one."""
 
     seed: int
     started: int  # ns; the workload's start
     duration: int  # ns
     planned: tuple[PlannedFault, ...]
     save: Callable[[dict[str, Any]], None]
-    ended: int | None = None  # ns; None while the clients work, and for ever if the run was killed
+    ended: int | None = None  # ns; None while the clients work, and if the run was killed
     observed: list[ObservedFault] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, fault: ObservedFault) -> None:
-        """Begin a fault."""
+        """Add a fault."""
         with self._lock:
             self.observed.append(fault)
 
     def finished(self, now: int) -> None:
-        """Note when the work ended, ns; before its time if it was interrupted."""
+        """Record when the work ended (ns), early if it was interrupted."""
         with self._lock:
             self.ended = now
         self.changed()
 
     def changed(self) -> None:
-        """Save what is known by now."""
+        """Save the current state."""
         with self._lock:
             self.save(self.document())
 
     def document(self) -> dict[str, Any]:
-        """Give the content of plan.json."""
+        """Return the content of plan.json."""
         return {
             "seed": self.seed,
             "started": self.started,

@@ -1,4 +1,4 @@
-"""What the faults of one run can reach: its clients, its servers, and the edges between them."""
+"""Everything that the faults of a run can hit: its clients, its servers, and the edges between them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ServersOfSides = Mapping[SideOfTarget, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """What the faults of one run can reach."""
+    """The clients, servers and edges of one run."""
 
     cluster: Cluster
     sides: ServersOfSides
@@ -40,12 +40,12 @@ class Reach:
         return {Edge(client, server) for client in self.clients for server in servers}
 
     def recorded(self, target: str) -> str:
-        """Return what the history calls the target of a fault on servers."""
+        """Return the name of the target in the history, for a fault on servers."""
         return recorded_target(target, self.sides)
 
 
 def servers_hit(aim: Iterable[str], sides: ServersOfSides) -> tuple[str, ...]:
-    """Return the names of the servers, each once, of sides or by their names; no side has the others."""
+    """Return the names of the servers, each once, of sides or named directly."""
     named = tuple(aim)
     return tuple(
         dict.fromkeys(
@@ -55,6 +55,6 @@ def servers_hit(aim: Iterable[str], sides: ServersOfSides) -> tuple[str, ...]:
 
 
 def recorded_target(target: str, sides: ServersOfSides) -> str:
-    """Return "lock" or "storage", or such as "lock:redis-1" for one server."""
+    """Return "lock" or "storage", or for one server such as "lock:redis-1"."""
     of = [side for side, names in sides.items() if target in names]
     return f"{of[0]}:{target}" if of else target

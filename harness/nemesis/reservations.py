@@ -1,7 +1,7 @@
 """Clients, servers and edges reserved by a fault, so that no other fault hits them too.
 
-Two faults on one edge would each take the other's silence for their own proof, and its healing
-for their failure.
+Two faults on one edge would each mistake the other's silence for their own proof, and its
+healing for their own failure.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ NOTHING: AbstractSet[Need] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Reservations:
-    """What faults have reserved."""
+    """Everything that faults have reserved."""
 
     state: SharedState
-    lock: threading.RLock = field(default_factory=threading.RLock)  # held while several things must fit
+    lock: threading.RLock = field(
+        default_factory=threading.RLock
+    )  # held across several steps that must be atomic
     clients: set[int] = field(default_factory=set)
     taken: set[Need] = field(default_factory=set)
 
     def reserve(self, client: int | None, needs: AbstractSet[Need] = NOTHING) -> bool:
-        """Reserve a client (None: none) and what else is needed, all or nothing; was it free?"""
+        """Reserve a client (None: none) and other needs, all or nothing; return whether they were free."""
         with self.lock:
             if client in self.clients or needs & self.taken:
                 return False
@@ -41,7 +43,7 @@ class Reservations:
 
     @contextmanager
     def released_at_end(self, client: int | None, needs: AbstractSet[Need] = NOTHING) -> Iterator[None]:
-        """Free what was reserved once the block is left."""
+        """Release the reservation at the end of the block."""
         try:
             yield
         finally:

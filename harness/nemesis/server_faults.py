@@ -1,4 +1,4 @@
-"""Faults on servers: carried out at moments that the seed drew."""
+"""Faults on servers, at moments drawn from the seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.nemesis.triggers import wait_until
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFaults:
-    """Hits servers, and gives them back."""
+    """Injects faults on servers."""
 
     ttl: int  # ns
     reach: Reach
@@ -26,7 +26,7 @@ class ServerFaults:
     over: threading.Event
 
     def strike(self, fault: ServerFault, moments: Sequence[int], last: int) -> None:
-        """Hit at each moment (ns), or as soon after it as no other fault has what it needs.
+        """Strike at each moment (ns), or as soon after it as its needs are free.
 
         A fault begins at `last` at the latest.
         """

@@ -1,4 +1,4 @@
-"""What a fault waits for: a client that stops at a stop point, or a holder at a moment."""
+"""Triggers of faults: a client that stops at a stop point, or a holder at a moment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ POLL = 0.001  # seconds
 
 
 def wait_until(condition: Callable[[], bool], deadline: int, given_up: Callable[[], bool]) -> bool:
-    """Poll a condition; False once the deadline (ns, CLOCK_MONOTONIC) has passed or it is given up."""
+    """Poll a condition; False after the deadline (ns, CLOCK_MONOTONIC), or once `given_up`."""
     while not condition():
         if given_up() or time.monotonic_ns() >= deadline:
             return condition()
@@ -24,21 +24,21 @@ def wait_until(condition: Callable[[], bool], deadline: int, given_up: Callable[
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """Whom a fault may hit: `holder`, `holder:r1` or `client:2`."""
+    """The possible victims of a fault: `holder`, `holder:r1` or `client:2`."""
 
     client: int = ANY
     resource: int = ANY
 
     @classmethod
     def named(cls, target: str) -> Victim:
-        """Read a target file's words."""
+        """Parse the value in a target file."""
         kind, _, which = target.partition(":")
         if kind == "client":
             return cls(client=int(which))
         return cls(resource=int(which.removeprefix("r"))) if which else cls()
 
     def among_holders(self, state: SharedState, rng: random.Random) -> int | None:
-        """Choose a client that is in a critical section now, or the client that was named."""
+        """Choose a client that is in a critical section now, or the named client."""
         if self.client != ANY:
             return self.client
         fitting = [client for client, resource, _ in state.holders() if self.resource in (ANY, resource)]
@@ -75,7 +75,7 @@ class StopRequest:
 
     @contextmanager
     def reserving(self, resource: int) -> Iterator[None]:
-        """Keep other requests off a resource: stopping its next holder too would help nobody."""
+        """Reserve a resource: a request that stopped its next holder too would prevent a takeover."""
         self._request.reserved_resource = resource
         try:
             yield

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from harness.network.topology import Address
 
 HOST = "127.0.0.1"
-TAKEN = "address already in use"  # what servers log when somebody else was faster
+TAKEN = "address already in use"  # in the log of a server whose port was taken first
 
 
 def free_addresses(count: int) -> list[Address]:

@@ -1,4 +1,4 @@
-"""Does a server answer over an edge? Asked with real bytes, over a new connection."""
+"""Does a server answer over an edge? Probed with a real request, over a new connection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def reply(address: Address, system: str, within: float) -> float | None:
-    """Ask once, and return how long (s) the answer took; None if none came within that time (s).
+    """Probe once, and return how long the answer took (s); None if none came `within` that time (s).
 
     A connection that opens and stays silent, is refused, or closes has not answered.
     """
@@ -32,7 +32,7 @@ def reply(address: Address, system: str, within: float) -> float | None:
 
 
 def replies(targets: Mapping[Key, tuple[Address, str]], within: float) -> dict[Key, float | None]:
-    """Ask several (address, system) at the same time."""
+    """Probe several (address, system) at the same time."""
     with ThreadPoolExecutor(max_workers=max(len(targets), 1)) as pool:
         asked = {key: pool.submit(reply, *target, within) for key, target in targets.items()}
         return {key: future.result() for key, future in asked.items()}

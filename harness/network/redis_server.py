@@ -1,4 +1,4 @@
-"""What a Redis server says of itself, and whom it is told to follow; asked over a connection a question."""
+"""Administration of a Redis server: its role, clock and replication, with one connection per request."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from harness.core.errors import InfrastructureError
 from harness.network.topology import Address
 from workloads.settings import REDIS_ADMINISTRATOR
 
-TIMEOUT = 2.0  # s; of one question
+TIMEOUT = 2.0  # s; per request
 MOST = 2**20  # bytes of one answer
 DANGEROUS = ("acl", "config", "debug", "failover", "migrate", "module", "replicaof", "shutdown", "slaveof")
 
 
 def access(password: str) -> tuple[str, ...]:
-    """Give the lines of a configuration that let in only who has the password, and to what is needed."""
+    """Return configuration lines that require the password and allow only the necessary commands."""
     everything = f"on >{password} ~* &* +@all"
     never = " ".join(f"-{command}" for command in DANGEROUS)
     return (
@@ -31,7 +31,7 @@ def access(password: str) -> tuple[str, ...]:
 
 
 def is_usable(address: Address) -> bool:
-    """Ask whether it has loaded its data; a replica, whether it has those of the server that it follows."""
+    """Has it loaded its data, and as a replica, those of its primary?"""
     try:
         return _line(address, b"PING") == b"+PONG" and role(address).link != "down"
     except OSError:
@@ -45,15 +45,15 @@ def version(address: Address) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """What a Redis server is to others."""
+    """A Redis server's role in replication."""
 
     role: str  # "master" or "slave", as it calls itself
-    link: str  # to the server that it follows: "up" or "down"; "" where it follows none
-    offset: int  # bytes of replication that it has written, or taken in
+    link: str  # to its primary: "up" or "down"; "" without a primary
+    offset: int  # bytes of replication that it has sent or received
 
 
 def role(address: Address) -> Role:
-    """Ask a server for its role; OSError where it does not answer."""
+    """Return a server's role; OSError if it does not answer."""
     info = _info(address, "replication")
     return Role(
         role=info["role"],
@@ -63,19 +63,19 @@ def role(address: Address) -> Role:
 
 
 def clock(address: Address) -> int:
-    """Ask a server for its wall clock (ns since 1970); OSError where it does not answer."""
+    """Return a server's wall clock (ns since 1970); OSError if it does not answer."""
     with _asked(address, b"TIME") as answer:
         _, _, seconds, _, microseconds = (answer.readline(MOST) for _ in range(5))
     return int(seconds) * NS["s"] + int(microseconds) * NS["us"]
 
 
 def run_id(address: Address) -> str:
-    """Ask a server which process it is; OSError where it does not answer."""
+    """Return the run_id of a server's process; OSError if it does not answer."""
     return _info(address, "server")["run_id"]
 
 
 def follow(address: Address, primary: Address | None) -> None:
-    """Tell a server to follow another, or (None) to follow none and take writes."""
+    """Make a server follow another, or (None) follow none and accept writes."""
     whom = "NO ONE" if primary is None else f"{primary.host} {primary.port}"
     answer = _line(address, f"REPLICAOF {whom}".encode())
     if not answer.startswith(b"+OK"):
@@ -84,7 +84,7 @@ def follow(address: Address, primary: Address | None) -> None:
 
 @contextmanager
 def _asked(address: Address, command: bytes) -> Iterator[BinaryIO]:
-    """Send an inline command, and hand over its answer; OSError where the server lets nobody in."""
+    """Send an inline command, and yield its answer; OSError if the server rejects the login."""
     with (
         socket.create_connection((address.host, address.port), TIMEOUT) as connection,
         connection.makefile("rb") as answer,

@@ -1,4 +1,4 @@
-"""What the engines and the faults must know of each system: its port, and how it answers."""
+"""The systems: port, probe, readiness check and version of each."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any
 from harness.network import redis_server
 from harness.network.topology import Address
 
-TIMEOUT = 2.0  # s; of one question
+TIMEOUT = 2.0  # s; per request
 MOST = 2**20  # bytes of one answer
 KAHUNA_INVALID_INPUT, KAHUNA_NO_SUCH_LOCK = 100, 102  # `type` of an answer
 POSTGRES_LOGIN = "user=fencepost dbname=fencepost sslmode=disable"
-POSTGRES_PASSWORD = "fencepost"  # noqa: S105 - of images, where the engine has chosen no other
+POSTGRES_PASSWORD = "fencepost"  # noqa: S105 - in images, unless the engine has set another
 POSTGRES_REFUSALS = (
     "authentication failed",
     "authentication method",
@@ -26,11 +26,11 @@ POSTGRES_REFUSALS = (
     "not permitted to log in",
     "pg_hba.conf rejects",
 )
-"""What it says to whom it never will let in: libpq hands on the words, without their code."""
+"""Its messages for a login that can never succeed; libpq passes on the text without its code."""
 
 
-class Unfit(Exception):  # noqa: N818 - what a server is, not a fault of the program
-    """It runs, and never will be usable; the message says why."""
+class Unfit(Exception):  # noqa: N818 - a property of the server, not an error of the program
+    """The server runs, but can never become usable; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +40,15 @@ class System:
     port: int  # inside its container
     is_usable: Callable[[Address], bool]
     version: Callable[[Address], str]
-    probe: bytes  # sent over a new connection, this is answered at once ...
-    answers: tuple[bytes, ...]  # ... by something that begins like one of these ...
-    speaks: bytes = b""  # ... and has this in it
-    locked: bytes = b""  # how it answers where it asks for a password
-    oldest: tuple[int, ...] = ()  # release that clients can use; (): it tells none
+    probe: bytes  # sent over a new connection, this is answered immediately ...
+    answers: tuple[bytes, ...]  # ... with one of these prefixes ...
+    speaks: bytes = b""  # ... and this content
+    locked: bytes = b""  # the answer if it requires a password
+    oldest: tuple[int, ...] = ()  # the oldest release that clients support; (): it reports none
 
 
 def etcd_is_usable(address: Address) -> bool:
-    """Ask a member whether it answers linearizable reads: it does once there is a leader."""
+    """Does a member answer linearizable reads? It does once there is a leader."""
     try:
         return _json(address, "/health").get("health") == "true"
     except (OSError, http.client.HTTPException, ValueError):
@@ -61,9 +61,9 @@ def etcd_version(address: Address) -> str:
 
 
 def postgres_is_usable(address: Address) -> bool:
-    """Try to log in as user `fencepost` to the database of that name, and to ask something.
+    """Log in as user `fencepost` to the database of that name, and run a query.
 
-    Raises Unfit where it is refused for good.
+    Raises Unfit if the login can never succeed.
     """
     import psycopg
 
@@ -73,7 +73,7 @@ def postgres_is_usable(address: Address) -> bool:
         said = str(error).strip().rpartition("\n")[2].rpartition("failed: ")[2]
         if any(words in said for words in POSTGRES_REFUSALS):
             raise Unfit(
-                f"refuses user fencepost: {said}; its image must let that user in to the database "
+                f"refuses user fencepost: {said}; its image must let that user into the database "
                 "fencepost, without a password or with the password fencepost"
             ) from None
         return False
@@ -85,7 +85,7 @@ def postgres_version(address: Address) -> str:
 
 
 def zookeeper_is_usable(address: Address) -> bool:
-    """Ask a server whether it serves requests: it does once it is alone or there is a leader."""
+    """Does a server serve requests? It does once it is standalone or there is a leader."""
     try:
         return b"Zookeeper version" in _zookeeper_status(address)
     except OSError:
@@ -99,7 +99,7 @@ def zookeeper_version(address: Address) -> str:
 
 
 def dynamodb_is_usable(address: Address) -> bool:
-    """Ask whether it speaks HTTP: without a signed request it says no more."""
+    """Does it speak HTTP? It answers nothing more to an unsigned request."""
     try:
         return bool(_server_header(address))
     except (OSError, http.client.HTTPException):
@@ -107,14 +107,14 @@ def dynamodb_is_usable(address: Address) -> bool:
 
 
 def dynamodb_version(address: Address) -> str:
-    """Return such as "DynamoDB Local on Jetty(12.0.14)": it tells no version of its own."""
+    """Return such as "DynamoDB Local on Jetty(12.0.14)": it reports no version of its own."""
     return f"DynamoDB Local on {_server_header(address)}"
 
 
 def kahuna_is_usable(address: Address) -> bool:
-    """Ask it to free a lock that nobody has: it can tell once its partition has a leader.
+    """Release a lock that nobody holds: it answers once its partition has a leader.
 
-    Raises Unfit where it is too old to know who asks.
+    Raises Unfit if it is too old to know the field `owner`.
     """
     asked = {"resource": "fencepost", "owner": "ZmVuY2Vwb3N0", "durability": 1}
     try:
@@ -122,12 +122,12 @@ def kahuna_is_usable(address: Address) -> bool:
     except (OSError, http.client.HTTPException, ValueError):
         return False
     if said == KAHUNA_INVALID_INPUT:
-        raise Unfit("knows no `owner` of a lock, and Fencepost needs Kahuna 1.1 or newer")
+        raise Unfit("does not know the field `owner`; Fencepost needs Kahuna 1.1 or newer")
     return said == KAHUNA_NO_SUCH_LOCK
 
 
 def kahuna_version(address: Address) -> str:
-    """Return such as "Kahuna on Kestrel": it tells no version of its own; the image has one."""
+    """Return such as "Kahuna on Kestrel": it reports no version of its own; the image has one."""
     return f"Kahuna on {_server_header(address)}"
 
 
@@ -145,9 +145,9 @@ SYSTEMS: dict[str, System] = {
         port=5432,
         is_usable=postgres_is_usable,
         version=postgres_version,
-        probe=struct.pack("!ii", 8, 80877103),  # SSLRequest, which needs no login: yes or no
+        probe=struct.pack("!ii", 8, 80877103),  # SSLRequest: it needs no login, and is answered by one byte
         answers=(b"S", b"N"),
-        oldest=(14,),  # the setting recovery_init_sync_method
+        oldest=(14,),  # has the setting recovery_init_sync_method
     ),
     "redis": System(
         port=6379,
@@ -156,7 +156,7 @@ SYSTEMS: dict[str, System] = {
         probe=b"PING\r\n",
         answers=(b"+PONG", b"-LOADING", b"-NOAUTH"),
         locked=b"-NOAUTH",
-        oldest=(6, 2),  # pages of a stream
+        oldest=(6, 2),  # can page through a stream
     ),
     "zookeeper": System(
         port=2181,
@@ -164,7 +164,7 @@ SYSTEMS: dict[str, System] = {
         version=zookeeper_version,
         probe=b"srvr",
         answers=(b"Zookeeper version", b"This ZooKeeper instance"),
-        oldest=(3, 5),  # the stat of a znode in the answer to its creation
+        oldest=(3, 5),  # returns the stat of a created znode
     ),
     "dynamodb": System(
         port=8000,
@@ -186,9 +186,9 @@ SYSTEMS: dict[str, System] = {
 
 
 def _json(address: Address, path: str, asked: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Get what is there, or what a POST of `asked` is answered."""
-    # Not httpx: this runs while servers start, and http.client costs nothing to import. It
-    # does not look at HTTP_PROXY either.
+    """Return the answer to a GET, or to a POST of `asked`."""
+    # Not httpx: this runs while servers start, and http.client is fast to import. It also
+    # ignores HTTP_PROXY.
     connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
     try:
         if asked is None:

@@ -1,4 +1,4 @@
-"""The servers of a run, where they listen, and the edges between them and the clients."""
+"""The servers of a run, their addresses, and the edges between them and the clients."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 REPLICA = "redis-replica"
-"""The name of the server that follows the first of its side."""
+"""The name of the server that follows the first server of its side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where something listens, and the password that it asks for, if any."""
+    """Where a server or proxy listens, and its password, if any."""
 
     host: str
     port: int
-    password: str = field(default="", repr=False, compare=False)  # of this run; in no file that stays
+    password: str = field(default="", repr=False, compare=False)  # of this run; in no file that outlives it
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -28,46 +28,46 @@ class ServerSpec:
     name: str  # "etcd-1", "postgres"
     system: str  # "etcd", "postgres": the compose file, and the image's folder
     image: str | None = None  # an official image instead of ours
-    cluster: str = ""  # servers of one system and one cluster know each other
-    durable: bool = True  # has what it acknowledged on disk (Redis only)
-    follows: str = ""  # the server whose replica it is (Redis only)
+    cluster: str = ""  # servers of the same system and cluster form one cluster
+    durable: bool = True  # is every acknowledged write on disk? (Redis only)
+    follows: str = ""  # its primary (Redis only)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """One server that runs."""
+    """One running server."""
 
     name: str
     system: str
-    address: Address  # as the harness reaches it, past every proxy
-    upstream: Address  # as the proxies reach it
+    address: Address  # for the harness, without proxies
+    upstream: Address  # for the proxies
     cluster: str = ""
     durable: bool = True
-    follows: Address | None = None  # where it finds the server whose replica it is: through a proxy
+    follows: Address | None = None  # the address of its primary, through a proxy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
-    """All that a run needs started: the servers, and one proxy an edge."""
+    """Everything that a run starts: the servers, and one proxy per edge."""
 
     servers: tuple[ServerSpec, ...]
     clients: int  # each gets an edge to each server
-    partitions: bool  # are the edges going to be cut?
-    killed: tuple[str, ...] = ()  # the servers that are going to be
-    clocks: tuple[str, ...] = ()  # the servers whose clocks are going to be moved
+    partitions: bool  # will edges be cut?
+    killed: tuple[str, ...] = ()  # the servers that will be killed
+    clocks: tuple[str, ...] = ()  # the servers whose clocks will be moved
 
 
 Direction = Literal["both", "to-server", "to-client"]
-"""Which way packets are lost on an edge that is cut.
+"""The direction in which data is lost on a cut edge.
 
-to-server: requests get lost, so nothing happens. to-client: answers get lost, so it happens,
-and the client does not hear of it.
+to-server: requests are lost and have no effect. to-client: requests take effect, but their
+answers are lost.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The way from one client to one server, through a proxy of its own."""
+    """The route from one client to one server, through its own proxy."""
 
     client: int
     server: str
@@ -76,13 +76,13 @@ class Edge:
         return f"client:{self.client} → {self.server}"
 
     def proxy_name(self, run_id: str) -> str:
-        """Name its proxy: with the run, so that a change sent to another run's server is refused."""
+        """Return its proxy's name, with the run: another run's Toxiproxy does not know it."""
         return f"{run_id}.client-{self.client}.{self.server}"
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The way from a replica to the server that it follows, through a proxy of its own."""
+    """The route from a replica to its primary, through its own proxy."""
 
     follower: str
     server: str
@@ -91,7 +91,7 @@ class Link:
         return f"{self.follower} → {self.server}"
 
     def proxy_name(self, run_id: str) -> str:
-        """Name its proxy, as that of an edge."""
+        """Return its proxy's name, with the run."""
         return f"{run_id}.{self.follower}.{self.server}"
 
 

@@ -1,19 +1,19 @@
-"""One Toxiproxy server, through toxiproxy-python: a proxy for each way, cut, held, healed, redirected.
+"""One Toxiproxy server, through toxiproxy-python: a proxy for each edge and link.
 
-What that library leaves to its callers is done here, and only here:
+The library leaves several things to its callers, which are all done here:
 
-- Its server's address is state of a class, shared by the whole process: `_call` sets it
+- Its server's address is class state, shared by the whole process: `_call` sets it
   around each request, under a lock.
-- Its `Proxy` and `Toxiproxy` objects set no timeout and take an answer of 500 for success:
+- Its `Proxy` and `Toxiproxy` objects set no timeout and treat a status of 500 as success:
   so the calls go through its `APIConsumer`, which takes `timeout` and returns the response.
-- HTTP_PROXY in the environment would catch the calls: an empty proxy for http wins over it.
-- It knows no PATCH, by which a proxy is changed: that goes out by itself.
-- A change is believed once it was read back. Names hold the run's id, so that a change that
+- HTTP_PROXY in the environment would apply to its calls: an empty proxy for http overrides it.
+- It has no PATCH, which changes a proxy: we send that ourselves.
+- A change counts once it was read back. Names contain the run's id, so that a change that
   reaches another run's server ends in "not found".
 
-A cut edge is a `timeout` toxic of 0: it lets connections open and loses what is sent on them.
-Taking it away closes those connections, as after a real partition that outlived TCP's patience.
-A held way has a `bandwidth` toxic of 0: nothing gets through, and all of it does later.
+A cut edge has a `timeout` toxic of 0: connections open, but everything sent on them is lost.
+Removing the toxic closes those connections, as after a real partition that outlasted TCP's timeouts.
+A held edge or link has a `bandwidth` toxic of 0: nothing gets through until it is removed.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _consumer = threading.Lock()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WayState:
-    """One edge's or link's proxy, as its server shows it."""
+    """The state of an edge's or link's proxy, as Toxiproxy shows it."""
 
     way: Way
-    listen: Address  # as the Toxiproxy server sees it: inside its container
+    listen: Address  # as Toxiproxy sees it: inside its container
     upstream: Address
     enabled: bool
-    cut: frozenset[Stream]  # where packets are lost; empty: none are
-    held: frozenset[Stream]  # where they wait
+    cut: frozenset[Stream]  # the streams that lose data
+    held: frozenset[Stream]  # the streams that hold data back
 
     def __str__(self) -> str:
         if not self.enabled:
@@ -69,14 +69,14 @@ class WayState:
 class Toxiproxy:
     """The Toxiproxy server of one run.
 
-    Every method raises InfrastructureError where the server does not answer, or says no.
+    Every method raises InfrastructureError if the server does not answer, or answers with an error.
     """
 
     api: Address
     run_id: str
 
     def answers(self) -> bool:
-        """Look whether the server is up."""
+        """Does the server answer?"""
         try:
             self.version()
         except InfrastructureError:
@@ -102,7 +102,9 @@ class Toxiproxy:
             }
             for way, (listen, upstream) in proxies.items()
         ]
-        self._call("post", "/populate", json=wanted)  # one request, where `populate()` makes two a proxy
+        self._call(
+            "post", "/populate", json=wanted
+        )  # one request; the library's `populate()` makes two per proxy
         known = self._call("get", "/proxies").json()
         missing = [way for way in proxies if way.proxy_name(self.run_id) not in known]
         if missing:
@@ -112,24 +114,24 @@ class Toxiproxy:
         return {way: _state(way, known[way.proxy_name(self.run_id)]) for way in proxies}
 
     def state(self, way: Way) -> WayState:
-        """Read one way."""
+        """Read the state of one edge or link."""
         return _state(way, self._call("get", self._url(way)).json())
 
     def cut(self, way: Way, direction: Direction) -> WayState:
-        """Lose what is sent on this way, in this direction; FaultNotInstalledError if it does not show."""
+        """Lose everything sent in this direction; FaultNotInstalledError if Toxiproxy does not show it."""
         self._add(way, "timeout", {"timeout": 0}, STREAMS[direction])
         return self._expect("partition", way, cut=STREAMS[direction])
 
     def hold(self, way: Way) -> WayState:
-        """Keep what is sent on this way until `heal` delivers it; FaultNotInstalledError if it does not show.
+        """Hold data back until `heal` delivers it; FaultNotInstalledError if Toxiproxy does not show it.
 
-        Connections stay: a bandwidth of 0 only delays.
+        Connections stay open: a bandwidth of 0 only delays.
         """
         self._add(way, "bandwidth", {"rate": 0}, STREAMS["both"])
         return self._expect("hold", way, held=STREAMS["both"])
 
     def heal(self, way: Way) -> WayState:
-        """Let everything through again; what was cut meanwhile is lost. A whole way stays as it is."""
+        """Let everything through again; data lost in a cut stays lost. A healthy edge is not changed."""
         state = self.state(way)
         for kind, streams in (("timeout", state.cut), ("bandwidth", state.held)):
             for stream in streams:
@@ -137,7 +139,7 @@ class Toxiproxy:
         return self._expect("partition", way)
 
     def close(self, way: Way) -> WayState:
-        """End every connection on this way, and take no more; FaultNotInstalledError if it does not show."""
+        """Close every connection, and accept none; FaultNotInstalledError if Toxiproxy does not show it."""
         self._call("patch", self._url(way), json={"enabled": False})
         state = self.state(way)
         if state.enabled:
@@ -145,7 +147,7 @@ class Toxiproxy:
         return state
 
     def redirect(self, way: Way, upstream: Address) -> WayState:
-        """Lead a way elsewhere, also one that was closed; FaultNotInstalledError if it does not show."""
+        """Redirect a way, even a closed one; FaultNotInstalledError if Toxiproxy does not show it."""
         self._call("patch", self._url(way), json={"upstream": str(upstream), "enabled": True})
         state = self.state(way)
         if state.upstream != upstream or not state.enabled:
@@ -153,10 +155,10 @@ class Toxiproxy:
         return state
 
     def replace(self, way: Way, upstream: Address) -> WayState:
-        """Make a way anew, to another server; what was held on it is lost.
+        """Recreate an edge's or link's proxy, to another server; data held on it is lost.
 
-        It is not healed for that: taking a bandwidth of 0 off a connection that one end has
-        left never returns.
+        It is not healed first: removing a bandwidth of 0 from a connection that one end has
+        closed never returns.
         """
         listen = self.state(way).listen
         self._call("delete", self._url(way))

@@ -1,4 +1,4 @@
-"""Ctrl-C while servers are being removed: it waits until they are."""
+"""Defer Ctrl-C until the servers are removed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def deferred_interrupts() -> Iterator[None]:
-    """Hold back interrupts until the block has ended, and then let the first of them happen.
+    """Hold back interrupts until the block has ended, and then raise the first of them.
 
-    Only those that Python code handles, which is in the main thread: elsewhere this does nothing.
-    What an interrupt just before the block, or a SIGKILL, leaves behind goes with the next sweep.
+    Python handles signals in the main thread, so in other threads this does nothing. The next
+    sweep removes anything left behind by an interrupt just before the block or by a SIGKILL.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

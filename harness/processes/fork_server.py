@@ -1,12 +1,11 @@
-"""Imported by the fork server alone: from then on it dies with the harness, however that ends.
+"""Imported only by the fork server: from then on it dies with the harness, however that ends.
 
-The signal follows the thread that started the fork server, which is why the
-harness starts it from its main thread. A session of its own keeps the
-terminal's Ctrl-C from it and from the clients that it starts: the harness
-ends them.
+The signal is sent when the thread that started the fork server ends, so the harness starts
+it from its main thread. Its own session keeps the terminal's Ctrl-C from it and from the
+clients that it starts: the harness ends them.
 
-What a client's program has started and left becomes a child of the fork server, whatever session
-it has moved to and whatever it has made of its environment, and ends with it.
+Orphans of a client's program become children of the fork server, in any session and with any
+environment, and end with it.
 """
 
 import os
@@ -20,7 +19,7 @@ from harness.processes.parent_death import adopt_orphans, die_with_parent
 
 
 def end_all(_number: int, _frame: object) -> None:
-    """End the clients and all that they have left, and this process."""
+    """End the clients, their orphans and this process."""
     process_tree.end_offspring(psutil.Process())
     os._exit(0)
 

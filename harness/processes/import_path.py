@@ -1,7 +1,7 @@
-"""Where this process and the Python processes that it starts import from: never from the current folder.
+"""The import path of this process and its Python child processes: never the current folder.
 
-The folder that a command is called in may hold anybody's files, and Python would take a `json.py`
-there for its own: for `python -m` and `python -c` it looks there first.
+The current folder may contain anybody's files, and for `python -m` and `python -c` Python looks
+there first: it would import a `json.py` from it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _OURS = "fencepost"
 
 @contextmanager
 def kept_by_children() -> Iterator[None]:
-    """Have Python processes that are started in the block begin without the current folder.
+    """Let Python processes started in the block begin without the current folder.
 
-    Those call `clear`, for what they start in turn is the user's.
+    They call `clear`, because their own child processes are the user's.
     """
-    if os.environ.get(_VARIABLE):  # the user's own wish
+    if os.environ.get(_VARIABLE):  # the user has set it already
         yield
         return
     os.environ[_VARIABLE] = _OURS
@@ -39,7 +39,7 @@ def clear() -> None:
 
 
 def leave_current_folder() -> None:
-    """Take back that Python looks there first, unless it is where this package itself is imported from."""
+    """Remove the current folder from the path, unless this package itself is imported from it."""
     here, ours = Path.cwd(), Path(__file__).parents[2]
     if sys.path and not sys.flags.safe_path and Path(sys.path[0] or ".").absolute() == here != ours:
         del sys.path[0]

@@ -1,9 +1,9 @@
-"""Becomes a server that dies with the harness: `tether.py SIGNAL PARENT USER PROGRAM ARGUMENT…`.
+"""Launches a server that dies with the harness: `launcher.py SIGNAL PARENT USER PROGRAM ARGUMENT…`.
 
-Run as a program of its own, because the request to the kernel must be made in the child, and
-a `preexec_fn` may deadlock in a harness that has threads. It asks for SIGNAL at the death of
-the thread that started it, takes on the numeric USER (or stays who it is, for "-"), and then
-is PROGRAM: no further process remains.
+It is a separate program, because the request to the kernel must be made in the child, and a
+`preexec_fn` may deadlock in a process with threads. It requests SIGNAL for the death of the
+thread that started it, changes to the numeric USER ("-": no change), and then replaces itself
+with PROGRAM.
 """
 
 import ctypes
@@ -14,13 +14,13 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Follow the command line."""
+    """Run the command line."""
     death_signal, parent, user, *command = sys.argv[1:]
     if user != "-":
         become(int(user))
-    # After the change of user, which would clear it.
+    # After the change of user, which clears the request.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
-    if os.getppid() != int(parent):  # it died before it could be asked for
+    if os.getppid() != int(parent):  # it died before the request was in place
         sys.exit(1)
     try:
         os.execvp(command[0], command)  # noqa: S606
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def become(user: int) -> None:
-    """Give up the rights of root for those of a user without any."""
+    """Change from root to an unprivileged user."""
     try:
         os.setgroups([])
         os.setgid(user)

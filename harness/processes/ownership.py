@@ -1,8 +1,8 @@
-"""Who started a process or a container, and whether they still live.
+"""Ownership: which harness started a process or a container, and whether it is still alive.
 
-Everything that a run starts carries three marks: a container, network or volume as labels,
-a process as environment variables. They outlive a harness that was killed, so that a later
-command can tell what is left over from what belongs to a run that goes on beside it.
+Everything that a run starts carries three marks: containers, networks and volumes as labels,
+processes as environment variables. They outlive a killed harness, so that a later command
+can distinguish leftovers from the parts of a run in progress.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ VARIABLES = {RUN: "FENCEPOST_RUN", HARNESS: "FENCEPOST_HARNESS", HOST: "FENCEPOS
 
 
 class Life(enum.Enum):
-    """What this process can say of the one that started something."""
+    """The state of the process that started something, as far as this process can see."""
 
     ALIVE = enum.auto()
     DEAD = enum.auto()
-    ELSEWHERE = enum.auto()  # on another host or in another container: nobody here can tell
+    ELSEWHERE = enum.auto()  # on another host or in another container: not visible from here
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """One process, on one host, in one boot of it."""
+    """One process, on one host, in one boot."""
 
     pid: int
-    started: int  # clock ticks since boot: unlike wall time, no clock step can change it
+    started: int  # clock ticks since boot: a step of the wall clock does not change it
     host: str
 
     def marks(self, run_id: str) -> dict[str, str]:
-        """Return what to put on everything that this process starts for a run."""
+        """Return the marks for everything that this process starts for a run."""
         return {RUN: run_id, HARNESS: f"{self.pid}:{self.started}", HOST: self.host}
 
     def life(self) -> Life:
-        """Look whether this process still runs; a zombie does not."""
+        """Is this process still running? A zombie is not."""
         name, namespace, boot = _split_host(self.host)
         our_name, our_namespace, our_boot = _split_host(_this_host())
         if (name, namespace) != (our_name, our_namespace):
@@ -53,14 +53,14 @@ class Owner:
 
 
 def this_process() -> Owner:
-    """Return the owner of what this process is about to start."""
+    """Return this process as an owner."""
     started = _start_ticks(os.getpid())
-    assert started is not None, "a process that runs is in /proc"  # noqa: S101
+    assert started is not None, "a running process is in /proc"  # noqa: S101
     return Owner(os.getpid(), started, _this_host())
 
 
 def owner_of(marks: Mapping[str, str]) -> Owner | None:
-    """Read the owner from the marks of a thing; None if they are not ours, or not readable."""
+    """Read the owner from marks; None if they are not ours, or invalid."""
     pid, _, started = marks.get(HARNESS, "").partition(":")
     if not (pid.isdecimal() and started.isdecimal() and HOST in marks):
         return None
@@ -68,7 +68,7 @@ def owner_of(marks: Mapping[str, str]) -> Owner | None:
 
 
 def life_of(marks: Mapping[str, str]) -> Life:
-    """Look whether the one who left these marks still lives; ELSEWHERE if they do not say who."""
+    """Is the owner of these marks still alive? ELSEWHERE if they do not name one."""
     found = owner_of(marks)
     return Life.ELSEWHERE if found is None else found.life()
 
@@ -79,7 +79,7 @@ def as_environment(marks: Mapping[str, str]) -> dict[str, str]:
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Read the marks back from the environment of a process; those that are there."""
+    """Read the marks from the environment of a process, as far as it has them."""
     return {key: environment[variable] for key, variable in VARIABLES.items() if variable in environment}
 
 
@@ -102,5 +102,5 @@ def _start_ticks(pid: int) -> int | None:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    fields = stat.rpartition(")")[2].split()  # the name before it may hold spaces
+    fields = stat.rpartition(")")[2].split()  # the name before it may contain spaces
     return None if fields[0] in "ZX" else int(fields[19])

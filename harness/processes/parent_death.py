@@ -1,4 +1,4 @@
-"""A child that must not outlive its parent."""
+"""Child processes that must not outlive their parent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def die_with_parent(sign: signal.Signals = signal.SIGKILL) -> None:
-    """Have the kernel signal this process when the thread that started it ends; stopped ones too.
+    """Let the kernel signal this process, even a stopped one, when the thread that started it ends.
 
     Call it in the child. Linux only (prctl(2)).
     """
@@ -22,9 +22,9 @@ def die_with_parent(sign: signal.Signals = signal.SIGKILL) -> None:
 
 
 def adopt_orphans(*, adopt: bool = True) -> None:
-    """Have what this process starts stay its offspring, also what its children start and leave.
+    """Let this process adopt the orphans of its descendants.
 
-    So a pause finds it, and so does whoever ends this process. Linux only (prctl(2)).
+    Then a pause, and the end of this process, include them. Linux only (prctl(2)).
     """
     _prctl(_PR_SET_CHILD_SUBREAPER, int(adopt))
 

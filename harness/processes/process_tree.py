@@ -1,8 +1,8 @@
-"""A process and everything that it has started: stopped, continued and ended as one.
+"""A process and all its descendants, stopped, continued and killed together.
 
-A client's own program may be a shell script that starts a JVM, which has threads: to stop
-only the process that was started first would stop nothing that matters. What a process has
-started is known from /proc, whatever process group or session it has moved to.
+A client's program may be a shell script that starts a JVM with threads: stopping only the
+script would stop nothing that matters. /proc lists the descendants of a process, whatever
+process group or session they have moved to.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ import psutil
 
 from harness.processes.parent_death import adopt_orphans
 
-SETTLING = 5.0  # seconds; signals arrive asynchronously, to a process that must first get a processor
+SETTLING = 5.0  # seconds; signals arrive asynchronously, and the process must first be scheduled
 _POLL = 0.0005  # seconds
 _STOPPED = frozenset("Tt")
 _ENDED = frozenset("ZXx")
 
 
 def members(head: psutil.Process) -> list[psutil.Process]:
-    """The process itself, and then everything that it has started and that has not ended."""
+    """Return the process itself, and then its descendants that have not ended."""
     with suppress(psutil.NoSuchProcess):
         return [each for each in (head, *head.children(recursive=True)) if not _has_ended(each)]
     return []
 
 
 def is_stopped(process: psutil.Process) -> bool:
-    """Is every thread of it stopped? One that has ended is not."""
-    if not _state(Path(f"/proc/{process.pid}")) <= _STOPPED | _ENDED:  # seldom is there more to look at
+    """Are all its threads stopped? False for a process that has ended."""
+    if (
+        not _state(Path(f"/proc/{process.pid}")) <= _STOPPED | _ENDED
+    ):  # the usual case, without reading its threads
         return False
     states = _states(process)
     return bool(states & _STOPPED) and states <= _STOPPED | _ENDED
@@ -44,10 +46,10 @@ def wait_until_stopped(process: psutil.Process) -> bool:
 
 
 def stop_offspring(head: psutil.Process) -> list[psutil.Process] | None:
-    """Stop all that a stopped process has started; return every member, or None if one runs on.
+    """Stop the descendants of a stopped process; return all processes, or None if one keeps running.
 
-    One that still ran may have started another while it was told to stop; once all are
-    seen stopped, a second look shows whether that was all of them.
+    A process may start another one before its signal arrives; once all are observed stopped,
+    a second look shows whether the list was complete.
     """
     deadline = time.monotonic() + SETTLING
     while time.monotonic() < deadline:
@@ -62,26 +64,26 @@ def stop_offspring(head: psutil.Process) -> list[psutil.Process] | None:
 
 
 def continue_all(head: psutil.Process) -> None:
-    """Let all of them go on, whoever was started last first."""
+    """Continue all of them, the last started first."""
     for each in reversed(members(head)):
         _signal(each.resume)
 
 
 def wait_until_continued(processes: Iterable[psutil.Process]) -> bool:
-    """Wait until none of them is stopped any more; False if one still is when time is up."""
+    """Wait until none of them is stopped; False if one still is when time is up."""
     return _settles(lambda: not any(is_stopped(each) for each in processes))
 
 
 def end(head: psutil.Process) -> None:
-    """Kill all of them; whoever started the process waits for it."""
-    _signal(head.suspend)  # from now on it starts no other
+    """Kill all of them; the parent of the process must wait for it."""
+    _signal(head.suspend)  # so that it starts no others
     wait_until_stopped(head)
     end_offspring(head)
     _signal(head.kill)
 
 
 def end_offspring(head: psutil.Process) -> None:
-    """Kill all that a process has started, until there is nothing left of it."""
+    """Kill the descendants of a process until none is left."""
     deadline = time.monotonic() + SETTLING
     while (offspring := members(head)[1:]) and time.monotonic() < deadline:
         for each in offspring:
@@ -91,10 +93,10 @@ def end_offspring(head: psutil.Process) -> None:
 
 @contextmanager
 def no_orphans() -> Iterator[None]:
-    """End what is left, when the block ends, of what was started in it and whose own parent has ended.
+    """At the end of the block, kill all processes started in it whose own parent has ended.
 
-    A program may fork twice, change its session and clean its environment: as its parent ends,
-    it becomes a child of this process.
+    A program may fork twice, change its session and clear its environment: when its parent
+    ends, it still becomes a child of this process.
     """
     this = psutil.Process()
     before = set(this.children())
@@ -104,7 +106,7 @@ def no_orphans() -> Iterator[None]:
     finally:
         for orphan in set(this.children()) - before:
             end(orphan)
-            with suppress(ChildProcessError):  # whoever started it has waited for it
+            with suppress(ChildProcessError):  # its parent has waited for it
                 os.waitpid(orphan.pid, 0)
         adopt_orphans(adopt=False)
 
@@ -119,16 +121,16 @@ def _settles(condition: Callable[[], bool]) -> bool:
 
 
 def _states(process: psutil.Process) -> set[str]:
-    """The states of its threads, as letters (proc(5)); empty if it is gone."""
+    """Return the states of its threads, as letters (proc(5)); empty if it is gone."""
     states: set[str] = set()
     with suppress(OSError):  # it may end at any moment
         for thread in Path(f"/proc/{process.pid}/task").iterdir():
             states |= _state(thread)
-    return states if process.is_running() else set()  # else its number may be another's by now
+    return states if process.is_running() else set()  # otherwise its pid may have been reused
 
 
 def _state(folder: Path) -> set[str]:
-    """The state of one thread; empty if it is gone."""
+    """Return the state of one thread; empty if it is gone."""
     try:
         return {(folder / "stat").read_text(errors="replace").rpartition(") ")[2][:1]}
     except OSError:
@@ -140,5 +142,7 @@ def _has_ended(process: psutil.Process) -> bool:
 
 
 def _signal(send: Callable[[], None]) -> None:
-    with suppress(psutil.Error):  # it has ended, or is another user's: whoever looks will see
+    with suppress(
+        psutil.Error
+    ):  # it has ended, or belongs to another user: the next look at its state shows that
         send()

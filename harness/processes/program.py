@@ -1,7 +1,7 @@
-"""A program of the user's own, started as a client's child or as the harness'.
+"""The user's program, as a child process of a client or of the harness.
 
-It dies with whoever started it. What it has started itself in turn is killed with it where
-somebody is left to do that; see `guard` for the rest.
+It dies with its parent. Its own child processes are killed with it if the parent can still
+do that; `reaper` kills the rest.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from harness.processes import launcher, ownership, process_tree
 from harness.processes.supervisor import ending
 
 RUN = "FENCEPOST_PROGRAM_OF"
-"""The environment variable that tells of which run a program is, and with it all that it starts."""
-_ENDING = 1.0  # seconds; in which one that has closed its pipes may end
+"""The environment variable that names the run of a program and of its child processes."""
+_ENDING = 1.0  # seconds that a program has to end after it closed its pipes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """How the program is started, in the folder that the harness was started in."""
+    """The command of a program, started in the harness' current folder."""
 
     words: tuple[str, ...]
-    marks: Mapping[str, str]  # environment variables beside the harness' own
+    marks: Mapping[str, str]  # environment variables in addition to the harness' own
 
     @classmethod
     def of_run(cls, words: tuple[str, ...], run_id: str) -> Command:
-        """Mark it as part of a run of this harness."""
+        """Return a command marked as part of a run of this harness."""
         marks = ownership.as_environment(ownership.this_process().marks(run_id))
         return cls(words=words, marks={**marks, RUN: run_id})
 
     def start(self, log: Path | None = None) -> RunningProgram:
-        """Start it; what it says on standard error goes to a file, or to this process' own.
+        """Start it; its standard error goes to a file, or to this process' standard error.
 
         It dies with the thread that calls this.
         """
@@ -73,7 +73,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class RunningProgram:
-    """One that was started: fits `workloads.line_protocol.program_client.Program`."""
+    """A started program; implements `workloads.line_protocol.program_client.Program`."""
 
     process: subprocess.Popen[bytes]
 
@@ -90,14 +90,14 @@ class RunningProgram:
         return self.process.stdin.fileno()
 
     def ending(self) -> str:
-        """Say how it has ended, or that it has not."""
+        """Say how it ended, or that it is still running."""
         try:
             return f"ended with {ending(self.process.wait(_ENDING))}"
         except subprocess.TimeoutExpired:
             return "still runs"
 
     def end(self) -> None:
-        """Kill it, with everything that it has started."""
+        """Kill it, with all its child processes."""
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -107,8 +107,8 @@ class RunningProgram:
 
 
 def missing(words: tuple[str, ...]) -> str | None:
-    """Say what is wrong with a command that cannot be started, or None."""
+    """Say why a command cannot be started; None if it can."""
     if shutil.which(words[0]):
         return None
     where = "from here" if "/" in words[0] else "on PATH"
-    return f"there is no program {words[0]} {where} that may be executed"
+    return f"there is no executable program {words[0]} {where}"

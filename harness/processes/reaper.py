@@ -1,8 +1,8 @@
-"""Ends what the programs of a run have left behind, however the harness ends: `guard.py RUN`.
+"""Kills leftover processes of a run's programs, however the harness ends: `reaper.py RUN`.
 
-A process of its own, in a session of its own. It waits for the end of its standard input,
-which only the harness holds open, and then kills every process that carries the mark of the
-run's programs: also what a program started and left, and what was stopped at that moment.
+A separate process in its own session. It waits for the end of its standard input, which only
+the harness holds open, and then kills every process with the mark of the run's programs,
+including orphans and stopped ones.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from harness.processes.program import RUN
 
 PATIENCE = 5.0  # seconds
 _POLL = 0.02  # seconds
-_IN_A_ROW = 3  # looks that find nothing: a client that is being killed may have started one more
+_IN_A_ROW = 3  # consecutive looks that find nothing: a client that is being killed may start one more
 
 
 @contextmanager
 def reaper(run_id: str) -> Iterator[None]:
-    """Leave no program of a run behind, whatever ends the block, or this process."""
+    """Leave no program of a run behind, however the block or this process ends."""
     with subprocess.Popen(
         [sys.executable, "-P", "-m", "harness.processes.reaper", run_id],
         stdin=subprocess.PIPE,
@@ -34,7 +34,7 @@ def reaper(run_id: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Follow the command line."""
+    """Run the command line."""
     sys.stdin.read()
     deadline = time.monotonic() + PATIENCE
     nothing = 0
@@ -49,7 +49,7 @@ def main() -> None:
 
 def _programs_of(run_id: str) -> Iterator[psutil.Process]:
     for process in psutil.process_iter():
-        with suppress(psutil.Error, OSError):  # it has ended, or is somebody else's
+        with suppress(psutil.Error, OSError):  # it has ended, or belongs to another user
             if process.environ().get(RUN) == run_id and process.status() != psutil.STATUS_ZOMBIE:
                 yield process
 

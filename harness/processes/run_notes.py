@@ -1,12 +1,12 @@
-"""Notes of what runs have started, so that what a killed one left can be found.
+"""Notes on runs in progress, by which the leftovers of killed runs are found.
 
-A run leaves a note in the user's state folder before it starts anything, and takes it away
-when everything is gone. So every command can look for leftovers for the price of listing an
-empty folder. A note says who wrote it: as long as that process lives, nothing of it is touched.
+A run writes a note into the user's state folder before it starts anything, and removes it
+when everything is gone. So a command finds leftovers by listing a folder that is usually
+empty. A note names its process: while that is alive, nothing of its run is touched.
 
-Notes lead to things being removed. So they are only read from folders that nobody else can
-write to, only where they are as we write them, and may only name two kinds of folders: the
-work folders in a run's folder, and a temporary folder that has the name of the run.
+Notes cause files to be removed. So they are read only from folders that nobody else can write
+to, must have the exact form, and may name only two kinds of folders: the work folders in a
+run's folder, and a temporary folder with the run's name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from harness.files.private_folder import UnsafeFolderError
 from harness.processes import ownership
 
 WORK_FOLDERS = frozenset({"servers", "compose"})
-"""What the engines make in a run's folder and remove with the servers; nothing recorded is in them."""
+"""The folders that engines create in a run's folder and remove with the servers; without recordings."""
 
 MAX_NOTE = 1 << 16  # bytes
 _RUN_ID = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
@@ -37,7 +37,7 @@ _READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One run that may have left something."""
+    """A run that may have left something behind."""
 
     file: Path
     marks: dict[str, str]
@@ -46,20 +46,20 @@ class Note:
 
     @property
     def run_id(self) -> str:
-        """The run that left it."""
+        """The run's id."""
         return self.marks[ownership.RUN]
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The notes that were found, and why others are not believed."""
+    """The valid notes, and the reasons why others were skipped."""
 
     read: tuple[Note, ...]
     refused: tuple[str, ...]
 
 
 class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A note as JSON."""
+    """The JSON form of a note."""
 
     marks: dict[str, str]
     engine: str
@@ -67,16 +67,16 @@ class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _RefusedError(Exception):
-    """This is no note of ours; `str()` says why."""
+    """The note is not ours; `str()` says why."""
 
 
 def temporary_work_folder(run_id: str) -> Path:
-    """Name the folder for the servers' data of a run whose own folder they cannot enter."""
+    """Return the folder for the servers' data of a run whose own folder they cannot enter."""
     return Path(tempfile.gettempdir()) / f"fencepost-{run_id}"
 
 
 def leave_note(marks: Mapping[str, str], engine: str, paths: Iterable[Path]) -> Path:
-    """Write down what a run is about to start; unlink the file once all of it is gone."""
+    """Write a note before a run starts anything; the caller unlinks it once everything is gone."""
     document = _Document(dict(marks), engine, [str(path) for path in paths])
     file = _writable_folder() / f"{marks[ownership.RUN]}.json"
     atomic_files.replace_file(file, [msgspec.json.encode(document).decode()])
@@ -84,7 +84,7 @@ def leave_note(marks: Mapping[str, str], engine: str, paths: Iterable[Path]) -> 
 
 
 def read_notes() -> Notes:
-    """Read the notes that are there; what cannot be one of ours is refused, each with a reason."""
+    """Read all notes; those that cannot be ours are refused, each with a reason."""
     read: list[Note] = []
     refused: list[str] = []
     for folder in _folders():
@@ -101,7 +101,7 @@ def read_notes() -> Notes:
 
 
 def notes() -> Iterator[Note]:
-    """The notes that are there and are ours."""
+    """Yield the valid notes."""
     yield from read_notes().read
 
 
@@ -136,10 +136,10 @@ def _read(file: Path, folder: int) -> Note:
 
 def _check(note: Note) -> None:
     if ownership.owner_of(note.marks) is None or not _RUN_ID.fullmatch(note.marks.get(ownership.RUN, "")):
-        raise _RefusedError("it does not say which run of which process left it")
+        raise _RefusedError("it does not name a run and its process")
     for path in note.paths:
         if not may_name(path, note.run_id):
-            raise _RefusedError(f"it names {str(path)!a}, which no run of ours makes")
+            raise _RefusedError(f"it names {str(path)!a}, which is not a folder of a run")
 
 
 def may_name(path: Path, run_id: str) -> bool:
@@ -150,7 +150,7 @@ def may_name(path: Path, run_id: str) -> bool:
 
 
 def _folders() -> tuple[Path, Path]:
-    """Return where notes may be: XDG's state folder, and a temporary one where that is read-only."""
+    """Return the folders for notes: XDG's state folder, and a temporary one if that is read-only."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
     temporary = Path(tempfile.gettempdir()) / f"fencepost-state-{os.geteuid()}"
     return Path(state) / "fencepost", temporary
@@ -166,6 +166,6 @@ def _writable_folder() -> Path:
         else:
             return folder
     raise InfrastructureError(
-        "a run notes what it starts, to remove it even when it is killed, and no folder can hold"
-        f" that note: {'; '.join(reasons)}; name one that is yours: XDG_STATE_HOME=FOLDER"
+        "cannot write the note that lets a later command clean up if this run is killed:"
+        f" {'; '.join(reasons)}; set XDG_STATE_HOME to a folder that only you can write to"
     )

@@ -22,12 +22,12 @@ from harness.processes.server_failure import not_ready
 from harness.processes.unprivileged import own_file, own_folder, program_for
 
 STOP_TIMEOUT = 5.0  # s; then SIGKILL
-LET_IT_FINISH = 0  # the signal that is none: for a command that ends by itself, and better not half-way
+LET_IT_FINISH = 0  # no signal: for a command that ends on its own, and should not be interrupted
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """One process that was started."""
+    """A started process."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -36,48 +36,48 @@ class Child:
     command: Sequence[str]
 
     def check(self) -> None:
-        """Raise ServerNotReadyError, with its last words, if it has ended."""
+        """Raise ServerNotReadyError, with its last log lines, if it has ended."""
         code = self.process.poll()
         if code is not None:
             raise not_ready(self.name, f"ended with {ending(code)}", self.read_log())
 
     def has_ended(self) -> bool:
-        """Look whether it has, in whatever way."""
+        """Has it ended, in any way?"""
         return self.process.poll() is not None
 
     def kill(self) -> None:
-        """End it with SIGKILL, and all that it has started."""
+        """Kill it with SIGKILL, and all its child processes."""
         with contextlib.suppress(psutil.NoSuchProcess):
             process_tree.end(psutil.Process(self.process.pid))
         self.process.wait()
 
     def has_finished(self) -> bool:
-        """Look whether one that ends by itself has; ServerNotReadyError if it failed."""
+        """Has a command ended? ServerNotReadyError if it failed."""
         code = self.process.poll()
         if code:
             raise not_ready(self.name, f"ended with {ending(code)}", self.read_log())
         return code == 0
 
     def finish(self, timeout: float) -> None:
-        """Wait for one that ends by itself; ServerNotReadyError if it fails or takes longer (s)."""
+        """Wait for a command to end; ServerNotReadyError if it fails or takes longer than `timeout` (s)."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout)
         if not self.has_finished():
             raise not_ready(self.name, f"did not end within {timeout:g} s", self.read_log())
 
     def read_log(self) -> str:
-        """Return what it has written so far, on either stream."""
+        """Return its log so far, of both output streams."""
         with self.log.open("rb") as log:
             return shortened(log.read(MOST + 2**20)).decode(errors="replace")
 
     def ask_to_stop(self) -> None:
-        """Send its stop signal, also to one that a fault has stopped."""
+        """Send its stop signal, and continue it if a fault has stopped it."""
         if self.process.poll() is None:
             self.process.send_signal(self.stop_signal)
             self.process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
-        """Make sure that it is gone."""
+        """Wait for its end, and kill it if it takes too long."""
         self.ask_to_stop()
         try:
             self.process.wait(STOP_TIMEOUT)
@@ -88,38 +88,40 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Supervisor:
-    """Where the children of one run live."""
+    """The child processes of one run."""
 
-    home: Path  # their data; goes with them
-    logs: Path  # stays
-    environment: Mapping[str, str]  # all they get: ETCD_NAME or PGDATA of the user's would configure them
-    user: int | None = None  # whom they run as; None: the harness' own
+    home: Path  # their data; removed with them
+    logs: Path  # kept
+    environment: Mapping[
+        str, str
+    ]  # their whole environment: the user's ETCD_NAME or PGDATA would configure them
+    user: int | None = None  # the user they run as; None: the harness' own
     children: list[Child] = field(default_factory=list)
-    # Children die with the thread that started them: this one lives as long as the supervisor.
+    # Children die with the thread that started them: this thread lives as long as the supervisor.
     parent: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1))
 
     def make(self) -> None:
-        """Make the folders; users other than the harness' own may pass through `home`."""
+        """Create the folders; other users may traverse `home`."""
         self.logs.mkdir(parents=True, exist_ok=True)
         self.home.mkdir(mode=0o700)
         self.home.chmod(0o711)  # not left to the umask
 
     def folder(self, name: str) -> Path:
-        """Make a folder for one child's data, that it alone can enter."""
+        """Create a folder for one child's data, which only that child can enter."""
         return own_folder(self.home / name, self.user)
 
     def file(self, name: str, text: str) -> Path:
-        """Make a file that the children alone can read, such as one with a password, in `home`."""
+        """Create a file in `home` that only the children can read, such as one with a password."""
         return own_file(self.home / name, text, self.user)
 
     def program(self, program: str | Path) -> Path:
-        """Return a program that the children can run: a copy of it, if it is where they do not get."""
+        """Return a program that the children can run: a copy if they cannot reach the original."""
         return program_for(Path(program), self.user, self.home)
 
     def spawn(self, name: str, command: Sequence[str | Path], *, stop_signal: int = signal.SIGKILL) -> Child:
-        """Start a process that logs to `logs/<name>.log`, deaf to the terminal's Ctrl-C.
+        """Start a process that logs to `logs/<name>.log` and does not get the terminal's Ctrl-C.
 
-        It gets `stop_signal` when the harness ends in any way; LET_IT_FINISH: it does not.
+        It gets `stop_signal` when the harness ends, however that happens; none with LET_IT_FINISH.
         """
         who = "-" if self.user is None else str(self.user)
         tied = [sys.executable, "-I", "-S", launcher.__file__, str(int(stop_signal)), str(os.getpid()), who]
@@ -141,20 +143,20 @@ class Supervisor:
         self.children.append(child)
         return child
 
-    def start_again(self, child: Child) -> None:
-        """Start one that has ended once more, with the same command, in its place."""
+    def restart(self, child: Child) -> None:
+        """Restart an ended child with the same command."""
         self.parent.submit(self._start, child.name, child.command, child.stop_signal).result()
         self.children.remove(child)
 
-    def run_to_its_end(self, name: str, command: Sequence[str | Path], *, timeout: float) -> None:
-        """Start one that ends by itself, and wait (s); ServerNotReadyError if it fails or takes longer."""
+    def run_to_completion(self, name: str, command: Sequence[str | Path], *, timeout: float) -> None:
+        """Run a command to its end; ServerNotReadyError if it fails or takes longer than `timeout` (s)."""
         child = self.spawn(name, command)
         child.finish(timeout)
         self.children.remove(child)
 
     def clear(self) -> None:
-        """End every child, all at the same time, and remove their data."""
-        self.parent.submit(int).result()  # one that an interrupt found half-started is a child by now
+        """End all children at the same time, and remove their data."""
+        self.parent.submit(int).result()  # a start that was interrupted has finished by then
         for child in self.children:
             child.ask_to_stop()
         for child in self.children:
@@ -163,7 +165,7 @@ class Supervisor:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def close(self) -> None:
-        """Remove everything but the logs, for good."""
+        """End all children, and remove everything but the logs."""
         self.clear()
         self.parent.shutdown()
 

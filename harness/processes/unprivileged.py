@@ -1,7 +1,7 @@
-"""Servers without rights: whose they are where the harness is root, and files that only they read.
+"""Unprivileged servers: their user if the harness is root, and files that only they can read.
 
-A server that listens may be reached by every user of the machine. So none is root's, and what
-they ask for, a password, is in files of their own and in no command line.
+Every user of the machine can connect to a server. So none runs as root, and its password is
+in a private file and in no command line.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ READ_AND_ENTER = 0o005
 
 
 def unprivileged_user() -> int | None:
-    """Return whom servers run as where the harness is root; None: the harness' own user."""
+    """Return the user for servers if the harness is root; None: the harness' own user."""
     return pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
 
 
 def own_folder(folder: Path, user: int | None) -> Path:
-    """Make a folder that only this user can enter."""
+    """Create a folder that only this user can enter."""
     folder.mkdir(mode=0o700)
     if user is not None:
         os.chown(folder, user, -1)
@@ -28,7 +28,7 @@ def own_folder(folder: Path, user: int | None) -> Path:
 
 
 def own_file(file: Path, text: str, user: int | None) -> Path:
-    """Make a file that only this user can read; FileExistsError where there is anything."""
+    """Create a file that only this user can read; FileExistsError if the path exists."""
     made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(made, "w", encoding="utf-8") as opened:
         opened.write(text)
@@ -38,7 +38,7 @@ def own_file(file: Path, text: str, user: int | None) -> Path:
 
 
 def program_for(program: Path, user: int | None, home: Path) -> Path:
-    """Return a program that this user can run: a copy in `home`, if the user cannot get to it."""
+    """Return a program that this user can run: a copy in `home` if the user cannot reach it."""
     if user is None or others_can_reach(program):
         return program
     copies = home / "programs"
@@ -52,7 +52,7 @@ def program_for(program: Path, user: int | None, home: Path) -> Path:
 
 
 def others_can_reach(path: Path) -> bool:
-    """Can a user without rights read and enter, or run, this, and pass through all that it lies in?"""
+    """Can an unprivileged user read and execute this, and traverse all its parent folders?"""
     inside = path.resolve()
     return inside.stat().st_mode & READ_AND_ENTER == READ_AND_ENTER and all(
         outer.stat().st_mode & 0o001 for outer in inside.parents

@@ -1,4 +1,4 @@
-"""From a target and the servers that run for it to what each part must be told."""
+"""Settings of each part of a run, from its target and the running servers."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import STORAGES
 
 SECOND = 1_000_000_000  # ns
-CALL_TIMEOUT = 1.0  # seconds; of every call that a client makes
-STORAGE_FILE = "storage.db"  # in the run's folder, of a storage that is a file
-SETTING_UP = 10.0  # seconds; of every call that the harness makes itself
+CALL_TIMEOUT = 1.0  # seconds; of each call of a client
+STORAGE_FILE = "storage.db"  # in the run's folder, for a storage that is a file
+SETTING_UP = 10.0  # seconds; of each call of the harness itself
 
 
 def topology(target: Target, faults: Sequence[FaultSpec]) -> Topology:
-    """Give the servers and edges that a target needs."""
+    """Return the servers and edges that a target needs."""
     return Topology(
         servers=tuple(
             _server(name, cluster, side)
@@ -61,29 +61,29 @@ def _server(name: str, cluster: str, side: LockSpec | StorageSpec) -> ServerSpec
 def _hit_by(
     need: Literal["killed", "clocks"], target: Target, faults: Sequence[FaultSpec]
 ) -> tuple[str, ...]:
-    """Name the servers that faults hit which need this of the engine."""
+    """Return the servers hit by faults with this engine need."""
     hits = (servers_hit(fault.aim(), target.sides) for fault in faults if fault.engine_need == need)
     return tuple(dict.fromkeys(name for names in hits for name in names))
 
 
 def listing(topology: Topology) -> str:
-    """Name the servers, for a reader."""
+    """List the servers in one line for the user."""
     return ", ".join(server.name for server in topology.servers)
 
 
 def work(target: Target) -> str:
-    """Tell the work, for a reader."""
+    """Describe the workload in one line for the user."""
     workload = target.workload
     return f"{workload.kind}: {workload.clients} clients, {workload.resources} resources"
 
 
 def resources(target: Target) -> tuple[str, ...]:
-    """Name what is locked and written."""
+    """Return the names of the resources."""
     return tuple(f"r{number}" for number in range(target.workload.resources))
 
 
 def header(target: Target, seed: int) -> dict[str, Any]:
-    """Give the first line of the history: all that judging it needs."""
+    """Return the first line of the history, with everything needed to judge it."""
     return {
         "fencepost": 1,
         "target": target.name,
@@ -101,7 +101,7 @@ def header(target: Target, seed: int) -> dict[str, Any]:
 
 
 def modules(target: Target) -> tuple[str, ...]:
-    """Name what the clients import to speak to this target's systems."""
+    """Return the modules that clients import for this target's systems."""
     if target.client:
         return ()
     kinds = ((LOCKS, target.lock.kind), (STORAGES, target.storage.kind))
@@ -109,7 +109,7 @@ def modules(target: Target) -> tuple[str, ...]:
 
 
 def check(target: Target) -> None:
-    """Raise ConfigurationError or ServerNotReadyError if something that the target names cannot be used."""
+    """Raise ConfigurationError or ServerNotReadyError if the target names something that cannot be used."""
     if target.client and (wrong := missing(target.client.command)):
         raise ConfigurationError(f"client.command: {wrong}")
     for kind, needed in (
@@ -126,19 +126,19 @@ def check(target: Target) -> None:
 
 
 def passwords(target: Target) -> tuple[str, ...]:
-    """The passwords that a target names, to be hidden in whatever is written; ConfigurationError without."""
+    """Return the passwords that a target names, to hide them; ConfigurationError if one is missing."""
     sides = (password_of(target.lock, "lock"), password_of(target.storage, "storage"))
     return tuple(password for password in sides if password)
 
 
 def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSettings:
-    """Where the harness itself reaches the storage: past every proxy, or in the run's folder."""
+    """Return the harness' own access to the storage: without proxies, or in the run's folder."""
     addresses = {server.name: server.address for server in cluster.servers}
     return _storage(target, [addresses[name] for name in target.storage_servers], folder, SETTING_UP)
 
 
 def admin_client(target: Target, cluster: Cluster, folder: Path, command: Command) -> AdminClient:
-    """How the harness itself asks the program: it reaches the servers past every proxy."""
+    """Return the harness' own program, which reaches the servers without proxies."""
     addresses = {server.name: server.address for server in cluster.servers}
     lock = _lock(target, [addresses[name] for name in target.lock.servers], folder, 0, SETTING_UP)
     return AdminClient(
@@ -151,7 +151,7 @@ def admin_client(target: Target, cluster: Cluster, folder: Path, command: Comman
 def task(
     target: Target, cluster: Cluster, folder: Path, seed: int, client: int, command: Command | None
 ) -> ClientTask:
-    """Tell one client what to do, where its own edges lead, and which folder is the run's."""
+    """Return the task of one client: its work, the addresses of its own edges, and the run's folder."""
     think = target.workload.think / SECOND
 
     def edges(names: Iterable[str]) -> Sequence[Address]:
@@ -201,5 +201,5 @@ def _storage(target: Target, addresses: Sequence[Address], folder: Path, timeout
 
 
 def _password(addresses: Sequence[Address]) -> str:
-    """What the servers of one side ask for: they all ask for the same, or for nothing."""
+    """Return the password of one side's servers, which all have the same one or none."""
     return next((each.password for each in addresses), "")

@@ -1,4 +1,4 @@
-"""Judge what was recorded: a run's folder, or a history alone. Needs no server."""
+"""Judge a recording again: a run's folder, or a history file. Needs no server."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from harness.target.toml import loads
 from workloads.storages import WITH_COMMIT_ORDER
 
 Stage = Callable[[str], None]
-"""Hears what is done now."""
+"""Gets the name of each stage."""
 
 
-def quietly(_doing: str) -> None:
-    """Tell nobody."""
+def ignore(_stage: str) -> None:
+    """Ignore the stage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A verdict and its document, the history it is about, and what to tell the user besides."""
+    """A verdict and its document, the judged history, and messages for the user."""
 
     verdict: Verdict
     document: VerdictDocument
     history: History
-    commits: Sequence[Commit] | None  # None: the storage gave no order
+    commits: Sequence[Commit] | None  # None: the storage has no order
     notices: tuple[str, ...]
-    failure: ResourceExhaustedError | None = None  # what kept the verdict and the report from being written
+    failure: ResourceExhaustedError | None = None  # why the verdict and the report could not be written
 
 
 UNREAD_ORDER = (
@@ -51,15 +51,15 @@ UNREAD_ORDER = (
     " alone"
 )
 NO_ORDER = (
-    "there is no order of writes from the storage itself: it tells none, or the run ended before"
-    " it could be read; this is judged by what the clients saw"
+    "there is no order of writes from the storage: it has none, or the run ended before it was read;"
+    " only what the clients saw was judged"
 )
 
 
-def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
+def judge_folder(path: Path, stage: Stage = ignore) -> Judged:
     """Judge a run, and write its verdict and report.
 
-    That the disk is too full for them takes nothing from the verdict: `failure` says so.
+    If the disk is too full for them, the verdict is still returned, and `failure` is set.
     """
     folder = RunFolder(path)
     cut: list[str] = []
@@ -77,7 +77,7 @@ def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
         folder.write_json(VERDICT, judged.document.as_dict())
         stage("writing the report")
         _write_report(path, judged)
-    except Exception as error:  # noqa: BLE001 - the verdict stands, whatever a page or a disk does
+    except Exception as error:  # noqa: BLE001 - an error in the report must not hide the verdict
         failure = _as_exhausted(error, path)
         if failure is None:
             notices = (*notices, f"the report could not be written: {error}")
@@ -85,14 +85,14 @@ def judge_folder(path: Path, stage: Stage = quietly) -> Judged:
 
 
 def _without_order(verdict: Verdict, path: Path) -> Verdict:
-    """Say that the run's storage has an order of writes, and that it was not judged."""
+    """Add the reason that the storage's order of writes was not judged, if it has one."""
     if verdict.validity is Validity.UNKNOWN or not _has_an_order(path):
         return verdict
     return replace(verdict, reasons=(*verdict.reasons, UNREAD_ORDER))
 
 
 def _has_an_order(path: Path) -> bool:
-    """Does the storage of a run keep an order of its writes, by its target.toml?"""
+    """Does the storage of a run, by its target.toml, have an order of writes?"""
     try:
         storage = loads(run_files.text(path, run_files.TARGET) or "").get("storage")
     except (HistoryError, ValueError):
@@ -104,23 +104,23 @@ def _has_an_order(path: Path) -> bool:
 def _as_exhausted(error: Exception, path: Path) -> ResourceExhaustedError | None:
     if isinstance(error, ResourceExhaustedError):
         return error
-    if isinstance(error, OSError) and error.errno != errno.EROFS:  # it may be that on purpose
+    if isinstance(error, OSError) and error.errno != errno.EROFS:  # it may be read-only on purpose
         return exhaustion.as_exhausted(error, error.filename or path)
     return None
 
 
 def judge_file(
-    history: Path, commits: Path | None = None, stage: Stage = quietly, *, same_run: bool = False
+    history: Path, commits: Path | None = None, stage: Stage = ignore, *, same_run: bool = False
 ) -> Judged:
-    """Judge a history, with the storage's committed order where there is one.
+    """Judge a history, with the storage's commit log if there is one.
 
-    `same_run`: both stand in one run's folder, so the order is evidence even if nothing in it fits.
+    `same_run`: both are in one run's folder, so the log is evidence even if nothing in it matches.
 
-    Writes nothing, but for the columns of a long history, into the user's cache folder.
+    Writes nothing except the columns of a long history, to the user's cache folder.
     """
     for each in (history, commits):
         if each is not None and not each.is_file():
-            raise ConfigurationError(f"{each} is not a file that can be read")
+            raise ConfigurationError(f"{each} is not a readable file")
     stage(f"reading {history.name}")
     read = _read(history)
     order = None if commits is None else checkers.read_commits(commits)
@@ -137,7 +137,7 @@ def judge_file(
 
 
 def _read(path: Path) -> History:
-    """Read a history of ours; of another tool's, say how it is judged."""
+    """Read one of our histories; HistoryError for another tool's says how to judge it."""
     try:
         return checkers.read(path, cache=column_folder())
     except HistoryError as error:
@@ -145,13 +145,13 @@ def _read(path: Path) -> History:
         if other is None:
             raise
         raise ConfigurationError(
-            f'{path}: it does not begin with our header, {{"fencepost":1,…}}, but like {other}:'
-            " a history of another tool? name its model: --model cas-register"
+            f'{path}: it does not begin with the header {{"fencepost":1,…}}, but looks like {other}:'
+            " to judge another tool's history, name its model: --model cas-register"
         ) from None
 
 
 def _other_format(path: Path) -> interop.Format | None:
-    """The format of another tool that a file begins like, if it does."""
+    """Return the format of another tool that the file's beginning matches, if any."""
     try:
         found = interop.detect(read_text(path))
     except HistoryError:
@@ -159,17 +159,19 @@ def _other_format(path: Path) -> interop.Format | None:
     return None if found is interop.Format.FENCEPOST else found
 
 
-def recheck(path: Path, commits: Path | None = None, stage: Stage = quietly) -> Judged:
-    """Judge a run's folder or a history file again; `stage` hears what takes its time.
+def recheck(path: Path, commits: Path | None = None, stage: Stage = ignore) -> Judged:
+    """Judge a run's folder or a history file again; `stage` gets the name of each slow stage.
 
-    A run whose harness was killed is joined from what its processes recorded.
-    Raises HistoryError for what cannot be a history, ConfigurationError for what is none.
+    If the harness was killed, the recordings of its processes are merged first.
+    Raises HistoryError for an invalid history, ConfigurationError if there is no history.
     """
     if path.is_dir():
         if commits is not None:
-            raise ConfigurationError(f"--commits goes with a history file; {path} is a run's folder")
+            raise ConfigurationError(
+                f"--commits needs a history file, but {path} is a run folder: drop --commits"
+            )
         if not (path / HISTORY).exists() and not (path / EVENTS).is_dir():
-            raise ConfigurationError(f"{path} is no run: it has neither {HISTORY} nor {EVENTS}/")
+            raise ConfigurationError(f"{path} is not a run folder: it has neither {HISTORY} nor {EVENTS}/")
         run_files.check(path)
         with RunFolder(path).in_use():
             return judge_folder(path, stage)

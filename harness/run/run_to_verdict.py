@@ -1,4 +1,4 @@
-"""One run from Python: a target in, its verdict out."""
+"""Run a target from Python, and return its verdict."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ def run(
     runs: str | os.PathLike[str] = "runs",
     notify: Callable[[Event], None] = _ignore,
 ) -> Verdict:
-    """Run a target once on real servers, judge what was recorded, and return the verdict.
+    """Run a target once on real servers, judge the recording, and return the verdict.
 
     A violation is a verdict, not an exception. The history, the report and everything else
     about the run are in its folder, `runs/<target>/latest`.
 
     Call it from the main thread. In a script, call it below `if __name__ == "__main__":`,
-    because each client is a process of its own that imports the script.
+    because each client is a separate process that imports the script.
 
     Args:
         target: What `load` returned.
-        engine: "docker", "local", or "auto": Docker where it answers, else local.
-        seed: Draws the schedule of faults; the same seed draws the same one. None: a new seed.
+        engine: "docker", "local", or "auto": Docker if it answers, otherwise local.
+        seed: Determines the schedule of faults: the same seed gives the same schedule. None: a new seed.
         faults: False leaves out the faults; a target that requires stale writes is then unknown.
-        runs: The folder that gets the run's folder.
+        runs: The folder for the run's folder.
         notify: Gets each event of the run as it happens; see `harness.core.events`.
 
     Raises:
         ConfigurationError: The target cannot be run; nothing was started.
         InfrastructureError: The engine, a server or a fault failed: there is no verdict.
-        KeyboardInterrupt: Ctrl-C. What was recorded by then was judged, in the run's folder.
+        KeyboardInterrupt: Ctrl-C. The recording so far was judged, in the run's folder.
     """
     chosen = choose(engine, lambda sentence: notify(Notice(text=sentence)))
     for sentence in sweep().notices:
@@ -62,5 +62,5 @@ def run(
     if judged is None:
         raise InfrastructureError(f"{target.name}: the run ended without a verdict")
     if judged.interrupted:
-        raise KeyboardInterrupt(f"interrupted; the verdict on what was recorded is in {judged.folder}")
+        raise KeyboardInterrupt(f"interrupted; the verdict on the recording is in {judged.folder}")
     return judged.verdict

@@ -1,7 +1,7 @@
-"""A run: servers, clients, faults, history, verdict; told as events while it goes.
+"""A run: servers, clients, faults, history, verdict, reported as events.
 
-The verdict comes before the servers are gone. Whatever ends a run, what was
-recorded by then stays in its folder, and can be judged with `recheck`.
+The verdict is known before the servers have stopped. However a run ends, its recording
+stays in its folder, and can be judged with `recheck`.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from workloads.settings import StorageSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What the command line says beside the target."""
+    """The options of a run besides the target."""
 
     seed: int | None = None
     faults: bool = True
     runs: Path = Path("runs")
     command: tuple[str, ...] = ()
-    again: tuple[str, ...] = ()  # the options that a repetition needs, beside target and seed
-    notify: Callable[[Event], None] = lambda _event: None  # what cannot wait for the iterator
+    again: tuple[str, ...] = ()  # the options that repeat the run, besides target and seed
+    notify: Callable[[Event], None] = lambda _event: None  # gets events that cannot wait for the iterator
 
 
 def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event, None, None]:
-    """Run a target once, and yield what happens; close the iterator to stop early.
+    """Run a target once, and yield its events; close the iterator to stop early.
 
-    The first Ctrl-C (or SIGTERM) while the clients work ends the work: what was
-    recorded is judged, and RunJudged says `interrupted`. Call it from the main
+    The first Ctrl-C (or SIGTERM) while the clients work ends the work: the
+    recording is judged, and RunJudged says `interrupted`. Call it from the main
     thread. Raises InfrastructureError, or ConfigurationError.
     """
     seed = secrets.randbelow(2**32) if options.seed is None else options.seed
@@ -109,8 +109,8 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         with _interrupts() as interrupted:
             yield StageReached(stage="running", detail=deployment.work(target))
             yield from phase.run(interrupted)
-            yield StageReached(stage="judging", detail="what was recorded")
-            # Asked for anew: a server that was killed meanwhile may listen elsewhere by now.
+            yield StageReached(stage="judging", detail="the recording")
+            # Not reused: a server that was killed may listen on another port now.
             storage = deployment.storage_of(target, cluster, folder.path)
             admin = deployment.admin_client(target, cluster, folder.path, command) if command else None
             _keep_commits(folder, _committed(storage, folder, admin), target.workload.kind)
@@ -134,7 +134,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
 def _committed(
     storage: StorageSettings, folder: RunFolder, admin: AdminClient | None
 ) -> Iterable[Commit] | None:
-    """Ask for the storage's own order of accepted writes; None if it has none."""
+    """Read the storage's own order of accepted writes; None if it has none."""
     later = f"judge what the clients saw with: {typed('recheck', folder.path)}"
     if admin and storage.kind == PROGRAM:
         try:
@@ -145,7 +145,7 @@ def _committed(
         return storages.load_kind(storage.kind).committed(storage)
     except (NotApplied, Unknown) as error:
         raise ServerNotReadyError(
-            f"{storage.kind}: the order of its writes could not be read: {error}; {later}"
+            f"{storage.kind}: its order of writes could not be read: {error}; {later}"
         ) from error
 
 
@@ -155,13 +155,13 @@ def _keep_commits(folder: RunFolder, commits: Iterable[Commit] | None, workload:
 
 
 def _keep_logs(folder: RunFolder, cluster: Cluster) -> None:
-    """Save what the servers said, before they go."""
+    """Save the servers' logs before they are removed."""
     for name, text in cluster.logs().items():
         folder.write_text(f"logs/{name}.log", text)
 
 
 def _cut(log: str) -> str:
-    return f"{LOGS}/{log} is cut: more than {log_limit.MOST >> 20} MiB were written to it"
+    return f"{LOGS}/{log} was cut: it exceeded {log_limit.MOST >> 20} MiB"
 
 
 def _in_background(work: Callable[[], None]) -> threading.Thread:
@@ -172,7 +172,7 @@ def _in_background(work: Callable[[], None]) -> threading.Thread:
 
 @contextmanager
 def _interrupts() -> Iterator[threading.Event]:
-    """Note the first SIGINT or SIGTERM instead of being torn out of the work by it."""
+    """Record the first SIGINT or SIGTERM in an event, instead of raising KeyboardInterrupt."""
     interrupted = threading.Event()
 
     def note(_number: int, _frame: object) -> None:

@@ -1,4 +1,4 @@
-"""Services of the user's own that a target names by their address: they run already."""
+"""The user's own services, which a target names by their address: they are already running."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CONNECTING = 2.0  # seconds
 
 
 def endpoints(spec: LockSpec | StorageSpec, started: Iterable[str]) -> tuple[str, ...]:
-    """Where clients find a side of a target: at the addresses of what was started, or at its own."""
+    """Return the endpoints of one side: those of the started servers, or its own URL."""
     return (endpoint(spec.url),) if isinstance(spec, HttpLock | HttpStorage) else tuple(started)
 
 
 def check(target: Target) -> None:
-    """Raise ServerNotReadyError if one of them cannot be reached."""
+    """Raise ServerNotReadyError if a service cannot be reached."""
     for side, spec in (("lock", target.lock), ("storage", target.storage)):
         for address in endpoints(spec, ()):
             try:

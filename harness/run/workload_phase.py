@@ -1,4 +1,4 @@
-"""The time in which the clients work: faults strike, and somebody watches."""
+"""The phase in which the clients work under faults, with progress events."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from harness.run.deployment import resources
 from harness.target import Target
 
 SECOND = 1_000_000_000  # ns
-TICK = 0.1  # seconds between two looks
-SERVERS = SECOND  # ns between two looks at the servers
+TICK = 0.1  # seconds between two checks
+SERVERS = SECOND  # ns between two checks of the servers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadPhase:
-    """Clients that are ready, and what is to be done to them."""
+    """Clients that are ready, and the faults for them."""
 
     target: Target
     faults: Sequence[FaultSpec]
@@ -38,7 +38,7 @@ class WorkloadPhase:
     clients: ClientPool
 
     def run(self, interrupted: threading.Event) -> Iterator[Event]:
-        """Let the clients work, under faults, for as long as the target says or until interrupted."""
+        """Let the clients work under faults, for the target's duration or until interrupted."""
         log = self._plan()
         duration = log.duration
         observed: queue.SimpleQueue[FaultObserved] = queue.SimpleQueue()
@@ -59,7 +59,7 @@ class WorkloadPhase:
             log.finished(time.monotonic_ns())
             if interrupted.is_set():
                 yield StageReached(
-                    stage="interrupted", detail="stopping the clients, then judging what was recorded"
+                    stage="interrupted", detail="stopping the clients, then judging the recording"
                 )
         self.clients.finish()
         recorder.close()

@@ -1,7 +1,7 @@
-"""What is tested: which lock service, which storage, which work, which faults.
+"""Targets: the lock service, storage, workload and faults of a test.
 
-A target is a TOML file. `load` reads one, and reports everything that is wrong
-with it at once; the models are what the rest of the harness sees.
+A target is a TOML file. `load` reads one, and reports all its errors together; the rest of
+the harness uses the models.
 """
 
 from harness.target.locks import LockSpec

@@ -1,7 +1,7 @@
-"""What no section can see alone: settings that do not go together.
+"""Contradictions between sections of a target file.
 
-Each check gets only sections that are right in themselves, and those that are
-not are None: so a file's contradictions are told together with its other errors.
+Each check gets only valid sections, and None for the others: so a file's contradictions are
+reported together with its other errors.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from harness.target.locks import EtcdLock, EtcdService
 from harness.target.sections import Sections
 from harness.target.storages import EtcdStorage
 
-TTLS_OF_A_RUN = 3  # the nemesis requests no stop in the last 1.5 TTL
+TTLS_OF_A_RUN = 3  # the nemesis requests no stop in the last 1.5 TTLs
 
 NEEDS = {count: kind for kind, fault in FAULTS.items() for count in fault.counts}
-"""The kind of fault without which a count stays at 0."""
+"""The kind of fault that each count needs."""
 
 
 def contradictions(sections: Sections) -> Iterator[Contradiction]:
-    """Yield every pair of settings that do not go together."""
+    """Yield every contradiction."""
     yield from _program(sections)
     yield from _passwords(sections)
     yield from _duration(sections)
@@ -41,11 +41,11 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
 def _program(sections: Sections) -> Iterator[Contradiction]:
     for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
         if spec and spec.kind == PROGRAM and not sections.has_client:
-            yield Contradiction((side, "kind"), "needs the program: write [client] with its command")
+            yield Contradiction((side, "kind"), "needs a program: add [client] with its command")
         if spec and ":" in spec.kind and sections.has_client:
             yield Contradiction(
                 (side, "kind"),
-                'is a class, and the program of [client] calls none; "client" is what it uses by itself',
+                'is a class, but the program of [client] cannot call one: use the kind "client"',
             )
 
 
@@ -53,12 +53,12 @@ def _passwords(sections: Sections) -> Iterator[Contradiction]:
     for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
         named = [key for key in ("password_env", "password_file") if getattr(spec, key, None)]
         if len(named) > 1:
-            yield Contradiction((side, named[1]), "and password_env name two passwords: give one of them")
+            yield Contradiction((side, named[1]), "cannot be combined with password_env: give only one")
         elif named and getattr(spec, "server", None):
             yield Contradiction(
                 (side, named[0]),
-                f"is for servers that run already; the {spec and spec.system} that Fencepost starts gets a"
-                " password of its own, which the class finds in settings.password",
+                "is for servers that are already running; Fencepost generates the password of the"
+                f" {spec and spec.system} that it starts and passes it in settings.password: remove the key",
             )
 
 
@@ -68,7 +68,7 @@ def _duration(sections: Sections) -> Iterator[Contradiction]:
         yield Contradiction(
             ("workload", "duration"),
             f"is too short for faults: lock.ttl is {format_duration(lock.ttl)}, "
-            f"and a run needs at least {TTLS_OF_A_RUN} of them",
+            f"and a run needs at least {TTLS_OF_A_RUN} TTLs",
         )
 
 
@@ -77,7 +77,7 @@ def _writes(sections: Sections) -> Iterator[Contradiction]:
     if storage and workload and storage.policy == "strict" and (workload.writes or 1) > 1:
         yield Contradiction(
             ("workload", "writes"),
-            'must be 1: storage.policy "strict" accepts one write a token ("inclusive" accepts more)',
+            'must be 1: storage.policy "strict" accepts one write per token ("inclusive" accepts more)',
         )
 
 
@@ -92,19 +92,19 @@ def _fence_on_acquire(sections: Sections) -> Iterator[Contradiction]:
         )
     if storage.fencing == "none":
         yield Contradiction(
-            ("storage", "fence_on_acquire"), 'raises a mark that storage.fencing "none" never looks at'
+            ("storage", "fence_on_acquire"), 'raises a mark that storage.fencing "none" ignores'
         )
 
 
 def _lock_key(sections: Sections) -> Iterator[Contradiction]:
-    """What goes with a storage in the lock's own etcd, which looks at the lock's key alone."""
+    """Yield settings that contradict a storage in the lock's own etcd, which checks only the lock's key."""
     lock, storage = sections.lock, sections.storage
     if not (isinstance(storage, EtcdStorage) and storage.is_in_the_lock):
         return
     if lock and not isinstance(lock, EtcdLock | EtcdService):
         yield Contradiction(
             ("storage", "fencing"),
-            f'looks at a key in the etcd of the lock, and lock.kind is "{lock.kind}": '
+            f'checks a key in the etcd of the lock, but lock.kind is "{lock.kind}": '
             'it must be "etcd" or "etcd-lock"',
         )
     elif lock and lock.token != "create-revision":  # noqa: S105 - no password
@@ -114,18 +114,18 @@ def _lock_key(sections: Sections) -> Iterator[Contradiction]:
     if storage.policy == "strict":
         yield Contradiction(
             ("storage", "policy") if "policy" in storage.model_fields_set else ("storage", "fencing"),
-            'needs storage.policy "inclusive": while its lock is there, a holder may write more than once',
+            'needs storage.policy "inclusive": while it has the lock, a holder may write more than once',
         )
     if storage.fence_on_acquire:
         yield Contradiction(
             ("storage", "fence_on_acquire"),
-            'raises a mark that storage.fencing "lock-key" never looks at, and needs not: '
-            "it refuses the older holder's write from the moment that its lock is gone",
+            'raises a mark that storage.fencing "lock-key" ignores and does not need: '
+            "it rejects the older holder's write as soon as its lock has ended",
         )
     if storage.image:
         yield Contradiction(
             ("storage", "image"),
-            'is of a server of its own, and with storage.fencing "lock-key" there is none: set lock.image',
+            'names the image of a server that storage.fencing "lock-key" does not start: set lock.image',
         )
 
 
@@ -141,20 +141,20 @@ def _think(sections: Sections) -> Iterator[Contradiction]:
 def _names(sections: Sections) -> Iterator[Contradiction]:
     both = [name for name in sections.may if name in sections.expected]
     if both:
-        yield Contradiction(("may",), f"{', '.join(both)} must be found already, says expect")
+        yield Contradiction(("may",), f"{', '.join(both)} must be found according to expect: remove it here")
     if sections.may and sections.holds:
         yield Contradiction(
             ("may",),
-            'names what may come with expected anomalies, and expect is "valid": '
-            "write expect = [...] with what must be found, or leave may out",
+            'allows anomalies in addition to expected ones, but expect is "valid": '
+            "list expected anomalies in expect, or remove may",
         )
 
 
 def _minima(sections: Sections) -> Iterator[Contradiction]:
-    """A count that nothing in the target can bring about; the default minimum is not among them."""
+    """Yield required counts that cannot occur in this target; the default minimum is exempt."""
     for name, least in sections.require.items():
         if least and (why_never := _never(name, sections)):
-            yield Contradiction(("require", name), f"cannot come about: {why_never}")
+            yield Contradiction(("require", name), f"cannot occur: {why_never}")
 
 
 def _never(name: str, sections: Sections) -> str | None:

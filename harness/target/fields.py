@@ -1,4 +1,4 @@
-"""The types of a target file's settings; `harness.core.fields` has those of lengths of time."""
+"""Field types of target files; `harness.core.fields` has those of durations."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ IMAGE_PATTERN = r"^\S+$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 CLASS_PATTERN = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 OWN = "<module:Class>"
-"""What stands for the kind of a class of the user's own, among the names of kinds."""
+"""The placeholder for a user's class among the names of kinds."""
 PROGRAM = "client"
-"""The kind of whatever the program of [client] uses by itself."""
+"""The kind of a lock or storage that the program of [client] brings itself."""
 
 
 def kind_of(section: object) -> str | None:
-    """Say by which model a section in kinds is read."""
+    """Return the kind that selects a section's model."""
     kind = section.get("kind") if isinstance(section, dict) else getattr(section, "kind", None)
     return OWN if isinstance(kind, str) and ":" in kind else kind
 
 
 def _expectation(value: object) -> tuple[str, ...]:
-    """`"valid"` is an expectation of no anomaly at all."""
+    """Parse an expectation; `"valid"` expects no anomaly."""
     if value == "valid":
         return ()
     if isinstance(value, tuple) and value and all(isinstance(name, str) for name in value):
         return known_anomalies(value)
-    raise ValueError('must be "valid", or a list of what must be found, such as ["stale-write"]')
+    raise ValueError('must be "valid", or a list of anomalies that must be found, such as ["stale-write"]')
 
 
 def _with_default_require(minima: dict[str, int]) -> dict[str, int]:

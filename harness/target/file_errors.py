@@ -1,4 +1,4 @@
-"""What is wrong with a target file, in words of the file: place, key, value, and what is allowed."""
+"""Errors in target files, in the file's own terms: place, key, value, and the allowed values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from harness.target.storages import STORAGES
 from harness.target.toml import Key
 
 KINDS: Mapping[Any, Mapping[Any, type[BaseModel]]] = {"lock": LOCKS, "storage": STORAGES, "faults": FAULTS}
-"""The sections that come in kinds, each with keys of its own."""
+"""The sections with kinds, each of which has its own keys."""
 
 WORDS = {
     "missing": "is missing",
@@ -46,7 +46,7 @@ PATTERNS = {
     VARIABLE_PATTERN: 'must be the name of an environment variable, such as "PGPASSWORD"',
     IMAGE_PATTERN: 'must be the name of an image, without spaces, such as "postgres:18"',
 }
-"""What a pattern allows, in words."""
+"""The meaning of each pattern, in words."""
 
 MISSING = object()
 LONGEST_VALUE = 60
@@ -54,11 +54,11 @@ LONGEST_VALUE = 60
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong."""
+    """One error."""
 
     key: Key
     what: str
-    data: Mapping[str, Any]  # the whole file's; the value is shown from it
+    data: Mapping[str, Any]  # the whole file; the value is shown from it
 
     @property
     def hidden(self) -> bool:
@@ -76,13 +76,13 @@ class Problem:
 
 
 def report(problems: Iterable[Problem], place: Callable[[Key], str]) -> str:
-    """Write one line for each problem, in the file's order."""
+    """Return one line for each problem, in the file's order."""
     lines = [(place(problem.key), str(problem)) for problem in problems]
     return "\n".join(f"{where}: {problem}" for where, problem in sorted(lines, key=_by_line))
 
 
 def problems_of(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:
-    """Say what pydantic found, without its words for it."""
+    """Convert pydantic's errors to our own wording."""
     return [
         Problem(key, _what(detail, key, data), data)
         for detail in error.errors(include_url=False)
@@ -96,7 +96,7 @@ def _by_line(line: tuple[str, str]) -> tuple[str, int]:
 
 
 def _key(loc: Key, type_: str) -> Key:
-    """Drop what pydantic adds: a section's kind ("faults", 0, "pause", "at"), and "[key]" after a name."""
+    """Drop pydantic's additions: a section's kind ("faults", 0, "pause", "at"), and "[key]" after a name."""
     if type_ == "union_tag_invalid":
         return (*loc, "kind")
     if loc[-1:] == ("[key]",):
@@ -135,7 +135,7 @@ def _section_name(key: Key) -> str:
 
 
 def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
-    """List what may stand in a section."""
+    """Return the keys that a section may have."""
     if not section:
         model: type[BaseModel] = Target
     elif section[0] in KINDS:
@@ -146,7 +146,7 @@ def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
 
 
 def _near(value: object, expected: str) -> str:
-    """Name the allowed value that is nearest, if one is near."""
+    """Suggest the nearest allowed value, if one is near."""
     allowed = re.findall(r"'([^']*)'", expected)
     near = did_you_mean(str(value), allowed)
     return near if "did you mean" in near and len(allowed) > 1 else ""

@@ -1,4 +1,4 @@
-"""The lock services of a target file, one section a kind."""
+"""The lock services of a target file: one section per kind."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ SHORTEST_SESSION = NS["s"]
 REDLOCK_SERVERS = 5
 
 
-def _etcd_grants_it(ttl: int) -> int:
+def _is_valid_for_etcd(ttl: int) -> int:
     if ttl < SHORTEST_ETCD_TTL:
-        raise ValueError("etcd grants no lease shorter than 2s")
+        raise ValueError("must be at least 2s: etcd grants no shorter lease")
     if ttl % NS["s"]:
-        raise ValueError("etcd counts leases in whole seconds")
-    return _is_lived_to_see(ttl)
+        raise ValueError("must be whole seconds, as etcd's leases are")
+    return _is_at_most_an_hour(ttl)
 
 
-def _is_in_milliseconds(ttl: int) -> int:
+def _is_whole_milliseconds(ttl: int) -> int:
     if ttl < SHORTEST_TTL:
         raise ValueError("must be at least 100ms")
     if ttl % NS["ms"]:
-        raise ValueError("is counted in whole milliseconds")
-    return _is_lived_to_see(ttl)
+        raise ValueError("must be whole milliseconds")
+    return _is_at_most_an_hour(ttl)
 
 
-def _zookeeper_grants_it(ttl: int) -> int:
+def _is_valid_for_zookeeper(ttl: int) -> int:
     if ttl < SHORTEST_SESSION:
         raise ValueError("must be at least 1s: a shorter session does not outlive its heartbeats")
     if ttl % NS["ms"]:
-        raise ValueError("ZooKeeper counts in whole milliseconds")
-    return _is_lived_to_see(ttl)
+        raise ValueError("must be whole milliseconds")
+    return _is_at_most_an_hour(ttl)
 
 
-def _is_lived_to_see(ttl: int) -> int:
+def _is_at_most_an_hour(ttl: int) -> int:
     if ttl > LONGEST_TTL:
         raise ValueError("must be at most 1h")
     return ttl
@@ -62,12 +62,12 @@ class EtcdLock(BaseModel):
     kind: Literal["etcd"]
     nodes: Literal[1, 3] = 3
     """Members of the cluster."""
-    ttl: Annotated[Duration, AfterValidator(_etcd_grants_it)] = Field(
+    ttl: Annotated[Duration, AfterValidator(_is_valid_for_etcd)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a keep-alive."""
     token: Literal["create-revision"] = "create-revision"  # noqa: S105 - no password
-    """What is taken for the fencing token."""
+    """The fencing token."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
 
@@ -78,7 +78,7 @@ class EtcdLock(BaseModel):
 
 
 class EtcdService(BaseModel):
-    """etcd's own lock service, in which the server queues whoever waits."""
+    """etcd's own lock service: the server queues the waiting clients."""
 
     model_config = STRICT
     system: ClassVar[str] = "etcd"
@@ -87,12 +87,12 @@ class EtcdService(BaseModel):
     kind: Literal["etcd-lock"]
     nodes: Literal[1, 3] = 3
     """Members of the cluster."""
-    ttl: Annotated[Duration, AfterValidator(_etcd_grants_it)] = Field(
+    ttl: Annotated[Duration, AfterValidator(_is_valid_for_etcd)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a keep-alive."""
     token: Literal["create-revision", "header-revision"] = "create-revision"  # noqa: S105 - no password
-    """What is taken for the fencing token; the answer's header.revision is none."""
+    """The fencing token; header-revision, of the answer, is a common mistake."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
 
@@ -109,30 +109,30 @@ class RedisLock(BaseModel):
     system: ClassVar[str] = "redis"
 
     kind: Literal["redis"]
-    ttl: Annotated[Duration, AfterValidator(_is_in_milliseconds)] = Field(
+    ttl: Annotated[Duration, AfterValidator(_is_whole_milliseconds)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
     token: Literal["counter"] = "counter"  # noqa: S105 - no password
-    """What is taken for the fencing token: a counter, raised in the script that grants."""
+    """The fencing token: a counter, incremented in the script that grants."""
     durable: bool = True
-    """Every write is on disk before it is acknowledged; false: nothing ever is."""
+    """Every write is on disk before it is acknowledged; false: nothing is written to disk."""
     replica: bool = False
-    """A second server, redis-replica, follows redis-1, and can take its place (fault "failover")."""
+    """A second server, redis-replica, follows redis-1 and can replace it (fault "failover")."""
     wait_for_replica: bool = False
-    """A grant and a renewal count only once the replica has them (WAIT 1); needs replica."""
+    """A grant or a renewal counts only once the replica has it (WAIT 1); needs replica."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
 
     @model_validator(mode="after")
     def _has_a_replica_to_wait_for(self) -> Self:
         if self.wait_for_replica and not self.replica:
-            raise ValueError("wait_for_replica needs a replica to wait for: give replica = true too")
+            raise ValueError("wait_for_replica needs a replica: set replica = true too")
         return self
 
     @property
     def complete_at_once(self) -> str | None:
-        """The setting with which one answer grants and carries the token; None where it does not."""
+        """The setting with which one answer grants and carries the token; None if it does not."""
         return None if self.wait_for_replica else 'lock.kind "redis" without wait_for_replica'
 
     @property
@@ -142,7 +142,7 @@ class RedisLock(BaseModel):
 
 
 class ZookeeperLock(BaseModel):
-    """ZooKeeper: a queue of ephemeral sequential znodes, the first of which holds the lock."""
+    """ZooKeeper: a queue of ephemeral sequential znodes; the first one holds the lock."""
 
     model_config = STRICT
     system: ClassVar[str] = "zookeeper"
@@ -151,13 +151,13 @@ class ZookeeperLock(BaseModel):
     kind: Literal["zookeeper"]
     nodes: Literal[1, 3] = 3
     """Members of the ensemble."""
-    ttl: Annotated[Duration, AfterValidator(_zookeeper_grants_it)] = Field(
+    ttl: Annotated[Duration, AfterValidator(_is_valid_for_zookeeper)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """The session's timeout: how long a grant lasts without a heartbeat."""
     token: Literal["czxid", "sequence"] = "czxid"  # noqa: S105 - no password
-    """What is taken for the fencing token: the transaction that created the znode, or (wrong) the
-    number in its name, which begins again when the queue's own znode is made anew."""
+    """The fencing token: the transaction that created the znode, or (wrong) the number in its name,
+    which starts again at 0 when the queue's parent is recreated."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
 
@@ -168,24 +168,24 @@ class ZookeeperLock(BaseModel):
 
 
 class Redlock(BaseModel):
-    """Redlock over five Redis servers: most of them must grant. It has no fencing token."""
+    """Redlock on five Redis servers, most of which must grant. It has no fencing token."""
 
     model_config = STRICT
     system: ClassVar[str] = "redis"
 
     kind: Literal["redlock"]
-    ttl: Annotated[Duration, AfterValidator(_is_in_milliseconds)] = Field(
+    ttl: Annotated[Duration, AfterValidator(_is_whole_milliseconds)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
     token: Literal["highest-counter", "wall-clock", "random"]
-    """What is taken for the fencing token in place of one; none of them is."""
+    """The substitute for a fencing token; none of them is a correct one."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
 
     @property
     def complete_at_once(self) -> str | None:
-        """The setting with which one answer grants and carries the token; None where it does not."""
+        """The setting with which one answer grants and carries the token; None if it does not."""
         return 'lock.token "highest-counter"' if self.token == "highest-counter" else None  # noqa: S105
 
     @property
@@ -202,14 +202,14 @@ class KahunaLock(BaseModel):
     complete_at_once: ClassVar[str] = 'lock.kind "kahuna"'
 
     kind: Literal["kahuna"]
-    ttl: Annotated[Duration, AfterValidator(_is_in_milliseconds)] = Field(
+    ttl: Annotated[Duration, AfterValidator(_is_whole_milliseconds)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
     token: Literal["fencing-token"] = "fencing-token"  # noqa: S105 - no password
-    """What is taken for the fencing token."""
+    """The fencing token."""
     image: Image = "kahunakv/kahuna:latest"
-    """The image to run: Fencepost builds none of its own."""
+    """The image to run: Fencepost does not build one."""
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -218,7 +218,7 @@ class KahunaLock(BaseModel):
 
 
 class HttpLock(BaseModel):
-    """A lock service of your own, which runs already and keeps the contract of docs/http.md."""
+    """Your own running lock service, which implements the contract of docs/http.md."""
 
     model_config = STRICT
     system: ClassVar[str] = ""
@@ -229,42 +229,42 @@ class HttpLock(BaseModel):
     kind: Literal["http"]
     url: Url
     """Where it listens, such as http://127.0.0.1:8420."""
-    ttl: Annotated[Duration, AfterValidator(_is_in_milliseconds)] = Field(
+    ttl: Annotated[Duration, AfterValidator(_is_whole_milliseconds)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
-    """How long a lease the clients ask for."""
+    """The length of the lease that clients request."""
     token: Literal["fencing-token"] = "fencing-token"  # noqa: S105 - no password
-    """What is taken for the fencing token."""
+    """The fencing token."""
 
 
 class OwnLock(BaseModel):
-    """A class of your own, named as "package.module:Class"."""
+    """Your own class, as "package.module:Class"."""
 
     model_config = STRICT
     complete_at_once: ClassVar[None] = None
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
     server: Literal["etcd", "redis", "zookeeper"] | None = None
-    """What Fencepost starts for it; without, its servers, if it has any, run already."""
+    """The servers that Fencepost starts for it; without it, its servers, if any, are already running."""
     nodes: Annotated[int, Field(ge=1, le=5)] = 1
-    """How many of those: members of one cluster of etcd or ZooKeeper, Redis servers on their own."""
-    ttl: Annotated[Duration, AfterValidator(_is_lived_to_see)] = Field(
+    """The number of servers: members of one etcd or ZooKeeper cluster, or independent Redis servers."""
+    ttl: Annotated[Duration, AfterValidator(_is_at_most_an_hour)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
     token: str = ""
-    """What is taken for the fencing token: handed to the class."""
+    """The choice of the fencing token, passed to the class."""
     password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
-    """The environment variable with the password of its servers: given to the class."""
+    """The environment variable with the password of its servers, passed to the class."""
     password_file: Annotated[str, Field(min_length=1)] | None = None
-    """The file with that password, in place of a variable."""
+    """The file with that password, instead of a variable."""
     image: Image | None = None
     """An image to run instead of Fencepost's own."""
 
     @model_validator(mode="after")
     def _has_servers_to_count(self) -> Self:
         if self.server is None and {"nodes", "image"} & self.model_fields_set:
-            raise ValueError("nodes and image are of the servers that Fencepost starts: give server too")
+            raise ValueError("nodes and image are for servers that Fencepost starts: set server too")
         if self.server in ("etcd", "zookeeper") and self.nodes not in (1, 3):
             raise ValueError(f"nodes must be 1 or 3 for {self.server}")
         return self
@@ -281,7 +281,7 @@ class OwnLock(BaseModel):
 
 
 class ProgramLock(BaseModel):
-    """Whatever the program of [client] uses as a lock; no server is started for it."""
+    """The lock that the program of [client] uses; no server is started for it."""
 
     model_config = STRICT
     system: ClassVar[str] = ""
@@ -290,16 +290,16 @@ class ProgramLock(BaseModel):
     servers: ClassVar[tuple[str, ...]] = ()
 
     kind: Literal["client"]
-    ttl: Annotated[Duration, AfterValidator(_is_in_milliseconds)] = Field(
+    ttl: Annotated[Duration, AfterValidator(_is_whole_milliseconds)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
     token: str = ""
-    """What is taken for the fencing token: handed to the program."""
+    """The choice of the fencing token, passed to the program."""
     password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
-    """The environment variable with the password of its servers: given to the program."""
+    """The environment variable with the password of its servers, passed to the program."""
     password_file: Annotated[str, Field(min_length=1)] | None = None
-    """The file with that password, in place of a variable."""
+    """The file with that password, instead of a variable."""
 
 
 AnyLock = (

@@ -1,4 +1,4 @@
-"""A target file, and what its clients do."""
+"""The models of a target file, its workload and its client program."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ class WorkloadSpec(BaseModel):
 
     kind: Literal["register", "append"] = "register"
     """register: acquire, write values that are unique in the run, read, release.
-    append: acquire, read a list and write it back with one element more, read, release."""
+    append: acquire, read a list and write it back with one more element, read, release."""
     clients: Annotated[int, Field(ge=2, le=200)] = 5
-    """Logical clients, each an OS process."""
+    """The number of clients, each an operating-system process."""
     resources: Annotated[int, Field(ge=1, le=1000)] = 2
-    """What is locked and written: r0, r1, …"""
+    """The number of locked and written resources: r0, r1, …"""
     duration: Duration = Field(20 * NS["s"], json_schema_extra={"default": "20s"})
     """How long the clients work."""
     writes: Annotated[int, Field(ge=1, le=3)] | None = None
-    """The most writes of one hold: 1 under the policy strict, else 3 if not said."""
+    """The maximum number of writes per held lock: 1 under the policy strict, otherwise 3 by default."""
     think: Duration = Field(20 * NS["ms"], json_schema_extra={"default": "20ms"})
-    """The longest pause for thought between two steps; the seed draws each."""
+    """The maximum think time between two steps; each is drawn from the seed."""
 
     @field_validator("duration")
     @classmethod
-    def _ends_some_day(cls, duration: int) -> int:
+    def _is_at_most_a_day(cls, duration: int) -> int:
         if duration > LONGEST_RUN:
             raise ValueError("must be at most 24h")
         return duration
@@ -55,59 +55,59 @@ Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], AfterValidato
 
 
 class ClientSpec(BaseModel):
-    """A program of your own that is each client: it speaks the line protocol of docs/adapters.md."""
+    """Your own program as the client: it speaks the line protocol of docs/adapters.md."""
 
     model_config = STRICT
 
     command: Words = Field(json_schema_extra={"minItems": 1})
-    """The program and its arguments, started in the folder that the command was called in."""
+    """The program and its arguments, started in the current folder."""
 
 
 class Target(BaseModel):
-    """One case to test: a lock service and a storage, the work, and the faults."""
+    """One test case: a lock service, a storage, a workload and faults."""
 
     model_config = STRICT
 
     name: Annotated[str, Field(pattern=NAME_PATTERN)]
-    """Names the folder of its runs."""
+    """The name of the folder of its runs."""
     expected: Expectation = Field(alias="expect")
     """"valid", or the anomalies that must be found."""
     may: Anomalies = ()
-    """Anomalies that may come with those."""
+    """Anomalies that may come with the expected ones."""
     lock: LockSpec
     storage: StorageSpec
     client: ClientSpec | None = None
     workload: WorkloadSpec = Field(default_factory=WorkloadSpec)
     faults: tuple[FaultSpec, ...] = ()
     require: Minima = Field(default_factory=DEFAULT_REQUIRE.copy)
-    """How often a run must have challenged the fence to be judged valid."""
+    """The minimum counts of challenges for a run to be valid."""
 
     _source: str = PrivateAttr(default="")
 
     @property
     def source(self) -> str:
-        """The TOML text that this target was read from, with what `--set` changed."""
+        """The TOML text that this target was read from, with the changes of `--set`."""
         return self._source
 
     @property
     def fenced(self) -> bool:
-        """Is the storage said to keep stale writers out?"""
+        """Does the storage claim to be fenced?"""
         return self.storage.fencing != "none"
 
     @property
     def sides(self) -> ServersOfSides:
-        """The names of the servers that are started for each side."""
+        """The names of the servers of each side."""
         return {"lock": self.lock.servers, "storage": self.storage.servers}
 
     @property
     def storage_servers(self) -> tuple[str, ...]:
-        """The names of the servers that the storage is on, also where they are the lock's."""
+        """The names of the storage's servers, even if they are the lock's."""
         shared = isinstance(self.storage, EtcdStorage) and self.storage.is_in_the_lock
         return self.lock.servers if shared else self.storage.servers
 
     @property
     def most_writes(self) -> int:
-        """The most writes of one hold; a strict fence refuses a holder's second."""
+        """The maximum number of writes per held lock; a strict fence rejects a holder's second one."""
         if self.storage.policy == "strict":
             return 1
         return self.workload.writes or 3

@@ -1,4 +1,4 @@
-"""Passwords of services of the user's own: a target names where one is, and never has it."""
+"""Passwords of the user's own services: a target names where one is, and never contains it."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ REMEDY = (
 REMEDY_OF_COMMAND = (
     "a password does not belong in a target file: set an environment variable, which the program inherits"
 )
-OURS = "Fencepost makes its own password for the servers that it starts: remove the key"
+OURS = "Fencepost generates the password of the servers that it starts: remove the key"
 REMEDIES = (REMEDY, REMEDY_OF_COMMAND)
 NONE = "this kind takes no password: remove the key"
-_WITHOUT = {"http", "sqlite"}  # kinds for which a run starts no server
+_WITHOUT = {"http", "sqlite"}  # kinds without a server of ours
 _NAMING = {"password_env", "password_file"}
 _SIDES: Mapping[str, Mapping[str, type[BaseModel]]] = {"lock": LOCKS, "storage": STORAGES}
 _MOST = 1 << 16  # bytes of a file
 
 
 def literal_passwords(data: Mapping[str, Any]) -> Iterator[tuple[Key, str]]:
-    """Yield every key of a target file whose value has a password in it, and what to do instead."""
+    """Yield every key of a target file whose value contains a password, and the remedy."""
     waiting: list[tuple[Key, Any]] = [((), data)]
     while waiting:
         key, value = waiting.pop()
@@ -51,7 +51,7 @@ def literal_passwords(data: Mapping[str, Any]) -> Iterator[tuple[Key, str]]:
 
 
 def needless(key: Key, data: Mapping[str, Any]) -> str | None:
-    """Say why a key about a password is to be removed, where its section's kind takes none; else None."""
+    """Say why a password key must be removed if its section's kind takes none; otherwise None."""
     if len(key) != 2 or not (key[1] in _NAMING or names_a_password(str(key[1]))):  # noqa: PLR2004 - section, key
         return None
     side = str(key[0])
@@ -67,21 +67,21 @@ def _says_a_password(key: Key, value: str) -> bool:
 
 
 def _has_password(command: list[Any]) -> bool:
-    """Does a command have one, as `--password=x`, as `--password x`, or in a URL?"""
+    """Does a command contain a password, as `--password=x`, `--password x`, or in a URL?"""
     words = [str(word) for word in command]
     return any(map(has_password, words)) or any(map(is_option, words[:-1]))
 
 
 def password_of(section: Any, name: str) -> str:
-    """The password that a section names; "" if it names none.
+    """Return the password that a section names; "" if it names none.
 
-    Raises ConfigurationError where it is not to be had.
+    Raises ConfigurationError if the variable or the file is missing or empty.
     """
     variable, file = getattr(section, "password_env", None), getattr(section, "password_file", None)
     if variable is not None:
         if not os.environ.get(variable):
             raise ConfigurationError(
-                f"{name}.password_env: {variable} is not set, or empty: export it, or name another"
+                f"{name}.password_env: {variable} is not set, or is empty: export it, or name another"
             )
         return os.environ[variable]
     return _in_file(Path(file), name) if file is not None else ""

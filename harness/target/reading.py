@@ -1,4 +1,4 @@
-"""Target files: finding one by name, reading it, and saying all that is wrong with it at once."""
+"""Finding and reading target files, and reporting all their errors together."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from harness.target.toml import (
 HERE = Path(__file__).parent
 
 MAX_SIZE = 1 << 20
-"""Bytes of a target file."""
+"""The maximum size of a target file in bytes."""
 LISTED = "`fencepost targets` lists all"
 _LONGEST_INDEX = 9  # digits
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed file with what the command line changed in it."""
+    """A parsed file with the changes of the command line."""
 
     file: str
     text: str
@@ -56,10 +56,10 @@ class Document:
     overridden: dict[Key, str]  # key → the option that set it
 
     def place(self, key: Key) -> str:
-        """Say where a key stands, or where it would: `file:line`, or the option."""
+        """Return the place of a key, or where it would be: `file:line`, or the option."""
         if key and key not in self.lines:
             for changed, option in self.overridden.items():
-                if changed[: len(key)] == key:  # the option put it there
+                if changed[: len(key)] == key:  # the option set it
                     return f"--set {option}"
         for length in range(len(key), 0, -1):
             nearest = key[:length]
@@ -70,7 +70,7 @@ class Document:
         return self.file
 
     def source(self) -> str:
-        """The text that gives the same data again: its story, what was changed in it, and the data."""
+        """Return a text with the same data: the file's description, its changes, and the data."""
         if not self.overridden:
             return self.text
         changes = dict(changed_in(self.text))
@@ -84,27 +84,27 @@ def _at(data: Any, key: Key) -> Any:
 
 
 def shipped() -> dict[str, Path]:
-    """Find the targets that come with Fencepost, by name."""
+    """Return the shipped targets, by name."""
     return in_folder(shipped_folder())
 
 
 def shipped_folder() -> Path:
-    """Find the folder of the targets that come with Fencepost: the installed package's, or a checkout's."""
+    """Return the folder of the shipped targets, in the installed package or in a checkout."""
     installed = HERE / "shipped"
     return installed if installed.is_dir() else HERE.parents[1] / "targets"
 
 
 def in_folder(folder: Path) -> dict[str, Path]:
-    """Find the target files of a folder, by name: etcd-postgres stands before etcd-postgres-upsert."""
+    """Return the target files of a folder, by name: etcd-postgres before etcd-postgres-upsert."""
     return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)}
 
 
 def load(path_or_name: str | Path, overrides: Sequence[str] = (), *, faults: bool = True) -> Target:
-    """Read a target file, by its path or by the name of one that ships.
+    """Read a target file, by its path or by a shipped target's name.
 
-    `overrides` are `key=value` with a dotted key, as the option `--set` takes them.
-    Without `faults` none of them will strike, so nothing has to go together with them.
-    Raises ConfigurationError, whose message names everything that is wrong.
+    `overrides` are `key=value` with a dotted key, as for the option `--set`.
+    `faults=False` leaves out the faults, and the checks of their contradictions.
+    Raises ConfigurationError, whose message lists all errors.
     """
     return _validated(parse(_find(path_or_name)), overrides, faults=faults)
 
@@ -140,19 +140,19 @@ def _find(path_or_name: str | Path) -> Path:
     if str(path_or_name) in known:
         return as_seen_from_here(known[str(path_or_name)])
     if not str(path_or_name).strip():
-        raise ConfigurationError("the name of a target is empty; `fencepost targets` lists those that ship")
+        raise ConfigurationError("the name of a target is empty; `fencepost targets` lists the shipped ones")
     if path.is_symlink() and not path.exists():
-        raise ConfigurationError(f"{path} is a link to {path.readlink()}, which is not there")
+        raise ConfigurationError(f"{path} is a link to {path.readlink()}, which does not exist")
     if path.is_dir():
         raise ConfigurationError(f"{path} is a folder, not a target file")
     if path.exists():
-        raise ConfigurationError(f"{path} is not a regular file: a target is a file of TOML")
+        raise ConfigurationError(f"{path} is not a regular file: a target is a TOML file")
     if path.suffix == ".toml" or len(path.parts) > 1:
-        beside = [str(path.with_name(file.name)) for file in path.parent.glob("*.toml")]
-        hint = did_you_mean(str(path), beside) if beside else ""
+        near = [str(path.with_name(file.name)) for file in path.parent.glob("*.toml")]
+        hint = did_you_mean(str(path), near) if near else ""
         raise ConfigurationError(f"there is no file {path}{hint}")
     raise ConfigurationError(
-        f"no target is called {shorten(str(path_or_name))}{near_or(str(path_or_name), known, LISTED)}"
+        f"unknown target {shorten(str(path_or_name))}{near_or(str(path_or_name), known, LISTED)}"
     )
 
 
@@ -164,11 +164,11 @@ def parse(path: Path) -> Document:
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_SIZE + 1)
-        text = raw.decode("utf-8-sig")  # some editors begin a file with a BOM
+        text = raw.decode("utf-8-sig")  # some editors write a BOM
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path}: cannot be read: {error}") from None
     if len(raw) > MAX_SIZE:
-        raise ConfigurationError(f"{path}: cannot be read: it is over 1 MiB, and no target is so long")
+        raise ConfigurationError(f"{path}: cannot be read: it is over 1 MiB, too long for a target")
     return _parsed(str(path), text.replace("\r\n", "\n"))
 
 
@@ -188,11 +188,11 @@ def _syntax_error(path: str, text: str, message: str) -> str:
     line = min(int(found[1]), len(lines)) if found else len(lines)
     shown = shorten(redacted(lines[line - 1].strip()))
     what = message[: found.start()] if found else message.removesuffix(" (at end of document)")
-    return f"{path}:{line}: is not TOML: {what}: {shown}"
+    return f"{path}:{line}: invalid TOML: {what}: {shown}"
 
 
 def _override(document: Document, overrides: Sequence[str], refuse: Callable[[str], None]) -> Document:
-    """Change what the options say; `refuse` gets the message about each that cannot be applied."""
+    """Apply the options; `refuse` gets a message about each one that cannot be applied."""
     data = copy.deepcopy(document.data)
     overridden: dict[Key, str] = {}
     for option in overrides:
@@ -206,7 +206,7 @@ def _override(document: Document, overrides: Sequence[str], refuse: Callable[[st
 
 
 def _override_one(data: dict[str, Any], option: str) -> tuple[Key, str]:
-    """Change one setting, and give its key and the option as it is shown."""
+    """Change one setting, and return its key and the option as shown in messages."""
     dotted, equals, text = option.partition("=")
     key: Key = tuple(map(_part, dotted.strip().split(".")))
     shown = shorten(redacted(option))
@@ -215,13 +215,13 @@ def _override_one(data: dict[str, Any], option: str) -> tuple[Key, str]:
     if not equals or "" in key:
         raise ConfigurationError(f"--set {shown}: write it as key=value, such as workload.clients=10")
     if len(key) > MAX_DEPTH:
-        raise ConfigurationError(f"--set {shown}: a key of more than {MAX_DEPTH} parts")
+        raise ConfigurationError(f"--set {shown}: the key has more than {MAX_DEPTH} parts")
     _set(data, key, _value(shown, text.strip()), shown)
     return key, shown
 
 
 def _is_utf_8(word: str) -> bool:
-    """Does a word of the command line have no bytes that are no text?"""
+    """Is a word of the command line valid UTF-8?"""
     try:
         word.encode()
     except UnicodeEncodeError:
@@ -230,12 +230,12 @@ def _is_utf_8(word: str) -> bool:
 
 
 def _part(text: str) -> str | int:
-    """A part of a dotted key: its digits are an index where they can be one."""
+    """Parse a part of a dotted key; short digits are an index."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX else text
 
 
 def _value(option: str, text: str) -> object:
-    """Read a TOML value; what is none, such as 10s, is a string."""
+    """Parse a TOML value; anything else, such as 10s, is a string."""
     try:
         return _only(loads(f"value = {text}"))
     except tomllib.TOMLDecodeError as error:
@@ -267,7 +267,7 @@ def _set(data: dict[str, Any], key: Key, value: object, option: str) -> None:
     elif isinstance(place, list) and isinstance(last, int) and last < len(place):
         place[last] = value
     else:
-        raise ConfigurationError(f"--set {option}: the target has no such place to set")
+        raise ConfigurationError(f"--set {option}: the target has no such key")
 
 
 def _contradictions(data: Mapping[str, Any], *, faults: bool) -> list[Problem]:
@@ -297,7 +297,7 @@ def _right_sections(data: Mapping[str, Any]) -> Sections:
 
 
 def _kinds(faults: object) -> frozenset[str] | None:
-    """Tell the kinds of all faults, or None where one does not say its own."""
+    """Return the kinds of all faults; None if one has no kind."""
     if not isinstance(faults, list):
         return None
     kinds = frozenset(str(fault.get("kind")) if isinstance(fault, dict) else "" for fault in faults)
@@ -310,7 +310,7 @@ def _counts(require: object) -> dict[str, int]:
 
 
 def _fault(data: object) -> Any:
-    """Read a fault; a wrong victim or side takes nothing from what its lengths contradict."""
+    """Read a fault; with a wrong victim or side, its durations are still checked."""
     found = _section(FaultSpec, data)
     if found is None and isinstance(data, dict):
         kind = data.get("kind")
@@ -320,7 +320,7 @@ def _fault(data: object) -> Any:
 
 
 def _section(kind: Any, data: object) -> Any:
-    """Read one section if it is right but for keys that do not exist."""
+    """Read one section if it is valid apart from unknown keys."""
     try:
         return TypeAdapter(kind).validate_python(frozen(data))
     except ValidationError as error:
@@ -335,7 +335,7 @@ def _strings(value: object) -> tuple[str, ...]:
 
 
 def frozen(value: Any) -> Any:
-    """Turn lists into tuples: the models are strict about what they are given."""
+    """Turn lists into tuples: the models are strict about types."""
     if isinstance(value, list):
         return tuple(frozen(item) for item in value)
     if isinstance(value, dict):

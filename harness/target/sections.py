@@ -1,4 +1,4 @@
-"""The sections of a target file side by side, and what is wrong between two of them."""
+"""The sections of a target file, for checks of contradictions between them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from harness.target.storages import StorageSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sections:
-    """The sections of one file; None, or absent, where one is wrong in itself."""
+    """The sections of one file; an invalid one is None or absent."""
 
     lock: LockSpec | None = None
     storage: StorageSpec | None = None
-    has_client: bool = False  # there is a section [client], right or wrong
+    has_client: bool = False  # there is a section [client], valid or not
     workload: WorkloadSpec | None = None
     expected: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     faults: dict[int, FaultSpec] = field(default_factory=dict)
     holds: bool = False  # expect is "valid"
-    kinds: frozenset[str] | None = frozenset()  # of all faults, the wrong ones too; None: not known
+    kinds: frozenset[str] | None = frozenset()  # of all faults, including invalid ones; None: unknown
     require: Mapping[str, int] = field(default_factory=dict)  # as the file has it, without the default

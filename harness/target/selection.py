@@ -1,4 +1,4 @@
-"""Which targets words select: names, patterns and folders."""
+"""Selection of targets by words on the command line: names, patterns and folders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.target.reading import shipped
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The targets that words select, each once, and a sentence for each word that selects none."""
+    """The selected targets, each once, and a sentence for each word that selects none."""
 
     names: tuple[str, ...]
     empty: tuple[str, ...]
@@ -27,9 +27,9 @@ def targets(words: Iterable[str]) -> Selection:
     empty = []
     for word in dict.fromkeys(words):
         if _is_folder(word):
-            names, why_none = _in_folder(word), f"the folder {word} holds no *.toml"
+            names, why_none = _in_folder(word), f"the folder {word} has no *.toml"
         elif any(character in word for character in "*?[") and not path_of(word).exists():
-            names, why_none = _matching(word), f"no target that ships is called like {shorten(word)}"
+            names, why_none = _matching(word), f"no shipped target matches {shorten(word)}"
         else:
             names, why_none = [word], ""
         selected |= dict.fromkeys(names)

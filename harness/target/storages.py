@@ -1,4 +1,4 @@
-"""The storages of a target file, one section a kind."""
+"""The storages of a target file: one section per kind."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Policy = Literal["strict", "inclusive"]
 
 
 class PostgresStorage(BaseModel):
-    """PostgreSQL: one row a resource."""
+    """PostgreSQL: one row per resource."""
 
     model_config = STRICT
     system: ClassVar[str] = "postgres"
 
     kind: Literal["postgres"]
     fencing: Literal["none", "conditional-update", "select-for-update", "upsert"]
-    """How a write with a stale token is kept out; none: it is not."""
+    """How a stale write is rejected; none: it is not."""
     policy: Policy = "strict"
-    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as postgres:18."""
 
@@ -36,12 +36,12 @@ class PostgresStorage(BaseModel):
 
     @property
     def writes_in_one_message(self) -> bool:
-        """Does a write travel as a whole, so that a client stopped after sending holds nothing open?"""
+        """Does a write take one message, so that no stopped client can hold a transaction open?"""
         return self.fencing != "select-for-update"
 
 
 class EtcdStorage(BaseModel):
-    """etcd: one key a resource, which holds the mark and the value."""
+    """etcd: one key per resource, which holds the mark and the value."""
 
     model_config = STRICT
     system: ClassVar[str] = "etcd"
@@ -49,28 +49,28 @@ class EtcdStorage(BaseModel):
 
     kind: Literal["etcd"]
     fencing: Literal["none", "transaction", "lock-key"]
-    """How a write with a stale token is kept out: a transaction compares and puts; lock-key: it is in the
-    lock's own etcd, and accepts a write while the key of its lock is there; none: it is not."""
+    """How a stale write is rejected: transaction compares and puts; lock-key shares the lock's etcd, and
+    accepts a write only while the key of its lock exists; none: it is not."""
     policy: Policy = "strict"
-    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """The name of its server; with lock-key it has none of its own."""
+        """The name of its server; none with lock-key."""
         return () if self.is_in_the_lock else ("etcd-storage",)
 
     @property
     def is_in_the_lock(self) -> bool:
-        """Are its servers those of the lock?"""
+        """Does it share the lock's servers?"""
         return self.fencing == "lock-key"
 
 
 class RedisStorage(BaseModel):
-    """Redis: one hash a resource, with the mark beside the value."""
+    """Redis: one hash per resource, with the mark and the value."""
 
     model_config = STRICT
     system: ClassVar[str] = "redis"
@@ -78,11 +78,11 @@ class RedisStorage(BaseModel):
 
     kind: Literal["redis"]
     fencing: Literal["none", "script"]
-    """How a write with a stale token is kept out: a script compares and writes; none: it is not."""
+    """How a stale write is rejected: a script compares and writes; none: it is not."""
     policy: Policy = "strict"
-    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
 
@@ -93,7 +93,7 @@ class RedisStorage(BaseModel):
 
 
 class ZookeeperStorage(BaseModel):
-    """ZooKeeper: one znode a resource, with the mark beside the value."""
+    """ZooKeeper: one znode per resource, with the mark and the value."""
 
     model_config = STRICT
     system: ClassVar[str] = "zookeeper"
@@ -101,12 +101,12 @@ class ZookeeperStorage(BaseModel):
 
     kind: Literal["zookeeper"]
     fencing: Literal["none", "version-check"]
-    """How a write with a stale token is kept out: read the mark, compare, and write if its version is
-    still the same; none: it is not."""
+    """How a stale write is rejected: read the mark, compare, and write if its version has not changed;
+    none: it is not."""
     policy: Policy = "strict"
-    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
 
@@ -117,7 +117,7 @@ class ZookeeperStorage(BaseModel):
 
 
 class DynamodbStorage(BaseModel):
-    """DynamoDB Local: one item a resource, which the first write makes."""
+    """DynamoDB Local: one item per resource, created by its first write."""
 
     model_config = STRICT
     system: ClassVar[str] = "dynamodb"
@@ -125,11 +125,11 @@ class DynamodbStorage(BaseModel):
 
     kind: Literal["dynamodb"]
     fencing: Literal["none", "conditional-expression"]
-    """How a write with a stale token is kept out: the update has a condition; none: it is not."""
+    """How a stale write is rejected: the update has a condition; none: it is not."""
     policy: Policy = "strict"
-    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as amazon/dynamodb-local:2.6.1."""
 
@@ -140,21 +140,21 @@ class DynamodbStorage(BaseModel):
 
 
 class SqliteStorage(BaseModel):
-    """SQLite: one row a resource, in a file of the run's folder."""
+    """SQLite: one row per resource, in a file in the run's folder."""
 
     model_config = STRICT
     system: ClassVar[str] = "sqlite"
-    writes_in_one_message: ClassVar[bool] = False  # whoever is between UPDATE and COMMIT locks the file
+    writes_in_one_message: ClassVar[bool] = False  # a client between UPDATE and COMMIT locks the file
     servers: ClassVar[tuple[str, ...]] = ()
     image: ClassVar[None] = None
 
     kind: Literal["sqlite"]
     fencing: Literal["none", "conditional-update"]
-    """How a write with a stale token is kept out; none: it is not."""
+    """How a stale write is rejected; none: it is not."""
     policy: Policy = "strict"
-    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
 
 
 SERVERS_OF_STORAGES = {
@@ -164,28 +164,28 @@ SERVERS_OF_STORAGES = {
     "redis": "redis-storage",
     "zookeeper": "zookeeper-storage",
 }
-"""The name of the server that each system has as a storage."""
+"""The name of each system's server as a storage."""
 
 
 class OwnStorage(BaseModel):
-    """A class of your own, named as "package.module:Class"."""
+    """Your own class, as "package.module:Class"."""
 
     model_config = STRICT
     writes_in_one_message: ClassVar[bool] = True
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
     server: Literal["dynamodb", "etcd", "postgres", "redis", "zookeeper"] | None = None
-    """What Fencepost starts for it; without, its servers, if it has any, run already."""
+    """The servers that Fencepost starts for it; without it, its servers, if any, are already running."""
     fencing: str
-    """"none" if every write is accepted; anything else is handed to the class."""
+    """"none" if every write is accepted; any other text is passed to the class."""
     policy: Policy = "strict"
-    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
-    """The environment variable with the password of its servers: given to the class."""
+    """The environment variable with the password of its servers, passed to the class."""
     password_file: Annotated[str, Field(min_length=1)] | None = None
-    """The file with that password, in place of a variable."""
+    """The file with that password, instead of a variable."""
     image: Image | None = None
     """An image to run instead of Fencepost's own."""
 
@@ -201,7 +201,7 @@ class OwnStorage(BaseModel):
 
 
 class HttpStorage(BaseModel):
-    """A storage of your own, which runs already and keeps the contract of docs/http.md."""
+    """Your own running storage, which implements the contract of docs/http.md."""
 
     model_config = STRICT
     system: ClassVar[str] = ""
@@ -213,15 +213,15 @@ class HttpStorage(BaseModel):
     url: Url
     """Where it listens, such as http://127.0.0.1:8420."""
     fencing: Literal["none", "service"]
-    """service: it refuses a write with a stale token; none: it does not."""
+    """service: it rejects stale writes; none: it does not."""
     policy: Policy = "strict"
-    """What it accepts: strict, token > mark (one write a token); inclusive, token >= mark."""
+    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
 
 
 class ProgramStorage(BaseModel):
-    """Whatever the program of [client] uses as a storage; no server is started for it."""
+    """The storage that the program of [client] uses; no server is started for it."""
 
     model_config = STRICT
     system: ClassVar[str] = ""
@@ -231,15 +231,15 @@ class ProgramStorage(BaseModel):
 
     kind: Literal["client"]
     fencing: str
-    """"none" if every write is accepted; anything else is handed to the program."""
+    """"none" if every write is accepted; any other text is passed to the program."""
     password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
-    """The environment variable with the password of its servers: given to the program."""
+    """The environment variable with the password of its servers, passed to the program."""
     password_file: Annotated[str, Field(min_length=1)] | None = None
-    """The file with that password, in place of a variable."""
+    """The file with that password, instead of a variable."""
     policy: Policy = "strict"
-    """strict accepts token > mark (one write a token); inclusive accepts token >= mark."""
+    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; with the policy inclusive only."""
+    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
 
 
 AnyStorage = (

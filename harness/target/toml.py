@@ -1,4 +1,4 @@
-"""TOML as text: read within limits, the line of each key, and the text of changed data."""
+"""TOML as text: parsing within limits, the line of each key, and writing changed data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from checkers.printable import printable
 Key = tuple[str | int, ...]  # ("faults", 0, "at")
 
 MAX_DEPTH = 16
-"""Tables and lists in one another; a target needs four."""
+"""The maximum nesting of tables and lists; a target needs four levels."""
 _INT64 = 1 << 63  # as TOML has it
 
 HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(#.*)?$")
@@ -26,9 +26,9 @@ PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Read a TOML text.
+    """Parse a TOML text.
 
-    Raises ValueError: it is none (then a tomllib.TOMLDecodeError), or goes beyond a limit.
+    Raises ValueError: it is invalid (a tomllib.TOMLDecodeError), or exceeds a limit.
     """
     try:
         data = tomllib.loads(text)
@@ -36,7 +36,7 @@ def loads(text: str) -> dict[str, Any]:
         raise
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    except ValueError:  # Python reads no number of more than 4,300 digits
+    except ValueError:  # Python parses no number of more than 4,300 digits
         raise ValueError(_TOO_BIG) from None
     _check_limits(data)
     return data
@@ -47,7 +47,7 @@ _TOO_BIG = "a number is beyond 64 bits"
 
 
 def _check_limits(data: dict[str, Any]) -> None:
-    """Look at each value without recursion: dotted keys nest deeper than Python recurses."""
+    """Check each value without recursion: dotted keys may nest deeper than Python recurses."""
     waiting: list[tuple[Any, int]] = [(data, 0)]
     while waiting:
         value, depth = waiting.pop()
@@ -61,13 +61,13 @@ def _check_limits(data: dict[str, Any]) -> None:
 
 
 def lines_of_keys(text: str) -> dict[Key, int]:
-    """Find the line, counted from 1, of each table's header and each key of a valid TOML text.
+    """Return the line, counted from 1, of each table header and each key of a valid TOML text.
 
-    What stands inside a value (an inline table, a list) has no line of its own:
-    the line of its key is the nearest.
+    Keys inside a value (an inline table, a list) have no line; the line of the enclosing key
+    is the nearest.
     """
     lines: dict[Key, int] = {}
-    newest: dict[Key, int] = {}  # array of tables → index of its newest
+    newest: dict[Key, int] = {}  # array of tables → index of its last table so far
     table: Key = ()
     for number, line in enumerate(text.split("\n"), start=1):
         if header := HEADER.match(line):
@@ -79,14 +79,14 @@ def lines_of_keys(text: str) -> dict[Key, int]:
 
 
 def with_changes(story: str, changes: Mapping[str, str], data: Mapping[str, Any]) -> str:
-    """Write changed data with the story of its file, and what was changed in it."""
+    """Write changed data, with the file's description and the changes."""
     head = [f"# {line}" for line in textwrap.wrap(story, _WIDTH)]
     changed = [f"{_CHANGED}{key} = {value}" for key, value in changes.items()]
     return "\n".join([*head, *[""] * bool(head), *changed, *[""] * bool(changed), dumps(data)])
 
 
 def changed_in(text: str) -> Iterator[tuple[str, str]]:
-    """What `--set` changed in a text that `with_changes` wrote: dotted keys and TOML values."""
+    """Yield the changes in a text that `with_changes` wrote: dotted keys and TOML values."""
     for line in text.splitlines():
         if line.startswith(_CHANGED):
             key, _, value = line.removeprefix(_CHANGED).partition(" = ")
@@ -96,17 +96,17 @@ def changed_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 def as_dotted(key: Key) -> str:
-    """Write a key as `--set` takes it, safe in a line of its own."""
+    """Format a key for `--set`, in one line."""
     return ".".join(str(part) if isinstance(part, int) else _key(part) for part in key)
 
 
 def literal(value: object) -> str:
-    """Write a value as TOML, in one line."""
+    """Format a value as TOML, in one line."""
     return _value(value)
 
 
 def dumps(data: Mapping[str, Any]) -> str:
-    """Write what a target file can hold: strings, numbers, booleans, lists and tables."""
+    """Write the data of a target file: strings, numbers, booleans, lists and tables."""
     return "\n".join(_lines((), data)) + "\n"
 
 
@@ -115,7 +115,7 @@ def _parts(dotted: str) -> Key:
 
 
 def _table_of(parts: Key, newest: dict[Key, int], *, begins: bool) -> Key:
-    """Insert the indices into a header's path; `begins` where the header is a `[[...]]`."""
+    """Insert the indices into a header's path; `begins` if the header is a `[[...]]`."""
     table: Key = ()
     for position, part in enumerate(parts, start=1):
         table = (*table, part)
@@ -164,14 +164,14 @@ def _value(value: object) -> str:
 
 
 def _seen(character: str) -> str:
-    """A character, or its escape where it would not be seen as itself."""
+    """Return a character, or its escape if it is not displayed as itself."""
     if character == printable(character):
         return character
     return f"\\U{ord(character):08x}"
 
 
 def head_comment(text: str) -> str:
-    """Return what the comment at the head of a file says, without the line for editors."""
+    """Return the comment at the head of a file, without the line for editors."""
     head = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
     said = (line.removeprefix("#").strip() for line in head if not line.startswith(("#:", _CHANGED)))
     return " ".join(said)

@@ -1,4 +1,4 @@
-"""Where a service of the user's own listens."""
+"""The URL of the user's own service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXAMPLE = "http://127.0.0.1:8420"
 
 
 def _leads_to_a_service(text: str) -> str:
-    """Only the address and the path before those of the calls: whatever else stands there would be lost."""
+    """Allow only an address and a path prefix: anything else would be ignored."""
     parts = urlsplit(text)
     try:
         has_port = parts.port is None or parts.port > 0
@@ -39,5 +39,5 @@ Url = Annotated[
 
 
 def endpoint(url: str) -> str:
-    """What follows the scheme: host, port and path."""
+    """Return host, port and path, without the scheme."""
     return url.removeprefix("http://")

@@ -1,4 +1,4 @@
-"""The worked examples of clients of one's own: each is started, paused and judged, as its page says."""
+"""The worked examples of client programs: each is started, paused and judged, as its page says."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(folder: Path, target: str, *settings: Any) -> Any:
 
 
 def verdict(done: Any) -> Any:
-    """The document of a run that ended as its target expects, and in which a stale write was attempted."""
+    """Return the verdict of a run that was as expected, with an attempted stale write."""
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["coverage"]["stale_writes_attempted"] >= 1
@@ -49,7 +49,7 @@ def verdict(done: Any) -> Any:
 
 
 def stopped_processes(folder: Path, name: str) -> list[Any]:
-    """How many processes each pause of the last run has stopped."""
+    """Return how many processes each pause of the last run stopped."""
     plan = json.loads((folder / "runs" / name / "latest" / "plan.json").read_text())
     return [fault["evidence"].count(", ") + 1 for fault in plan["faults"]]
 
@@ -90,7 +90,7 @@ def test_the_python_client_with_a_separate_incr_gets_a_newer_token(
 
 @pytest.fixture(scope="module")
 def java_client(tmp_path_factory: pytest.TempPathFactory, local_engine: Engine) -> Path:
-    """Built once: Maven takes its time."""
+    """The Java client, built once because Maven is slow."""
     if local_engine.refusal(topology("postgres")) or not (shutil.which("mvn") and shutil.which("javac")):
         miss("the Java example needs PostgreSQL, Maven and a JDK")
     folder = shutil.copytree(EXAMPLES / "java-client", tmp_path_factory.mktemp("java") / "java-client")

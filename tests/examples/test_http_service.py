@@ -1,4 +1,4 @@
-"""The example service over HTTP: what survives a kill, how strict its fence is, and its targets run."""
+"""The example service over HTTP: its data after a kill, its fence, and runs of its targets."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TestExample:
         assert write(address, 34, "new")[0] == 200
 
         supervisor.children[0].kill()
-        supervisor.start_again(supervisor.children[0])
+        supervisor.restart(supervisor.children[0])
         wait_until_listening_again(supervisor)
 
         assert write(address, 33, "old") == (409, {"error": "stale"})
@@ -84,7 +84,7 @@ class TestExample:
         held = time.monotonic()
         acquire(address, lease=1500)
         supervisor.children[0].kill()
-        supervisor.start_again(supervisor.children[0])
+        supervisor.restart(supervisor.children[0])
         wait_until_listening_again(supervisor)
 
         granted_at_last(address)
@@ -99,7 +99,7 @@ class TestExample:
         supervisor.children[0].kill()
         with (supervisor.home / "data/journal.jsonl").open("a") as journal:
             journal.write('{"resource_id": "r0", "fencing_token": 9, "by')
-        supervisor.start_again(supervisor.children[0])
+        supervisor.restart(supervisor.children[0])
         wait_until_listening_again(supervisor)
 
         assert write(address, 2, "next")[0] == 200
@@ -175,7 +175,7 @@ class TestExample:
 
 
 def wait_until_listening_again(supervisor: Supervisor) -> None:
-    """Its log goes on where the last process ended."""
+    """Wait for the restarted service; its log continues that of the last process."""
     deadline = time.monotonic() + 20
     while supervisor.children[-1].read_log().count("listening on") < 2:
         supervisor.children[-1].check()
@@ -239,7 +239,7 @@ class TestRun:
         started(supervisor, "service", "http", address, "--policy", "strict")
         run(tmp_path, "http", f"http://{address}")
         supervisor.children[0].kill()
-        supervisor.start_again(supervisor.children[0])
+        supervisor.restart(supervisor.children[0])
         wait_until_listening_again(supervisor)
 
         done = run(tmp_path, "http", f"http://{address}")

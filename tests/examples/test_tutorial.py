@@ -1,4 +1,4 @@
-"""The tutorial: each file is saved, each command is run, and prints what the page shows."""
+"""The tutorial: every file is saved, and every command prints what the page shows."""
 
 from __future__ import annotations
 

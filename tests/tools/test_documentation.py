@@ -1,4 +1,4 @@
-"""The tables of the documentation that are made from files."""
+"""The generated tables of the documentation."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def test_the_committed_tables_are_current(page: str, made: Callable[..., Any]) -
     assert with_table(committed, made()) == committed, "run `make schemas` and commit the result"
 
 
-def test_each_target_that_ships_has_a_row() -> None:
+def test_each_shipped_target_has_a_row() -> None:
     rows = table().splitlines()[2:]
 
     assert sorted(row.rpartition("[`")[2].partition("`")[0] for row in rows) == sorted(shipped())
     assert len({row.count("|") for row in rows}) == 1
 
 
-def test_a_row_tells_what_is_expected_and_where_it_runs() -> None:
+def test_a_row_has_the_expectation_and_the_engines() -> None:
     rows = table().splitlines()
 
     assert (
@@ -42,7 +42,7 @@ def test_a_row_tells_what_is_expected_and_where_it_runs() -> None:
     ) in rows
 
 
-def test_a_row_lists_the_local_engine_only_if_that_takes_the_target() -> None:
+def test_a_row_lists_the_local_engine_only_if_it_can_run_the_target() -> None:
     rows = table().splitlines()[2:]
     local = [row.rpartition("[`")[2].partition("`")[0] for row in rows if "| Docker, local |" in row]
     needs = (topology(target, target.faults) for target in map(load, local))
@@ -56,5 +56,5 @@ def test_a_target_that_moves_a_clock_needs_docker() -> None:
     assert any("| Docker | [`redlock-postgres-clock`]" in row for row in table().splitlines())
 
 
-def test_what_stands_around_the_table_is_kept() -> None:
+def test_the_text_around_the_table_is_kept() -> None:
     assert with_table(f"above\n{BEGIN}old\n{END}below\n", "new\n") == f"above\n{BEGIN}new\n{END}below\n"

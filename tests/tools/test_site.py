@@ -54,7 +54,7 @@ def test_a_path_that_a_page_names_exists(page: Path) -> None:
 
 
 class Loads(HTMLParser):
-    """The addresses that a browser loads by itself when it shows a page."""
+    """Collects the addresses that a browser loads when it shows a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ def test_a_link_to_a_file_of_the_repository_leads_there(site: Path) -> None:
 
 
 def test_a_link_to_a_page_stays_on_the_site(site: Path) -> None:
-    assert 'href="targets/#the-targets-that-ship"' in html_of(site, ROOT / "README.md")
+    assert 'href="targets/#shipped-targets"' in html_of(site, ROOT / "README.md")
 
 
 def test_a_link_to_nothing_fails_the_build(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What clients record of their storage, whatever it is."""
+"""The client loop: what it records, and the steps that it reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workloads.client_loop import Client
 
 
 class Register:
-    """A storage that answers a read with this."""
+    """A storage that answers every read with this value and token."""
 
     def __init__(self, value: Any, token: Any) -> None:
         self._answer = (value, token)
@@ -50,7 +50,7 @@ def test_a_read_before_the_first_write_has_a_token_below_all_others(
 
 
 class GrantedThenLost:
-    """A lock that is granted, and whose answer never completes."""
+    """A lock that is granted, but whose acquire never completes."""
 
     def __init__(self, session: RecordedSession) -> None:
         self._session = session

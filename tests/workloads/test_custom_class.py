@@ -1,4 +1,4 @@
-"""Classes of the user's own as lock and storage: loaded, run, and refused where they do not fit."""
+"""The user's own classes as lock and storage: loaded, run, or refused if they do not fit."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_example_runs_and_is_judged(folder: Path, settings: tuple[str, ...],
         ("lock.kind=files:FileStorage", "files:FileStorage has no acquire, no release, no revoke, no close"),
         ("storage.kind=files:FileLock", "files:FileLock has no write, no read"),
         ("storage.kind=files:", 'storage.kind = "files:": must be "package.module:Class"'),
-        ("lock.nodes=3", "nodes and image are of the servers that Fencepost starts: give server too"),
+        ("lock.nodes=3", "nodes and image are for servers that Fencepost starts: set server too"),
     ],
 )
 def test_an_invalid_class_is_refused_in_one_sentence(folder: Path, setting: str, said: str) -> None:
@@ -113,7 +113,7 @@ raise ImportError(__name__)
 
 @pytest.fixture
 def hostile(folder: Path, tmp_path: Path) -> Path:
-    """Put files into the folder that leave a mark when they are imported; give the folder of marks."""
+    """Put files into the folder that leave a mark when they are imported; return the folder of marks."""
     marks = tmp_path / "marks"
     marks.mkdir()
     for name in HOSTILE:
@@ -147,17 +147,17 @@ def test_only_the_class_is_imported_from_the_current_folder(folder: Path, hostil
 
 
 @pytest.mark.slow
-def test_a_users_program_does_not_change_that_and_keeps_its_own_path(folder: Path, hostile: Path) -> None:
-    (folder / "beside.py").write_text("")
+def test_a_users_program_keeps_its_own_import_path(folder: Path, hostile: Path) -> None:
+    (folder / "neighbor.py").write_text("")
     program = (
         (ROOT / "tests/support/line_program.py")
         .read_text()
-        .replace("import time\n", "import time, beside\n", 1)
+        .replace("import time\n", "import time, neighbor\n", 1)
     )
     lies_in = hostile.parent / "program"
     lies_in.mkdir()
     (lies_in / "line_program.py").write_text(program)
-    (lies_in / "beside.py").write_text("")
+    (lies_in / "neighbor.py").write_text("")
     command = json.dumps([sys.executable, str(lies_in / "line_program.py"), str(folder / "file.db")])
     (folder / "mine.toml").write_text(
         f'name = "mine"\nexpect = "valid"\n[client]\ncommand = {command}\n'

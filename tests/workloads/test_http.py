@@ -1,4 +1,4 @@
-"""A lock and a storage over HTTP: the contract, what is no answer, and how long one is waited for."""
+"""A lock and a storage over HTTP: the contract, invalid answers, and deadlines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def nothing() -> None:
 
 @contextmanager
 def answering(*answers: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Give the address of a server that answers each request with the next of these bytes, and then is silent."""
+    """Yield the address of a server that answers each request with the next of these, and then is silent."""
     requests = []
 
     def serve(connection: Any) -> None:
@@ -373,7 +373,7 @@ def wait_until_dropped(opened: Any) -> None:
 
 @contextmanager
 def speaking(at_once: bytes = b"") -> Iterator[Any]:
-    """Give the address of a server that greets whoever connects, its requests, and what makes it speak unasked."""
+    """Yield the address of a server that greets every client, its requests, and a function that sends data."""
     opened: list[Any] = []
     requests: list[Any] = []
 

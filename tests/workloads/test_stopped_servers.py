@@ -1,7 +1,7 @@
-"""What a client of each kind does when its servers stop in the middle of a call: of every call, at every request.
+"""Clients of each kind whose servers stop in the middle of a call: every call, at every request.
 
-It waits no longer than its deadline, sends nothing twice, and calls the outcome certain only
-where it is.
+A client waits no longer than its deadline, sends nothing twice, and calls an outcome certain
+only if it is.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from workloads.storages import load_kind
 pytestmark = pytest.mark.engine
 
 TIMEOUT = 1.0  # seconds
-DEADLINE = 6.0  # seconds; of what makes several requests, or many to several servers, on a slow machine
-TTL = 6 * SECOND  # so that nothing is renewed within a test, but where that is what it is about
+DEADLINE = 6.0  # seconds; for calls with several requests, or to several servers, on a slow machine
+TTL = 6 * SECOND  # so that nothing is renewed during a test unless the test does it
 
 SERVERS = {"dynamodb": 1, "etcd": 1, "http": 1, "kahuna": 1, "postgres": 1, "redis": 5, "zookeeper": 1}
 ENGINES = {
@@ -59,7 +59,7 @@ LOCKS = {
     "redlock": ("redis", 5, "wall-clock"),
     "zookeeper": ("zookeeper", 1, "czxid"),
 }
-"""The system, how many servers of it, and the token."""
+"""The system of each lock, its number of servers, and its token."""
 
 LOCK_CALLS = {
     ("etcd", "acquire"): "fail info",  # the lease, the key
@@ -84,7 +84,7 @@ LOCK_CALLS = {
     ("zookeeper", "release"): "info",
     ("zookeeper", "revoke"): "info",
 }
-"""How a call ends whose servers stop before its first request, before its second, …"""
+"""The outcome of each call if its servers stop before its first request, its second, …"""
 
 STORAGE_CALLS = {
     ("dynamodb", "none", "write"): "info",
@@ -93,7 +93,7 @@ STORAGE_CALLS = {
     ("dynamodb", "conditional-expression", "read"): "info",
     ("etcd", "none", "write"): "info",
     ("etcd", "transaction", "write"): "info",
-    ("etcd", "transaction", "fence"): "info info",  # a look, and the raise
+    ("etcd", "transaction", "fence"): "info info",  # a read, and the raise
     ("etcd", "transaction", "read"): "info",
     ("http", "service", "write"): "info",
     ("http", "service", "fence"): "info",
@@ -109,7 +109,7 @@ STORAGE_CALLS = {
     ("redis", "script", "fence"): "info",
     ("redis", "script", "read"): "info",
     ("zookeeper", "none", "write"): "info",
-    ("zookeeper", "version-check", "write"): "fail info",  # a look at the mark, and the multi
+    ("zookeeper", "version-check", "write"): "fail info",  # a read of the mark, and the multi
     ("zookeeper", "version-check", "fence"): "fail info",
     ("zookeeper", "version-check", "read"): "info",
 }
@@ -118,7 +118,7 @@ names = (f"r{number}" for number in itertools.count())
 
 
 def cases(calls: dict[Any, Any], system_of: Callable[..., Any]) -> Any:
-    """Make a case of each request of each call, and one of each call that nothing disturbs."""
+    """Return a case for each request of each call, and one for each undisturbed call."""
     return [
         pytest.param(
             system_of(call),
@@ -133,7 +133,7 @@ def cases(calls: dict[Any, Any], system_of: Callable[..., Any]) -> Any:
 
 
 def is_quick(system: Any, call: Any, nth: int, outcomes: Any) -> bool:
-    """Whether no container starts and no deadline passes, but that of each client's main call."""
+    """Is it quick: no container starts, and only the main calls wait for a deadline?"""
     stops_last = nth == len(outcomes.split()) and call[-1] in {"acquire", "write"} and call[-2] != "none"
     return system not in CONTAINERS and (nth == 0 or stops_last)
 
@@ -167,7 +167,7 @@ def servers(
 
 @pytest.fixture(scope="module")
 def direct(system: Any, servers: Any) -> list[str]:
-    """Where the servers are, without a tap."""
+    """The servers' own addresses, without a tap."""
     return endpoints(servers, system)
 
 
@@ -185,9 +185,9 @@ def open_tap(system: Any, direct: list[str]) -> Iterator[Any]:
 
 @pytest.fixture
 def stopping(system: Any, servers: Any) -> Iterator[tuple[Callable[[], None], Callable[[], None]]]:
-    """Functions that freeze the servers, on a tap's thread, and thaw them for good, on the test's.
+    """Yield two functions: one freezes the servers on a tap's thread, one thaws them on the test's.
 
-    To freeze them takes a busy machine longer than a client waits: the thaw waits for its end.
+    On a busy machine the freeze may take longer than a client waits, so the thaw waits for its end.
     """
     lock, is_over = threading.Lock(), threading.Event()
     with ExitStack() as stack:
@@ -226,14 +226,14 @@ def open_lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def resources(system: Any, direct: list[str]) -> Any:
-    """As many as the tests of one storage can need."""
+    """Enough resources for the tests of one storage."""
     made = [next(names) for _ in range(40)]
     load_kind(system).set_up(storage_settings(system, direct[:1], timeout=10), made)
     return iter(made)
 
 
 def outcome_of(f: Any, resource: Any, action: Callable[[], Any]) -> tuple[Outcome, float]:
-    """Run a call as clients do; return how it ended, and how many seconds it took."""
+    """Run a call as clients do; return its outcome, and how many seconds it took."""
 
     def act() -> dict[str, Any]:
         action()
@@ -269,7 +269,7 @@ def test_a_call_to_a_stopping_lock_ends_in_time_and_is_sent_once(
     go_on()
     lock.reconnect()
     if outcome == "info" or f == "acquire":
-        with suppress(NotApplied):  # what ended in doubt has ended the lease
+        with suppress(NotApplied):  # a call with an unknown outcome has ended the lease
             lock.revoke(resource, owner)
     lock.close()
 
@@ -299,7 +299,7 @@ def test_a_renewal_at_a_stopping_lock_is_unknown_and_sent_once(
     lock, memory = open_lock(kind, tap.endpoints, ttl=2 * SECOND)
     lock.acquire(resource, "0-1")
     deadline = time.monotonic() + 10
-    while not memory.of("ok") and time.monotonic() < deadline:  # now it is logged in everywhere
+    while not memory.of("ok") and time.monotonic() < deadline:  # by then it is logged in everywhere
         time.sleep(0.01)
 
     tap.stop_before(1, stop)
@@ -309,7 +309,7 @@ def test_a_renewal_at_a_stopping_lock_is_unknown_and_sent_once(
         time.sleep(0.01)
     sent = list(tap.requests)
     go_on()
-    with suppress(Unknown):  # a session of ZooKeeper may by now be on its way to another member
+    with suppress(Unknown):  # a ZooKeeper session may be moving to another member by then
         lock.revoke(resource, "0-1")
 
     invoked, doubtful = memory.events[already : already + 2]
@@ -337,7 +337,7 @@ def test_a_call_to_a_stopping_storage_ends_in_time_applied_at_most_once(
         "read": lambda storage: storage.read(resource),
     }
     with storage_clients(kind, tap.endpoints, fencing=fencing, timeout=TIMEOUT) as open_storage:
-        storage = open_storage(policy="inclusive")  # which would let a repeated write through
+        storage = open_storage(policy="inclusive")  # inclusive would accept a repeated write
         storage.write(resource, 1, "first", lambda: None)
 
         tap.stop_before(nth, stop)
@@ -363,7 +363,7 @@ def test_a_call_to_a_stopping_storage_ends_in_time_applied_at_most_once(
 
 
 def is_fenced(storage: Any, resource: Any) -> bool:
-    """Is the mark above the token that was written under?"""
+    """Is the mark above the token of the write?"""
     try:
         storage.write(resource, 1, "again", lambda: None)
     except Stale:

@@ -1,4 +1,4 @@
-"""Answers on the wires of Redis and PostgreSQL that arrive before their request: real servers behind a tap."""
+"""Redis and PostgreSQL answers that arrive before their request, on real servers behind a tap."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from workloads.unsolicited_data import has_input
 
 @contextmanager
 def between(server: Any, at_once: bytes = b"") -> Iterator[Any]:
-    """Give an address that leads to a server, and what says something to the client as if the server had.
+    """Yield an address that leads to a server, and a function that sends data as if from the server.
 
-    Whoever connects is told `at_once` before anything else.
+    Every client gets `at_once` first.
     """
     opened: list[Any] = []
     behind: list[Any] = []
@@ -63,7 +63,7 @@ def between(server: Any, at_once: bytes = b"") -> Iterator[Any]:
 
 
 def a_row(value: bytes) -> bytes:
-    """A whole answer of PostgreSQL: one row of one column, and ready for the next statement."""
+    """Return a complete answer of PostgreSQL: one row of one column, and ready for the next statement."""
     column = b"value\0" + struct.pack("!ihihih", 0, 0, 25, -1, -1, 0)
     messages = [
         (b"1", b""),

@@ -1,4 +1,4 @@
-"""ZooKeeper on real servers: its lock, alone and as an ensemble, and its fenced register."""
+"""ZooKeeper on real servers: its lock, standalone and as an ensemble, and its fenced register."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def nothing() -> None:
 
 @pytest.fixture(scope="module")
 def zookeeper(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """An ensemble of three, and one that is alone."""
+    """An ensemble of three, and a standalone server."""
     servers = tuple(ServerSpec(name=name, system="zookeeper") for name in (*ENSEMBLE, "zookeeper-storage"))
     topology = Topology(servers=servers, clients=1, partitions=False)
     with docker_engine.start(
@@ -152,7 +152,7 @@ def test_a_waiter_at_another_member_is_granted_only_after_the_release(open_lock:
     held, asked, granted = hand_over(first, second, resource)
 
     assert granted.token > held.token
-    assert granted.attempt > asked + 0.1 * SECOND  # not its first look
+    assert granted.attempt > asked + 0.1 * SECOND  # not its first check
 
 
 def test_a_single_server_promises_the_session_but_an_ensemble_does_not(open_lock: Any, resource: str) -> None:
@@ -216,7 +216,7 @@ def test_a_waiter_whose_session_ends_is_not_granted(open_lock: Any, resource: st
     expire(second)
     waiting.join(timeout=5)
 
-    assert ended in (["session lost"], ["ConnectionLoss"])  # as kazoo hears of it first
+    assert ended in (["session lost"], ["ConnectionLoss"])  # depending on which kazoo notices first
 
 
 @pytest.mark.usefixtures("impatient")

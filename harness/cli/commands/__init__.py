@@ -1,4 +1,4 @@
-"""The commands: one file each, and one line here."""
+"""The commands: one file each, registered here."""
 
 from harness.cli.commands.campaign import campaign
 from harness.cli.commands.clean import clean

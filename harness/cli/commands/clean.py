@@ -8,9 +8,7 @@ from harness.cli.output import print_sweep
 
 
 @click.command(short_help="Remove what killed runs left behind.")
-@click.option(
-    "--columns", is_flag=True, help="Also what is kept of long histories to read them faster the next time."
-)
+@click.option("--columns", is_flag=True, help="Also remove the cached columns of long histories.")
 def clean(*, columns: bool) -> None:
     """Remove what killed runs left behind: processes, containers, networks. Run folders stay."""
     from harness.engines.cleanup import Sweep
@@ -24,4 +22,4 @@ def clean(*, columns: bool) -> None:
             swept += Sweep(removed=(freed,))
     print_sweep(swept)
     if not swept.removed and not swept.kept and not swept.notices:
-        click.echo("nothing was left behind")
+        click.echo("nothing to clean up")

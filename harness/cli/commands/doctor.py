@@ -10,10 +10,10 @@ from harness.cli.options import RUNS
 from harness.core.exit_codes import ExitCode
 
 
-@click.command(short_help="Look at this machine: engines and tools.")
+@click.command(short_help="Check this machine: engines and tools.")
 @RUNS
 def doctor(runs: Path) -> int:
-    """Look at this machine: engines and tools, and how to get what is not there."""
+    """Check this machine: engines and tools, and how to install what is missing."""
     from checkers.printable import printable
     from harness.cli.diagnostics import can_run, examine
 

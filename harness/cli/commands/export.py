@@ -10,18 +10,18 @@ from harness.cli.options import FORCE, HISTORY, OUTPUT, RUNS, model_option
 from harness.cli.output import write_lines
 
 
-@click.command("export", short_help="Write a history for another tool.")
+@click.command("export", short_help="Convert a history for another tool.")
 @HISTORY
 @click.option("--to", "form", required=True, type=click.Choice(["jepsen-edn", "porcupine-etcd"]))
 @model_option(required=False, means="Only the operations of this object:")
-@click.option("--key", help="Only what is about this resource or key.")
+@click.option("--key", help="Only the operations of this resource or key.")
 @OUTPUT
 @FORCE
 @RUNS
 def export(
     history: str, form: str, model: str | None, key: str | None, file: Path, force: bool, runs: Path
 ) -> None:
-    """Write a history, ours or another tool's, as Jepsen or Porcupine would."""
+    """Convert a history, Fencepost's or another tool's, to Jepsen's or Porcupine's format."""
     from harness.cli.foreign_histories import export_history
     from harness.cli.selection import history_file
 

@@ -10,14 +10,14 @@ from harness.cli.options import FORCE, HISTORY, OUTPUT, RUNS, model_option
 from harness.cli.output import write_lines
 
 
-@click.command("import", short_help="Write another tool's history as ours.")
+@click.command("import", short_help="Convert another tool's history.")
 @HISTORY
-@model_option(required=True, means="What object the history is about:")
+@model_option(required=True, means="The object in the history:")
 @OUTPUT
 @FORCE
 @RUNS
 def import_(history: str, model: str, file: Path, force: bool, runs: Path) -> None:
-    """Write another tool's history as a history.jsonl: a lock with tokens, or a register."""
+    """Convert another tool's history to a history.jsonl: a lock with tokens, or a register."""
     from harness.cli.foreign_histories import import_history
     from harness.cli.selection import history_file
 

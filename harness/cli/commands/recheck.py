@@ -15,15 +15,15 @@ from harness.cli.output import documents, text_stream
 @click.option(
     "--commits",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The storage's own order of accepted writes, where it is not beside the history.",
+    help="The storage's own order of accepted writes, unless it is next to the history.",
 )
-@model_option(required=False, means="Judge a history of any tool as one of these objects:")
+@model_option(required=False, means="Judge the history of any tool by one of these models:")
 @FORMAT
 @RUNS
 def recheck(recorded: str, commits: Path | None, model: str | None, output: str, runs: Path) -> int:
-    """Judge a recorded history again: a run, or a history file alone. Needs no server.
+    """Judge a recorded history again: a run, or a history file. Needs no server.
 
-    With --model also those of Jepsen (EDN, JSON), Knossos and Porcupine.
+    With --model, also judge histories of Jepsen (EDN, JSON), Knossos and Porcupine.
     """
     if model is not None:
         return _recheck_by_model(recorded, commits, model, output, runs)
@@ -42,6 +42,8 @@ def _recheck_by_model(recorded: str, commits: Path | None, model: str, output: s
     from harness.core.errors import ConfigurationError
 
     if commits is not None:
-        raise ConfigurationError("--commits is the order of a storage's writes, which no --model knows")
+        raise ConfigurationError(
+            "--commits does not work with --model: a model has no commit log; drop one of them"
+        )
     path = history_file(recorded, runs)
     return recheck_by_model(path, model, text=text_stream(output), judged=documents(output))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @ENGINE
 @OVERRIDES
 @SEED
-@click.option("--no-faults", is_flag=True, help="Only the work: the verdict will be 'not exercised'.")
+@click.option("--no-faults", is_flag=True, help="Run without faults: the verdict will be 'not exercised'.")
 @FORMAT
 @RUNS
 def run(
@@ -34,7 +34,7 @@ def run(
     output: str,
     runs: Path,
 ) -> int:
-    """Run targets: by the name of one that ships, as a file, a folder, or a pattern such as 'etcd-*'."""
+    """Run targets: a shipped target's name, a file, a folder, or a pattern such as 'etcd-*'."""
     from harness.target.selection import targets as select
 
     selected = select(names)
@@ -59,7 +59,7 @@ def run(
 
 
 def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool) -> list[Target]:
-    """Read all targets before anything starts, and report the errors of all."""
+    """Read all targets before anything starts, and report all their errors."""
     from harness.core.errors import ConfigurationError
     from harness.target import load
 

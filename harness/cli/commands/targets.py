@@ -11,7 +11,7 @@ from harness.cli.output import described
 @click.command()
 @click.option("--format", "output", default="text", type=FORMATS, help="json: one list, on stdout.")
 def targets(output: str) -> None:
-    """List the targets that ship."""
+    """List the shipped targets."""
     import json
 
     from harness.target import load, shipped

@@ -13,7 +13,7 @@ from harness.core.exit_codes import ExitCode
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @OVERRIDES
 def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
-    """Check target files, or all in a folder, and say all that is wrong with them."""
+    """Check target files, or all in a folder, and report every error."""
     from checkers.printable import LONGEST_LINE, shorten
     from harness.core.errors import ConfigurationError
     from harness.target import load

@@ -21,7 +21,7 @@ from harness.cli.output import documents, say, text_stream
     "output",
     default="text",
     type=FORMATS,
-    help="json: one bug a line on stdout, the rest on stderr.",
+    help="json: one bug per line on stdout, the rest on stderr.",
 )
 @RUNS
 def zoo(
@@ -31,9 +31,9 @@ def zoo(
     output: str,
     runs: Path,
 ) -> int:
-    """Run the planted bugs, all or some, each beside its correct twin.
+    """Run the planted bugs, all or some, each with its correct twin.
 
-    A bug must be caught and its twin must be clean; else the exit code is 1.
+    Every bug must be caught and every twin clean; otherwise the exit code is 1.
     """
     from harness.cli.zoo_exhibits import exhibits, show_all
     from harness.engines.choice import choose

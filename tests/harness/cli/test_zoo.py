@@ -1,4 +1,4 @@
-"""The zoo as a whole: every bug has a twin, and what a row says of them."""
+"""The zoo: every bug has a twin, and the row of each pair."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CLEAN = outcome("valid", "valid")
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if not name.endswith(TWIN)])
-def test_every_bug_expects_an_anomaly_and_has_a_twin_that_expects_none(name: str) -> None:
+def test_every_bug_expects_an_anomaly_and_its_twin_none(name: str) -> None:
     (exhibit,) = exhibits([name])
 
     assert exhibit.bug.expected
@@ -57,14 +57,14 @@ def test_every_twin_has_a_bug(name: str) -> None:
     assert name.removesuffix(TWIN) in FILES
 
 
-def test_bugs_are_chosen_by_name_and_by_pattern() -> None:
+def test_bugs_are_selected_by_name_and_by_pattern() -> None:
     names = [exhibit.name for exhibit in exhibits()]
 
     assert [exhibit.name for exhibit in exhibits([names[0]])] == names[:1]
     assert [exhibit.name for exhibit in exhibits(["*"])] == names
 
 
-def test_a_bug_that_is_not_there_is_refused() -> None:
+def test_an_unknown_bug_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="the zoo has no bug called chekc-then-write"):
         exhibits(["chekc-then-write"])
 
@@ -85,17 +85,17 @@ def test_a_bug_must_be_caught_and_its_twin_clean(bug: Outcome, twin: Outcome, co
 
 
 def test_a_row_as_json_says_what_was_found() -> None:
-    told = row(CAUGHT, CLEAN).as_json()
+    document = row(CAUGHT, CLEAN).as_json()
 
-    assert (told["caught"], told["found"]) == (True, {"stale-write": 1})
-    assert (told["twin"], told["twin_is_clean"]) == ("valid", True)
+    assert (document["caught"], document["found"]) == (True, {"stale-write": 1})
+    assert (document["twin"], document["twin_is_clean"]) == ("valid", True)
 
 
-def test_an_error_is_told_in_the_row() -> None:
-    told = row(Outcome(error=ServerNotReadyError("redis-1 is gone")), CLEAN).as_json()
+def test_an_error_is_part_of_the_row() -> None:
+    document = row(Outcome(error=ServerNotReadyError("redis-1 is gone")), CLEAN).as_json()
 
-    assert told["errors"] == ["redis-1 is gone"]
-    assert told["caught"] is False
+    assert document["errors"] == ["redis-1 is gone"]
+    assert document["caught"] is False
 
 
 @pytest.mark.slow
@@ -122,8 +122,8 @@ def test_the_command_runs_a_bug_and_its_twin(tmp_path: Path, bug: str) -> None:
     )
 
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["caught"]
-    assert told["twin_is_clean"]
-    assert 0 < told["seconds_to_find"] < 20
+    document = json.loads(done.stdout)
+    assert document["caught"]
+    assert document["twin_is_clean"]
+    assert 0 < document["seconds_to_find"] < 20
     assert "1 of 1 bugs caught, 1 of 1 twins clean" in done.stderr

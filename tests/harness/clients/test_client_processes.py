@@ -1,4 +1,4 @@
-"""Client processes: none outlives the harness, and one that is armed stops itself."""
+"""Client processes: none outlives the harness, and each stops itself on request."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def harness(folder: Path) -> Iterator[Any]:
-    """A harness of its own, as a script that has started three clients."""
+    """A separate harness, as a script that has started three clients."""
     script = folder / "harness_that_is_killed.py"
     script.write_text(textwrap.dedent(CLIENTS_UNTIL_KILLED).format(folder=str(folder)))
     process = subprocess.Popen(
@@ -71,7 +71,7 @@ def harness(folder: Path) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
-def test_no_client_outlives_a_killed_harness_not_even_a_stopped_one(
+def test_no_client_outlives_a_killed_harness_even_if_stopped(
     harness: Any, folder: Path, deadly: Signals
 ) -> None:
     pids = [int(pid) for pid in harness.stdout.readline().split()]
@@ -85,7 +85,7 @@ def test_no_client_outlives_a_killed_harness_not_even_a_stopped_one(
     assert wait_for(lambda: gone(pids))
 
 
-def test_at_the_end_of_the_block_none_is_left_not_even_a_stopped_one(folder: Path) -> None:
+def test_no_client_outlives_the_block_even_if_stopped(folder: Path) -> None:
     with pool.started(3, 1, 0, folder) as started:
         pids = [process.pid for process in started.processes]
         os.kill(pids[1], signal.SIGSTOP)
@@ -93,14 +93,14 @@ def test_at_the_end_of_the_block_none_is_left_not_even_a_stopped_one(folder: Pat
     assert gone(pids)
 
 
-def test_a_client_that_ends_by_itself_is_told_with_its_last_words(folder: Path) -> None:
+def test_an_unexpected_end_of_a_client_is_reported_with_its_log(folder: Path) -> None:
     with pool.started(2, 1, 0, folder) as started:
         (folder / "logs" / "client-1.log").write_text("Traceback …\nMemoryError: no more\n")
         os.kill(started.processes[1].pid, signal.SIGKILL)
         assert wait_for(lambda: started.processes[1].exitcode is not None)
 
         with pytest.raises(
-            InfrastructureError, match=r"client 1 ended by itself with status -9.*(?s:.*)no more"
+            InfrastructureError, match=r"client 1 ended unexpectedly with status -9.*(?s:.*)no more"
         ):
             started.check()
 
@@ -112,7 +112,7 @@ def state(folder: Path) -> Iterator[SharedState]:
 
 
 def reach_in_a_child(state: SharedState, point: str, resource: str = "r1", token: int = 5) -> Process:
-    """Fork a process that reaches a stop point as client 0 would, and then ends."""
+    """Fork a process that reaches a stop point as client 0, and then ends."""
     pid = os.fork()
     if pid == 0:
         SharedProgress(state, 0, ("r0", "r1")).reached(point, resource, "0-1", token)
@@ -121,9 +121,7 @@ def reach_in_a_child(state: SharedState, point: str, resource: str = "r1", token
 
 
 @pytest.mark.parametrize("point", STOP_POINTS)
-def test_a_client_stops_itself_where_a_snare_is_set_until_it_is_let_go(
-    state: SharedState, point: str
-) -> None:
+def test_a_client_stops_at_a_requested_stop_point_until_released(state: SharedState, point: str) -> None:
     request = StopRequest(state, 0, point, Victim.named("holder:r1"))
     with request.armed():
         process = reach_in_a_child(state, point)
@@ -140,7 +138,7 @@ def test_a_client_stops_itself_where_a_snare_is_set_until_it_is_let_go(
 
 
 @pytest.mark.parametrize(("armed", "reached"), [("before-write", "acquired"), ("acquired", "before-release")])
-def test_a_client_passes_where_no_snare_is_set(state: SharedState, armed: str, reached: str) -> None:
+def test_a_client_does_not_stop_without_a_request(state: SharedState, armed: str, reached: str) -> None:
     with StopRequest(state, 0, armed, Victim()).armed():
         process = reach_in_a_child(state, reached)
         assert wait_for(lambda: process.status() == psutil.STATUS_ZOMBIE)
@@ -148,7 +146,7 @@ def test_a_client_passes_where_no_snare_is_set(state: SharedState, armed: str, r
 
 
 @pytest.mark.parametrize("victim", ["holder:r0", "client:3"])
-def test_a_snare_lets_others_than_its_victim_pass(state: SharedState, victim: str) -> None:
+def test_a_stop_request_stops_only_its_victim(state: SharedState, victim: str) -> None:
     request = StopRequest(state, 0, "before-write", Victim.named(victim))
     with request.armed():
         process = reach_in_a_child(state, "before-write", resource="r1")
@@ -157,7 +155,7 @@ def test_a_snare_lets_others_than_its_victim_pass(state: SharedState, victim: st
     os.waitpid(process.pid, 0)
 
 
-def test_a_trigger_for_any_holder_lets_the_successor_pass(state: SharedState) -> None:
+def test_a_stop_request_for_any_holder_spares_the_successor(state: SharedState) -> None:
     with StopRequest(state, 1, "acquired", Victim()).reserving(1):
         request = StopRequest(state, 0, "before-write", Victim())
         with request.armed():
@@ -167,7 +165,7 @@ def test_a_trigger_for_any_holder_lets_the_successor_pass(state: SharedState) ->
     os.waitpid(process.pid, 0)
 
 
-def test_an_accepted_write_under_a_higher_token_supersedes_a_hold(
+def test_an_accepted_write_with_a_higher_token_supersedes_a_hold(
     folder: Path,
 ) -> None:
     with pool.started(2, 2, 0, folder) as started:
@@ -196,7 +194,7 @@ def test_without_a_token_only_a_later_hold_supersedes(folder: Path) -> None:
         assert not state.superseded(1, 0, NO_TOKEN), "on another resource"
 
 
-def test_a_hold_counts_from_where_its_grant_was_first_known(folder: Path) -> None:
+def test_a_hold_starts_when_its_grant_was_first_known(folder: Path) -> None:
     with pool.started(2, 1, 0, folder) as started:
         state = started.state
         first, second = (SharedProgress(state, number, ("r0",)) for number in range(2))

@@ -1,4 +1,4 @@
-"""Programs of the user's own as the clients of whole runs; no server is started."""
+"""The user's own programs as clients of complete runs; no server is started."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ time.sleep(60)
 """
 LEAVES_A_DAEMON = """
 import json, os, sys
-there, tell = os.pipe()
+reading, writing = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         os.close(os.open(os.path.join({folder!r}, str(os.getpid())), os.O_CREAT))
-        os.write(tell, b"!")
+        os.write(writing, b"!")
         for each in range(3):
             os.dup2(os.open(os.devnull, os.O_RDWR), each)
         os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)"], {{}})
     os._exit(0)
-os.read(there, 1)
+os.read(reading, 1)
 for line in sys.stdin:
     request = json.loads(line)
     done = "unsupported" if request["op"] == "committed" else "ok"
@@ -90,7 +90,7 @@ def gone(processes: list[Process]) -> bool:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
-    """Run a target whose clients are that command, with a pause at each write."""
+    """Run a target with that command as its clients, and a pause at each write."""
 
     def run_it(command: Any, *settings: Any) -> Any:
         (tmp_path / "mine.toml").write_text(
@@ -141,7 +141,7 @@ def test_a_program_is_run_paused_and_judged(
 
 
 @pytest.mark.slow
-def test_a_write_is_stopped_where_the_program_says_that_it_has_left(run: Any, tmp_path: Path) -> None:
+def test_a_pause_at_write_sent_follows_the_programs_event(run: Any, tmp_path: Path) -> None:
     done = run(
         [sys.executable, PROGRAM, tmp_path / "file.db"],
         "faults.0.at=write-sent",
@@ -156,14 +156,18 @@ def test_a_write_is_stopped_where_the_program_says_that_it_has_left(run: Any, tm
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [
-        (["no-such-program"], 4, "mine: client.command: there is no program no-such-program on PATH"),
-        (["./not-here"], 4, "mine: client.command: there is no program ./not-here from here"),
-        ([sys.executable, "nothing.py"], 3, "ended with status 2; it said, in "),
+        (
+            ["no-such-program"],
+            4,
+            "mine: client.command: there is no executable program no-such-program on PATH",
+        ),
+        (["./not-here"], 4, "mine: client.command: there is no executable program ./not-here from here"),
+        ([sys.executable, "nothing.py"], 3, "ended with status 2; its last lines in "),
         (["echo", "hello"], 3, "did not become ready: the program said hello: "),
         ([sys.executable, "-c", "raise RuntimeError('my words')"], 3, "RuntimeError: my words"),
     ],
 )
-def test_a_command_that_is_no_client_is_told_in_one_sentence(
+def test_a_command_that_is_not_a_client_is_reported_in_one_sentence(
     run: Any, command: list[str], code: int, said: str
 ) -> None:
     done = run(command)
@@ -194,12 +198,12 @@ def task(run_id: str) -> ClientTask:
 
 
 def offspring(processes: Any) -> list[Process]:
-    """The shell, the program and the process that it has left, of each client."""
+    """Return the shell, the program and its orphan, of each client."""
     found = [each for process in processes for each in psutil.Process(process.pid).children(recursive=True)]
     return found if len(found) == 3 * len(processes) else []
 
 
-def test_no_program_nor_what_it_started_outlives_the_block(folder: Path, run_id: str) -> None:
+def test_no_program_or_child_process_outlives_the_block(folder: Path, run_id: str) -> None:
     with reaper(run_id), pool.started(2, 1, 0, folder) as started:
         started.get_ready(lambda _client: task(run_id))
         assert wait_for(lambda: offspring(started.processes))
@@ -209,7 +213,7 @@ def test_no_program_nor_what_it_started_outlives_the_block(folder: Path, run_id:
     assert gone(everybody)
 
 
-def test_what_a_program_started_ends_though_its_client_was_killed(folder: Path, run_id: str) -> None:
+def test_child_processes_of_a_program_end_when_its_client_is_killed(folder: Path, run_id: str) -> None:
     with reaper(run_id), pool.started(1, 1, 0, folder) as started:
         started.get_ready(lambda _client: task(run_id))
         assert wait_for(lambda: offspring(started.processes))
@@ -240,7 +244,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
-def test_no_program_outlives_a_harness_that_is_killed_nor_what_it_started(
+def test_no_program_or_child_process_outlives_a_killed_harness(
     folder: Path, run_id: str, deadly: Signals
 ) -> None:
     script = folder / "harness_that_is_killed.py"
@@ -257,7 +261,7 @@ def test_no_program_outlives_a_harness_that_is_killed_nor_what_it_started(
 
 
 def sleeps(process: psutil.Process) -> bool:
-    """Has it become the daemon, and is it there?"""
+    """Is it running as the daemon?"""
     with suppress(psutil.Error):
         return process.cmdline()[-1:] == ["import time; time.sleep(600)"]
     return False
@@ -265,7 +269,7 @@ def sleeps(process: psutil.Process) -> bool:
 
 @pytest.fixture
 def daemons(tmp_path: Path) -> Iterator[Callable[[], list[Any]]]:
-    """Give the daemons that programs have left so far: each has forked twice and has no environment."""
+    """Return the daemons that programs have started so far: forked twice, without an environment."""
     (tmp_path / "daemons").mkdir()
     seen: dict[Any, Any] = {}
 
@@ -285,9 +289,7 @@ def leaving_daemons(folder: Path, run_id: str) -> ClientTask:
     return replace(task(run_id), command=Command.of_run((sys.executable, "-c", source), run_id))
 
 
-def test_at_the_end_of_the_block_no_daemon_is_left(
-    folder: Path, run_id: str, daemons: Callable[[], list[Any]]
-) -> None:
+def test_no_daemon_outlives_the_block(folder: Path, run_id: str, daemons: Callable[[], list[Any]]) -> None:
     with reaper(run_id), pool.started(2, 1, 0, folder) as started:
         started.get_ready(lambda _client: leaving_daemons(folder, run_id))
         assert wait_for(lambda: len(daemons()) == 2)
@@ -295,7 +297,7 @@ def test_at_the_end_of_the_block_no_daemon_is_left(
     assert daemons() == []
 
 
-def test_nor_that_of_a_client_that_was_killed(
+def test_no_daemon_of_a_killed_client_outlives_the_block(
     folder: Path, run_id: str, daemons: Callable[[], list[Any]]
 ) -> None:
     with reaper(run_id), pool.started(1, 1, 0, folder) as started:
@@ -307,12 +309,12 @@ def test_nor_that_of_a_client_that_was_killed(
     assert daemons() == []
 
 
-def test_nor_that_of_a_program_of_the_harness(
+def test_no_daemon_of_the_harness_own_program_outlives_it(
     folder: Path, run_id: str, daemons: Callable[[], list[Any]]
 ) -> None:
     asked = leaving_daemons(folder, run_id)
-    told = start_fields(None, asked.lock, asked.storage)
-    admin = AdminClient(command=asked.command, start_fields=told, log=folder / "logs" / "program.log")
+    fields = start_fields(None, asked.lock, asked.storage)
+    admin = AdminClient(command=asked.command, start_fields=fields, log=folder / "logs" / "program.log")
 
     admin.set_up(["r0"])
     assert admin.committed() is None
@@ -340,7 +342,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
-def test_no_daemon_outlives_a_harness_that_is_killed(
+def test_no_daemon_outlives_a_killed_harness(
     folder: Path, run_id: str, daemons: Callable[[], list[Any]], deadly: Signals
 ) -> None:
     script = folder / "harness_that_is_killed.py"
@@ -356,7 +358,7 @@ def test_no_daemon_outlives_a_harness_that_is_killed(
 
 
 @pytest.mark.slow
-def test_a_program_that_floods_stderr_fills_no_disk_and_blocks_nobody(run: Any, tmp_path: Path) -> None:
+def test_a_program_that_floods_stderr_neither_fills_the_disk_nor_blocks(run: Any, tmp_path: Path) -> None:
     flooding = tmp_path / "flooding.py"
     flooding.write_text(
         "import os, runpy, sys, threading\n"
@@ -374,7 +376,7 @@ def test_a_program_that_floods_stderr_fills_no_disk_and_blocks_nobody(run: Any, 
     )
 
     assert done.returncode == 0, done.stderr
-    assert "logs/client-0.log is cut: more than 16 MiB were written" in done.stderr
+    assert "logs/client-0.log was cut: it exceeded 16 MiB" in done.stderr
     logs = list((tmp_path / "runs/mine/latest/logs").glob("client-*.log"))
     assert {log.stat().st_size for log in logs} == {MOST + len(CUT)}
     assert all(log.read_bytes().endswith(CUT) for log in logs)

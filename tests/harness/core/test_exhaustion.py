@@ -30,7 +30,7 @@ SHORT = ("--set", "lock.nodes=1", "--set", "workload.duration=20s")
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Any]:
-    """A folder on a disk of its own; it takes its size."""
+    """Return a function that mounts a disk of a given size, and returns its folder."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted: list[Any] = []
@@ -49,7 +49,7 @@ def disk(tmp_path: Path) -> Iterator[Any]:
 
 
 def recheck(folder: Path, limit: int | None = None, number: int = 0) -> tuple[CompletedProcess[Any], Any]:
-    """Call it as a process of its own, under a limit."""
+    """Run it as a separate process, under a limit."""
     done = subprocess.run(
         [sys.executable, "-m", "harness.cli", "recheck", "--format", "json", str(folder)],
         cwd=ROOT,
@@ -80,10 +80,10 @@ def test_a_full_disk_ends_a_run_that_can_still_be_judged(
 
     assert done.returncode == 3, done.stderr
     said = done.stderr.strip().splitlines()[-1]
-    assert re.search(rf"{runs}/\S+ cannot be written: the disk is full; make room on it", said), done.stderr
+    assert re.search(rf"{runs}/\S+ cannot be written: the disk is full; free some space", said), done.stderr
     assert "Traceback" not in done.stderr
     (run,) = (path for path in (runs / TARGET).iterdir() if not path.is_symlink())
-    assert f"then judge what was recorded with: fencepost recheck {run.relative_to(tmp_path)}" in said
+    assert f"then judge the recording with: fencepost recheck {run.relative_to(tmp_path)}" in said
 
     disk("4m")
     judged, _ = recheck(run)
@@ -92,8 +92,8 @@ def test_a_full_disk_ends_a_run_that_can_still_be_judged(
     assert document["coverage"]["grants"] > 0
 
 
-def test_a_report_that_the_disk_has_no_room_for_leaves_the_verdict(folder: Path) -> None:
-    """The limit of a file's size stands for the disk: the report is larger than it, and nothing else is."""
+def test_a_report_that_does_not_fit_on_the_disk_keeps_the_verdict(folder: Path) -> None:
+    """A file size limit acts as the full disk: only the report exceeds it."""
     shutil.rmtree(folder / "events")
     done, said = recheck(folder, resource.RLIMIT_FSIZE, 64 * 1024)
 
@@ -106,7 +106,7 @@ def test_a_report_that_the_disk_has_no_room_for_leaves_the_verdict(folder: Path)
     assert not list(folder.glob(".fencepost-*"))
 
 
-def test_a_history_that_cannot_be_joined_for_want_of_room_is_joined_later(disk: Any) -> None:
+def test_a_merge_that_fails_on_a_full_disk_succeeds_later(disk: Any) -> None:
     full = disk("8k")
     lines = Simulation(seed=1).lines()
     run = full / "run"
@@ -117,13 +117,13 @@ def test_a_history_that_cannot_be_joined_for_want_of_room_is_joined_later(disk: 
 
     done, said = recheck(run)
     assert done.returncode == 3
-    assert said == [f"{run}/history.jsonl cannot be written: the disk is full; make room on it"]
+    assert said == [f"{run}/history.jsonl cannot be written: the disk is full; free some space"]
 
     disk("4m")
     assert recheck(run)[0].returncode in {0, 1, 2}
 
 
-def test_a_run_that_needs_more_descriptors_than_it_may_have_does_not_start(tmp_path: Path) -> None:
+def test_a_run_that_needs_too_many_descriptors_does_not_start(tmp_path: Path) -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
         "from harness.cli import main; main()"
@@ -140,11 +140,11 @@ def test_a_run_that_needs_more_descriptors_than_it_may_have_does_not_start(tmp_p
 
     assert done.returncode == 3
     assert len(done.stderr.strip().splitlines()) == 1
-    assert "too few file descriptors: the limit is 64; raise it, such as with: ulimit -n 4096" in done.stderr
+    assert "too few file descriptors: the limit is 64; raise it, for example: ulimit -n 4096" in done.stderr
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_low_limit_that_may_be_raised_is_raised() -> None:
+def test_a_low_limit_is_raised_if_allowed() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 2000))\n"
         "from harness.core.exhaustion import provide_descriptors as provide\n"
@@ -161,10 +161,10 @@ def test_a_low_limit_that_may_be_raised_is_raised() -> None:
     [
         (
             OSError(28, "No space left on device", "/a"),
-            "/a cannot be written: the disk is full; make room on it",
+            "/a cannot be written: the disk is full; free some space",
         ),
         (OSError(28, "No space left on device"), "[Errno 28] No space left on device"),
-        (OSError(23, "Too many open files in system"), "all files that this machine can have open are open"),
+        (OSError(23, "Too many open files in system"), "this machine has reached its limit of open files"),
         (OSError(24, "Too many open files", "/a"), "too few file descriptors: the limit is"),
         (
             OSError(122, "Disk quota exceeded", "/a"),
@@ -172,10 +172,10 @@ def test_a_low_limit_that_may_be_raised_is_raised() -> None:
         ),
     ],
 )
-def test_what_is_used_up_is_a_sentence(error: OSError, sentence: str) -> None:
+def test_exhaustion_is_described_in_a_sentence(error: OSError, sentence: str) -> None:
     assert exhaustion.sentence(error).startswith(sentence)
 
 
-def test_no_error_of_another_kind_is_one_of_room() -> None:
+def test_other_errors_are_not_exhaustion() -> None:
     assert exhaustion.as_exhausted(OSError(13, "Permission denied"), "/a") is None
     assert isinstance(exhaustion.as_exhausted(OSError(28, "full"), "/a"), ResourceExhaustedError)

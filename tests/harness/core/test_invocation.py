@@ -9,7 +9,7 @@ from harness.core.invocation import typed
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program in a folder of the current one, which is not on PATH."""
+    """A program in a subfolder of the current folder, not on PATH."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", "/nowhere")
     file = tmp_path / ".venv" / "bin" / "fencepost"
@@ -22,7 +22,7 @@ def start_as(monkeypatch: Any, path: Path | str) -> None:
     monkeypatch.setattr(sys, "argv", [str(path)])
 
 
-def test_a_program_that_is_not_on_path_is_told_by_its_path_from_here(
+def test_a_program_not_on_path_is_named_by_its_relative_path(
     program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start_as(monkeypatch, program)
@@ -32,7 +32,7 @@ def test_a_program_that_is_not_on_path_is_told_by_its_path_from_here(
     assert typed("doctor") == ".venv/bin/fencepost doctor"
 
 
-def test_a_program_in_the_current_folder_is_told_as_a_shell_finds_it(
+def test_a_program_in_the_current_folder_is_named_as_a_shell_needs_it(
     program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(program.parent)
@@ -41,16 +41,14 @@ def test_a_program_in_the_current_folder_is_told_as_a_shell_finds_it(
     assert typed("doctor") == "./fencepost doctor"
 
 
-def test_a_program_that_the_shell_finds_is_told_by_its_name(
-    program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_on_path_is_named_by_its_name(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start_as(monkeypatch, program)
     monkeypatch.setenv("PATH", str(program.parent))
 
     assert typed("doctor") == "fencepost doctor"
 
 
-def test_another_program_of_that_name_on_path_is_not_taken_for_it(
+def test_another_program_with_that_name_on_path_is_not_this_one(
     program: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     other = tmp_path / "other" / "fencepost"
@@ -62,7 +60,7 @@ def test_another_program_of_that_name_on_path_is_not_taken_for_it(
     assert typed("doctor") == ".venv/bin/fencepost doctor"
 
 
-def test_what_was_started_by_another_name_is_told_by_the_plain_one(
+def test_a_program_started_under_another_name_gets_the_plain_name(
     program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start_as(monkeypatch, program.with_name("pytest"))

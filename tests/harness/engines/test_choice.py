@@ -1,4 +1,4 @@
-"""Which engine is chosen."""
+"""The choice of the engine."""
 
 from __future__ import annotations
 
@@ -18,20 +18,18 @@ def _no_docker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
 
 
-def test_docker_where_it_answers(docker_engine: Engine) -> None:
+def test_auto_is_docker_if_it_answers(docker_engine: Engine) -> None:
     assert choose("auto") == docker_engine
     assert choose("docker") == docker_engine
 
 
 @pytest.mark.usefixtures("_no_docker")
-def test_the_local_one_where_no_docker_answers() -> None:
+def test_auto_is_local_if_docker_does_not_answer() -> None:
     assert choose("auto").name == "local"
 
 
 @pytest.mark.parametrize("address", ["tcp://192.0.2.1:2375", "unix:///tmp/nothing-here.sock"])
-def test_one_line_says_that_docker_does_not_answer_where_it_is_meant_to(
-    monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_auto_says_so_if_docker_is_set_up_but_silent(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     said: list[Any] = []
     monkeypatch.setenv("DOCKER_HOST", address)
 
@@ -41,9 +39,7 @@ def test_one_line_says_that_docker_does_not_answer_where_it_is_meant_to(
     assert line.startswith(f"Docker does not answer at {address}: using the local engine")
 
 
-def test_nothing_is_said_where_nobody_has_set_docker_up(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_auto_is_silent_if_docker_is_not_set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     said: list[str] = []
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -54,10 +50,10 @@ def test_nothing_is_said_where_nobody_has_set_docker_up(
 
 
 @pytest.mark.usefixtures("_no_docker")
-def test_docker_is_not_replaced_where_it_was_asked_for() -> None:
+def test_docker_on_request_is_never_replaced() -> None:
     with pytest.raises(EngineUnavailableError, match="no Docker engine answers"):
         choose("docker")
 
 
-def test_the_local_one_where_it_was_asked_for() -> None:
+def test_local_on_request_is_local() -> None:
     assert choose("local").name == "local"

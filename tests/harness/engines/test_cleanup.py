@@ -1,4 +1,4 @@
-"""Notes of runs, and what a sweep does with them; with engines, see test_docker_engine.py and test_local_engine.py."""
+"""Notes of runs, and sweeps by them; the engines' own tests cover sweeps of servers."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state" / "fencepost"
 
 
-def test_where_nothing_was_started_there_is_nothing_to_sweep() -> None:
+def test_without_runs_there_is_nothing_to_sweep() -> None:
     assert cleanup.sweep() == cleanup.Sweep()
 
 
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Path:
-    """A run's folder: what was recorded, and the servers' data."""
+    """A run's folder, with a recording and the servers' data."""
     folder = tmp_path / "runs" / "target" / "20260101T000000-abcdef"
     for name in ("logs", "events", "servers", "compose"):
         (folder / name).mkdir(parents=True)
@@ -52,7 +52,7 @@ def left_in(folder: Path) -> list[Any]:
 
 
 def write_note(state: Path, run_id: str, paths: list[Any], name: str = "note.json", **changed: Any) -> Path:
-    """A note as a run that is dead has left it, but for what is changed."""
+    """Write a dead run's note, with changes."""
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
     note = {"marks": DEAD.marks(run_id), "engine": "local", "paths": [str(each) for each in paths]}
     file = state / name
@@ -71,7 +71,7 @@ def test_a_dead_run_loses_its_work_folders_and_its_note(run_folder: Path, run_id
     assert swept == cleanup.Sweep()
 
 
-def test_a_dead_run_loses_the_temporary_folder_that_has_its_name(
+def test_a_dead_run_loses_the_temporary_folder_with_its_name(
     tmp_path: Path, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
@@ -84,7 +84,7 @@ def test_a_dead_run_loses_the_temporary_folder_that_has_its_name(
     assert not data.exists()
 
 
-def test_what_a_run_never_made_is_not_missed(tmp_path: Path, run_id: str) -> None:
+def test_folders_that_a_run_never_created_are_ignored(tmp_path: Path, run_id: str) -> None:
     (tmp_path / "run" / "logs").mkdir(parents=True)
     run_notes.leave_note(
         DEAD.marks(run_id), "local", [tmp_path / "run" / "servers", tmp_path / "no" / "servers"]
@@ -95,7 +95,7 @@ def test_what_a_run_never_made_is_not_missed(tmp_path: Path, run_id: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["", "history.jsonl", "events", "logs", "../target", "servers/../events"])
-def test_a_note_that_names_what_was_recorded_removes_nothing(
+def test_a_note_that_names_recorded_data_removes_nothing(
     state: Path, run_folder: Path, run_id: str, name: str
 ) -> None:
     write_note(state, run_id, [f"{run_folder}/{name}"])
@@ -104,10 +104,10 @@ def test_a_note_that_names_what_was_recorded_removes_nothing(
 
     assert left_in(run_folder) == ["compose", "events", "history.jsonl", "logs", "servers"]
     assert len(swept.notices) == 1
-    assert "which no run of ours makes" in swept.notices[0]
+    assert "which is not a folder of a run" in swept.notices[0]
 
 
-def test_a_folder_called_servers_that_is_in_no_run_is_kept(state: Path, tmp_path: Path, run_id: str) -> None:
+def test_a_folder_called_servers_outside_a_run_is_kept(state: Path, tmp_path: Path, run_id: str) -> None:
     (tmp_path / "servers").mkdir()
     write_note(state, run_id, [tmp_path / "servers"])
 
@@ -117,7 +117,7 @@ def test_a_folder_called_servers_that_is_in_no_run_is_kept(state: Path, tmp_path
     assert "it is not in the folder of a run" in swept.kept[0]
 
 
-def test_a_link_where_the_servers_were_is_not_followed(
+def test_a_link_in_place_of_the_servers_folder_is_not_followed(
     state: Path, tmp_path: Path, run_folder: Path, run_id: str
 ) -> None:
     (run_folder / "servers" / "file").unlink()
@@ -147,7 +147,7 @@ def test_a_link_in_the_servers_data_is_not_followed(
     assert (tmp_path / "precious" / "file").exists()
 
 
-def test_a_link_on_the_way_is_not_followed(
+def test_a_link_in_the_path_is_not_followed(
     state: Path, tmp_path: Path, run_folder: Path, run_id: str
 ) -> None:
     (tmp_path / "way").symlink_to(run_folder.parent)
@@ -170,9 +170,7 @@ def test_a_folder_of_another_user_is_kept(state: Path, run_folder: Path, run_id:
 
 
 @as_root
-def test_notes_in_a_folder_that_another_user_made_are_not_believed(
-    tmp_path: Path, run_folder: Path, run_id: str
-) -> None:
+def test_notes_in_another_users_folder_are_skipped(tmp_path: Path, run_folder: Path, run_id: str) -> None:
     theirs = tmp_path / "tmp" / f"fencepost-state-{os.geteuid()}"
     write_note(theirs, run_id, [run_folder / "servers"])
     os.chown(theirs, 65534, -1)
@@ -185,7 +183,7 @@ def test_notes_in_a_folder_that_another_user_made_are_not_believed(
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
-def test_notes_in_a_folder_that_others_may_write_to_are_not_believed(
+def test_notes_in_a_folder_that_others_can_write_to_are_skipped(
     state: Path, run_folder: Path, run_id: str, mode: int
 ) -> None:
     write_note(state, run_id, [run_folder / "servers"])
@@ -197,9 +195,7 @@ def test_notes_in_a_folder_that_others_may_write_to_are_not_believed(
     assert f"others may write to it (mode {mode:04o})" in swept.notices[0]
 
 
-def test_notes_behind_a_link_are_not_believed(
-    state: Path, tmp_path: Path, run_folder: Path, run_id: str
-) -> None:
+def test_notes_behind_a_link_are_skipped(state: Path, tmp_path: Path, run_folder: Path, run_id: str) -> None:
     write_note(tmp_path / "elsewhere", run_id, [run_folder / "servers"])
     state.parent.mkdir()
     state.symlink_to(tmp_path / "elsewhere")
@@ -211,7 +207,7 @@ def test_notes_behind_a_link_are_not_believed(
 
 
 @as_root
-def test_a_note_of_another_user_is_not_believed(state: Path, run_folder: Path, run_id: str) -> None:
+def test_a_note_of_another_user_is_skipped(state: Path, run_folder: Path, run_id: str) -> None:
     note = write_note(state, run_id, [run_folder / "servers"])
     os.chown(note, 65534, -1)
 
@@ -278,7 +274,7 @@ def test_the_folder_of_notes_is_private(state: Path, run_id: str) -> None:
 
 
 @as_root
-def test_where_no_folder_is_ours_a_run_is_refused_and_says_why(
+def test_without_a_private_folder_a_run_is_refused_with_the_reason(
     state: Path, tmp_path: Path, run_id: str
 ) -> None:
     for folder in (state, tmp_path / "tmp" / f"fencepost-state-{os.geteuid()}"):
@@ -289,7 +285,7 @@ def test_where_no_folder_is_ours_a_run_is_refused_and_says_why(
         run_notes.leave_note(US.marks(run_id), "local", [])
 
 
-def test_a_run_that_goes_on_keeps_them(tmp_path: Path, run_id: str) -> None:
+def test_a_run_in_progress_keeps_its_folders(tmp_path: Path, run_id: str) -> None:
     run_notes.leave_note(US.marks(run_id), "local", [tmp_path / "servers"])
 
     cleanup.sweep()
@@ -298,7 +294,7 @@ def test_a_run_that_goes_on_keeps_them(tmp_path: Path, run_id: str) -> None:
     assert [note.run_id for note in run_notes.notes()] == [run_id]
 
 
-def test_a_process_of_a_dead_run_is_ended_and_that_of_another_is_not(run_id: str) -> None:
+def test_only_processes_of_a_dead_run_are_killed(run_id: str) -> None:
     run_notes.leave_note(DEAD.marks(run_id), "local", [])
     with (
         subprocess.Popen(["sleep", "60"], env=ownership.as_environment(DEAD.marks(run_id))) as left,
@@ -315,7 +311,7 @@ def test_a_process_of_a_dead_run_is_ended_and_that_of_another_is_not(run_id: str
     assert lives
 
 
-def test_what_docker_cannot_remove_now_is_kept_for_the_next_time(
+def test_a_note_stays_until_docker_can_remove_its_containers(
     run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
@@ -338,7 +334,7 @@ def test_without_a_writable_state_folder_notes_are_temporary(
     assert [found.run_id for found in run_notes.notes()] == [run_id]
 
 
-def test_looking_for_leftovers_asks_no_engine_where_there_are_no_notes() -> None:
+def test_without_notes_no_engine_is_asked_for_leftovers() -> None:
     code = "import sys; from harness.engines.cleanup import sweep; sweep(); print('docker' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
@@ -346,5 +342,5 @@ def test_looking_for_leftovers_asks_no_engine_where_there_are_no_notes() -> None
 
 
 @pytest.mark.parametrize("names", [[], None])
-def test_a_container_that_docker_is_removing_goes_by_its_id(names: Any) -> None:
+def test_a_container_that_docker_is_removing_is_named_by_its_id(names: Any) -> None:
     assert container_name({"Names": names, "Id": "c70b41f90cf8d0"}) == "c70b41f90cf8"

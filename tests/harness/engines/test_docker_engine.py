@@ -1,4 +1,4 @@
-"""The Docker engine with real containers: what it starts, how it fails, and that nothing stays."""
+"""The Docker engine with real containers: start, failures and cleanup."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_postgresql_speaks_utf8(docker_cluster: Cluster) -> None:
     assert row == ("ü", "fencepost", "on")
 
 
-def test_the_environment_says_what_runs(docker_cluster: Cluster) -> None:
+def test_the_environment_has_the_versions_of_the_servers(docker_cluster: Cluster) -> None:
     seen = docker_cluster.environment()
 
     assert seen["servers"]["etcd-1"]["version"].startswith("3.5")
@@ -91,21 +91,21 @@ def test_each_server_has_its_log(docker_cluster: Cluster) -> None:
     assert "database system is ready to accept connections" in logs["postgres"]
 
 
-def test_ports_are_published_on_loopback_alone(client: Any, docker_cluster: Any) -> None:
+def test_ports_are_published_only_on_loopback(client: Any, docker_cluster: Any) -> None:
     published = client.api.containers(filters={"label": f"{ownership.RUN}={docker_cluster.run_id}"})
     hosts = {port["IP"] for each in published for port in each["Ports"] if "PublicPort" in port}
 
     assert hosts == {"127.0.0.1"}
 
 
-def test_everything_says_whose_it_is(things: Any, docker_cluster: Any) -> None:
+def test_everything_carries_the_marks_of_its_run(things: Any, docker_cluster: Any) -> None:
     ours = ownership.this_process()
 
     assert len(things(docker_cluster.run_id)) == 4  # three containers and a network
     assert {ownership.owner_of(each["Labels"]) for each in things(docker_cluster.run_id)} == {ours}
 
 
-def test_nothing_stays(
+def test_nothing_is_left_behind(
     things: Any, docker_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
 ) -> None:
     with (
@@ -119,7 +119,7 @@ def test_nothing_stays(
     assert run_id not in {note.run_id for note in run_notes.notes()}
 
 
-def test_a_sweep_removes_what_a_killed_harness_left(
+def test_a_sweep_removes_the_leftovers_of_a_killed_harness(
     things: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
     with running_harness(docker_engine.name, run_id, tmp_path) as process:
@@ -136,11 +136,11 @@ def test_a_sweep_removes_what_a_killed_harness_left(
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
 
 
-def test_a_sweep_removes_what_a_harness_that_was_killed_at_its_start_left(
+def test_a_sweep_cleans_up_after_a_harness_killed_during_the_start(
     things: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
     with running_harness(docker_engine.name, run_id, tmp_path) as process:
-        wait_until(lambda: things(run_id) != [])  # compose has just begun, and goes on
+        wait_until(lambda: things(run_id) != [])  # compose has just begun, and continues
         process.kill()
         process.wait()
 
@@ -150,7 +150,7 @@ def test_a_sweep_removes_what_a_harness_that_was_killed_at_its_start_left(
     assert run_id not in {note.run_id for note in run_notes.notes()}
 
 
-def test_a_run_that_goes_on_is_not_touched(
+def test_a_run_in_progress_is_not_touched(
     things: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
     with running_harness(docker_engine.name, run_id, tmp_path) as process:
@@ -167,10 +167,10 @@ def test_a_run_that_goes_on_is_not_touched(
     assert (before, after) == (4, 4)
     assert [line for line in (*swept.removed, *cleaned.removed) if run_id in line] == []
     (kept,) = [line for line in cleaned.kept if run_id in line]
-    assert kept.endswith("3 containers, 1 network: it goes on")
+    assert kept.endswith("3 containers, 1 network: it is in progress")
 
 
-def test_cleaning_finds_what_has_no_note(
+def test_clean_finds_leftovers_without_a_note(
     things: Any, docker_engine: Engine, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running_harness(docker_engine.name, run_id, tmp_path) as process:
@@ -185,7 +185,7 @@ def test_cleaning_finds_what_has_no_note(
     assert things(run_id) == []
 
 
-def test_an_image_that_does_not_build_is_told_with_the_last_lines(
+def test_a_failed_image_build_is_reported_with_its_last_lines(
     things: Any,
     docker_engine: Engine,
     make_topology: Callable[..., Topology],
@@ -198,17 +198,17 @@ def test_an_image_that_does_not_build_is_told_with_the_last_lines(
     dockerfile.write_text("ARG BASE=none\nFROM $BASE\nRUN echo no such package >&2; exit 7\n")
     for module in (docker_images, built_images):
         monkeypatch.setattr(module, "folder_of", lambda _image: dockerfile.parent)
-    told: list[Any] = []
+    lines: list[Any] = []
 
     with (
         pytest.raises(
             ServerNotReadyError, match=r"build-\w+ ended with status \d+; .*\n(.*\n)*.*no such package"
         ),
-        docker_engine.start(make_topology(), run_id, tmp_path / "run", told.append),
+        docker_engine.start(make_topology(), run_id, tmp_path / "run", lines.append),
     ):
         pass
 
-    assert any(line.startswith("building fencepost/etcd:") for line in told)
+    assert any(line.startswith("building fencepost/etcd:") for line in lines)
     assert things(run_id) == []
 
 
@@ -223,7 +223,7 @@ def test_a_changed_image_folder_is_another_image(tmp_path: Path, monkeypatch: py
     assert built_images.our_image("etcd") != before
 
 
-def test_one_of_ours_without_a_tag_is_the_image_of_its_folder() -> None:
+def test_our_image_without_a_tag_gets_its_current_tag() -> None:
     assert built_images.image_of("etcd", "fencepost/etcd-3.4") == built_images.our_image("etcd-3.4")
     assert built_images.image_of("etcd", None) == built_images.our_image("etcd")
     for chosen in ("fencepost/etcd:3.5", "quay.io/coreos/etcd"):
@@ -231,20 +231,20 @@ def test_one_of_ours_without_a_tag_is_the_image_of_its_folder() -> None:
 
 
 @pytest.mark.parametrize(
-    ("image", "told"),
+    ("image", "message"),
     [
-        (built_images.our_image("etcd"), "compose ended with status"),  # it has no such program
+        (built_images.our_image("etcd"), "compose ended with status"),  # the image lacks the program
         (
             "127.0.0.1:1/none:1",
-            "^the image 127.0.0.1:1/none:1 is not on this machine, and could not be pulled: (?!Error).*refused$",
+            "^the image 127.0.0.1:1/none:1 is not on this machine and could not be pulled: (?!Error).*refused$",
         ),
     ],
 )
-def test_an_image_that_cannot_be_used_is_told(
-    things: Any, docker_engine: Engine, run_id: str, tmp_path: Path, image: str, told: str
+def test_an_unusable_image_is_reported(
+    things: Any, docker_engine: Engine, run_id: str, tmp_path: Path, image: str, message: str
 ) -> None:
     with (
-        pytest.raises(ServerNotReadyError, match=told),
+        pytest.raises(ServerNotReadyError, match=message),
         docker_engine.start(postgres_from(image), run_id, tmp_path, print),
     ):
         pass
@@ -252,7 +252,7 @@ def test_an_image_that_cannot_be_used_is_told(
     assert things(run_id) == []
 
 
-def test_a_container_that_ends_at_once_is_told_with_its_last_words(
+def test_a_container_that_exits_is_reported_with_its_last_lines(
     things: Any, client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
     base = docker_images.base_image(client)
@@ -270,7 +270,7 @@ def test_a_container_that_ends_at_once_is_told_with_its_last_words(
     assert things(run_id) == []
 
 
-def test_a_container_is_frozen_killed_and_started_again(
+def test_a_container_is_frozen_killed_and_restarted(
     client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
     with docker_engine.start(postgres_from(None), run_id, tmp_path, print) as cluster:
@@ -281,7 +281,7 @@ def test_a_container_is_frozen_killed_and_started_again(
         thawed = reply(cluster.edge(0, "postgres"), "postgres", within=2)
         postgres.kill()
         killed = reply(cluster.edge(0, "postgres"), "postgres", within=0.3)
-        postgres.start_again()
+        postgres.restart()
         wait_until(lambda: reply(cluster.edge(0, "postgres"), "postgres", within=2) is not None)
         with pytest.raises(InfrastructureError, match="not paused"):
             postgres.thaw()
@@ -302,16 +302,16 @@ def test_a_system_without_a_compose_file_is_refused(docker_engine: Engine) -> No
     ("host", "why"),
     [
         ("unix:///tmp/nothing-here.sock", "no Docker engine answers at unix:///tmp/nothing-here.sock"),
-        ("tcp://192.0.2.1:2375", "would not be on this machine"),
-        ("ssh://somebody@192.0.2.1", "would not be on this machine"),
-        ("tcp://localhost:2375", "Fencepost speaks to an engine of this machine by its unix socket only"),
-        ("tcp://127.0.0.1:2375", "Fencepost speaks to an engine of this machine by its unix socket only"),
-        ("rubbish", "rubbish is no address of a Docker engine"),
-        ("/var/run/docker.sock", "/var/run/docker.sock is no address of a Docker engine"),
-        ("tcp://[", "is no address of a Docker engine"),
+        ("tcp://192.0.2.1:2375", "are not on this machine"),
+        ("ssh://somebody@192.0.2.1", "are not on this machine"),
+        ("tcp://localhost:2375", "Fencepost connects to an engine on this machine only by its unix socket"),
+        ("tcp://127.0.0.1:2375", "Fencepost connects to an engine on this machine only by its unix socket"),
+        ("rubbish", "rubbish is not the address of a Docker engine"),
+        ("/var/run/docker.sock", "/var/run/docker.sock is not the address of a Docker engine"),
+        ("tcp://[", "is not the address of a Docker engine"),
     ],
 )
-def test_an_engine_that_cannot_be_used_is_refused(
+def test_an_unusable_engine_is_refused(
     docker_engine: Any, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, why: Any
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", host)
@@ -324,13 +324,13 @@ def test_an_engine_that_cannot_be_used_is_refused(
         pass
 
 
-def test_a_container_that_somebody_removes_is_named(
+def test_a_removed_container_is_named(
     client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
     topology = Topology(
         servers=(ServerSpec(name="redis-1", system="redis", cluster="lock"),), clients=1, partitions=False
     )
-    gone = "redis-1 is gone: somebody has removed its container while the run went on"
+    gone = "redis-1 is gone: its container was removed during the run"
     with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
         cluster.check()
         client.api.remove_container(containers_of(client, run_id)["redis-1"].id, force=True)
@@ -338,14 +338,14 @@ def test_a_container_that_somebody_removes_is_named(
         for act in (
             cluster.check,
             lambda: cluster.kill(["redis-1"]),
-            lambda: cluster.start_again(["redis-1"]),
+            lambda: cluster.restart(["redis-1"]),
         ):
             with pytest.raises(ServerNotReadyError, match=gone):
                 act()
         assert set(cluster.logs()) == {"toxiproxy"}
 
 
-def test_docker_keeps_no_more_of_a_log_than_it_may_have(
+def test_docker_limits_the_size_of_a_log(
     client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
     with docker_engine.start(postgres_from(None), run_id, tmp_path, print) as cluster:

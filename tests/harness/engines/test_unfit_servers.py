@@ -1,4 +1,4 @@
-"""Servers that run and never will be usable: told at once, in one sentence."""
+"""Servers that can never become usable: refused immediately, in one sentence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.missing import need
 from tests.support.systems import run_named
 
 LOCAL = ("etcd", "postgres", "redis")
-AT_ONCE = 30  # seconds; containers are created and removed in them, and a server that is waited for gets 60
+AT_ONCE = 30  # seconds, including creating and removing containers; waiting for a server takes 60
 
 
 def one(system: str, image: None = None) -> Topology:
@@ -43,7 +43,7 @@ def one(system: str, image: None = None) -> Topology:
 
 @pytest.fixture(scope="module")
 def addresses(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Address]]:
-    """Where a server of each of these systems listens."""
+    """The address of a server of each of these systems."""
     servers = tuple(ServerSpec(name=f"{system}-1", system=system) for system in LOCAL)
     topology = Topology(servers=servers, clients=1, partitions=False)
     folder = tmp_path_factory.mktemp("run")
@@ -54,7 +54,7 @@ def addresses(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.mark.parametrize(
     ("system", "other"), [pair for pair in itertools.product(SYSTEMS, LOCAL) if pair[0] != pair[1]]
 )
-def test_a_server_of_another_system_is_told_from_its_answer(
+def test_a_server_of_another_system_is_recognized_by_its_answer(
     addresses: dict[str, Address], system: str, other: str
 ) -> None:
     with pytest.raises(Unfit, match=f'cannot be used as {system}: it answers ".+"'):
@@ -66,7 +66,7 @@ def test_a_server_of_the_right_system_is_ready(addresses: dict[str, Address], sy
     assert is_ready(system, addresses[system])
 
 
-def test_a_server_that_is_not_there_is_not_ready_yet() -> None:
+def test_a_server_that_does_not_answer_is_not_ready_yet() -> None:
     assert not any(is_ready(system, Address("127.0.0.1", 1)) for system in SYSTEMS)
 
 
@@ -82,9 +82,9 @@ def test_a_server_that_is_too_old_is_refused(
         pytest.raises(ServerNotReadyError) as raised,
         local_engine.start(one(system), run_id, tmp_path, print),
     ):
-        pytest.fail("it was taken for usable")
+        pytest.fail("it counted as usable")
 
-    said = f"{system}-1 is {system} {version}, and Fencepost needs 99.1 or newer; its last log lines"
+    said = f"{system}-1 is {system} {version}, but Fencepost needs 99.1 or newer; its last log lines"
     assert raised.match(said)
 
 
@@ -109,7 +109,7 @@ ENV NOTHING=added
 
 @pytest.fixture
 def build(docker_engine: Engine, run_id: str, tmp_path: Path) -> Iterator[Any]:  # noqa: ARG001 - skips where there is no engine
-    """Build an image on one of ours; all that were built go at the end."""
+    """Build an image on one of ours; all are removed at the end."""
     built = []
     supervisor = Supervisor(tmp_path / "supervisor", tmp_path / "logs", dict(os.environ))
     supervisor.make()
@@ -140,7 +140,7 @@ def build(docker_engine: Engine, run_id: str, tmp_path: Path) -> Iterator[Any]: 
     ],
     ids=["refuses-the-user", "wants-a-login", "is-another", "has-not-the-program"],
 )
-def test_an_image_that_cannot_be_used_is_told_at_once(
+def test_an_unfit_image_fails_fast(
     docker_engine: Engine, build: Any, tmp_path: Path, name: str, dockerfile: str, said: str
 ) -> None:
     server = ServerSpec(name=name, system=name.removesuffix("-1"), image=build(dockerfile))
@@ -151,12 +151,12 @@ def test_an_image_that_cannot_be_used_is_told_at_once(
         pytest.raises(ServerNotReadyError, match=said),
         docker_engine.start(topology, run_named("unfit-image"), tmp_path / "run", print),
     ):
-        pytest.fail("it was taken for usable")
+        pytest.fail("it counted as usable")
 
     assert time.monotonic() - started < AT_ONCE
 
 
-def test_the_command_tells_it_and_exits_with_3(build: Any, tmp_path: Path) -> None:
+def test_the_command_reports_an_unfit_server_and_exits_with_3(build: Any, tmp_path: Path) -> None:
     setting = f"lock.image={build(WANTS_A_LOGIN)}"
     done = subprocess.run(
         [sys.executable, "-m", "harness.cli", "run", "--engine", "docker", "--set", setting, "redis-sqlite"],
@@ -174,7 +174,7 @@ def test_the_command_tells_it_and_exits_with_3(build: Any, tmp_path: Path) -> No
 
 @contextmanager
 def saying(said: bytes) -> Iterator[Address]:
-    """Give the address of a server that says this again and again to whoever connects."""
+    """Yield the address of a server that repeats these bytes to every client."""
 
     def flood(connection: Any) -> None:
         with connection, suppress(OSError):
@@ -193,12 +193,12 @@ def saying(said: bytes) -> Iterator[Address]:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_server_that_never_stops_talking_is_told_too(system: str) -> None:
+def test_a_server_that_never_stops_sending_is_unfit(system: str) -> None:
     with saying(b"x" * 2**16) as address, pytest.raises(Unfit, match=f"cannot be used as {system}"):
         is_ready(system, address)
 
 
 @pytest.mark.parametrize("said", [b"+PONG\r\n", b"$99999999999\r\n", b"$-1\r\n", b"-ERR no\r\n", b"$ \r\n"])
-def test_nonsense_of_a_redis_is_no_answer(said: bytes) -> None:
+def test_nonsense_from_redis_is_not_an_answer(said: bytes) -> None:
     with saying(said) as address, pytest.raises(ConnectionError, match="answered INFO with"):
         redis_server.role(address)

@@ -1,4 +1,4 @@
-"""Files appear whole, under no name that another user can have prepared, and for nobody else to read."""
+"""Atomic, private files under names that another user cannot have prepared."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def mode(path: Path) -> int:
     return path.lstat().st_mode & 0o777
 
 
-def test_a_link_where_a_file_belongs_is_replaced_and_not_followed(tmp_path: Path, precious: Path) -> None:
+def test_a_link_in_place_of_a_file_is_replaced_and_not_followed(tmp_path: Path, precious: Path) -> None:
     file = tmp_path / "report.html"
     file.symlink_to(precious)
 
@@ -38,9 +38,7 @@ def test_a_link_where_a_file_belongs_is_replaced_and_not_followed(tmp_path: Path
     assert (file.read_text(), file.is_symlink(), precious.read_text()) == ("page", False, "mine")
 
 
-def test_a_link_under_the_name_that_was_the_temporary_one_is_left_alone(
-    tmp_path: Path, precious: Path
-) -> None:
+def test_a_link_under_a_former_temporary_name_is_not_touched(tmp_path: Path, precious: Path) -> None:
     (tmp_path / ".report.html.new").symlink_to(precious)
 
     replace_file(tmp_path / "report.html", ["page"])
@@ -60,7 +58,7 @@ def test_a_link_under_the_temporary_name_is_never_written_through(
     assert precious.read_text() == "mine"
 
 
-def test_what_fails_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_only_the_old_file(tmp_path: Path) -> None:
     def chunks() -> Iterator[str]:
         yield "new"
         raise RuntimeError
@@ -74,7 +72,7 @@ def test_what_fails_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("verdict.json", "old")]
 
 
-def test_files_are_for_their_user_alone_whatever_the_umask(tmp_path: Path) -> None:
+def test_files_are_private_whatever_the_umask(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
         replace_file(tmp_path / "verdict.json", [""])
@@ -90,7 +88,7 @@ def test_files_are_for_their_user_alone_whatever_the_umask(tmp_path: Path) -> No
     assert {mode(each) for each in folders} == {0o700}
 
 
-def test_what_a_user_asks_for_by_name_has_the_users_own_mode(tmp_path: Path) -> None:
+def test_a_requested_output_file_has_the_users_own_mode(tmp_path: Path) -> None:
     old = os.umask(0o022)
     try:
         write_output(tmp_path / "history.edn", ["[]"], force=False)
@@ -100,7 +98,7 @@ def test_what_a_user_asks_for_by_name_has_the_users_own_mode(tmp_path: Path) -> 
     assert mode(tmp_path / "history.edn") == 0o644
 
 
-def test_a_folder_of_runs_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+def test_an_existing_runs_folder_keeps_its_mode(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs").chmod(0o755)
 
@@ -116,14 +114,14 @@ def test_a_log_is_not_opened_through_a_link(tmp_path: Path, precious: Path) -> N
         open_log(tmp_path / "client.log")
 
 
-def test_a_client_records_into_a_file_of_its_own(tmp_path: Path) -> None:
+def test_a_client_records_into_its_own_file(tmp_path: Path) -> None:
     (tmp_path / "client-0.jsonl").write_text("")
 
     with pytest.raises(FileExistsError):
         Recorder(tmp_path / "client-0.jsonl")
 
 
-def test_what_a_killed_process_was_writing_is_removed_later(tmp_path: Path) -> None:
+def test_unfinished_files_of_killed_processes_are_removed_later(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path, "t")
     old, new = (folder.path / f".fencepost-{name}.new" for name in ("old", "new"))
     for left in (old, new):
@@ -136,7 +134,7 @@ def test_what_a_killed_process_was_writing_is_removed_later(tmp_path: Path) -> N
 
 
 class Full:
-    """A disk that takes so many bytes more."""
+    """A disk with room for so many more bytes."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -153,7 +151,9 @@ class Full:
             return len(taken)
 
 
-def test_after_half_an_event_no_other_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_partial_event_nothing_more_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     disk = Full(100)
     recorder = Recorder(tmp_path / "events.jsonl")
     monkeypatch.setattr("harness.clients.recorder.os.write", disk.write)
@@ -169,7 +169,7 @@ def test_after_half_an_event_no_other_is_recorded(tmp_path: Path, monkeypatch: p
     assert b'"time":2' not in disk.written
 
 
-def test_a_report_that_the_disk_does_not_take_leaves_the_verdict(
+def test_a_full_disk_for_the_report_keeps_the_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "run"
@@ -184,4 +184,4 @@ def test_a_report_that_the_disk_does_not_take_leaves_the_verdict(
     judged = recheck(folder)
 
     assert judged.document.verdict in {"valid", "invalid", "unknown"}
-    assert str(judged.failure) == f"{folder}/report.html cannot be written: the disk is full; make room on it"
+    assert str(judged.failure) == f"{folder}/report.html cannot be written: the disk is full; free some space"

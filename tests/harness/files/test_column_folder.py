@@ -1,4 +1,4 @@
-"""Where the columns of long histories are kept: only where nobody else can have put any."""
+"""The cache of columns: only in a folder that nobody else can write to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a run that is wrong, and whose history counts as long."""
+    """The folder of an invalid run whose history counts as long."""
     monkeypatch.setattr(reader, "LONG", 0)
     folder = tmp_path / "run"
     (folder / "events").mkdir(parents=True)
@@ -44,7 +44,7 @@ def never(*_arguments: Any) -> None:
     raise AssertionError("it was read line by line")
 
 
-def test_a_long_history_is_read_but_once(run: Path, caches: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_history_is_read_only_once(run: Path, caches: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = recheck(run).document
     assert [file.suffix for file in caches.iterdir()] == [".npz"]
     monkeypatch.setattr(reader, "read_events", never)
@@ -52,16 +52,16 @@ def test_a_long_history_is_read_but_once(run: Path, caches: Path, monkeypatch: p
     assert without_times(recheck(run).document) == without_times(first)
 
 
-def test_nothing_is_kept_in_a_runs_folder(run: Path) -> None:
+def test_no_columns_are_cached_in_a_run_folder(run: Path) -> None:
     recheck(run)
 
     assert not [path for path in run.rglob("*") if "npz" in path.name]
 
 
-def test_a_received_folder_carries_no_columns(
+def test_columns_in_a_received_folder_are_not_used(
     run: Path, caches: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither under the name of old, nor with the name that they would have in the cache."""
+    """Neither under their former name, nor under their name in the cache."""
     true = without_times(recheck(run).document)
     (kept,) = caches.iterdir()
     with np.load(kept) as arrays:
@@ -86,7 +86,7 @@ def test_a_received_folder_carries_no_columns(
 
 
 @as_root
-def test_the_folder_of_another_user_is_not_used(run: Path, caches: Path) -> None:
+def test_another_users_folder_is_not_used(run: Path, caches: Path) -> None:
     caches.mkdir(parents=True)
     os.chown(caches, 65534, -1)
 
@@ -106,7 +106,7 @@ def test_a_folder_behind_a_link_is_not_used(run: Path, caches: Path, tmp_path: P
     assert "it is a symbolic link" in str(column_folder.why_not())
 
 
-def test_a_folder_that_others_may_write_to_is_not_used(run: Path, caches: Path) -> None:
+def test_a_folder_that_others_can_write_to_is_not_used(run: Path, caches: Path) -> None:
     caches.mkdir(parents=True)
     caches.chmod(0o777)
 
@@ -116,9 +116,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(run: Path, caches: Path) 
     assert "others may write to it (mode 0777)" in str(column_folder.why_not())
 
 
-def test_a_folder_that_is_named_from_the_current_one_is_not_used(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_folder_is_not_used(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", "run")
 
@@ -128,16 +126,14 @@ def test_a_folder_that_is_named_from_the_current_one_is_not_used(
     assert "is not absolute" in str(column_folder.why_not())
 
 
-def test_where_nothing_can_be_kept_the_verdict_is_the_same(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_cache_the_verdict_is_the_same(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = without_times(recheck(run).document)
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
 
     assert without_times(recheck(run).document) == whole
 
 
-def test_the_folder_and_what_is_in_it_are_private(run: Path, caches: Path) -> None:
+def test_the_cache_folder_and_its_files_are_private(run: Path, caches: Path) -> None:
     old = os.umask(0)
     try:
         recheck(run)
@@ -148,7 +144,7 @@ def test_the_folder_and_what_is_in_it_are_private(run: Path, caches: Path) -> No
     assert [file.stat().st_mode & 0o777 for file in caches.iterdir()] == [0o600]
 
 
-def test_doctor_names_it_and_clean_empties_it(run: Path, caches: Path, tmp_path: Path) -> None:
+def test_doctor_shows_the_cache_and_clean_empties_it(run: Path, caches: Path, tmp_path: Path) -> None:
     recheck(run)
 
     seen = next(line for line in fencepost(tmp_path, "doctor").stdout.splitlines() if "column" in line)

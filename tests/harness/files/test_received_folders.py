@@ -1,4 +1,4 @@
-"""A run's folder, or a history, that a stranger has made: refused in one sentence, at once, and unchanged."""
+"""Run folders and histories from strangers: refused immediately in one sentence, and not changed."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tests.support.command import fencepost
 from tests.support.repository import ROOT
 from tests.support.simulation import Simulation
 
-SECONDS = 20  # many times what it takes, on a machine that is busy
+SECONDS = 20  # far more than needed, even on a busy machine
 HEAD = {"fencepost": 1, "target": "t", "fenced": True, "policy": "strict"}
 READ_FILES = sorted(set(run_files.MOST) - {HEADER, run_files.REPORT})
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A run that was judged."""
+    """The folder of a judged run."""
     made = tmp_path / "runs" / "t" / "1"
     (made / EVENTS).mkdir(parents=True)
     (made / HISTORY).write_text("".join(Simulation(seed=1).lines()))
@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
         ("target.toml", "name = ", "the run cannot be repeated from it"),
     ],
 )
-def test_a_broken_file_beside_the_history_is_one_notice_with_its_cost(
+def test_a_broken_file_gives_one_notice_with_its_consequence(
     folder: Path, name: str, text: str, cost: str
 ) -> None:
     (folder / name).write_text(text)
@@ -67,7 +67,7 @@ def test_a_broken_file_beside_the_history_is_one_notice_with_its_cost(
     assert json.loads(done.stdout)["verdict"]
 
 
-def test_no_notice_is_given_where_every_file_can_be_read(folder: Path) -> None:
+def test_readable_files_give_no_notice(folder: Path) -> None:
     assert "could not be read" not in fencepost(folder, "recheck", str(folder)).stderr
 
 
@@ -77,7 +77,7 @@ def pipe(path: Any) -> None:
 
 def a_socket(path: Any) -> None:
     with socket.socket(socket.AF_UNIX) as made:
-        os.chdir(path.parent)  # such a path may have 108 characters
+        os.chdir(path.parent)  # a socket's path may have at most 108 characters
         made.bind(path.name)
 
 
@@ -101,8 +101,8 @@ def link_to_a_device(path: Any) -> None:
 
 
 def link_up(path: Any) -> None:
-    (path.parent.parent / "beside").write_text("{}")
-    path.symlink_to("../beside")
+    (path.parent.parent / "outside").write_text("{}")
+    path.symlink_to("../outside")
 
 
 def circle(path: Any) -> None:
@@ -132,7 +132,7 @@ def contents(folder: Path) -> dict[Any, Any]:
 
 
 def refused(done: Any, *words: str) -> None:
-    """It ended with one sentence that has these words, and exit code 4."""
+    """Check that it ended with one sentence with these words, and exit code 4."""
     assert done.returncode == 4, done.stderr
     assert done.stdout == ""
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
@@ -141,7 +141,7 @@ def refused(done: Any, *words: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_what_is_no_file_of_a_run_is_refused(
+def test_special_files_and_links_in_a_run_folder_are_refused(
     folder: Path, kind: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -151,11 +151,11 @@ def test_what_is_no_file_of_a_run_is_refused(
         before = contents(folder)
         os.chdir(tmp_path)
 
-        with pytest.raises(HistoryError) as told:
+        with pytest.raises(HistoryError) as caught:
             run_files.check(folder)
 
-        assert str(told.value).startswith(f"{folder / name}: ")
-        assert KINDS[kind] in str(told.value)
+        assert str(caught.value).startswith(f"{folder / name}: ")
+        assert KINDS[kind] in str(caught.value)
         assert contents(folder) == before
         (folder / name).rmdir() if kind is a_folder else (folder / name).unlink()
         kept.rename(folder / name)
@@ -165,7 +165,7 @@ def test_what_is_no_file_of_a_run_is_refused(
     ("command", "name", "kind"),
     [("recheck", HISTORY, pipe), ("recheck", "plan.json", pipe), ("show", "plan.json", link_to_a_device)],
 )
-def test_the_commands_say_so_at_once(
+def test_the_commands_refuse_special_files_immediately(
     folder: Path, command: str, name: str, kind: Callable[..., Any], tmp_path: Path
 ) -> None:
     (folder / name).unlink()
@@ -177,7 +177,7 @@ def test_the_commands_say_so_at_once(
 
 
 @pytest.mark.parametrize("kind", [pipe, link_out, too_large], ids=lambda kind: kind.__name__)
-def test_a_report_that_is_no_page_is_not_opened(
+def test_a_report_that_is_not_a_regular_file_is_not_opened(
     folder: Path, kind: Callable[..., Any], tmp_path: Path
 ) -> None:
     (folder / "report.html").unlink()
@@ -187,13 +187,13 @@ def test_a_report_that_is_no_page_is_not_opened(
 
 
 def killed(folder: Path) -> None:
-    """Make it that of a run that was killed: nothing is joined yet."""
+    """Turn it into the folder of a killed run: nothing is merged yet."""
     (folder / HISTORY).unlink()
     (folder / HEADER).write_text(json.dumps(HEAD))
 
 
 @pytest.mark.parametrize("kind", [pipe, link_out, link_to_a_device], ids=lambda kind: kind.__name__)
-def test_what_a_process_recorded_is_a_file_in_the_folder(
+def test_a_recording_must_be_a_regular_file_in_the_folder(
     folder: Path, kind: Callable[..., Any], tmp_path: Path
 ) -> None:
     killed(folder)
@@ -203,7 +203,7 @@ def test_what_a_process_recorded_is_a_file_in_the_folder(
     assert not (folder / HISTORY).exists()
 
 
-def test_the_folder_of_events_is_in_the_folder(folder: Path, tmp_path: Path) -> None:
+def test_the_events_folder_must_be_in_the_run_folder(folder: Path, tmp_path: Path) -> None:
     killed(folder)
     (folder / EVENTS).rmdir()
     (tmp_path / "elsewhere").mkdir()
@@ -212,16 +212,16 @@ def test_the_folder_of_events_is_in_the_folder(folder: Path, tmp_path: Path) -> 
     refused(fencepost(tmp_path, "recheck", str(folder)), "events", "leads out of the folder")
 
 
-def test_what_all_processes_recorded_has_a_limit(folder: Path, tmp_path: Path) -> None:
+def test_the_recordings_of_all_processes_have_a_size_limit(folder: Path, tmp_path: Path) -> None:
     killed(folder)
     for number in range(3):
         with (folder / EVENTS / f"client-{number}.jsonl").open("wb") as file:
             file.truncate(limits.HISTORY // 2)
 
-    refused(fencepost(tmp_path, "recheck", str(folder)), "its files have 3 GiB, and at most 2 GiB are read")
+    refused(fencepost(tmp_path, "recheck", str(folder)), "its files have 3 GiB, but at most 2 GiB are read")
 
 
-def test_the_files_of_events_have_a_number(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_event_files_is_limited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "EVENT_FILES", 3)
     for number in range(4):
         (folder / EVENTS / f"client-{number}.jsonl").write_text("")
@@ -257,9 +257,7 @@ def test_columns_in_a_received_folder_are_ignored(folder: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("more", [[], ["--model", "register"]], ids=["ours", "model"])
-def test_what_the_system_makes_up_is_no_history(
-    path: str, words: str, more: list[str], tmp_path: Path
-) -> None:
+def test_a_virtual_file_is_not_a_history(path: str, words: str, more: list[str], tmp_path: Path) -> None:
     if not Path(path).exists():
         pytest.skip(f"there is no {path} here")
 
@@ -269,7 +267,7 @@ def test_what_the_system_makes_up_is_no_history(
 
 
 def test_a_history_from_a_redirected_file_is_judged(folder: Path) -> None:
-    """/dev/stdin is a regular file then."""
+    """/dev/stdin is then a regular file."""
     command = [sys.executable, "-m", "harness.cli", "recheck", "--format", "json", "/dev/stdin"]
     with (folder / HISTORY).open("rb") as history:
         done = subprocess.run(command, stdin=history, capture_output=True, check=False, cwd=ROOT)
@@ -278,16 +276,16 @@ def test_a_history_from_a_redirected_file_is_judged(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [EVENTS, HISTORY, "plan.json", "nothing"])
-def test_of_half_a_folder_there_is_no_report(folder: Path, left: str) -> None:
+def test_an_incomplete_folder_has_no_report(folder: Path, left: str) -> None:
     keep_only(folder, left)
 
-    with pytest.raises(ConfigurationError, match=r"cannot be reported: it has no verdict\.json") as told:
+    with pytest.raises(ConfigurationError, match=r"cannot be reported: it has no verdict\.json") as caught:
         show(folder, environment={})
 
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
-def test_of_a_verdict_alone_there_is_a_report(folder: Path) -> None:
+def test_a_verdict_is_enough_for_a_report(folder: Path) -> None:
     keep_only(folder, "verdict.json")
 
     show(folder, environment={})

@@ -1,4 +1,4 @@
-"""The run folder: whole files only, a history that is joined once, and nothing judged too early."""
+"""The run folder: atomic files, one merge of the history, and no early judgment."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_newest_run_is_called_latest(tmp_path: Path) -> None:
     assert (tmp_path / "t" / "latest").resolve() == second.path
 
 
-def test_what_each_process_recorded_is_joined_by_time(folder: RunFolder) -> None:
+def test_recordings_are_merged_by_time(folder: RunFolder) -> None:
     record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n", event(4, 0, "info") + "\n")
     record(folder, "client-1.jsonl", event(2, 1, "invoke") + "\n", event(3, 1, "info") + "\n")
 
@@ -49,18 +49,18 @@ def test_what_each_process_recorded_is_joined_by_time(folder: RunFolder) -> None
     assert [json.loads(line)["time"] for line in lines[1:]] == [1, 2, 3, 4]
 
 
-def test_a_half_written_last_line_is_left_out_and_told(folder: RunFolder) -> None:
+def test_a_half_written_last_line_is_dropped_with_a_notice(folder: RunFolder) -> None:
     record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n", event(4, 0, "info")[:20])
-    told: list[Any] = []
+    notices: list[Any] = []
 
-    lines = folder.merge_events(told.append).read_text().splitlines()
+    lines = folder.merge_events(notices.append).read_text().splitlines()
 
     assert len(lines) == 2
-    assert len(told) == 1
-    assert "client-0.jsonl" in told[0]
+    assert len(notices) == 1
+    assert "client-0.jsonl" in notices[0]
 
 
-def test_a_history_that_is_there_is_never_joined_again(folder: RunFolder) -> None:
+def test_an_existing_history_is_never_merged_again(folder: RunFolder) -> None:
     record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n")
     first = folder.merge_events(pytest.fail).read_bytes()
     record(folder, "client-1.jsonl", event(2, 1, "invoke") + "\n")
@@ -68,34 +68,34 @@ def test_a_history_that_is_there_is_never_joined_again(folder: RunFolder) -> Non
     assert folder.merge_events(pytest.fail).read_bytes() == first
 
 
-def test_a_run_that_goes_on_is_not_judged_by_others(folder: RunFolder) -> None:
-    with folder.in_use(), pytest.raises(ConfigurationError, match="goes on"):
+def test_a_run_in_progress_is_not_judged_by_others(folder: RunFolder) -> None:
+    with folder.in_use(), pytest.raises(ConfigurationError, match="in progress"):
         recheck(folder.path)
 
     assert not (folder.path / "history.jsonl").exists()
 
 
-def test_a_run_that_ended_before_its_first_event_proves_nothing(folder: RunFolder) -> None:
+def test_a_run_without_events_proves_nothing(folder: RunFolder) -> None:
     judged = recheck(folder.path)
 
     assert judged.document.verdict == "unknown"
 
 
-def test_a_run_that_ended_before_it_had_a_header_says_so(folder: RunFolder) -> None:
+def test_a_run_without_a_header_is_refused(folder: RunFolder) -> None:
     (folder.path / HEADER).unlink()
 
-    with pytest.raises(ConfigurationError, match="before it had begun"):
+    with pytest.raises(ConfigurationError, match="before its clients started"):
         recheck(folder.path)
 
 
-def test_a_runs_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_runs_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(ConfigurationError, match="--runs"):
         RunFolder.create(tmp_path / "file", "t")
 
 
-def test_commits_and_fences_are_read_back_as_they_were_written(folder: RunFolder) -> None:
+def test_commits_and_fences_survive_a_round_trip(folder: RunFolder) -> None:
     committed = (
         Commit(seq=1, resource="r0", token=3, value="a"),
         Commit(seq=2, resource="r0", token=4, fence=True),

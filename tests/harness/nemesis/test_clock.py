@@ -1,4 +1,4 @@
-"""Clocks of real Redis servers that jump while they run: as the servers tell them, and as their keys feel them."""
+"""Clock jumps of real Redis servers, observed by TIME and by the expiry of keys."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def redis(cluster: Cluster, number: int) -> RedisConnection:
 
 
 def ahead(cluster: Cluster) -> list[int]:
-    """How far each server's clock is ahead of ours, in hours."""
+    """Return how far each server's clock is ahead of ours, in hours."""
     return [round((redis_server.clock(each.address) - time.time_ns()) / HOUR) for each in cluster.servers]
 
 
@@ -55,7 +55,7 @@ def test_the_clock_of_one_server_jumps_until_the_block_ends(cluster: Cluster) ->
     assert ahead(cluster) == [0, 0, 0]
 
 
-def test_keys_expire_at_once_when_the_clock_jumps_past_their_end(cluster: Cluster) -> None:
+def test_keys_expire_when_the_clock_jumps_past_their_end(cluster: Cluster) -> None:
     third, second = redis(cluster, 3), redis(cluster, 2)
     for each in (third, second):
         each.execute("SET", "lock", "mine", "PX", 60_000)
@@ -66,7 +66,7 @@ def test_keys_expire_at_once_when_the_clock_jumps_past_their_end(cluster: Cluste
     assert during == [None, "mine"]
 
 
-def test_a_clock_is_set_right_when_the_block_is_cut_short(cluster: Cluster) -> None:
+def test_a_clock_is_corrected_when_the_block_is_cut_short(cluster: Cluster) -> None:
     with pytest.raises(KeyboardInterrupt), clock_jump(cluster, "lock", ["redis-1", "redis-3"], HOUR):
         raise KeyboardInterrupt
 
@@ -74,7 +74,7 @@ def test_a_clock_is_set_right_when_the_block_is_cut_short(cluster: Cluster) -> N
 
 
 def test_a_clock_that_does_not_move_is_not_in_force(cluster: Cluster) -> None:
-    """redis-2 was started without a clock that can be moved."""
+    """redis-2 was started without the library that moves its clock."""
     with (
         pytest.raises(FaultNotInstalledError, match=r"redis-2 is .* this machine's clock"),
         clock_jump(cluster, "lock:redis-2", ["redis-2"], 2 * TOLERANCE),

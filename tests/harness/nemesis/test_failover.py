@@ -1,4 +1,4 @@
-"""A replica of Redis that takes its primary's place: seen from the clients' edges, on servers of both engines."""
+"""Failover of real Redis servers on both engines, observed over the clients' edges."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ def at(cluster: Any, name: Any) -> Any:
 
 
 def answering(cluster: Any) -> list[str]:
-    """Which process answers over each client's edge to redis-1."""
+    """Return the process that answers over each client's edge to redis-1."""
     return [redis_server.run_id(cluster.edge(client, "redis-1")) for client in (0, 1)]
 
 
 def count_to_one(cluster: str) -> None:
-    """Count, and see that the replica has it."""
+    """Increment a counter, and check that the replica has it."""
     client = edge(cluster)
     assert client.execute("INCR", "token") == 1
     assert reached_replica(client, 1000)
 
 
 def reached_replica(connection: RedisConnection, milliseconds: int) -> Any:
-    """Does the replica have what was written over this connection?"""
+    """Does the replica have the writes of this connection?"""
     return connection.execute("WAIT", 1, milliseconds) == 1
 
 
@@ -85,8 +85,8 @@ def test_every_edge_leads_to_the_replica_and_the_old_primary_follows_it(cluster:
     assert replica not in before
     assert during == [replica, replica]
     assert counted == 2
-    assert "redis-replica calls itself master" in fault.evidence
-    assert "redis-1 calls itself slave" in fault.healed
+    assert "redis-replica reports role master" in fault.evidence
+    assert "redis-1 reports role slave" in fault.healed
     assert redis_server.role(at(cluster, "redis-1")).role == "slave"
     assert over_edge(cluster, "WAIT", 1, 2000) == 1  # it has a replica again
 
@@ -127,7 +127,7 @@ def test_a_grant_that_waits_for_a_held_link_is_unknown(cluster: Any) -> None:
     lock.close()
 
 
-def test_a_grant_that_waits_for_the_replica_is_reported_before_it_does(cluster: Any) -> None:
+def test_granted_is_reported_before_the_wait_for_the_replica(cluster: Any) -> None:
     reported = []
     settings = lock_settings("redis", [endpoint_of(cluster.edge(0, "redis-1"))])
     session = RecordedSession(
@@ -142,8 +142,8 @@ def test_a_grant_that_waits_for_the_replica_is_reported_before_it_does(cluster: 
     lock.close()
 
 
-def test_a_wait_over_another_connection_says_nothing_of_a_grant(cluster: Any) -> None:
-    """As after a pause during which the replica took over: WAIT would count nothing, and succeed."""
+def test_a_wait_on_another_connection_does_not_confirm_a_grant(cluster: Any) -> None:
+    """As after a pause with a failover: WAIT on a new connection has nothing to wait for, and succeeds."""
     address = endpoint_of(cluster.edge(0, "redis-1"))
     settings = replace(lock_settings("redis", [address]), wait_for_replica=True)
     opened: list[Any] = []
@@ -156,7 +156,7 @@ def test_a_wait_over_another_connection_says_nothing_of_a_grant(cluster: Any) ->
     opened[0].close()
 
 
-def test_everything_is_as_it_was_when_the_hold_is_cut_short(cluster: str) -> None:
+def test_an_interrupted_hold_is_undone(cluster: str) -> None:
     before = answering(cluster)
 
     def interrupt() -> None:
@@ -171,7 +171,7 @@ def test_everything_is_as_it_was_when_the_hold_is_cut_short(cluster: str) -> Non
     assert redis_at(at(cluster, "redis-replica")).execute("GET", "token") == "1"
 
 
-def test_the_old_primary_follows_also_when_the_block_is_cut_short(cluster: str) -> None:
+def test_the_old_primary_follows_even_if_the_block_is_cut_short(cluster: str) -> None:
     with pytest.raises(ZeroDivisionError), promoted(cluster):
         raise ZeroDivisionError
 
@@ -184,11 +184,11 @@ def test_without_proxies_there_is_no_failover() -> None:
         servers = ()
         toxiproxy = None
 
-    with pytest.raises(FaultNotInstalledError, match="no proxy stands before"), promoted(Bare()):
+    with pytest.raises(FaultNotInstalledError, match="there are no proxies"), promoted(Bare()):
         pass
 
 
-def test_a_server_that_is_no_replica_cannot_be_promoted(
+def test_a_server_that_is_not_a_replica_cannot_be_promoted(
     cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.nemesis.failover.SETTLING", 0.1)

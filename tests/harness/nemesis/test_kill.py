@@ -1,4 +1,4 @@
-"""Kills of real servers: seen down from outside, seen usable again, and what they had on disk is there."""
+"""Kills of real servers: observed down, observed usable again, with their data on disk."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def edges(*servers: Any) -> Any:
 
 
 def answers(cluster: Any, server: Any) -> list[bool]:
-    """Over each client's edge, and where the harness itself asks."""
+    """Does it answer over each client's edge, and to the harness?"""
     known = {each.name: each for each in cluster.servers}[server]
     ways = [cluster.edge(0, server), cluster.edge(1, server), known.address]
     return [reply(way, known.system, WITHIN) is not None for way in ways]
@@ -51,7 +51,7 @@ def redis(cluster: Any) -> RedisConnection:
     return redis_at(cluster.servers[0].address)
 
 
-def test_a_server_is_down_until_the_block_ends_and_usable_then(cluster: Any) -> None:
+def test_a_server_is_down_until_the_block_ends_and_then_usable(cluster: Any) -> None:
     with kill(cluster, "storage", ["postgres"], edges("postgres")) as fault:
         during = answers(cluster, "postgres")
         others = answers(cluster, "redis-1")
@@ -75,7 +75,7 @@ def test_several_are_down_at_the_same_time(cluster: Any) -> None:
     assert [answers(cluster, server) for server in BOTH] == [[True] * 3] * 2
 
 
-def test_what_was_acknowledged_is_there_again(cluster: Any) -> None:
+def test_acknowledged_writes_survive_a_kill(cluster: Any) -> None:
     redis(cluster).execute("SET", "kept", "yes")
 
     with kill(cluster, "lock:redis-1", ["redis-1"], edges("redis-1")):
@@ -84,13 +84,13 @@ def test_what_was_acknowledged_is_there_again(cluster: Any) -> None:
     assert redis(cluster).execute("GET", "kept") == "yes"
 
 
-def test_whoever_watches_the_servers_knows_of_a_kill_and_of_it_alone(cluster: Any) -> None:
+def test_the_server_check_ignores_only_killed_servers(cluster: Any) -> None:
     with kill(cluster, "storage", ["postgres"], edges("postgres")):
         cluster.check()
     cluster.check()
 
 
-def test_a_server_is_started_again_when_the_block_is_cut_short(cluster: Any) -> None:
+def test_a_server_is_restarted_when_the_block_is_cut_short(cluster: Any) -> None:
     with pytest.raises(KeyboardInterrupt), kill(cluster, "lock", ["redis-1"], edges("redis-1")):
         raise KeyboardInterrupt
 
@@ -98,13 +98,13 @@ def test_a_server_is_started_again_when_the_block_is_cut_short(cluster: Any) -> 
     cluster.check()
 
 
-def test_a_server_that_answers_all_the_same_is_not_in_force_and_runs_on(cluster: Any) -> None:
+def test_a_kill_of_a_server_that_still_answers_is_not_in_force(cluster: Any) -> None:
     class Spared:
-        """Says that it killed, and did not."""
+        """A cluster that claims to kill, but does not."""
 
         servers = cluster.servers
         edge = staticmethod(cluster.edge)
-        start_again = staticmethod(cluster.start_again)
+        restart = staticmethod(cluster.restart)
 
         def kill(self, _servers: Any) -> str:
             return "said so"
@@ -118,14 +118,14 @@ def test_a_server_that_answers_all_the_same_is_not_in_force_and_runs_on(cluster:
     assert answers(cluster, "redis-1") == [True] * 3
 
 
-def test_a_server_that_ends_by_itself_is_still_an_error(cluster: Any) -> None:
+def test_a_server_that_ends_on_its_own_is_still_an_error(cluster: Any) -> None:
     with kill(cluster, "storage", ["postgres"], edges("postgres")):
         cluster.down.discard("postgres")
         with pytest.raises(ServerNotReadyError, match="postgres ended with"):
             cluster.check()
 
 
-def test_the_local_engine_refuses_to_kill_an_etcd_that_may_forget(local_engine: Any) -> None:
+def test_the_local_engine_refuses_to_kill_etcd(local_engine: Any) -> None:
     topology = Topology(
         servers=(ServerSpec(name="etcd-1", system="etcd"),), clients=2, partitions=False, killed=("etcd-1",)
     )

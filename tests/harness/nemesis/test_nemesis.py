@@ -1,4 +1,4 @@
-"""Pauses on real processes: seen in force, seen healed, and nobody left stopped."""
+"""Pauses of real processes: observed in force, observed healed, and none left stopped."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def sleeper() -> Iterator[Process]:
     process.wait()
 
 
-def test_a_paused_process_is_stopped_and_runs_again_with_evidence_of_both(sleeper: Process) -> None:
+def test_a_pause_stops_and_continues_a_process_with_evidence(sleeper: Process) -> None:
     with pause(sleeper, "client:0") as fault:
         assert sleeper.status() == psutil.STATUS_STOPPED
         assert str(sleeper.pid) in fault.evidence
@@ -65,7 +65,7 @@ while True:
 """
 
 
-def test_a_pause_is_over_before_the_process_does_anything_more() -> None:
+def test_a_pause_ends_before_the_process_does_anything_more() -> None:
     with subprocess.Popen([sys.executable, "-c", TICKS], stdout=subprocess.PIPE, text=True) as ticking:
         ticks = [int(ticking.stdout.readline())]
         with pause(psutil.Process(ticking.pid), "client:0") as fault:
@@ -87,7 +87,7 @@ subprocess.run(["sh", "-c", "setsid sleep 60; true"])
 
 @pytest.fixture
 def ancestor() -> Iterator[Process]:
-    """A process with a thread, a child, and a grandchild in a session of its own."""
+    """A process with a thread, a child, and a grandchild in its own session."""
     process = subprocess.Popen([sys.executable, "-c", STARTS_OTHERS])
     head = psutil.Process(process.pid)
     assert wait_for(lambda: "sleep" in [each.name() for each in head.children(recursive=True)], 20)
@@ -96,7 +96,7 @@ def ancestor() -> Iterator[Process]:
     process.wait()
 
 
-def test_a_pause_stops_and_resumes_whatever_the_process_has_started(ancestor: Process) -> None:
+def test_a_pause_stops_and_continues_child_processes(ancestor: Process) -> None:
     everybody = [ancestor, *ancestor.children(recursive=True)]
 
     with pause(ancestor, "client:0") as fault:
@@ -107,7 +107,7 @@ def test_a_pause_stops_and_resumes_whatever_the_process_has_started(ancestor: Pr
     assert all(str(each.pid) in fault.healed for each in everybody)
 
 
-def test_a_process_is_ended_with_its_children_though_they_are_stopped(ancestor: Process) -> None:
+def test_a_process_is_killed_with_its_stopped_children(ancestor: Process) -> None:
     everybody = [ancestor, *ancestor.children(recursive=True)]
     everybody[1].suspend()
 
@@ -116,7 +116,7 @@ def test_a_process_is_ended_with_its_children_though_they_are_stopped(ancestor: 
     assert wait_for(lambda: all(not each.is_running() or each.status() == "zombie" for each in everybody))
 
 
-def test_a_process_runs_again_also_when_the_block_is_left_by_an_error(sleeper: Process) -> None:
+def test_a_process_continues_even_if_the_block_raises(sleeper: Process) -> None:
     with pytest.raises(ZeroDivisionError), pause(sleeper, "client:0"):
         raise ZeroDivisionError
 
@@ -132,7 +132,7 @@ def test_a_process_that_stops_itself_is_waited_for(sleeper: Process) -> None:
     assert sleeper.status() != psutil.STATUS_STOPPED
 
 
-def test_a_process_that_is_dead_cannot_be_paused(sleeper: Process) -> None:
+def test_a_dead_process_cannot_be_paused(sleeper: Process) -> None:
     sleeper.kill()
     assert wait_for(lambda: sleeper.status() == psutil.STATUS_ZOMBIE)
 
@@ -141,7 +141,7 @@ def test_a_process_that_is_dead_cannot_be_paused(sleeper: Process) -> None:
 
 
 class Holders:
-    """Processes that reach a stop point again and again, as clients would, and write nothing."""
+    """Processes that repeatedly reach a stop point, like clients, and write nothing."""
 
     def __init__(self, state: SharedState, count: int) -> None:
         self.state = state
@@ -161,7 +161,7 @@ class Holders:
 
 @contextlib.contextmanager
 def holders_of(state: SharedState, count: int) -> Iterator[Holders]:
-    """So many of them, all gone at the end of the block."""
+    """Start `count` of them, and end them with the block."""
     holders = Holders(state, count)
     try:
         yield holders

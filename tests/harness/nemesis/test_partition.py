@@ -1,4 +1,4 @@
-"""Partitions on real servers of both engines: proved in force, proved healed, or not there at all."""
+"""Partitions on real servers of both engines: proved in force and proved healed, or an error."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ def test_a_client_is_cut_off_until_the_block_ends(cluster: Any, direction: Any) 
     assert is_whole(cluster)
 
 
-def test_a_client_may_be_cut_off_from_one_server_alone(cluster: Any) -> None:
+def test_a_client_may_be_cut_off_from_a_single_server(cluster: Any) -> None:
     with partition(cluster, 0, ["etcd-1"]):
         during = [answers(cluster, 0, server) for server in SERVERS]
 
     assert during == [False, True]
 
 
-def test_the_other_clients_go_on(cluster: Any) -> None:
+def test_other_clients_are_not_affected(cluster: Any) -> None:
     with partition(cluster, 0, SERVERS):
         during = [answers(cluster, 1, server) for server in SERVERS]
 
     assert during == [True, True]
 
 
-def test_to_client_alone_a_write_lands_and_its_answer_does_not_come(cluster: Any) -> None:
+def test_a_write_in_a_to_client_partition_lands_without_an_answer(cluster: Any) -> None:
     postgres = cluster.servers[-1].address
     edge = cluster.edge(0, "postgres")
     password = postgres.password or None
@@ -93,7 +93,7 @@ def poll(look: Callable[[], list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
     raise AssertionError("it did not happen")
 
 
-def test_it_works_from_a_thread(cluster: Any) -> None:
+def test_a_partition_works_from_a_thread(cluster: Any) -> None:
     seen = []
 
     def cut() -> None:
@@ -109,15 +109,15 @@ def test_it_works_from_a_thread(cluster: Any) -> None:
     assert seen[1]
 
 
-def test_it_heals_when_the_block_is_cut_short(cluster: Any) -> None:
+def test_a_partition_heals_when_the_block_is_cut_short(cluster: Any) -> None:
     with pytest.raises(KeyboardInterrupt), partition(cluster, 0, SERVERS):
         raise KeyboardInterrupt
 
     assert is_whole(cluster)
 
 
-def test_a_cut_that_does_not_hold_is_not_in_force(local_cluster: Cluster) -> None:
-    """Toxiproxy cuts the edge of another client than the one that is asked over."""
+def test_a_cut_that_is_not_observed_is_not_in_force(local_cluster: Cluster) -> None:
+    """Toxiproxy cuts another client's edge than the probed one."""
 
     class Crossed:
         servers = local_cluster.servers
@@ -135,7 +135,7 @@ def test_a_cut_that_does_not_hold_is_not_in_force(local_cluster: Cluster) -> Non
     assert is_whole(local_cluster)
 
 
-def test_silence_proves_nothing_where_there_was_no_answer_before(local_cluster: Cluster) -> None:
+def test_silence_without_an_answer_before_proves_nothing(local_cluster: Cluster) -> None:
     toxiproxy = local_cluster.toxiproxy
     toxiproxy.cut(Edge(0, "etcd-1"), "both")
     try:
@@ -157,7 +157,7 @@ def test_without_proxies_there_is_no_partition() -> None:
         toxiproxy = None
 
     with (
-        pytest.raises(FaultNotInstalledError, match="no proxy stands between"),
+        pytest.raises(FaultNotInstalledError, match="there are no proxies"),
         partition(Bare(), 0, ["etcd-1"]),
     ):
         pass

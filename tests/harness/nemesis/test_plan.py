@@ -49,7 +49,7 @@ def test_each_fault_ends_before_the_next_and_before_the_run(seed: int, seconds: 
 
 
 @given(st.integers(0, 2**32), st.sampled_from([FAILOVER, ONCE]))
-def test_what_strikes_servers_once_does_so_in_the_second_fifth_of_the_run(
+def test_a_single_server_fault_is_in_the_second_fifth_of_the_run(
     seed: int, fault: FailoverSpec | KillSpec
 ) -> None:
     (planned,) = plan((fault,), seed, TTL, 20 * SECOND)
@@ -58,14 +58,14 @@ def test_what_strikes_servers_once_does_so_in_the_second_fifth_of_the_run(
     assert 4 * SECOND <= moment < 8 * SECOND
 
 
-def test_a_fault_at_a_stop_point_waits_for_no_moment() -> None:
+def test_a_fault_at_a_stop_point_has_no_moments() -> None:
     (planned,) = plan((AIMED,), 7, TTL, 20 * SECOND)
 
     assert (planned.at, planned.moments) == ("before-write", ())
 
 
 @pytest.mark.parametrize("seconds", [1, 2, 3])
-def test_a_run_shorter_than_one_stretch_has_no_fault_from_outside(seconds: int) -> None:
+def test_a_run_shorter_than_one_interval_has_no_outside_fault(seconds: int) -> None:
     (planned,) = plan((CUT,), 7, TTL, seconds * SECOND)
 
     assert planned.moments == ()

@@ -1,4 +1,4 @@
-"""From the words of a target file to the servers that a fault hits, and to what it is called."""
+"""The servers that a fault in a target file hits, and its name in the history."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_a_fault_hits_the_servers_that_it_names(fault: Any, servers: Any) -> Non
     assert servers_hit(fault.aim(), SIDES) == servers
 
 
-def test_the_history_says_of_which_side_a_server_is() -> None:
+def test_the_history_names_the_side_of_a_server() -> None:
     assert recorded_target("lock", SIDES) == "lock"
     assert recorded_target("redis-2", SIDES) == "lock:redis-2"
     assert recorded_target("postgres", SIDES) == "storage:postgres"
 
 
-def test_what_each_fault_reserves_of_servers_and_edges() -> None:
+def test_each_fault_reserves_its_servers_and_edges() -> None:
     clock = ClockSpec(kind="clock", target="redis-2", jump="1h", every="8s", lasts="1s")
 
     assert kill("redis-2").needs(REACH) == {"redis-2", Edge(0, "redis-2"), Edge(1, "redis-2")}

@@ -1,4 +1,4 @@
-"""What one fault has, no other takes: clients, edges and servers."""
+"""Reservations of clients, edges and servers by faults."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_client_has_one_fault_at_a_time(reservations: Any) -> None:
     assert [client.taken for client in reservations.state.clients] == [1, 1]
 
 
-def test_a_fault_on_a_server_waits_for_one_on_the_way_to_it(reservations: Any) -> None:
+def test_a_fault_on_a_server_waits_for_one_on_an_edge_to_it(reservations: Any) -> None:
     cut, both = {Edge(0, "redis-1")}, {"redis-1", Edge(0, "redis-1"), Edge(1, "redis-1")}
     assert reservations.reserve(0, cut)
 
@@ -51,14 +51,14 @@ def test_a_fault_on_a_server_waits_for_one_on_the_way_to_it(reservations: Any) -
     assert reservations.reserve(None, both)
 
 
-def test_who_gets_not_everything_gets_nothing(reservations: Any) -> None:
+def test_a_reservation_is_all_or_nothing(reservations: Any) -> None:
     assert reservations.reserve(None, {"redis-1"})
 
     assert not reservations.reserve(1, {"redis-1", "redis-2"})
     assert reservations.reserve(1, {"redis-2"})
 
 
-def test_what_was_taken_is_free_again_also_after_an_error(reservations: Any) -> None:
+def test_a_reservation_is_released_after_an_error(reservations: Any) -> None:
     assert reservations.reserve(0, {"redis-1"})
 
     with pytest.raises(ZeroDivisionError), reservations.released_at_end(0, {"redis-1"}):
@@ -73,7 +73,7 @@ FAULT = st.tuples(st.sampled_from([None, 0, 1]), st.frozensets(st.sampled_from(N
 
 
 class Faults(RuleBasedStateMachine):
-    """Faults that begin and end in any order; the model is the list of those that have not ended."""
+    """Faults that begin and end in any order; the model is the list of ongoing ones."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Toxiproxy's edges on a real server: each change is read back, and reaches no other run."""
+"""Toxiproxy on a real server: each change is read back, and affects no other run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_cut_shows_in_its_direction_until_it_is_healed(
     assert healed.cut == frozenset()
 
 
-def test_a_cut_leaves_every_other_edge_whole(toxiproxy: Any) -> None:
+def test_a_cut_does_not_affect_other_edges(toxiproxy: Any) -> None:
     toxiproxy.cut(EDGE, "both")
 
     assert toxiproxy.state(Edge(1, "etcd-1")).cut == frozenset()
@@ -57,9 +57,7 @@ def answers(cluster: Cluster, server: str, within: float) -> bool:
     return reply(cluster.edge(0, server), server.partition("-")[0], within) is not None
 
 
-def test_what_is_sent_on_an_edge_that_is_held_arrives_when_it_is_healed(
-    toxiproxy: Any, local_cluster: Cluster
-) -> None:
+def test_data_sent_on_a_held_edge_arrives_when_it_heals(toxiproxy: Any, local_cluster: Cluster) -> None:
     held = toxiproxy.hold(EDGE)
     with ThreadPoolExecutor() as pool:
         asked = pool.submit(answers, local_cluster, "etcd-1", 10.0)
@@ -73,9 +71,7 @@ def test_what_is_sent_on_an_edge_that_is_held_arrives_when_it_is_healed(
     assert healed.held == frozenset()
 
 
-def test_an_edge_that_is_closed_answers_nothing_until_it_leads_somewhere(
-    toxiproxy: Any, local_cluster: Any
-) -> None:
+def test_a_closed_edge_is_silent_until_it_is_redirected(toxiproxy: Any, local_cluster: Any) -> None:
     own = toxiproxy.state(EDGE).upstream
     closed = toxiproxy.close(EDGE)
     during = answers(local_cluster, "etcd-1", 0.3)
@@ -86,13 +82,11 @@ def test_an_edge_that_is_closed_answers_nothing_until_it_leads_somewhere(
     assert str(closed) == "proxy disabled"
     assert not during
     assert elsewhere.enabled
-    assert not stranger  # PostgreSQL does not answer etcd's question
+    assert not stranger  # PostgreSQL does not answer etcd's request
     assert answers(local_cluster, "etcd-1", 2.0)
 
 
-def test_a_recreated_edge_listens_where_it_did_and_holds_nothing(
-    toxiproxy: Any, local_cluster: Cluster
-) -> None:
+def test_a_recreated_edge_keeps_its_address_and_holds_nothing(toxiproxy: Any, local_cluster: Cluster) -> None:
     before = toxiproxy.state(EDGE)
     toxiproxy.hold(EDGE)
 
@@ -109,7 +103,7 @@ def test_an_edge_is_not_cut_twice(toxiproxy: Any) -> None:
         toxiproxy.cut(EDGE, "both")
 
 
-def test_a_whole_edge_may_be_healed(toxiproxy: Any) -> None:
+def test_healing_a_healthy_edge_changes_nothing(toxiproxy: Any) -> None:
     assert toxiproxy.heal(EDGE).cut == frozenset()
 
 
@@ -120,7 +114,7 @@ def test_a_change_meant_for_another_run_is_refused(toxiproxy: Any) -> None:
         other.cut(EDGE, "both")
 
 
-def test_a_proxy_that_somebody_else_disabled_is_no_cut(toxiproxy: Any) -> None:
+def test_a_disabled_proxy_is_not_a_cut(toxiproxy: Any) -> None:
     toxiproxy._call("post", f"/proxies/{EDGE.proxy_name(toxiproxy.run_id)}", json={"enabled": False})
     try:
         with pytest.raises(FaultNotInstalledError, match="proxy disabled"):
@@ -154,7 +148,7 @@ def test_two_servers_are_not_mixed_up(
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
-def test_a_proxy_in_the_environment_does_not_catch_the_calls(
+def test_proxy_settings_in_the_environment_are_ignored(
     toxiproxy: Any, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     for name in ("NO_PROXY", "no_proxy"):
@@ -164,14 +158,14 @@ def test_a_proxy_in_the_environment_does_not_catch_the_calls(
     assert toxiproxy.version() == "2.12.0"
 
 
-def test_a_port_that_is_taken_is_told(toxiproxy: Any) -> None:
+def test_a_taken_port_is_reported(toxiproxy: Any) -> None:
     taken = toxiproxy.state(EDGE).listen
 
     with pytest.raises(InfrastructureError, match="address already in use"):
         toxiproxy.create({Edge(7, "etcd-1"): (taken, Address("127.0.0.1", 1))})
 
 
-def test_a_server_that_does_not_answer_is_told() -> None:
+def test_a_silent_toxiproxy_is_reported() -> None:
     nowhere = Toxiproxy(Address("127.0.0.1", 1), "run")
 
     assert not nowhere.answers()

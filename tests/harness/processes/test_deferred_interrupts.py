@@ -10,7 +10,7 @@ import pytest
 from harness.processes.deferred_interrupts import deferred_interrupts
 
 
-def test_ctrl_c_happens_once_the_block_has_ended() -> None:
+def test_ctrl_c_is_raised_at_the_end_of_the_block() -> None:
     reached = []
 
     def interrupted() -> None:
@@ -25,7 +25,7 @@ def test_ctrl_c_happens_once_the_block_has_ended() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_what_nobody_handles_still_ends_the_process() -> None:
+def test_an_unhandled_signal_still_ends_the_process() -> None:
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
         with deferred_interrupts():

@@ -1,4 +1,4 @@
-"""Whose a process or a container is, and whether its owner lives."""
+"""The owner of a process or a container, and whether it is alive."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ def test_marks_are_read_back() -> None:
     ("them", "life"),
     [
         (US, Life.ALIVE),
-        (replace(US, started=US.started + 1), Life.DEAD),  # the pid is somebody else's by now
+        (replace(US, started=US.started + 1), Life.DEAD),  # the pid was reused
         (replace(US, host=f"{NAME}/{NAMESPACE}/another-boot"), Life.DEAD),
         (replace(US, host=f"another-host/{NAMESPACE}/{BOOT}"), Life.ELSEWHERE),
         (replace(US, host=f"{NAME}/1/{BOOT}"), Life.ELSEWHERE),  # in another container
     ],
 )
-def test_an_owner_lives_where_its_pid_started_when_it_says(them: Owner, life: Life) -> None:
+def test_an_owner_is_alive_if_pid_and_start_time_match(them: Owner, life: Life) -> None:
     assert them.life() is life
 
 
 def test_a_zombie_is_dead() -> None:
     with subprocess.Popen(["true"]) as child:
-        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has asked yet
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, but was not waited for
 
         assert ownership.Owner(child.pid, ownership._start_ticks(US.pid) or 0, US.host).life() is Life.DEAD
 
 
 @pytest.mark.parametrize("marks", [{}, {ownership.RUN: "by-hand", ownership.HARNESS: "by-hand"}])
-def test_nobody_here_can_tell_of_what_was_started_by_hand(marks: dict[str, str]) -> None:
+def test_things_started_by_hand_have_an_unknown_owner(marks: dict[str, str]) -> None:
     assert ownership.life_of(marks) is Life.ELSEWHERE

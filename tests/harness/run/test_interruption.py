@@ -1,4 +1,4 @@
-"""A run that ended before its time says so, whoever ended it."""
+"""A run that ended early says so, whatever the reason."""
 
 from __future__ import annotations
 
@@ -33,35 +33,33 @@ def plan_of(fields: Mapping[str, object]) -> RecordedPlan:
     return msgspec.convert(fields, RecordedPlan)
 
 
-def test_a_run_that_was_interrupted_says_after_how_much_of_its_work() -> None:
+def test_an_interrupted_run_says_how_much_work_was_done() -> None:
     cut = interruption(plan_of(PLAN), RECORDED)
 
     assert cut == InterruptionDocument(seconds=5.012, planned=20.0)
     assert in_words(cut) == "interrupted at 5 of 20 s"
 
 
-def test_a_run_that_was_killed_worked_until_its_last_event_at_least() -> None:
+def test_a_killed_run_worked_at_least_until_its_last_event() -> None:
     cut = interruption(plan_of(PLAN | {"ended": None}), RECORDED)
 
     assert cut == InterruptionDocument(seconds=3.2, planned=20.0)
 
 
-def test_a_run_that_worked_to_its_end_was_not_interrupted() -> None:
+def test_a_complete_run_was_not_interrupted() -> None:
     assert interruption(plan_of(PLAN | {"ended": 21 * SECOND}), RECORDED) is None
     assert in_words(None) == ""
 
 
 @pytest.mark.parametrize("plan", [{}, {"seed": 7, "started": 1, "duration": 5}, {"started": "x", "ended": 1}])
-def test_a_plan_that_does_not_say_interrupts_nothing(tmp_path: Path, plan: dict[str, object]) -> None:
+def test_a_plan_without_an_end_is_not_an_interruption(tmp_path: Path, plan: dict[str, object]) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(plan))
 
     assert interruption(recorded_plan(tmp_path), RECORDED) is None
 
 
 @pytest.mark.parametrize(("kind", "says"), [("postgres", True), ("http", False), ("own:Storage", False)])
-def test_a_recheck_without_the_order_that_the_storage_has_says_so(
-    tmp_path: Path, kind: str, says: bool
-) -> None:
+def test_a_recheck_says_if_the_storages_order_is_missing(tmp_path: Path, kind: str, says: bool) -> None:
     (tmp_path / "history.jsonl").write_text(HISTORY)
     (tmp_path / "target.toml").write_text(f'[storage]\nkind = "{kind}"\n')
 
@@ -71,7 +69,7 @@ def test_a_recheck_without_the_order_that_the_storage_has_says_so(
     assert (UNREAD_ORDER in document.reasons) is says
 
 
-def test_a_recheck_of_an_interrupted_run_tells_both_on_the_terminal(
+def test_a_recheck_of_an_interrupted_run_prints_both_reasons(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "history.jsonl").write_text(HISTORY)

@@ -1,4 +1,4 @@
-"""Judging again: what is told while it takes its time."""
+"""Progress of a recheck."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_terminal_shows_the_current_stage_in_one_line(
     assert screen.getvalue() == f"{clear}reading history.jsonl …{clear}judging 12 operations …{clear}"
 
 
-def test_elsewhere_what_takes_long_gets_a_line_now_and_then() -> None:
+def test_without_a_terminal_slow_stages_get_regular_lines() -> None:
     screen = io.StringIO()
 
     with progress(screen, plain_every=0.01) as stage:
@@ -44,7 +44,7 @@ def test_elsewhere_what_takes_long_gets_a_line_now_and_then() -> None:
     assert set(screen.getvalue().splitlines()) == {"judging 12 operations … 0 s"}
 
 
-def test_elsewhere_nothing_is_shown_of_what_is_quick() -> None:
+def test_without_a_terminal_quick_stages_are_not_shown() -> None:
     screen = io.StringIO()
 
     with progress(screen) as stage:
@@ -53,11 +53,11 @@ def test_elsewhere_nothing_is_shown_of_what_is_quick() -> None:
     assert not screen.getvalue()
 
 
-def test_each_stage_is_told(tmp_path: Path) -> None:
+def test_each_stage_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
     path.write_text("".join(Simulation(seed=1).lines()))
-    told: list[str] = []
+    stages: list[str] = []
 
-    judged = recheck(path, stage=told.append)
+    judged = recheck(path, stage=stages.append)
 
-    assert told == ["reading history.jsonl", f"judging {len(judged.history.operations):,} operations"]
+    assert stages == ["reading history.jsonl", f"judging {len(judged.history.operations):,} operations"]

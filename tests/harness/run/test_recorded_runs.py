@@ -1,4 +1,4 @@
-"""The recorded runs that golden tests read: each is judged today as when it was recorded."""
+"""The recorded runs of the golden tests: each still gets its original verdict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.cli.zoo_exhibits import TWIN, Exhibit, exhibits
 from harness.run.recheck import recheck
 from tests.support.recorded_runs import RECORDINGS, recorded, recordings
 
-MOST = 3 * 2**20  # bytes of all recordings
+MOST = 3 * 2**20  # bytes; all recordings together
 EXHIBITS = exhibits()
 
 
@@ -59,7 +59,7 @@ def test_a_recorded_twin_is_valid_and_was_exercised(
         ("not-exercised", "unknown"),
     ],
 )
-def test_a_recorded_run_of_a_target_is_judged_as_when_it_ran(
+def test_a_recorded_run_has_its_original_verdict(
     recorded_run: Callable[[str], Path], name: str, verdict: str
 ) -> None:
     document = recheck(recorded_run(name)).document
@@ -79,9 +79,7 @@ def test_a_recorded_run_that_was_interrupted_ends_early(recorded_run: Callable[[
 
 
 @pytest.mark.parametrize("name", [each.name for each in recordings()])
-def test_a_recording_does_not_say_whose_machine_it_was(
-    recorded_run: Callable[[str], Path], name: str
-) -> None:
+def test_a_recording_does_not_identify_its_machine(recorded_run: Callable[[str], Path], name: str) -> None:
     folder = recorded_run(name)
 
     for file in folder.iterdir():

@@ -1,4 +1,4 @@
-"""Whole runs, as a user starts them: real servers, real clients, real faults, on both engines."""
+"""Complete runs, as a user starts them: real servers, real clients, real faults, on both engines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def cutting_engine(engine: str) -> str:
-    """An engine that can cut edges: the local one needs Toxiproxy for that."""
+    """An engine that can cut edges, for which the local one needs Toxiproxy."""
     if engine == "local":
         local_toxiproxy.provide(print)
     return engine
@@ -47,7 +47,7 @@ def cutting_engine(engine: str) -> str:
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A state folder of this test's own: another command must not sweep before its own does."""
+    """This test's own state folder, so that no other command sweeps first."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state" / "fencepost"
 
@@ -112,13 +112,13 @@ def left_in_docker(run_id: Any) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def unfenced_run(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Any]:
-    """A run that finds a stale write: its exit code, its verdict, and its folder."""
+    """A run that finds a stale write: exit code, verdict and folder."""
     return short_run("etcd-postgres-unfenced", local_engine.name, tmp_path_factory.mktemp("unfenced"))
 
 
 @pytest.fixture(scope="module")
 def fenced_run(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Any]:
-    """A run whose fence holds."""
+    """A run whose fence holds: exit code, verdict and folder."""
     folder = tmp_path_factory.mktemp("fenced")
     return short_run("etcd-postgres", local_engine.name, folder, "--seed", "7")
 
@@ -144,17 +144,17 @@ def shows_a_fence_that_held(code: Any, verdict: Any) -> Any:
     return coverage["stale_writes_attempted"] == coverage["stale_writes_rejected"] >= 1
 
 
-def test_an_unfenced_storage_takes_a_stale_write_as_expected(unfenced_run: tuple[Any, Any, Any]) -> None:
+def test_an_unfenced_storage_accepts_a_stale_write_as_expected(unfenced_run: tuple[Any, Any, Any]) -> None:
     assert shows_the_expected_stale_write(*unfenced_run), "the stale write, and the newer one before it"
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("docker_engine")
-def test_an_unfenced_storage_in_a_container_takes_one_too(tmp_path: Path) -> None:
+def test_an_unfenced_storage_in_a_container_accepts_one_too(tmp_path: Path) -> None:
     assert shows_the_expected_stale_write(*short_run("etcd-postgres-unfenced", "docker", tmp_path))
 
 
-def test_a_fence_turns_every_stale_write_away(fenced_run: tuple[Any, Any, Any]) -> None:
+def test_a_fence_rejects_every_stale_write(fenced_run: tuple[Any, Any, Any]) -> None:
     code, verdict, _ = fenced_run
 
     assert shows_a_fence_that_held(code, verdict)
@@ -166,7 +166,7 @@ def test_a_fence_turns_every_stale_write_away(fenced_run: tuple[Any, Any, Any]) 
     "target",
     ["etcd-postgres-inclusive", "etcd-postgres-select-for-update", "etcd-postgres-upsert", "etcd-sqlite"],
 )
-def test_every_fence_turns_every_stale_write_away(tmp_path: Path, target: Any) -> None:
+def test_every_fence_rejects_every_stale_write(tmp_path: Path, target: Any) -> None:
     code, verdict = run(target, "local", tmp_path, *SHORT)
 
     assert shows_a_fence_that_held(code, verdict)
@@ -181,7 +181,7 @@ def test_every_fence_turns_every_stale_write_away(tmp_path: Path, target: Any) -
         pytest.param("zookeeper-dynamodb", marks=pytest.mark.slow),
     ],
 )
-def test_a_fence_turns_every_stale_write_away_in_containers(tmp_path: Path, target: str) -> None:
+def test_a_fence_rejects_every_stale_write_in_containers(tmp_path: Path, target: str) -> None:
     code, verdict = run(target, "docker", tmp_path, *SHORT)
 
     assert (code, verdict["verdict"]) == (0, "valid")
@@ -212,7 +212,7 @@ def test_a_run_without_faults_proves_nothing(engine: str, tmp_path: Path) -> Non
     assert "not exercised" in verdict["reasons"][0]
 
 
-def test_the_run_folder_holds_what_others_read(fenced_run: tuple[Any, Any, Any]) -> None:
+def test_the_run_folder_has_the_files_for_other_tools(fenced_run: tuple[Any, Any, Any]) -> None:
     _, _, folder = fenced_run
 
     names = {path.name for path in folder.iterdir()}
@@ -227,7 +227,7 @@ def test_the_run_folder_holds_what_others_read(fenced_run: tuple[Any, Any, Any])
 
 
 @pytest.mark.slow
-def test_two_runs_go_side_by_side(engine: str, tmp_path: Path) -> None:
+def test_two_runs_can_run_at_the_same_time(engine: str, tmp_path: Path) -> None:
     both = [
         start("run", "etcd-postgres", "--engine", engine, "--format", "json", *SHORT, cwd=tmp_path)
         for _ in range(2)
@@ -240,7 +240,7 @@ def test_two_runs_go_side_by_side(engine: str, tmp_path: Path) -> None:
 
 
 def started_run(engine: str, target: str, cwd: Path) -> Any:
-    """A run that has had faults enough: what followed from the first of them is recorded."""
+    """A run in progress that has recorded the effects of its first fault."""
     process = start("run", target, "--engine", engine, *LONG, cwd=cwd)
     latest = cwd / "runs" / target / "latest"
 
@@ -257,7 +257,7 @@ def started_run(engine: str, target: str, cwd: Path) -> Any:
 @pytest.mark.parametrize(
     "interruption", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
-def test_an_interrupted_run_is_judged_and_leaves_nothing(
+def test_an_interrupted_run_is_judged_and_leaves_nothing_behind(
     engine: str, tmp_path: Path, state: Path, interruption: Signals
 ) -> None:
     process, folder = started_run(engine, "etcd-postgres-unfenced", tmp_path)
@@ -274,7 +274,7 @@ def test_an_interrupted_run_is_judged_and_leaves_nothing(
     assert list(state.iterdir()) == []
 
 
-def test_a_run_of_a_killed_harness_can_be_judged_and_leaves_nothing(
+def test_a_killed_run_can_be_judged_and_leaves_nothing_behind(
     engine: str, tmp_path: Path, state: Path
 ) -> None:
     process, folder = started_run(engine, "etcd-postgres-unfenced", tmp_path)
@@ -288,7 +288,7 @@ def test_a_run_of_a_killed_harness_can_be_judged_and_leaves_nothing(
     assert code == 0, stderr
     verdict = json.loads(stdout)
     assert verdict["anomalies"]["stale-write"] >= 1
-    assert "judged by what the clients saw" in stderr
+    assert "only what the clients saw was judged" in stderr
     assert {checker["evidence"] for checker in verdict["checkers"] if checker["name"] == "stale-write"} == {
         "observed"
     }

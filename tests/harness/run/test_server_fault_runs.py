@@ -1,4 +1,4 @@
-"""Whole runs in which servers are killed: beside faults on clients, judged by what the storage has afterwards."""
+"""Complete runs with kills of servers and faults on clients, judged by the storage's data afterwards."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ stale_writes_attempted = 0
 
 
 @pytest.mark.parametrize("engine", BOTH_ENGINES)
-def test_what_was_acknowledged_outlives_kills_of_both_sides(
+def test_acknowledged_writes_survive_kills_of_both_sides(
     request: pytest.FixtureRequest, tmp_path: Path, engine: str
 ) -> None:
     need(request.getfixturevalue(f"{engine}_engine"), SERVERS)
@@ -90,6 +90,6 @@ def test_what_was_acknowledged_outlives_kills_of_both_sides(
 
 
 def events_of(file: Path) -> list[Any]:
-    """The lines of a file but its header."""
+    """Return the lines of a file without its header."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     return [line for line in lines if "fencepost" not in line]

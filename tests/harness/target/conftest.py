@@ -1,4 +1,4 @@
-"""Target files that tests write."""
+"""A fixture that writes target files."""
 
 from __future__ import annotations
 

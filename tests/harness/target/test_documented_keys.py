@@ -1,4 +1,4 @@
-"""The schema and the page of target files."""
+"""The schema and the documentation of target files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_committed_schema_is_current(document: str) -> None:
     jsonschema.Draft202012Validator.check_schema(json.loads(committed))
 
 
-def test_the_schema_refuses_what_the_reader_refuses() -> None:
+def test_the_schema_refuses_the_same_files_as_the_reader() -> None:
     wrong = tomllib.loads(SMALL) | {"workload": {"cleints": 5}}
 
     with pytest.raises(jsonschema.ValidationError, match="cleints"):
@@ -55,7 +55,7 @@ def test_every_count_that_can_be_required_is_documented() -> None:
     assert [name for name in COVERAGE if f"`{name}`" not in DOCUMENTATION] == []
 
 
-def test_the_example_of_the_documentation_is_right(write: Any) -> None:
+def test_the_example_in_the_documentation_is_valid(write: Any) -> None:
     example = DOCUMENTATION.split("```toml\n")[1].split("```")[0]
 
     assert load(write(example)).name == "mine"

@@ -1,4 +1,4 @@
-"""Durations and spans: read, written, and refused."""
+"""Durations and spans: parsed, formatted and refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_duration_is_read_as_nanoseconds(text: str, ns: int) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["2", "", "s", "-1s", "2 ttl", "1e3s", "0s", 2, None, "2 s 3 ms"])
-def test_what_is_no_duration_is_refused_with_an_example(wrong: int | str | None) -> None:
+def test_an_invalid_duration_is_refused_with_an_example(wrong: int | str | None) -> None:
     with pytest.raises(ValueError, match="must be"):
         parse_duration(wrong)
 
@@ -36,5 +36,5 @@ def test_a_span_counted_in_ttls_follows_the_ttl() -> None:
 
 
 @pytest.mark.parametrize("text", ["2s", "1.5s", "20ms", "3us", "7ns", "120s"])
-def test_a_duration_is_written_as_a_person_would(text: str) -> None:
+def test_a_duration_is_formatted_for_people(text: str) -> None:
     assert format_duration(parse_duration(text)) == text

@@ -1,4 +1,4 @@
-"""Targets that `--set` changes."""
+"""Changes of a target with `--set`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.target_files import SMALL, errors_of
 SECOND = NS["s"]
 
 
-def test_an_override_is_a_toml_value_or_else_a_string(write: Any) -> None:
+def test_an_override_is_a_toml_value_or_a_string(write: Any) -> None:
     overrides = [
         "lock.ttl=3s",
         "workload.clients = 10",
@@ -46,17 +46,20 @@ def test_the_source_of_an_overridden_target_gives_the_same_target(tmp_path: Path
     [
         ("lock.ttl", "--set lock.ttl: write it as key=value, such as workload.clients=10"),
         ("=3", "--set =3: write it as key=value, such as workload.clients=10"),
-        ("name.first=x", "--set name.first=x: the target has no such place to set"),
-        ("faults.9.at=acquired", "--set faults.9.at=acquired: the target has no such place to set"),
+        ("name.first=x", "--set name.first=x: the target has no such key"),
+        ("faults.9.at=acquired", "--set faults.9.at=acquired: the target has no such key"),
         (
             "workload.clients.x=3",
-            "--set workload.clients.x=3: the target has no such place to set",
+            "--set workload.clients.x=3: the target has no such key",
         ),
         (
             "workload.writes.x=3",
             "--set workload.writes.x=3: workload.writes: must be a valid integer",
         ),
-        ("lock.ttl=1s", '--set lock.ttl=1s: lock.ttl = "1s": etcd grants no lease shorter than 2s'),
+        (
+            "lock.ttl=1s",
+            '--set lock.ttl=1s: lock.ttl = "1s": must be at least 2s: etcd grants no shorter lease',
+        ),
         ("lock.tll=3s", '--set lock.tll=3s: lock.tll = "3s": unknown key in [lock]; did you mean ttl?'),
     ],
 )
@@ -64,18 +67,18 @@ def test_an_error_of_an_override_names_the_option(override: str, error: str) -> 
     assert errors_of("etcd-postgres", override) == [error]
 
 
-def test_the_errors_of_all_overrides_are_said_at_once() -> None:
+def test_the_errors_of_all_overrides_are_reported_together() -> None:
     assert errors_of(
         "etcd-postgres", "workload.clients=ten", "lock.tll=3s", "faults.3.at=acquired", "lock.ttl"
     ) == [
-        "--set faults.3.at=acquired: the target has no such place to set",
+        "--set faults.3.at=acquired: the target has no such key",
         "--set lock.ttl: write it as key=value, such as workload.clients=10",
         '--set lock.tll=3s: lock.tll = "3s": unknown key in [lock]; did you mean ttl?',
         '--set workload.clients=ten: workload.clients = "ten": must be a valid integer',
     ]
 
 
-def test_an_override_that_is_broken_toml_is_refused() -> None:
+def test_an_override_with_invalid_toml_is_refused() -> None:
     (error,) = errors_of("etcd-postgres", "expect=[1")
 
     assert error.startswith("--set expect=[1: is not a TOML value")
@@ -95,7 +98,7 @@ def test_written_toml_reads_as_the_same_data() -> None:
     assert tomllib.loads(dumps(data)) == data
 
 
-def test_an_overridden_target_keeps_its_story_and_lists_what_was_changed(tmp_path: Path) -> None:
+def test_an_overridden_target_keeps_its_text_and_lists_the_changes(tmp_path: Path) -> None:
     target = load("etcd-postgres-append", ["workload.duration=6s", "faults.0.at=write-sent"])
     again = tmp_path / "again.toml"
     again.write_text(target.source)
@@ -113,7 +116,7 @@ def test_an_overridden_target_keeps_its_story_and_lists_what_was_changed(tmp_pat
     }
 
 
-def test_what_was_changed_stays_in_its_line_of_the_comment() -> None:
+def test_a_listed_change_stays_in_one_comment_line() -> None:
     source = load("etcd-postgres", ['client.command=["a\\nb = 1", "' + "x" * 5000 + '"]']).source
 
     (change,) = changed_in(source)

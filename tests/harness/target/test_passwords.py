@@ -1,4 +1,4 @@
-"""Passwords: named by a target and never in it, found where they are named, and shown nowhere."""
+"""Passwords: a target names where one is and never contains it, and none is ever shown."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ fencing = "yes"
 
 @pytest.fixture
 def target(tmp_path: Path) -> Any:
-    """Write a target whose lock and storage are classes, and give its path."""
+    """Write a target whose lock and storage are classes, and return its path."""
 
     def write(lock: str = "", storage: str = "", more: str = "") -> Path:
         path = tmp_path / "own.toml"
@@ -58,9 +58,7 @@ def target(tmp_path: Path) -> Any:
     ],
 )
 @pytest.mark.parametrize("side", ["lock", "storage"])
-def test_a_password_in_a_target_file_is_refused_unseen_with_the_remedy(
-    target: Any, side: Any, line: Any
-) -> None:
+def test_a_password_in_a_target_file_is_refused_without_showing_it(target: Any, side: Any, line: Any) -> None:
     line = line.replace("token", "fencing") if side == "storage" else line
     text = target(**{side: line})
     if side == "storage":
@@ -83,7 +81,7 @@ def test_a_password_in_a_target_file_is_refused_unseen_with_the_remedy(
         ["env", f"PGPASSWORD={SECRET}", "app"],
     ],
 )
-def test_a_password_in_a_command_is_refused_unseen_with_the_remedy(target: Any, command: Any) -> None:
+def test_a_password_in_a_command_is_refused_without_showing_it(target: Any, command: Any) -> None:
     with pytest.raises(ConfigurationError, match="set an environment variable") as refused:
         load(target(more=f"[client]\ncommand = {json.dumps(command)}\n"))
 
@@ -91,7 +89,7 @@ def test_a_password_in_a_command_is_refused_unseen_with_the_remedy(target: Any, 
 
 
 @pytest.mark.parametrize("kind", ["lock", "storage"])
-def test_a_password_in_the_url_of_a_service_is_refused_unseen(tmp_path: Path, kind: str) -> None:
+def test_a_password_in_a_url_is_refused_without_showing_it(tmp_path: Path, kind: str) -> None:
     sections = {"lock": 'kind = "etcd"', "storage": 'kind = "sqlite"\nfencing = "none"'}
     sections[kind] = f'kind = "http"\nurl = "http://user:{SECRET}@127.0.0.1:1"' + '\nfencing = "none"' * (
         kind == "storage"
@@ -115,7 +113,7 @@ def test_a_password_in_the_url_of_a_service_is_refused_unseen(tmp_path: Path, ki
         f'client.command=["a", "--password", "{SECRET}"]',
     ],
 )
-def test_a_password_in_a_setting_is_refused_unseen(
+def test_a_password_in_a_setting_is_refused_without_showing_it(
     target: Any, capsys: pytest.CaptureFixture[str], option: Any
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -140,7 +138,7 @@ def test_a_password_in_a_setting_is_refused_unseen(
         ("etcd", "redis", 'passwd = "hunter2"', "storage.passwd = ***: unknown key"),
     ],
 )
-def test_a_password_for_a_server_that_a_run_starts_is_to_be_removed(
+def test_a_password_key_for_a_started_server_must_be_removed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], lock: str, storage: str, key: str, said: str
 ) -> None:
     path = tmp_path / "t.toml"
@@ -154,13 +152,13 @@ def test_a_password_for_a_server_that_a_run_starts_is_to_be_removed(
 
     assert ended.value.code == 4
     assert capsys.readouterr().err == (
-        f"{path}:8: {said} in [storage]; Fencepost makes its own password for the servers that it starts: "
+        f"{path}:8: {said} in [storage]; Fencepost generates the password of the servers that it starts: "
         "remove the key\n"
     )
 
 
 @pytest.mark.parametrize("kind", ['kind = "sqlite"', 'kind = "http"\nurl = "http://127.0.0.1:1"'])
-def test_a_password_for_a_storage_that_takes_none_is_to_be_removed(tmp_path: Path, kind: str) -> None:
+def test_a_password_key_for_a_kind_without_one_must_be_removed(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "t.toml"
     head = 'name = "t"\nexpect = "valid"\n[lock]\nkind = "etcd"\n[storage]\n'
     path.write_text(f'{head}password_file = "/a"\nfencing = "none"\n{kind}\n')
@@ -178,7 +176,7 @@ def test_a_password_for_a_storage_that_takes_none_is_to_be_removed(tmp_path: Pat
         f'password = "{HIDDEN}", and more',
     ],
 )
-def test_the_words_of_a_message_about_a_password_are_not_hidden(text: str) -> None:
+def test_a_message_about_a_password_is_not_hidden(text: str) -> None:
     assert message(redacted(text)).replace(f'"{HIDDEN}"', HIDDEN) == text.replace(f'"{HIDDEN}"', HIDDEN)
 
 
@@ -196,7 +194,7 @@ def test_a_password_is_hidden_whatever_is_around_it(text: str) -> None:
     assert SECRET not in redacted(text)
 
 
-def test_a_line_that_is_no_toml_is_shown_without_its_password(tmp_path: Path) -> None:
+def test_an_invalid_toml_line_is_shown_without_its_password(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(f'password = "{SECRET}" x\n')
 
     with pytest.raises(ConfigurationError) as refused:
@@ -205,7 +203,7 @@ def test_a_line_that_is_no_toml_is_shown_without_its_password(tmp_path: Path) ->
     assert SECRET not in str(refused.value)
 
 
-def test_a_password_is_taken_from_the_environment_or_from_a_file(
+def test_a_password_is_read_from_the_environment_or_a_file(
     target: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOCK_PASSWORD", SECRET)
@@ -226,9 +224,7 @@ def test_a_password_is_taken_from_the_environment_or_from_a_file(
         ('password_file = "/dev/null"', "only regular files"),
     ],
 )
-def test_a_password_that_is_not_to_be_had_is_said_before_anything_starts(
-    target: Any, line: Any, why: str
-) -> None:
+def test_a_missing_password_is_reported_before_anything_starts(target: Any, line: Any, why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
         deployment.passwords(load(target(line)))
 
@@ -236,8 +232,8 @@ def test_a_password_that_is_not_to_be_had_is_said_before_anything_starts(
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        ('password_env = "A"\npassword_file = "b"', "give one of them"),
-        ('server = "redis"\npassword_env = "A"', "for servers that run already"),
+        ('password_env = "A"\npassword_file = "b"', "give only one"),
+        ('server = "redis"\npassword_env = "A"', "for servers that are already running"),
         ('password_env = "a b"', "the name of an environment variable"),
     ],
 )
@@ -246,7 +242,7 @@ def test_passwords_that_contradict_something_are_refused(target: Any, lines: Any
         load(target(lines))
 
 
-def test_a_client_is_given_the_password_and_shows_it_nowhere(
+def test_a_client_gets_the_password_and_never_shows_it(
     target: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOCK_PASSWORD", SECRET)
@@ -325,7 +321,7 @@ def test_a_password_after_its_option_is_hidden_in_a_list() -> None:
         "password" + " " * 100_000,
     ],
 )
-def test_long_texts_cost_no_time(text: str) -> None:
+def test_long_texts_are_redacted_fast(text: str) -> None:
     began = time.process_time()
 
     redacted(text)

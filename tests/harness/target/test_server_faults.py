@@ -1,4 +1,4 @@
-"""Faults on servers in target files: what goes together, and what does not."""
+"""Faults on servers in target files: valid and impossible combinations."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def error_of(read: Any) -> Any:
     return error_of
 
 
-def test_each_kind_is_read_with_its_lengths(read: Any) -> None:
+def test_each_kind_is_read_with_its_durations(read: Any) -> None:
     kill, clock, failover = read(
         text("replica", KILL.format("storage"), CLOCK.format("redis-1"), f'{FAILOVER}\nheld = "1 ttl"')
     ).faults
@@ -80,36 +80,36 @@ def test_a_partition_may_name_servers(read: Any) -> None:
         ("etcd", CUT.format('["etcd-1", "redis-1"]'), "this target has no server redis-1"),
         ("etcd", CUT.format("[]"), 'must be "lock", "storage", "both", or a list of servers'),
         ("etcd", CUT.format('"locks"'), 'must be "lock", "storage", "both", or a list of servers'),
-        ("etcd", FAILOVER, 'it needs lock.kind "redis" with replica = true'),
-        ("redis", FAILOVER, 'it needs lock.kind "redis" with replica = true'),
-        ("etcd", CLOCK.format("etcd-1"), "only the clock of a Redis server can be moved, and this is etcd"),
-        ("official", CLOCK.format("lock"), "has no clock that can be moved: lock.image is redis:8"),
+        ("etcd", FAILOVER, 'needs a replica: set lock.kind "redis" with replica = true'),
+        ("redis", FAILOVER, 'needs a replica: set lock.kind "redis" with replica = true'),
+        ("etcd", CLOCK.format("etcd-1"), "only the clock of a Redis server can be moved, but this is etcd"),
+        ("official", CLOCK.format("lock"), "its clock cannot be moved: lock.image is redis:8"),
         ("redis", CLOCK.format("lock").replace("1h", "1s"), "must be at least 2s"),
         ("replica", f'{FAILOVER}\nheld = "10s"', "must be shorter than half the run"),
         ("replica", f'{FAILOVER}\nlasts = "1s"', "unknown key in this fault"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_one_sentence(
+def test_an_impossible_fault_is_refused_in_one_sentence(
     error_of: Any, lock: str, fault: str, problem: str
 ) -> None:
     assert problem in error_of(text(lock, fault))
 
 
-def test_a_link_is_held_for_less_than_redis_waits_for_a_silent_one(error_of: Any) -> None:
+def test_a_link_is_held_for_less_than_the_replication_timeout(error_of: Any) -> None:
     content = text("replica", f'{FAILOVER}\nheld = "55s"') + '[workload]\nduration = "5m"\n'
 
     assert "must be at most 50s" in error_of(content)
 
 
-def test_a_failover_happens_once_and_not_with_a_kill_of_the_same_servers(read: Any) -> None:
-    with pytest.raises(ConfigurationError, match="stands twice"):
+def test_a_failover_is_single_and_excludes_kills_of_its_servers(read: Any) -> None:
+    with pytest.raises(ConfigurationError, match="occurs twice"):
         read(text("replica", FAILOVER, FAILOVER))
-    with pytest.raises(ConfigurationError, match="does not go with a kill of the lock's servers"):
+    with pytest.raises(ConfigurationError, match="cannot be combined with a kill of the lock's servers"):
         read(text("replica", FAILOVER, KILL.format("redis-1")))
     assert read(text("replica", FAILOVER, KILL.format("storage")))
 
 
-def test_what_has_no_server_cannot_be_killed(error_of: Any) -> None:
+def test_a_side_without_servers_cannot_be_killed(error_of: Any) -> None:
     sqlite = 'kind = "sqlite"\nfencing = "none"'
 
     assert "no server is started for it" in error_of(text("redis", KILL.format("storage"), storage=sqlite))
@@ -118,4 +118,4 @@ def test_what_has_no_server_cannot_be_killed(error_of: Any) -> None:
 def test_waiting_for_a_replica_needs_one(error_of: Any) -> None:
     content = text("redis").replace('kind = "redis"', 'kind = "redis"\nwait_for_replica = true')
 
-    assert "give replica = true too" in error_of(content)
+    assert "set replica = true too" in error_of(content)

@@ -1,4 +1,4 @@
-"""Target files: read, with every error at its place."""
+"""Reading target files, and reporting every error with its place."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_small_file_gets_defaults(write: Any) -> None:
     assert target.source == SMALL
 
 
-def test_faults_are_told_apart_by_their_kind(write: Any) -> None:
+def test_faults_are_distinguished_by_kind(write: Any) -> None:
     target = load(
         write(
             SMALL
@@ -66,7 +66,7 @@ def test_faults_are_told_apart_by_their_kind(write: Any) -> None:
     assert (partition.side, partition.direction) == ("lock", "to-server")
 
 
-def test_a_minimum_that_is_set_leaves_the_default_one_in_force(write: Any) -> None:
+def test_another_minimum_does_not_replace_the_default_one(write: Any) -> None:
     assert load(write(SMALL + "[require]\ngrants = 3\n")).require == {
         "stale_writes_attempted": 1,
         "grants": 3,
@@ -79,13 +79,15 @@ def test_a_minimum_that_is_set_leaves_the_default_one_in_force(write: Any) -> No
 @pytest.mark.parametrize(
     ("policy", "writes", "most"), [("strict", "", 1), ("inclusive", "", 3), ("inclusive", 2, 2)]
 )
-def test_a_strict_fence_gets_one_write_a_hold(write: Any, policy: str, writes: int | str, most: int) -> None:
+def test_a_strict_fence_gets_one_write_per_hold(
+    write: Any, policy: str, writes: int | str, most: int
+) -> None:
     text = f'{SMALL}policy = "{policy}"\n[workload]\n' + (f"writes = {writes}\n" if writes else "")
 
     assert load(write(text)).most_writes == most
 
 
-def test_every_error_is_told_at_once_with_its_line_its_value_and_a_guess(write: Any) -> None:
+def test_all_errors_are_reported_with_line_value_and_suggestion(write: Any) -> None:
     file = write(
         """\
         name = "a b"
@@ -118,18 +120,18 @@ def test_every_error_is_told_at_once_with_its_line_its_value_and_a_guess(write: 
     assert errors_of(file) == [
         't.toml:1: name = "a b": must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first',
         't.toml:2: expcet = "valid": unknown key in a target; did you mean expect?',
-        't.toml:3: expect = ["stale-wirte"]: no anomaly is called stale-wirte; did you mean stale-write?',
+        't.toml:3: expect = ["stale-wirte"]: unknown anomaly stale-wirte; did you mean stale-write?',
         't.toml:5: lock.kind = "etdc": there is no such kind; did you mean etcd?',
         't.toml:9: storage.fencing = "conditional_update": must be "none", "conditional-update", "select-for-update" or "upsert"; did you mean conditional-update?',
         "t.toml:11: workload.clients = 500: must be less than or equal to 200",
         "t.toml:12: workload.cleints = 5: unknown key in [workload]; did you mean clients?",
-        't.toml:13: workload.duration = 20: must be a length of time with its unit, such as "2s", "1500ms" or "2m"',
+        't.toml:13: workload.duration = 20: must be a duration with a unit, such as "2s", "1500ms" or "2m"',
         't.toml:15: faults.0.kind = "pasue": there is no such kind; did you mean pause?',
         "t.toml:16: faults.1.from: is missing",
         't.toml:18: faults.1.target = "hodler": must be "holder", "holder:r0" (of that resource) or "client:0"',
-        't.toml:20: faults.1.lasts = "4s": must be shorter than every: 4s is not within 2s',
+        't.toml:20: faults.1.lasts = "4s": must be shorter than every: 4s is not less than 2s',
         't.toml:21: faults.1.frm = "lock": unknown key in this fault; did you mean from?',
-        "t.toml:23: require.stale_write_attempted = 1: no coverage is called stale_write_attempted; did you mean stale_writes_attempted?",
+        "t.toml:23: require.stale_write_attempted = 1: unknown coverage stale_write_attempted; did you mean stale_writes_attempted?",
         "t.toml:24: require.pauses = -1: must be greater than or equal to 0",
     ]
 
@@ -150,7 +152,7 @@ def test_values_of_the_wrong_type_are_refused_not_converted(write: Any) -> None:
 
     assert errors_of(file) == [
         "t.toml: name: is missing",
-        't.toml:1: expect = []: must be "valid", or a list of what must be found, such as ["stale-write"]',
+        't.toml:1: expect = []: must be "valid", or a list of anomalies that must be found, such as ["stale-write"]',
         't.toml:2: may = "stale-read": must be a list',
         't.toml:3: lock = "etcd": must be a table',
         "t.toml:4: storage = []: must be a table",
@@ -179,13 +181,13 @@ def test_a_pause_starts_and_ends_in_one_way(write: Any, fault: str, problem: str
     assert error.endswith(problem)
 
 
-def test_a_fault_of_unknown_kind_is_not_taken_for_none(write: Any) -> None:
+def test_a_fault_of_unknown_kind_still_counts_as_a_fault(write: Any) -> None:
     (error,) = errors_of(write(SMALL + '[[faults]]\nkind = "pasue"\n[require]\npauses = 1\n'))
 
     assert "did you mean pause?" in error
 
 
-def test_faults_in_one_bracket_are_answered_with_two(write: Any) -> None:
+def test_faults_in_single_brackets_are_refused_with_the_remedy(write: Any) -> None:
     (error,) = errors_of(write(SMALL + '[faults]\nkind = "pause"\n'))
 
     assert (
@@ -193,37 +195,37 @@ def test_faults_in_one_bracket_are_answered_with_two(write: Any) -> None:
     )
 
 
-def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_text(SMALL, encoding="utf-8-sig")
 
     assert load(file).source == SMALL
 
 
-def test_what_is_no_file_is_said_to_be_what_it_is(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_file_is_described(tmp_path: Path) -> None:
     (tmp_path / "link.toml").symlink_to("gone.toml")
     os.mkfifo(tmp_path / "pipe")
 
-    assert errors_of(tmp_path / "link.toml") == ["link.toml is a link to gone.toml, which is not there"]
-    assert errors_of(tmp_path / "pipe") == ["pipe is not a regular file: a target is a file of TOML"]
-    assert errors_of("/dev/null") == ["null is not a regular file: a target is a file of TOML"]
+    assert errors_of(tmp_path / "link.toml") == ["link.toml is a link to gone.toml, which does not exist"]
+    assert errors_of(tmp_path / "pipe") == ["pipe is not a regular file: a target is a TOML file"]
+    assert errors_of("/dev/null") == ["null is not a regular file: a target is a TOML file"]
     assert errors_of(f"{tmp_path}/.")[0].endswith(" is a folder, not a target file")
-    assert errors_of("") == ["the name of a target is empty; `fencepost targets` lists those that ship"]
+    assert errors_of("") == ["the name of a target is empty; `fencepost targets` lists the shipped ones"]
 
 
-def test_an_image_is_asked_for_in_words(write: Any) -> None:
+def test_an_invalid_image_name_is_described_in_words(write: Any) -> None:
     (error,) = errors_of(write(SMALL + 'image = "post gres"\n'))
 
     assert error.endswith('must be the name of an image, without spaces, such as "postgres:18"')
 
 
-def test_one_of_fenceposts_own_images_that_there_is_not_is_refused(write: Any) -> None:
+def test_an_unknown_image_of_fencepost_is_refused(write: Any) -> None:
     (error,) = errors_of(write(SMALL + 'image = "fencepost/etcd-3.3"\n'))
 
-    assert error.endswith("Fencepost builds no image fencepost/etcd-3.3; did you mean fencepost/etcd-3.4?")
+    assert error.endswith("Fencepost has no image fencepost/etcd-3.3; did you mean fencepost/etcd-3.4?")
 
 
-def test_a_base_stands_before_its_variants() -> None:
+def test_a_target_is_listed_before_its_variants() -> None:
     names = list(shipped())
 
     assert names.index("etcd-postgres") < names.index("etcd-postgres-inclusive")
@@ -232,17 +234,17 @@ def test_a_base_stands_before_its_variants() -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("name = \n", "t.toml:1: is not TOML: Invalid value: name ="),
-        ('name = "a"\nname = "b"\n', 't.toml:2: is not TOML: Cannot overwrite a value: name = "b"'),
-        ("[lock\n", "t.toml:1: is not TOML: Expected ']' at the end of a table declaration: [lock"),
-        ("a = [1,\n", "t.toml:1: is not TOML: Invalid value: a = [1,"),
+        ("name = \n", "t.toml:1: invalid TOML: Invalid value: name ="),
+        ('name = "a"\nname = "b"\n', 't.toml:2: invalid TOML: Cannot overwrite a value: name = "b"'),
+        ("[lock\n", "t.toml:1: invalid TOML: Expected ']' at the end of a table declaration: [lock"),
+        ("a = [1,\n", "t.toml:1: invalid TOML: Invalid value: a = [1,"),
     ],
 )
-def test_a_syntax_error_is_told_with_its_line(write: Any, text: str, error: str) -> None:
+def test_a_syntax_error_is_reported_with_its_line(write: Any, text: str, error: str) -> None:
     assert errors_of(write(text)) == [error]
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_bytes(b"\xff\xfe\x00")
 
@@ -258,20 +260,20 @@ def test_an_empty_file_lacks_everything_that_has_no_default(write: Any) -> None:
     ]
 
 
-def test_a_misspelled_name_is_answered_with_the_nearest() -> None:
+def test_a_misspelled_name_gets_a_suggestion() -> None:
     assert errors_of("etcd-postgres-unfence") == [
-        "no target is called etcd-postgres-unfence; did you mean etcd-postgres-unfenced?"
+        "unknown target etcd-postgres-unfence; did you mean etcd-postgres-unfenced?"
     ]
 
 
-def test_a_misspelled_path_is_answered_with_its_neighbour(write: Any) -> None:
+def test_a_misspelled_path_gets_a_suggestion(write: Any) -> None:
     file = write(SMALL)
 
     assert errors_of(file.with_name("tt.toml")) == ["there is no file tt.toml; did you mean t.toml?"]
 
 
 @pytest.mark.parametrize("name", shipped())
-def test_every_shipped_target_is_right_and_named_as_its_file(name: str) -> None:
+def test_every_shipped_target_is_valid_and_named_like_its_file(name: str) -> None:
     path = shipped()[name]
 
     assert load(name).name == name
@@ -315,7 +317,7 @@ def test_a_class_gets_the_servers_that_it_asks_for() -> None:
     assert (storage.system, storage.servers) == ("postgres", ("postgres",))
 
 
-def test_a_file_tells_at_its_head_what_it_is_about() -> None:
+def test_the_head_comment_of_a_file_is_its_description() -> None:
     text = (
         "#:schema ./schema.json\n# The lock is etcd's,\n# the storage is not.\nname = 't'  # a name\n# more\n"
     )

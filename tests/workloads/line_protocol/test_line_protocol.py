@@ -1,4 +1,4 @@
-"""The line protocol: programs that keep to it, and programs that do everything else."""
+"""The line protocol: programs that follow it, and programs that break it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from workloads.line_protocol.program_client import ProgramClient, ProgramError, 
 from workloads.unsolicited_data import has_input
 
 TIMEOUT = 0.3  # seconds
-TOLD = start_fields(
+SETTINGS = start_fields(
     3, lock_settings("client", [], timeout=TIMEOUT), storage_settings("client", ["a:1"], timeout=TIMEOUT)
 )
 
@@ -51,7 +51,7 @@ def command_of(source: str) -> Command:
 
 
 def program(body: Any) -> Command:
-    """One that gets ready, reconnects, and does for every other request what `body` says."""
+    """A program that gets ready, reconnects, and runs `body` for every other request."""
     return command_of(PROGRAM.format(body=textwrap.indent(textwrap.dedent(body), "    ")))
 
 
@@ -62,7 +62,7 @@ def speak() -> Iterator[Any]:
 
     def begin(body: Any, timeout: float = TIMEOUT) -> ProgramClient:
         command = body if isinstance(body, Command) else program(body)
-        begun.append(ProgramClient(command.start, TOLD, timeout))
+        begun.append(ProgramClient(command.start, SETTINGS, timeout))
         return begun[-1]
 
     yield begin
@@ -192,7 +192,7 @@ def test_a_program_that_does_not_read_its_input_is_unknown_too(speak: Any) -> No
 
 
 def test_a_late_answer_belongs_to_no_other_request(speak: Any) -> None:
-    """The write's ok arrives while the read is waited for, whose own answer says that it failed."""
+    """The write's ok arrives during the wait for the read, whose own answer is a failure."""
     storage = storage_of(
         speak(
             """
@@ -259,7 +259,7 @@ def test_a_program_that_answers_before_any_request_is_never_ready() -> None:
 
     refused = r"did not become ready: the program answered a request (that was not|before it was) made"
     with pytest.raises(ProgramError, match=refused):  # the end of its line may come after our first
-        ProgramClient(start, TOLD, TIMEOUT)
+        ProgramClient(start, SETTINGS, TIMEOUT)
 
 
 def test_a_program_that_never_stops_talking_is_unknown(speak: Any) -> None:
@@ -456,9 +456,9 @@ def test_the_commit_order_is_reported_line_by_line(speak: Any) -> None:
         """
     )
 
-    told = committed(client)
+    commits = committed(client)
 
-    assert [(each.seq, each.resource, each.token, each.value) for each in told] == [
+    assert [(each.seq, each.resource, each.token, each.value) for each in commits] == [
         (1, "r0", 3, "0-3"),
         (2, "r0", 2, "0-2"),
     ]
@@ -521,17 +521,17 @@ def test_a_program_that_is_never_ready_is_reported_in_one_sentence(
 
 
 def test_a_client_stopped_with_its_program_still_receives_the_answer() -> None:
-    """Both are stopped for longer than any deadline while a write is under way."""
+    """Both are stopped for longer than any deadline during a write."""
     script = textwrap.dedent(
         f"""
         import sys
         sys.path[:0] = {sys.path!r}
-        from tests.workloads.line_protocol.test_line_protocol import TOLD, program
+        from tests.workloads.line_protocol.test_line_protocol import SETTINGS, program
         from workloads.line_protocol.clients import ProgramStorage
         from workloads.line_protocol.program_client import ProgramClient
 
         client = ProgramClient(
-            program('say(id=number, event="sent"); time.sleep(0.4); say(id=number, outcome="ok")').start, TOLD, 0.3
+            program('say(id=number, event="sent"); time.sleep(0.4); say(id=number, outcome="ok")').start, SETTINGS, 0.3
         )
         ProgramStorage(client, None).write("r0", 5, "0-1.0", lambda: print("sent", flush=True))
         print("ok", flush=True)

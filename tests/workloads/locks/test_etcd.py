@@ -1,4 +1,4 @@
-"""etcd's lock on a real etcd: what is granted to whom, under which token, and what is recorded."""
+"""etcd's lock on a real etcd: grants, tokens, leases and recorded operations."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_an_outcome_is_only_definite_where_the_protocol_guarantees_it() -> None:
     assert [event["process"] for event in memory.events] == [3, 3, 13, 13]
 
 
-@pytest.mark.parametrize("attempt", range(5))  # sometimes the look at the key is under way before the end
+@pytest.mark.parametrize("attempt", range(5))  # sometimes the read of the key is sent before the server stops
 def test_a_lock_whose_key_cannot_be_read_is_still_granted(
     endpoints: list[str], resource: str, attempt: int
 ) -> None:

@@ -1,4 +1,4 @@
-"""What holds for the lock of every kind, on real servers."""
+"""Tests that apply to every kind of lock, on real servers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ KINDS = {
     "redlock": ("redis", 5, "wall-clock"),
     "zookeeper": ("zookeeper", 1, "czxid"),
 }
-"""The system, how many servers of it, and a token that rises as long as nothing goes wrong."""
+"""The system of each kind, its number of servers, and a token that rises without faults."""
 ENGINES = {"http": "script_engine", "kahuna": "script_engine", "zookeeper": "docker_engine"}
-"""Of the systems that the local engine has not."""
+"""Kinds whose systems the local engine lacks."""
 
 IN_STEPS = ("etcd", "etcd-lock", "redlock", "zookeeper")
-"""Those whose clients have something left to do once they know that they were granted."""
+"""Kinds whose clients have a step left after they know of the grant."""
 
 names = (f"r{number}" for number in itertools.count())
 
@@ -120,7 +120,7 @@ def test_a_waiter_reports_granted_before_its_acquire_returns(
 
 
 def fall_silent(lock: Any) -> None:
-    """Let nothing renew the lease, as a pause of the process would."""
+    """Stop all renewals of the lease, as a pause of the process would."""
     renewals_of(lock).stop()
     if hasattr(lock, "_session"):  # kazoo sends heartbeats of its own
         lock._session._client._connection._send_ping = lambda _timeout: None

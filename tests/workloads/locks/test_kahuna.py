@@ -1,4 +1,4 @@
-"""Kahuna: what its answers mean, a whole run against its contract, and one on the real image."""
+"""Kahuna: the meaning of its answers, a complete run against its contract, and one on the real image."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_invalid_input_to_kahuna_applies_nothing(service: Any) -> None:
 
 @pytest.mark.parametrize("said", [1, 2, 3, 4])
 def test_an_answer_to_another_request_is_unknown(service: Any, said: int) -> None:
-    """Of 1, busy, a release or a renewal learns that nothing was done."""
+    """After type 1, busy, a release or a renewal has certainly done nothing."""
     resource = f"odd/type-{said}"
     asks: tuple[tuple[int, Callable[[], object]], ...] = (
         (1, lambda: service.try_lock(resource, "0-1")),
@@ -168,7 +168,7 @@ def run(tmp_path: Path, target: str, *settings: str) -> Any:
 
 
 def first_tokens(tmp_path: Path, target: str) -> dict[tuple[Any, Any], Any]:
-    """The lowest token that was granted, and that of an accepted write, by resource."""
+    """Return the lowest granted token and the lowest accepted one, by resource."""
     history = tmp_path / "runs" / target / "latest" / "history.jsonl"
     events = [json.loads(line) for line in history.read_text().splitlines()[1:]]
     done = [event for event in events if event["type"] == "ok" and "token" in event]
@@ -237,7 +237,7 @@ def test_a_client_can_be_cut_off_from_it(stand_in: str, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def real_image(request: pytest.FixtureRequest) -> None:
-    """Kahuna's own, where it is or can be pulled."""
+    """Kahuna's own image, if it exists here or can be pulled."""
     request.getfixturevalue("docker_engine")
     with closing(docker.from_env(timeout=600)) as client:
         try:

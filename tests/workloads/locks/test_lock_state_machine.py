@@ -1,4 +1,4 @@
-"""Lock clients on a real server, step by step, against a model of who holds the lock."""
+"""Lock clients on a real server, step by step, against a model of the holder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from workloads.redis_connection import RedisConnection
 
 CLIENTS = 3
 CLIENT = st.integers(0, CLIENTS - 1)
-TTL = 60 * SECOND  # no lease ends by itself, and none is renewed but by a step
+TTL = 60 * SECOND  # no lease ends on its own, and only a step renews one
 FEW_AND_ALWAYS_THE_SAME = settings(
     max_examples=25, stateful_step_count=30, derandomize=True, database=None, deadline=None
 )
@@ -46,9 +46,9 @@ class Service:
     token: str
     endpoints: Sequence[str]
     owner: Callable[[str], str | None]
-    """Who holds the lock of a resource, by the service's own data."""
+    """The holder of a resource's lock, by the service's own data."""
     end_lease: Callable[[str, Any], None]
-    """End a lease now, as the service does once its time is over: the resource, the client when it acquired."""
+    """End a lease now, like the service at its expiry; takes the resource, and the client at its acquire."""
     lease_of: Callable[[Any], Any]
     renew: Callable[[Any, str, str], object]
 
@@ -99,7 +99,7 @@ def service(
     tmp_path: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Service]:
-    """A service whose clients do not wait for a lock that is taken."""
+    """A service whose clients do not wait for a taken lock."""
     monkeypatch.setattr(etcd, "PATIENCE", 0)
     monkeypatch.setattr(polling, "PATIENCE", 0)
     system = request.param
@@ -111,7 +111,7 @@ def service(
 
 @dataclass(slots=True)
 class Hold:
-    """What a client believes to hold."""
+    """A hold that a client believes in."""
 
     owner: str
     token: int
@@ -140,7 +140,7 @@ class Locking(RuleBasedStateMachine):
 
     @rule(client=CLIENT)
     def acquire(self, client: int) -> None:
-        """It is granted exactly if nobody holds the lock, with a higher token than ever before."""
+        """It is granted if and only if nobody holds the lock, with a higher token than ever before."""
         if client in self.believed:
             return
         owner = f"{client}-{next(self.owners)}"
@@ -156,7 +156,7 @@ class Locking(RuleBasedStateMachine):
 
     @rule(client=CLIENT)
     def release(self, client: int) -> None:
-        """It frees what is in force, and is refused where that was lost."""
+        """It frees a hold in force, and is refused for a lost one."""
         if (hold := self.believed.pop(client, None)) is None:
             return
         if hold is self.in_force:
@@ -168,7 +168,7 @@ class Locking(RuleBasedStateMachine):
 
     @rule(client=CLIENT)
     def revoke(self, client: int) -> None:
-        """It ends the client's own hold, whether that was lost or not, and nobody else's."""
+        """It ends only the client's own hold, lost or not."""
         if (hold := self.believed.pop(client, None)) is None:
             return
         if hold is self.in_force:
@@ -192,14 +192,14 @@ class Locking(RuleBasedStateMachine):
     @precondition(lambda self: self.in_force)
     @rule()
     def lease_ends(self) -> None:
-        """Its client is not told."""
+        """The client does not notice."""
         assert self.in_force
         self.service.end_lease(self.resource, self.in_force.lease)
         self.in_force = None
 
     @rule(client=CLIENT)
     def client_starts_again(self, client: int) -> None:
-        """It has forgotten what it held, which stays in force until its lease ends."""
+        """It has forgotten its hold, which stays in force until its lease ends."""
         self.locks[client].close()
         self.locks[client] = self._connected(client)
         self.believed.pop(client, None)

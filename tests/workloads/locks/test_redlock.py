@@ -1,4 +1,4 @@
-"""Redlock on five real servers: what its client may count as a grant."""
+"""Redlock on five real servers: the answers that count as a grant."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_server_with_a_pending_delete_does_not_count(
 
 
 def _release_once_refused(holder: Any, tap: Any) -> None:
-    """Give the lock back when the waiter has asked every server, and has sent a deletion to one."""
+    """Release the lock once the waiter has asked every server and sent a deletion to one."""
     deadline = time.monotonic() + 10
     while not any(tap.withheld in request for _, request in list(tap.requests)):
         assert time.monotonic() < deadline

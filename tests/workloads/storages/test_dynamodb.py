@@ -1,4 +1,4 @@
-"""DynamoDB Local on a real server: its fenced register, and the order that its stream gives."""
+"""DynamoDB Local on a real server: its fenced register, and the commit order of its stream."""
 
 from __future__ import annotations
 

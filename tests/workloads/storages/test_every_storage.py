@@ -1,4 +1,4 @@
-"""What holds for the fenced storage of every kind that compares numbers, on real servers."""
+"""Tests that apply to every kind of storage that compares tokens, on real servers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FENCINGS = {
     "dynamodb": "conditional-expression",
 }
 MAKES_ITS_ITEMS = {"dynamodb"}
-"""Where the first write makes what it writes to."""
+"""Kinds whose first write creates the resource."""
 IN_CONTAINERS = {"zookeeper", "dynamodb"}
 POLICIES = ["strict", "inclusive"]
 names = (f"r{number}" for number in itertools.count())
@@ -66,7 +66,7 @@ def open_storage(kind: Any, servers: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def resources(kind: Any, servers: Any) -> Iterator[str]:
-    """As many as the tests of one kind can need."""
+    """Enough resources for the tests of one kind."""
     made = [next(names) for _ in range(40)]
     load_kind(kind).set_up(storage_settings(kind, endpoints(servers, kind), timeout=10), made)
     return iter(made)
@@ -170,7 +170,7 @@ def test_a_missing_resource_is_neither_a_success_nor_stale(
     open_storage: Any, commits_of: Callable[..., list[tuple[Any, Any]]], kind: str, fenced: bool
 ) -> None:
     if kind in MAKES_ITS_ITEMS:
-        pytest.skip("the first write makes what it writes to")
+        pytest.skip("the first write creates the resource")
     with pytest.raises(NotApplied, match=r"no (hash|key|znode) for nowhere"):
         open_storage(FENCINGS[kind] if fenced else "none").write("nowhere", 1, "lost", nothing)
 

@@ -1,4 +1,4 @@
-"""The register on a real PostgreSQL: what each fencing lets through, and what a client may conclude."""
+"""The register on a real PostgreSQL: the ways to fence, and the outcomes of calls."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def conninfo(settings: StorageSettings) -> str:
 
 @pytest.fixture
 def open_storage(conninfo: str) -> Iterator[Any]:
-    """Make clients of a resource of the test's own; each kind of fencing sets it up as a run does."""
+    """Make clients of the test's own resource, set up for each way to fence as in a run."""
     wires = []
 
     def open_one(fencing: str, policy: str = "strict", timeout: float = 1.0) -> PostgresStorage:

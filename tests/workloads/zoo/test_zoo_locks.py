@@ -24,7 +24,7 @@ from workloads.locks.redis import lock_key
 from workloads.redis_connection import RedisConnection
 from workloads.zoo import get_then_del_unlock
 
-SHORT = SECOND // 5  # a lease that nobody renews is soon over
+SHORT = SECOND // 5  # a lease that ends soon without renewals
 LONG = 60 * SECOND  # nothing is renewed while a test runs
 DEADLINE = 20.0  # seconds
 
@@ -92,7 +92,7 @@ def open_lock() -> Iterator[Any]:
 
 @pytest.fixture
 def ask_each(redis: Any) -> Iterator[Any]:
-    """Ask each Redis itself."""
+    """Functions that send commands to each Redis directly."""
     connections = [RedisConnection(endpoint, 1.0, endpoint.password) for endpoint in redis]
     yield [connection.execute for connection in connections]
     for connection in connections:
@@ -111,8 +111,8 @@ def until(condition: Callable[..., Any]) -> None:
         time.sleep(0.005)
 
 
-def beside(action: Any, *arguments: str) -> Any:
-    """Begin something; return what waits for its end and gives what came of it."""
+def in_background(action: Any, *arguments: str) -> Any:
+    """Run an action in a thread; return a function that waits for it and returns its result."""
     came = []
     thread = threading.Thread(target=lambda: came.append(action(*arguments)))
     thread.start()
@@ -156,7 +156,7 @@ def test_get_then_del_frees_another_clients_lock(
     second, third = (open_lock("redis", redis, client=client, ttl=LONG) for client in (1, 2))
     first.acquire(resource, "0-1")
 
-    released = beside(first.release, resource, "0-1")
+    released = in_background(first.release, resource, "0-1")
     held = second.acquire(resource, "1-1")
     released()
     granted = third.acquire(resource, "2-1")
@@ -175,8 +175,8 @@ def test_the_client_that_waited_longer_has_the_older_clock_reading(
     monkeypatch.setattr(polling, "POLL", 1.0)
 
     asked = scripts_run(ask)
-    later = beside(patient.acquire, resource, "1-1")
-    until(lambda: scripts_run(ask) > asked)  # it was refused, and asks again in a second
+    later = in_background(patient.acquire, resource, "1-1")
+    until(lambda: scripts_run(ask) > asked)  # it was refused, and tries again in a second
     holder.release(resource, "0-1")
     granted = quick.acquire(resource, "2-1")
     quick.release(resource, "2-1")
@@ -208,7 +208,7 @@ def test_one_server_that_loses_its_key_gives_redlock_to_two(
     held = first.acquire(resource, "0-1")
     asked = [ask("GET", lock_key(resource)) for ask in ask_each]
 
-    ask_each[2]("DEL", lock_key(resource))  # as the key's expiry does, once the clock has jumped
+    ask_each[2]("DEL", lock_key(resource))  # like the key's expiry after a clock jump
     granted = second.acquire(resource, "1-1")
 
     assert asked == ["0-1", "0-1", "0-1", None, None]
@@ -268,11 +268,11 @@ def test_etcd_3_4_grants_two_waiters_at_once_if_one_lease_has_ended(
     )
     holder.acquire(resource, "0-1")
 
-    first = beside(dead.acquire, resource, "1-1")
+    first = in_background(dead.acquire, resource, "1-1")
     until(lambda: in_the_queue(old_etcd) == 2)
     dead._lease.stop()
     until(lambda: in_the_queue(old_etcd) == 1)
-    second = beside(waiting.acquire, resource, "2-1")
+    second = in_background(waiting.acquire, resource, "2-1")
     until(lambda: in_the_queue(old_etcd) == 2)
     holder.release(resource, "0-1")
 

@@ -58,7 +58,7 @@ def cluster(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 class Exhibit:
-    """The storage of a target in the zoo, set up anew."""
+    """The storage of a target in the zoo, newly set up."""
 
     def __init__(self, name: Any, cluster: Cluster) -> None:
         self.spec = load(shipped_folder() / "zoo" / f"{name}.toml").storage
@@ -90,7 +90,7 @@ class Exhibit:
     def restart(self) -> None:
         servers = [SERVERS[self.spec.system]]
         self.cluster.kill(servers)
-        self.cluster.start_again(servers)
+        self.cluster.restart(servers)
 
     def close(self) -> None:
         for storage in self._opened:
@@ -129,7 +129,7 @@ def nothing() -> None:
 
 
 def outcome(storage: Any, token: int, value: str, sent: Callable[[], None] = nothing) -> Any:
-    """Write, and tell how it ended."""
+    """Write, and return the outcome."""
     try:
         storage.write(RESOURCE, token, value, sent)
     except (NotApplied, Unknown) as error:
@@ -145,7 +145,7 @@ def wait_until(condition: Callable[..., Any]) -> None:
 
 
 def overtaken(case: Any) -> object:
-    """Have a newer write done from beginning to end once an older one has left, or is about to."""
+    """Complete a newer write once an older one has left or is about to."""
     older, newer = case.open(), case.open()
     done = []
 
@@ -169,7 +169,7 @@ def test_a_check_before_the_write_rejects_a_token_that_is_already_stale(exhibit:
 
 
 def after_a_wait(case: Any) -> tuple[list[Any], object]:
-    """Have an older write wait for the row of a newer one that is not committed yet; how does it end?"""
+    """Let an older write wait for the row of a newer, uncommitted one; return its outcome and the log."""
     older, newer = case.open(), case.open()
     ends = []
     waiting = threading.Thread(target=lambda: ends.append(outcome(older, 1, "old")))
@@ -251,7 +251,7 @@ def test_a_missing_row_counts_as_a_write(exhibit: Any) -> None:
 
 
 def after_a_quiet_while(case: Any) -> Any:
-    """Write with a newer token, wait until nothing is about to expire any more, and come late."""
+    """Write with a newer token, wait until no key has an expiry left, and write with an older one."""
     storage = case.open()
     assert outcome(storage, 2, "new") == "ok"
     with closing(redis.connection(case.settings())) as connection:
@@ -275,7 +275,7 @@ def test_a_mark_that_has_not_expired_rejects_an_older_token(exhibit: Any) -> Non
 
 
 def sent_without_an_answer(case: Any) -> tuple[int, list[tuple[Any, Any]]]:
-    """Write where every answer but that to the login is lost: how often is it sent, and what is stored?"""
+    """Write while every answer except the login's is lost; return how often it was sent, and the log."""
     where = endpoints(case.cluster, "redis")
     tap = Tap("redis", where)
     storage = case.open(at=tap.endpoints, timeout=0.5)
@@ -301,13 +301,13 @@ def test_a_library_that_retries_writes_twice(exhibit: Any) -> None:
 
 
 def without_an_answer(case: Any) -> tuple[Any, object]:
-    """Write to a stopped server: what is the caller told, and what has become of it?"""
+    """Write to a stopped server; return the reported outcome and the log."""
     storage = case.open(timeout=0.5)
     storage.read(RESOURCE)
     with case.stopped():
-        told = outcome(storage, 1, "late")
+        reported = outcome(storage, 1, "late")
     wait_until(lambda: case.committed)
-    return told, case.committed
+    return reported, case.committed
 
 
 def test_an_unanswered_write_is_reported_as_failed_but_takes_effect(exhibit: Any) -> None:
