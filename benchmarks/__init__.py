@@ -1,1 +1,1 @@
-"""Figures that the documentation quotes, each measured anew by one command."""
+"""Measurements quoted in the documentation, each repeatable by one command."""

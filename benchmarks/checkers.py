@@ -1,17 +1,17 @@
-"""How long it takes to judge histories, how much memory, and how long Porcupine takes for the same.
+"""Time and memory to judge histories, compared with Porcupine.
 
     python -m benchmarks.checkers
 
 Porcupine is built from its Go module, at the version that benchmarks/porcupine
-pins. Each row is measured in a process of its own, several times; the middle one
-counts. Generating a history is no part of it, and neither is parsing, on both
-sides; where a row says "recheck" it is the whole command. Porcupine may take 30 s
-and 8 GiB a history: what it does not finish is asked but once, what takes it over
-5 s three times, and what is nowhere easier than two that it did not finish not at all.
+pins. Each row is the median of several measurements in a separate process. Neither
+side includes generating or parsing the history, except that "recheck" is the whole
+command. Porcupine gets 30 s and 8 GiB per history. A history that it does not finish
+is measured once, one that takes it over 5 s three times, and one that is no easier
+than two that it did not finish is skipped.
 
-All is kept in a JSON file as it is measured, so an interrupted run can go on
-(`--resume`); then the tables and the picture in docs/ are written. It ends with 1
-if a verdict was wrong.
+Each result is saved to a JSON file at once, so that an interrupted run can continue
+(`--resume`); at the end the tables and the plot in docs/ are written. The exit code
+is 1 if a verdict was wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from benchmarks.results import Results, machine
 
 
 def measure(results: Results, *, operations: int, times: int) -> list[str]:
-    """Measure what is not measured yet; what is wrong."""
+    """Measure everything that is not in the results yet, and return the mistakes."""
     began = time.monotonic()
 
     def say(text: str) -> None:
@@ -50,12 +50,12 @@ def measure(results: Results, *, operations: int, times: int) -> list[str]:
 
 
 def main() -> int:
-    """Measure, write the tables, and say what is wrong."""
+    """Measure, write the tables, and print the mistakes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--operations", type=int, default=1_000_000, help="of the largest histories")
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results/checkers.json"))
-    parser.add_argument("--resume", action="store_true", help="keep what is in the results")
+    parser.add_argument("--resume", action="store_true", help="keep the existing results")
     parser.add_argument("--page", type=Path, default=Path("docs/benchmarks.md"))
     parser.add_argument("--picture", type=Path, default=Path("docs/growth.svg"))
     asked = parser.parse_args()

@@ -1,9 +1,9 @@
-"""How long until client processes are ready to work, and how much memory each holds.
+"""Time until client processes are ready to work, and the memory of each.
 
     python -m benchmarks.clients --clients 20
 
-From the first line that starts them (the fork server included) until every one
-has its lock and storage clients made and waits for the start.
+Measured from the start of the fork server until every process has its lock and storage
+clients and waits for the start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Nowhere:
-    """A cluster without servers: a client that is ready has not spoken to any yet."""
+    """A cluster without servers: a ready client has not contacted any yet."""
 
     def __init__(self) -> None:
         from harness.network.topology import Address, Server
@@ -34,13 +34,13 @@ class Nowhere:
         ]
 
     def edge(self, _client: int, _server: str) -> Any:
-        """Nobody listens there."""
+        """Return an address where nothing listens."""
         return self._address
 
 
 def once(count: int) -> None:
-    """Measure in this process, which has started none before."""
-    # Here, since each client runs this module's imports again: the command's own are as few.
+    """Measure in this process, which has not started any clients before."""
+    # Imported here, because each client repeats this module's imports: it should have as few as the command.
     from harness.clients.pool import started
     from harness.run import deployment
     from harness.target import load
@@ -78,7 +78,7 @@ def main() -> None:
     memory = statistics.median(float(each[1]) for each in measured)
     print(
         f"{arguments.clients} clients ready in {seconds[0]:.2f} / {statistics.median(seconds):.2f} / "
-        f"{seconds[-1]:.2f} s, {memory:.0f} MB of its own each"
+        f"{seconds[-1]:.2f} s, {memory:.0f} MB of unshared memory each"
     )
 
 

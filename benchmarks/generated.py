@@ -1,7 +1,7 @@
-"""Histories of any size, as clients of a register would have recorded them.
+"""Generated histories of any size, as clients of a register would record them.
 
-Every operation takes effect at a moment of its own between its call and its
-return, and is answered as a right register answers then; some answers get lost.
+Every operation takes effect at a moment between its call and its return, with the
+answer of a correct register at that moment; some answers get lost.
 """
 
 from __future__ import annotations
@@ -30,41 +30,41 @@ from checkers.history.columns import (
 from checkers.history.records import Header, History
 
 Policy = Literal["strict", "inclusive", "plain"]
-"""What the fence lets through; plain: there is none."""
+"""The policy of the fence; plain: no fence."""
 
 _REQUIRE = {"stale_writes_attempted": 0}
 _LINE = 2  # the first after the header
 _TOOK_EFFECT = 0.5  # of the operations whose answers got lost
 _WRITES = 0.5  # of all operations
-_LATE = 0.1  # of the writes to a fenced register: with a token of a holder long before
+_LATE = 0.1  # of the writes to a fenced register: with a much older holder's token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What a history is like."""
+    """The parameters of a history."""
 
     operations: int
     clients: int = 20
     lost: float = 0.01  # of all answers
     policy: Policy = "strict"
     resources: int = 1
-    wrong: bool = False  # one read returns what had been replaced long before
+    wrong: bool = False  # one read returns a value that was replaced long before
     seed: int = 1
 
 
 def generate(shape: Shape) -> History:
-    """A history of this shape."""
+    """Generate a history of this shape."""
     return _generated(shape)[0]
 
 
 def generate_with_log(shape: Shape) -> tuple[History, Iterator[bytes]]:
-    """A history of this shape, and the lines of its commits.jsonl."""
+    """Generate a history of this shape, and the lines of its commits.jsonl."""
     history, rows = _generated(shape)
     return history, _log_lines(history, rows)
 
 
 def _generated(shape: Shape) -> tuple[History, Ints]:
-    """A history, and the rows of the writes that took effect, in their order."""
+    """Generate a history, and the rows of the writes that took effect, in order."""
     rng = np.random.default_rng(shape.seed)
     client, called, returned = _intervals(shape, rng)
     n = len(called)
@@ -83,7 +83,7 @@ def _generated(shape: Shape) -> tuple[History, Ints]:
     if shape.wrong:
         _spoil(f, outcome, source, resource, called)
     reads_ok = (f == READ) & (outcome == OK)
-    own = np.arange(n) + 1  # the value of each write; 0 is null, as which everything starts
+    own = np.arange(n) + 1  # the value of each write; 0 is null, the initial value
     value = np.where(f == WRITE, own, np.where(reads_ok, source + 1, 0))
     read_token = np.where(source >= 0, token[source], 0)
     token = np.where(f == WRITE, token, np.where(reads_ok, read_token, ABSENT))
@@ -125,12 +125,12 @@ def _log_lines(history: History, rows: Ints) -> Iterator[bytes]:
 
 
 def log_line(seq: int, resource: str, token: int | None, value: object) -> bytes:
-    """A line of commits.jsonl."""
+    """Format a line of commits.jsonl."""
     return msgspec.json.encode({"seq": seq, "resource": resource, "token": token, "value": value}) + b"\n"
 
 
 def lines(history: History) -> Iterator[str]:
-    """The lines of a generated history, as a recorder would have written them."""
+    """Yield the lines of a generated history, as a recorder would write them."""
     header = history.header
     head = {"fencepost": 1, "target": header.target, "fenced": header.fenced, "policy": header.policy}
     yield json.dumps(head | {"require": _REQUIRE}) + "\n"
@@ -151,7 +151,7 @@ def lines(history: History) -> Iterator[str]:
 
 
 def _intervals(shape: Shape, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
-    """Sequential clients: whose each operation is, its call and its return, by call."""
+    """Return the client, the call and the return of each operation, ordered by call."""
     each = -(-shape.operations // shape.clients)
     takes = rng.integers(50_000, 2_000_000, (shape.clients, each))  # ns
     waits = rng.integers(1_000, 500_000, (shape.clients, each))
@@ -163,7 +163,7 @@ def _intervals(shape: Shape, rng: np.random.Generator) -> tuple[Ints, Ints, Ints
 
 
 def _tokens(shape: Shape, rng: np.random.Generator, moment: Ints) -> Ints:
-    """Tokens rise with time; some clients of a fenced register have an old one."""
+    """Return tokens that rise with time; some clients of a fenced register have an old one."""
     n = len(moment)
     if shape.policy == "plain":
         rising = np.empty(n, dtype=np.int64)
@@ -179,7 +179,7 @@ def _tokens(shape: Shape, rng: np.random.Generator, moment: Ints) -> Ints:
 def _answers(
     shape: Shape, f: Ints, token: Ints, happens: NDArray[np.bool_], resource: Ints, rows: Ints
 ) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """What each operation is told, in the order of effects, and which writes took effect.
+    """Return the answer of each operation, in the order of effects, and which writes took effect.
 
     A read's source is a row, or -1.
     """
@@ -201,7 +201,7 @@ def _answers(
 
 
 def _spoil(f: Ints, outcome: Ints, source: Ints, resource: Ints, called: Ints) -> None:
-    """Let one read return what an operation long before it had read."""
+    """Let one read return the result of a much earlier one."""
     reads = np.flatnonzero((f == READ) & (outcome == OK) & (source >= 0))
     if len(reads):
         late = reads[len(reads) * 3 // 4]
@@ -210,7 +210,7 @@ def _spoil(f: Ints, outcome: Ints, source: Ints, resource: Ints, called: Ints) -
 
 
 def _processes(shape: Shape, client: Ints, lost: Ints) -> Ints:
-    """A client goes on under another number after each answer that it lost."""
+    """Return process numbers: a client gets another one after each lost answer."""
     order = np.argsort(client, kind="stable")
     before = np.cumsum(lost[order]) - lost[order]
     first = np.searchsorted(client[order], np.arange(shape.clients))

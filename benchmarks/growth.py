@@ -1,4 +1,4 @@
-"""A log-log picture of time against size, as SVG, and the slope of a line through it."""
+"""A log-log plot of time against size, as SVG, with the slope of each line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STYLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One line: (size, seconds) of each point."""
+    """One line of the plot, with (size, seconds) of each point."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -26,7 +26,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Axis:
-    """Powers of ten from `low` to `high`, drawn between two places."""
+    """Powers of ten from `low` to `high`, drawn between two positions."""
 
     low: int
     high: int
@@ -41,7 +41,7 @@ class _Axis:
 
 
 def slope(series: Series) -> float:
-    """By which power time grows with size: least squares on the logarithms."""
+    """Return the exponent by which time grows with size: least squares on the logarithms."""
     sizes = [math.log(size) for size, _ in series.points]
     times = [math.log(seconds) for _, seconds in series.points]
     size, time = sum(sizes) / len(sizes), sum(times) / len(times)
@@ -50,7 +50,7 @@ def slope(series: Series) -> float:
 
 
 def plot(series: Sequence[Series], across: str, up: str) -> str:
-    """The picture; both axes are logarithmic."""
+    """Draw the plot; both axes are logarithmic."""
     sizes = [size for each in series for size, _ in each.points]
     times = [seconds for each in series for _, seconds in each.points]
     x = _axis(sizes, _LEFT, _WIDTH - _RIGHT)
@@ -96,7 +96,7 @@ def _line(series: Series, colour: str, x: _Axis, y: _Axis) -> str:
 
 
 def _names(series: Sequence[Series], y: _Axis, x: _Axis) -> Iterator[str]:
-    """The name of each line beside its end, apart from each other."""
+    """Draw the name of each line next to its end, without overlaps."""
     lowest = math.inf
     ends = sorted(zip(series, _COLOURS, strict=False), key=lambda each: each[0].points[-1][1])
     for each, colour in ends:

@@ -1,4 +1,4 @@
-"""What is measured in a process of its own.
+"""The jobs that are measured in separate processes.
 
     python -m benchmarks.jobs register '{"shape": {"operations": 1000}, "times": 5}'
 
@@ -24,16 +24,16 @@ from benchmarks.measuring import NOWHERE, in_own_process, measured, rechecked, r
 from checkers import interop
 from checkers.linearizability.register import judge_register
 
-_WRONG = 10  # one in so many short histories
+_WRONG = 10  # one wrong history in this many short ones
 
 
 def register(shape: dict[str, Any], times: int, peer_file: str | None = None) -> dict[str, Any]:
-    """Judge one generated history several times; leave it to the peer in a file, too."""
+    """Judge one generated history several times; also write it to a file for the peer."""
     history = generate(Shape(**shape))
     if peer_file is not None:
         with Path(peer_file).open("w", encoding="utf-8") as file:
             file.writelines(peer.fenced_lines(history))
-        history = generate(Shape(**shape))  # the operations of the other have been made
+        history = generate(Shape(**shape))  # the other one has materialized its operations
     verdict = checkers.judge(history)
     found = {"verdict": verdict.to_document()["verdict"], "findings": len(verdict.findings)}
     return measured(times, lambda: checkers.judge(history)) | found
@@ -56,7 +56,7 @@ def many(histories: int, times: int) -> dict[str, Any]:
 
 
 def register_with_log(shape: dict[str, Any], times: int) -> dict[str, Any]:
-    """Judge one generated history with its commit log, which has been read."""
+    """Judge one generated history with its commit log, both already in memory."""
     history, log = generate_with_log(Shape(**shape))
     with tempfile.TemporaryDirectory() as folder:
         commits = checkers.read_commits(_written(Path(folder) / "commits.jsonl", log))
@@ -66,7 +66,7 @@ def register_with_log(shape: dict[str, Any], times: int) -> dict[str, Any]:
 
 
 def lock_run(operations: int, times: int, *, log: bool = False) -> dict[str, Any]:
-    """Judge a run of many grants, without its commit log or with it."""
+    """Judge a run of many grants, with or without its commit log."""
     with tempfile.TemporaryDirectory() as folder:
         path = _lock_run_in(Path(folder), operations, log=log)
         commits = checkers.read_commits(path.with_name("commits.jsonl")) if log else None
@@ -86,7 +86,7 @@ def from_disk(shape: dict[str, Any], times: int, *, kept: bool) -> dict[str, Any
     """`fencepost recheck` of a history on disk, from its lines or from its columns."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "history.jsonl"
-        # Not here: what a process held at most counts for its children, too.
+        # In a separate process: a child inherits the peak memory of its parent.
         in_own_process("store", path=str(path), shape=shape)
         caches = Path(folder) if kept else NOWHERE
         if kept:
@@ -95,14 +95,14 @@ def from_disk(shape: dict[str, Any], times: int, *, kept: bool) -> dict[str, Any
 
 
 def from_folder(operations: int, times: int) -> dict[str, Any]:
-    """`fencepost recheck` of a run's folder: judged, and its report written."""
+    """`fencepost recheck` of a run's folder, including the report."""
     with tempfile.TemporaryDirectory() as folder:
         _lock_run_in(Path(folder), operations)
         return rechecked(times, Path(folder), Path(folder) / "caches")
 
 
 def from_new_folder(operations: int, times: int) -> dict[str, Any]:
-    """The same with a commit log, of a folder that is new each time: nothing is kept of it."""
+    """The same with a commit log, for a new folder each time: nothing is cached."""
     with tempfile.TemporaryDirectory() as folder:
         _lock_run_in(Path(folder), operations, log=True)
         runs = [rechecked(1, Path(folder), Path(folder) / f"caches-{number}") for number in range(times)]
@@ -110,7 +110,7 @@ def from_new_folder(operations: int, times: int) -> dict[str, Any]:
 
 
 def from_known_folder(operations: int, times: int) -> dict[str, Any]:
-    """The same of a folder that has been judged before."""
+    """The same for a folder that has been judged before."""
     with tempfile.TemporaryDirectory() as folder:
         _lock_run_in(Path(folder), operations, log=True)
         rechecked(1, Path(folder), Path(folder) / "caches")
@@ -118,7 +118,7 @@ def from_known_folder(operations: int, times: int) -> dict[str, Any]:
 
 
 def reading(file: str, operations: int, times: int) -> dict[str, Any]:
-    """Read a file of a run's folder; `processor` is the time that no other process can lengthen much."""
+    """Read a file of a run's folder; `processor` is the CPU time, little affected by other processes."""
     with tempfile.TemporaryDirectory() as folder:
         in_own_process("store_run", folder=folder, operations=operations)
         read = checkers.read_commits if file == "commits.jsonl" else checkers.read
@@ -149,7 +149,7 @@ def store(path: str, shape: dict[str, Any]) -> dict[str, Any]:
 
 
 def etcd(logs: Sequence[str], times: int) -> dict[str, Any]:
-    """Judge etcd logs, one after another, once they have been read."""
+    """Judge etcd logs, one after another, without reading them."""
     histories = [interop.operations(interop.read(Path(log)), "cas-register").operations for log in logs]
     verdicts = [judge_register(history).validity.name.lower() for history in histories]
     found = measured(times, lambda: [judge_register(history) for history in histories])

@@ -1,7 +1,7 @@
-"""Does it pay to search the objects of a history in several processes?
+"""Is searching the objects of a history in several processes faster?
 
-A history of many registers whose values repeat, so that each is searched for an
-order: in this process, and split over one process a core, started for it.
+The history has many registers whose values repeat, so that each needs the search: in this
+process, and split over one new process per core.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TAKES = 10  # the longest operation; one is called at every moment
 
 
 def keys(count: int, operations: int, times: int) -> dict[str, Any]:
-    """Judge so many registers with so many operations each, in one process and in several."""
+    """Judge `count` registers with `operations` operations each, in one process and in several."""
     parts = [list(_register(key, operations)) for key in range(count)]
     history = [op for part in parts for op in part]
     alone = measured(times, lambda: search(history, CasRegister()))
@@ -44,7 +44,7 @@ def _judge(history: list[Operation]) -> ModelVerdict:
 
 
 def _register(key: int, operations: int) -> Iterator[Operation]:
-    """Operations as a right register answers them; each takes effect when it is called."""
+    """Yield operations of a correct register; each takes effect when it is called."""
     rng = random.Random(key)
     value: int | None = None
     for called in range(operations):

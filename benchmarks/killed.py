@@ -1,9 +1,9 @@
-"""Kill the harness with SIGKILL in mid-run, again and again, and tabulate what is left.
+"""Kill the harness with SIGKILL during runs, and tabulate what is left.
 
     python -m benchmarks.killed --times 10 --engine docker
 
 After each kill: how long until every client process was gone; whether `recheck`
-judged what was recorded; and what of the run Docker still had afterwards.
+judged the recording; and which objects of the run Docker still had afterwards.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TARGET = "etcd-postgres-unfenced"
 
 
 def kill_one(engine: str, runs: Path, after: float) -> str:
-    """Run, kill the harness `after` seconds of work, and give a row of the table."""
+    """Run, kill the harness after `after` seconds of work, and return a row of the table."""
     command: list[str | Path] = [FENCEPOST, "run", TARGET, "--engine", engine, "--runs", runs]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         plan = runs / TARGET / "latest" / "plan.json"
@@ -67,7 +67,7 @@ def _left_in_docker(run_id: str) -> int:
 
 
 def main() -> None:
-    """Kill so often, at moments drawn from a seed, and print a row for each."""
+    """Kill several runs at moments drawn from a seed, and print a row for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--engine", default="auto")

@@ -1,8 +1,8 @@
-"""Runs of any size as the harness records them: clients that acquire, write, read, renew and release.
+"""Generated runs of any size: clients that acquire, write, read, renew and release.
 
-Each resource has its clients, and one hold after another. Now and then a holder
-is paused until its lease is over and somebody else has written: then its write
-is rejected. All of it is right.
+Each resource has its own clients, and one hold after another. Some holders are paused
+until their lease is over and another client has written: then their write is rejected.
+Every run is correct.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from benchmarks.generated import log_line
 
 _TTL = 2_000_000_000  # ns
 _PAUSED = 0.02  # of all holds
-_REFUSED = 0.3  # acquires of others while one holds, for each
+_REFUSED = 0.3  # refused acquires of other clients, per hold
 _WRITES, _RENEWS = 6, 2
 _OPERATIONS = 2 + 2 * _WRITES + _RENEWS  # of a hold, about
 
 _Event = tuple[int, bytes]
 _Stored = tuple[int, str, int, str]
-"""When a write was stored; its resource, token and value."""
+"""The time, resource, token and value of a stored write."""
 
 
 def run_lines(
     operations: int, resources: int = 20, clients: int = 5, seed: int = 1
 ) -> tuple[Iterator[bytes], Iterator[bytes]]:
-    """The lines of a run with about so many operations: its history.jsonl and its commits.jsonl."""
+    """Generate a run with about that many operations: lines of its history.jsonl and commits.jsonl."""
     rng = random.Random(seed)
     holds = operations // (resources * _OPERATIONS)
     head = {"fencepost": 1, "target": "generated", "fenced": True, "policy": "inclusive", "ttl": _TTL}
@@ -54,7 +54,7 @@ def run_lines(
 
 @dataclass(slots=True)
 class _Resource:
-    """One resource, and the clients that want it."""
+    """One resource and its clients."""
 
     rng: random.Random
     name: str
@@ -69,7 +69,7 @@ class _Resource:
     written: int = 0
 
     def hold(self) -> None:
-        """One client has the lock, until it gives it back or is paused for too long."""
+        """One client holds the lock until it releases it or is paused for too long."""
         process = self.first + self.rng.randrange(self.clients)
         self.token += 1
         owner, token = f"{self.name}-{self.token}", self.token
@@ -84,7 +84,7 @@ class _Resource:
             self._do(process, "release", {"owner": owner}, {})
 
     def _superseded(self, process: int, old: int) -> None:
-        """While the holder is paused, its lease ends and another one writes; then it tries to."""
+        """The paused holder's lease ends and another client writes; then the holder tries to write."""
         self._fault(process, "in force")
         self.now += 2 * _TTL
         other = self.first + (process - self.first + 1) % self.clients
@@ -117,12 +117,12 @@ class _Resource:
         return f"{self.name}-v{self.written}"
 
     def _do(
-        self, process: int, f: str, asked: dict[str, Any], told: dict[str, Any], outcome: str = "ok"
+        self, process: int, f: str, asked: dict[str, Any], answered: dict[str, Any], outcome: str = "ok"
     ) -> None:
-        """One operation, after those before it."""
+        """Add one operation after the previous ones."""
         event = {"process": process, "f": f, "resource": self.name, **asked}
         self._add("invoke", event)
-        self._add(outcome, event | told)
+        self._add(outcome, event | answered)
 
     def _fault(self, process: int, state: str) -> None:
         seen = {"target": f"client:{process}", "state": state, "evidence": "status is stopped"}

@@ -1,4 +1,4 @@
-"""One measurement: the middle of several times, and the most memory that it took."""
+"""A measurement: the median of several times, and the peak memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORGET_PEAK = "5"  # proc(5), /proc/pid/clear_refs
 
 
 def measured(times: int, work: Callable[[], object]) -> dict[str, Any]:
-    """How long `work` takes, and what the process holds at most while it works."""
+    """Measure the time of `work` and the peak memory of this process."""
     gc.collect()
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text(_FORGET_PEAK, encoding="ascii")
@@ -31,12 +31,12 @@ def measured(times: int, work: Callable[[], object]) -> dict[str, Any]:
 
 
 def result(seconds: Sequence[float], kibibytes: int) -> dict[str, Any]:
-    """A measurement as it is kept."""
+    """Return a measurement in the form of the results file."""
     return {"seconds": statistics.median(seconds), "mebibytes": kibibytes / 1024, "times": len(seconds)}
 
 
 def in_own_process(job: str, **arguments: Any) -> dict[str, Any]:
-    """Run a job of `benchmarks.jobs` in a process of its own."""
+    """Run a job of `benchmarks.jobs` in a separate process."""
     command = [sys.executable, "-m", "benchmarks.jobs", job, json.dumps(arguments)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, Any] = json.loads(done.stdout)
@@ -44,11 +44,11 @@ def in_own_process(job: str, **arguments: Any) -> dict[str, Any]:
 
 
 NOWHERE = Path("/dev/null")
-"""A cache folder in which nothing can be kept."""
+"""A cache folder that nothing can be written to."""
 
 
 def rechecked(times: int, path: Path, caches: Path) -> dict[str, Any]:
-    """`fencepost recheck` of what is on disk, from the start of the command to its end."""
+    """Measure `fencepost recheck`, from the start of the command to its end."""
     runs = [_rechecked(path, caches) for _ in range(times)]
     return result([seconds for seconds, _ in runs], max(kibibytes for _, kibibytes in runs))
 

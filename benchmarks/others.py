@@ -1,4 +1,4 @@
-"""What else has to be quick: many resources, files, short histories, lock services, other tools' logs."""
+"""Other measurements: many resources, files, short histories, lock services, other tools' logs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _GROWTH = [round(10 ** (power / 2)) for power in range(6, 13)]
 _ETCD_LOGS = 102
 
 Row = tuple[str, str, Callable[[], dict[str, Any]]]
-"""The name in the results, the words in the table, and how to measure it."""
+"""The name in the results, the text in the table, and the measurement."""
 
 
 def rows(operations: int, times: int) -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     shape = asdict(Shape(operations=operations))
     many = asdict(Shape(operations=operations, resources=1000))
     return [
@@ -85,7 +85,7 @@ def rows(operations: int, times: int) -> list[Row]:
 
 
 def growth(results: Results, times: int, say: Callable[[str], None]) -> None:
-    """Time against the number of operations."""
+    """Measure time against the number of operations."""
     for policy in get_args(Policy):
         for size in _GROWTH:
             shape = asdict(Shape(operations=size, policy=policy))
@@ -97,19 +97,19 @@ def growth(results: Results, times: int, say: Callable[[str], None]) -> None:
 
 
 def points(results: Results, policy: str) -> tuple[tuple[float, float], ...]:
-    """(operations, seconds) of what was measured of one kind of register."""
+    """Return the measured (operations, seconds) of one kind of register."""
     return tuple((size, results[f"growth {policy} {size}"]["seconds"]) for size in _GROWTH)
 
 
 def etcd_logs(program: Path, times: int) -> dict[str, Any]:
-    """The etcd logs of Jepsen that Porcupine's own tests judge, by both; the search alone."""
+    """Judge Jepsen's etcd logs, from Porcupine's own tests, with both checkers, without reading them."""
     folder = peer.module()
-    told = re.findall(
+    expected = re.findall(
         r"checkJepsen\(t, (\d+), (true|false)\)",
         (folder / "porcupine_test.go").read_text(encoding="utf-8"),
     )
-    logs = [folder / f"test_data/jepsen/etcd_{int(number):03d}.log" for number, _ in told]
-    right = ["valid" if valid == "true" else "invalid" for _, valid in told]
+    logs = [folder / f"test_data/jepsen/etcd_{int(number):03d}.log" for number, _ in expected]
+    right = ["valid" if valid == "true" else "invalid" for _, valid in expected]
     ours = in_own_process("etcd", logs=[str(log) for log in logs], times=times)
     rounds = [peer.judge(program, "cas-register", logs, seconds=30, mib=8192) for _ in range(times)]
     theirs = result(
@@ -128,7 +128,7 @@ def etcd_logs(program: Path, times: int) -> dict[str, Any]:
 
 
 def mistakes(row: dict[str, Any]) -> list[str]:
-    """What is wrong with the verdicts on the etcd logs."""
+    """Return the wrong verdicts on the etcd logs."""
     if row["logs"] == _ETCD_LOGS and not row["wrong"] and not row["peer_wrong"]:
         return []
     return [f"etcd logs: {row}"]

@@ -16,8 +16,8 @@ _OUT_OF_MEMORY = 3  # its exit code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What Porcupine said of one history."""
+class Result:
+    """Porcupine's result for one history."""
 
     file: str
     operations: int
@@ -27,7 +27,7 @@ class Told:
 
 
 def build(folder: Path) -> Path:
-    """Build the program that judges files; FileNotFoundError where there is no Go."""
+    """Build the program that judges files; FileNotFoundError without Go."""
     go = shutil.which("go")
     if go is None:
         raise FileNotFoundError("no go is on PATH")
@@ -37,27 +37,27 @@ def build(folder: Path) -> Path:
 
 
 def module() -> Path:
-    """The folder of Porcupine's own module, with the data of its tests."""
+    """Return the folder of Porcupine's own module, with its test data."""
     command = ["go", "list", "-m", "-f", "{{.Dir}}", "github.com/anishathalye/porcupine"]
-    told = subprocess.run(command, cwd=SOURCE, check=True, stdout=subprocess.PIPE, text=True)
-    return Path(told.stdout.strip())
+    listed = subprocess.run(command, cwd=SOURCE, check=True, stdout=subprocess.PIPE, text=True)
+    return Path(listed.stdout.strip())
 
 
-def judge(program: Path, model: str, files: Sequence[Path], *, seconds: float, mib: int) -> list[Told]:
-    """Judge files one after another, each within a time; what would need more memory ends the program."""
+def judge(program: Path, model: str, files: Sequence[Path], *, seconds: float, mib: int) -> list[Result]:
+    """Judge files one after another, each with a timeout; needing more memory ends the program."""
     arguments = ["-model", model, "-timeout", f"{seconds}s", "-memory", str(mib), *map(str, files)]
     ended = subprocess.run([str(program), *arguments], stdout=subprocess.PIPE, text=True, check=False)
     if ended.returncode not in {0, _OUT_OF_MEMORY}:
         raise subprocess.CalledProcessError(ended.returncode, ended.args)
     rows = map(json.loads, ended.stdout.splitlines())
-    return [Told(**{name: row[name] for name in Told.__dataclass_fields__}) for row in rows]
+    return [Result(**{name: row[name] for name in Result.__dataclass_fields__}) for row in rows]
 
 
 def fenced_lines(history: History) -> Iterator[str]:
-    """The writes and reads of a history in the program's format of fenced registers.
+    """Yield the writes and reads of a history in the program's format of fenced registers.
 
     At equal times calls come before returns. A failure other than stale had no
-    effect and is left out, as is a read that told nothing.
+    effect and is left out, as is a read without an answer.
     """
     moments: list[tuple[int, int, str]] = []
     for op in history.operations:
@@ -66,11 +66,11 @@ def fenced_lines(history: History) -> Iterator[str]:
             continue
         if op.f == "read" and op.outcome is not Outcome.OK:
             continue
-        told = f"\t{op.token}\t{_text(op.value)}"
-        asked = told if op.f == "write" else ""
+        answered = f"\t{op.token}\t{_text(op.value)}"
+        asked = answered if op.f == "write" else ""
         moments.append((op.called, 0, f"{op.process}\tinvoke\t{op.f}\t{op.resource}{asked}\n"))
         if op.returned is not None:
-            answer = told if op.f == "read" else ""
+            answer = answered if op.f == "read" else ""
             moments.append((op.returned, 1, f"{op.process}\t{op.outcome}\t{op.f}{answer}\n"))
     return (line for *_, line in sorted(moments))
 

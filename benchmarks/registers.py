@@ -21,15 +21,15 @@ LOST = (0.0, 0.01, 0.05)
 PEER_SECONDS = 30.0
 PEER_MIB = 8192
 TIRED = 2
-"""So many histories that are nowhere harder have been too much for the peer: it is not asked again."""
+"""After this many unfinished histories that are no harder, the peer is skipped."""
 
-_SLOW, _SLOW_TIMES = 5.0, 3  # what takes the peer so many seconds is measured but so often
+_SLOW, _SLOW_TIMES = 5.0, 3  # a history that takes the peer this many seconds is measured only this often
 
 DECIDED = frozenset({"valid", "invalid"})
 
 
 def shapes(largest: int) -> Iterator[Shape]:
-    """All of them; the easier ones come first."""
+    """Yield all shapes, the easier ones first."""
     sizes = [size for size in SIZES if size <= largest]
     for policy, wrong in itertools.product(get_args(Policy), (False, True)):
         for size, clients, lost in itertools.product(sizes, CLIENTS, LOST):
@@ -37,7 +37,7 @@ def shapes(largest: int) -> Iterator[Shape]:
 
 
 def name_of(shape: Shape) -> str:
-    """What a shape's row is called in the results."""
+    """Return the name of a shape's row in the results."""
     kind = "wrong" if shape.wrong else "valid"
     return f"register {shape.policy} {shape.operations} {shape.clients} {shape.lost} {kind}"
 
@@ -45,7 +45,7 @@ def name_of(shape: Shape) -> str:
 def compare(
     results: Results, program: Path, *, largest: int, times: int, say: Callable[[str], None]
 ) -> list[str]:
-    """Measure what is not measured yet; the rows in which a verdict is wrong."""
+    """Measure everything that is not in the results yet, and return the rows with a wrong verdict."""
     mistakes = []
     too_much: list[Shape] = []
     for shape in shapes(largest):
@@ -53,11 +53,11 @@ def compare(
         row = results.once(name, partial(_row, shape, program, too_much, times))
         if row["peer"]["verdict"] not in {*DECIDED, "not asked"}:
             too_much.append(shape)
-        say(f"{name}: {_told(row['ours'])}; Porcupine: {_told(row['peer'])}")
+        say(f"{name}: {_described(row['ours'])}; Porcupine: {_described(row['peer'])}")
         right = "invalid" if shape.wrong else "valid"
-        told = [row["ours"]["verdict"], *({row["peer"]["verdict"]} & DECIDED)]
-        if any(verdict != right for verdict in told):
-            mistakes.append(f"{name}: {told}")
+        verdicts = [row["ours"]["verdict"], *({row["peer"]["verdict"]} & DECIDED)]
+        if any(verdict != right for verdict in verdicts):
+            mistakes.append(f"{name}: {verdicts}")
     return mistakes
 
 
@@ -68,27 +68,27 @@ def _row(shape: Shape, program: Path, too_much: Iterable[Shape], times: int) -> 
         ours = in_own_process(
             "register", shape=asdict(shape), times=times, peer_file=str(file) if ask else None
         )
-        told = _asked(program, shape, file, times) if ask else {"verdict": "not asked"}
-    return {"ours": ours, "peer": told}
+        theirs = _asked(program, shape, file, times) if ask else {"verdict": "not asked"}
+    return {"ours": ours, "peer": theirs}
 
 
 def _asked(program: Path, shape: Shape, file: Path, times: int) -> dict[str, Any]:
-    """What the peer says; a time that ran out needs no median."""
+    """Return the peer's result; a timeout needs no median."""
     model = "plain" if shape.policy == "plain" else f"fenced-{shape.policy}"
 
-    def judge(files: list[Path]) -> list[peer.Told]:
+    def judge(files: list[Path]) -> list[peer.Result]:
         return peer.judge(program, model, files, seconds=PEER_SECONDS, mib=PEER_MIB)
 
-    told = judge([file])
-    if told[0].verdict in DECIDED:
-        again = min(times, _SLOW_TIMES) if told[0].seconds > _SLOW else times
-        told += judge([file] * (again - 1))
-    found = result([each.seconds for each in told], 1024 * max(each.peak_mib for each in told))
-    return found | {"verdict": told[0].verdict}
+    results = judge([file])
+    if results[0].verdict in DECIDED:
+        again = min(times, _SLOW_TIMES) if results[0].seconds > _SLOW else times
+        results += judge([file] * (again - 1))
+    found = result([each.seconds for each in results], 1024 * max(each.peak_mib for each in results))
+    return found | {"verdict": results[0].verdict}
 
 
 def _is_no_harder(one: Shape, other: Shape) -> bool:
-    """Is `one` of the same kind as the other, and in nothing more than it?"""
+    """Is `one` of the same kind as the other, and no larger in any respect?"""
     return (
         (one.policy, one.wrong) == (other.policy, other.wrong)
         and one.operations <= other.operations
@@ -97,7 +97,7 @@ def _is_no_harder(one: Shape, other: Shape) -> bool:
     )
 
 
-def _told(row: dict[str, Any]) -> str:
+def _described(row: dict[str, Any]) -> str:
     if "seconds" not in row:
         return str(row["verdict"])
     return f"{row['verdict']} in {row['seconds']:.4f} s, {row['mebibytes']:.0f} MiB"

@@ -1,4 +1,4 @@
-"""What was measured so far, in a JSON file: an interrupted run goes on where it was."""
+"""The measurements so far, in a JSON file, so that an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import psutil
 
 
 class Results:
-    """Measurements by name; each is on disk as soon as it is known."""
+    """Measurements by name; each is saved immediately."""
 
     def __init__(self, path: Path, *, afresh: bool) -> None:
         self._path = path
@@ -29,7 +29,7 @@ class Results:
         return name in self._rows
 
     def once(self, name: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What was measured under this name; it is measured now if that is still to be done."""
+        """Return the measurement of this name; measure it now if there is none."""
         if name not in self._rows:
             self._rows[name] = measure()
             self._save()
@@ -44,7 +44,7 @@ class Results:
 
 
 def machine() -> dict[str, Any]:
-    """Where it is measured."""
+    """Describe the machine."""
     return {
         "cores": os.cpu_count(),
         "gibibytes": round(psutil.virtual_memory().total / 2**30),

@@ -1,8 +1,8 @@
-"""Run targets many times as a user would, and tabulate what each run found and what it cost.
+"""Run targets many times as a user would, and tabulate the findings and times.
 
     python -m benchmarks.runs --times 20 --engine docker etcd-postgres-unfenced etcd-postgres
 
-Each run is a process of its own. `to verdict` is from the start of the command
+Each run is a separate process. `to verdict` is from the start of the command
 to its verdict on stdout, `to end` until the process has gone; both less the
 workload's duration. `first stale write` is when the storage accepted it, in
 TTLs after the start of the workload.
@@ -44,12 +44,12 @@ def measure(target: str, engine: str, runs: Path, options: Sequence[str]) -> Mea
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout is not None  # noqa: S101 - it was asked for as a pipe
+        assert process.stdout is not None  # noqa: S101 - it was requested as a pipe
         line = process.stdout.readline()
         judged = time.monotonic()
-        _, told = process.communicate()
+        _, errors = process.communicate()
     if not line:
-        raise SystemExit(f"{target} ended with status {process.returncode} and no verdict:\n{told}")
+        raise SystemExit(f"{target} ended with status {process.returncode} and no verdict:\n{errors}")
     ended = time.monotonic()
     folder = runs / target / "latest"
     plan = json.loads((folder / "plan.json").read_text())
@@ -64,7 +64,7 @@ def measure(target: str, engine: str, runs: Path, options: Sequence[str]) -> Mea
 
 
 def first_stale_write(folder: Path, started: int) -> float | None:
-    """When was the first stale write acknowledged, in TTLs after the start of the workload?"""
+    """Return when the first stale write was acknowledged, in TTLs after the start of the workload."""
     header, *events = map(json.loads, (folder / "history.jsonl").read_text().splitlines())
     stale = set(_stale_values(json.loads(each) for each in (folder / "commits.jsonl").open()))
     for event in events:
@@ -83,7 +83,7 @@ def _stale_values(commits: Iterable[dict[str, Any]]) -> Iterable[str]:
 
 
 def row(target: str, measured: Sequence[Measured]) -> str:
-    """One line of the table."""
+    """Format one line of the table."""
     documents = [each.document for each in measured]
     coverage = [document["coverage"] for document in documents]
     attempted = [each["stale_writes_attempted"] for each in coverage]
@@ -117,7 +117,7 @@ HEAD = (
 
 
 def main() -> None:
-    """Run each target so often, and print a row of minimum / median / maximum for each."""
+    """Run each target several times, and print a row of minimum / median / maximum for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("targets", nargs="+")
     parser.add_argument("--times", type=int, default=20)

@@ -15,12 +15,12 @@ from benchmarks.registers import CLIENTS, DECIDED, LOST, PEER_SECONDS, SIZES, na
 from benchmarks.results import Results
 
 AIM = 20  # times faster than the peer
-IN_SECONDS = 0.1  # s; what takes less is written in ms
+IN_SECONDS = 0.1  # s; shorter times are written in ms
 _SIGNS = {"unknown": f"> {PEER_SECONDS:.0f} s", "out-of-memory": "> 8 GiB", "not asked": "–"}
 
 
 def put_into(page: Path, lines: Sequence[str]) -> None:
-    """Replace what stands between the marks of these figures in a page."""
+    """Replace the text between these tables' markers in a page."""
     begin, end = "<!-- checkers: begin -->", "<!-- checkers: end -->"
     text = page.read_text(encoding="utf-8")
     new = "\n".join((begin, *lines, end))
@@ -31,7 +31,7 @@ def put_into(page: Path, lines: Sequence[str]) -> None:
 
 
 def tables(results: Results, operations: int, times: int) -> Iterator[str]:
-    """All tables of the checkers."""
+    """Yield all tables of the checkers."""
     where = results["machine"]
     yield (
         f"{where['cores']} cores, {where['gibibytes']} GiB, Linux {where['kernel']},"
@@ -53,7 +53,7 @@ def tables(results: Results, operations: int, times: int) -> Iterator[str]:
 
 
 def registers(results: Results, policy: Policy, largest: int) -> Iterator[str]:
-    """One kind of register: Fencepost, Porcupine and how many times faster, valid and wrong."""
+    """Yield the table of one kind of register: Fencepost, Porcupine and their ratio, valid and wrong."""
     yield (
         f"| {policy} | clients | answers lost | valid: Fencepost | Porcupine | times faster"
         " | one wrong read: Fencepost | Porcupine | times faster | memory |"
@@ -119,7 +119,7 @@ def _growth(results: Results) -> Iterator[str]:
 
 
 def _spread(row: dict[str, Any]) -> Iterator[str]:
-    """Whether several processes pay for a search over many objects."""
+    """Yield the comparison of one process with several for a search over many objects."""
     alone, spread = row["alone"], row["spread"]
     yield (
         f"The search over 200 registers whose values repeat, {row['operations']:,} operations:"
@@ -129,7 +129,7 @@ def _spread(row: dict[str, Any]) -> Iterator[str]:
 
 
 def picture(results: Results) -> str:
-    """Time against the number of operations, as SVG."""
+    """Plot time against the number of operations, as SVG."""
     return plot(_series(results), "operations", "seconds")
 
 
@@ -154,7 +154,7 @@ def _ratio(row: dict[str, Any]) -> str:
 
 
 def _memory(pair: Sequence[dict[str, Any]]) -> str:
-    """Of both, in MiB: ours / the peer's."""
+    """Format the memory of both in MiB: ours / the peer's."""
     ours = max(row["ours"]["mebibytes"] for row in pair)
     theirs = [row["peer"]["mebibytes"] for row in pair if "mebibytes" in row["peer"]]
     return f"{ours:.0f} / {max(theirs):,.0f} MiB" if theirs else f"{ours:.0f} MiB"

@@ -1,9 +1,9 @@
-"""Rubbish for everything that reads what others wrote: `python -m fuzzing`, or `make fuzz`.
+"""Fuzzing of everything that reads untrusted input: `python -m fuzzing`, or `make fuzz`.
 
-surfaces   what is attacked: targets, settings, histories, run folders, formats of other tools, names,
+surfaces   the attack surfaces: targets, settings, histories, run folders, formats of other tools, names,
            answers of client programs and of HTTP services
-edits      how a file of the repository becomes a hostile one (Hypothesis draws the edits)
-sandbox    a case runs in a process of its own, with limits on time and memory
-campaign   cases until a number or a time is reached; what failed is kept
-guided     the same readers under Atheris, which looks for input that reaches new code
+edits      turns a file of the repository into a hostile one (Hypothesis draws the edits)
+sandbox    runs a case in a separate process, with limits on time and memory
+campaign   runs cases up to a number or a time, and keeps those that fail
+guided     the same readers under Atheris, which searches for input that reaches new code
 """

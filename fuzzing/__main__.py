@@ -15,16 +15,20 @@ from fuzzing.surfaces import SURFACES
 
 @click.command()
 @click.argument("names", metavar="[SURFACE]...", nargs=-1, type=click.Choice(list(SURFACES)))
-@click.option("--seconds", type=float, help="Stop after so long. Default: 60, unless --cases is given.")
-@click.option("--cases", type=int, help="Stop after so many cases.")
+@click.option(
+    "--seconds", type=float, help="Stop after this many seconds. Default: 60, unless --cases is given."
+)
+@click.option("--cases", type=int, help="Stop after this many cases.")
 @click.option("--seed", type=int, help="Draw the same cases again.")
-@click.option("--atheris", "by_coverage", type=float, default=0, help="Then so many seconds under Atheris.")
+@click.option(
+    "--atheris", "by_coverage", type=float, default=0, help="Then fuzz this many seconds under Atheris."
+)
 @click.option(
     "--keep",
     type=click.Path(path_type=Path),
     default="fuzz-findings",
     show_default=True,
-    help="Where input that failed is kept.",
+    help="The folder for failing input.",
 )
 def main(
     names: tuple[str, ...],
@@ -34,7 +38,7 @@ def main(
     by_coverage: float,
     keep: Path,
 ) -> None:
-    """Hand rubbish to everything that reads what others wrote."""
+    """Feed hostile input to everything that reads untrusted data."""
     seed = random.randrange(10**9) if seed is None else seed
     if seconds is None and cases is None:
         seconds = 60
@@ -45,12 +49,12 @@ def main(
     click.echo(str(tally))
     held = _by_coverage(by_coverage, keep.absolute())
     if tally.findings or not held:
-        click.echo(f"what failed is in {keep}")
+        click.echo(f"failing input is in {keep}")
         sys.exit(1)
 
 
 def _by_coverage(seconds: float, keep: Path) -> bool:
-    """Fuzz each reader under Atheris for its share of the time; did everything hold?"""
+    """Fuzz each reader under Atheris for its share of the time; return whether all passed."""
     if seconds and (why_not := guided.missing()):
         click.echo(f"skipped: {why_not}")
     elif seconds:

@@ -1,4 +1,4 @@
-"""Cases until a number or a time is reached; each that fails is kept with what it said."""
+"""Run cases up to a number or a time; each failing one is kept with its output."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ DOCUMENTED = {0, 1, 2, 4, 5}
 """The exit codes of commands that start no server."""
 LARGEST_REPORT = 10_000_000
 """Bytes."""
-_BATCH = 100  # cases of a surface, before the next one's turn
+_BATCH = 100  # cases of a surface before the next surface
 _MOST_SAID = 10_000_000  # characters
-_REMOVED = 20  # in one of so many cases, a file is taken away instead of edited; never the first
+_REMOVED = 20  # in one of this many cases, a file is removed instead of edited; never the first
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A hostile input, and the way in which it is handed over."""
+    """A hostile input, and the way to pass it to the reader."""
 
     files: Files
     way: int
@@ -45,7 +45,7 @@ class Case:
 
 @dataclass(slots=True)
 class Tally:
-    """What a campaign came to."""
+    """The results of a campaign."""
 
     cases: Counter[str] = field(default_factory=Counter)
     codes: Counter[int] = field(default_factory=Counter)
@@ -65,7 +65,7 @@ class Tally:
 def campaign(
     names: Iterable[str], seed: int, keep: Path, *, cases: int | None, seconds: float | None
 ) -> Tally:
-    """Attack surfaces in turn until `cases` were tried, or `seconds` have passed, whichever is given."""
+    """Attack surfaces in turn until `cases` were tried or `seconds` have passed, whichever is given."""
     tally = Tally()
     ends = None if seconds is None else time.monotonic() + seconds
     names = tuple(names)
@@ -122,7 +122,7 @@ class Trial:
 
 
 def wrong(outcome: Outcome, folder: Path) -> str | None:
-    """Say what a case may not do, or None."""
+    """Say what a case did that it must not do; None if nothing."""
     if outcome.hung:
         return "hang"
     if outcome.memory > MOST_MEMORY or "MemoryError" in outcome.said:
@@ -142,7 +142,7 @@ def wrong(outcome: Outcome, folder: Path) -> str | None:
 
 
 def _batch(name: str, seed: str, most: int, ends: float | None, trial: Trial) -> None:
-    """Have Hypothesis draw cases of one surface; nothing is raised, so it draws until there are enough."""
+    """Let Hypothesis draw cases of one surface; nothing is raised, so it does not stop early."""
     surface = SURFACES[name]
     tried = 0
 
@@ -192,7 +192,7 @@ def _write(files: Files, folder: Path) -> None:
 
 @contextmanager
 def _own_environment() -> Iterator[Path]:
-    """A folder for everything that cases write; no browser, no notes and no cache of the user's own."""
+    """Yield a folder for everything that cases write, without the user's browser, notes and cache."""
     hidden = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME")
     kept = {name: value for name, value in os.environ.items() if name not in hidden}
     with tempfile.TemporaryDirectory() as folder:
@@ -215,11 +215,11 @@ _NEEDED = (
 
 
 def _warm_up(names: Iterable[str]) -> None:
-    """Import and compile what the cases need, once, before they are forked off."""
+    """Import and compile everything that cases need once, before forking."""
     for module in _NEEDED:
         import_module(module)
     report.template()
     for name in names:
         SURFACES[name].seeds()
     gc.collect()
-    gc.freeze()  # a child's own collections then leave the memory alone that it shares
+    gc.freeze()  # collections in a child then do not touch the shared memory

@@ -1,4 +1,4 @@
-"""How a sound file becomes a hostile one: edits that Hypothesis draws."""
+"""Edits, drawn by Hypothesis, that turn a valid file into a hostile one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Kind = Literal["token", "insert", "delete", "cut", "repeat line", "swap lines", 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change; places are numbers of tokens, lines or bytes, taken modulo how many there are."""
+    """One change; positions are numbers of tokens, lines or bytes, modulo their count."""
 
     kind: Kind
     place: int
@@ -76,7 +76,7 @@ EDITS = st.lists(
 
 
 def edited(seed: bytes, edits: Sequence[Edit]) -> bytes:
-    """Make the edits, one after the other."""
+    """Apply the edits, one after another."""
     for edit in edits:
         seed = _edited(seed, edit)
     return seed

@@ -1,7 +1,7 @@
-"""The readers under Atheris, which looks for input that reaches new code: `python -m fuzzing.guided READER`.
+"""The readers under Atheris, guided by code coverage: `python -m fuzzing.guided READER`.
 
-A reader may raise what it documents, and nothing else. Atheris keeps what fails beside the
-findings, and ends with an exit code that is not 0. Where it does not install, `missing` says so.
+A reader may raise only its documented errors. Atheris keeps failing input with the findings,
+and exits with a code other than 0. If it is not installed, `missing` says so.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _LONGEST, _MOST_MEMORY = 5, 1024  # s, MiB
 
 
 def missing() -> str | None:
-    """Say why there is no guided fuzzing here, or None."""
+    """Say why guided fuzzing is not possible here; None if it is."""
     if importlib.util.find_spec("atheris"):
         return None
-    return "Atheris is not installed: it has wheels for Linux on x86-64 alone"
+    return "Atheris is not installed: its wheels are only for Linux on x86-64"
 
 
 def fuzz(reader: str, seconds: float, keep: Path) -> bool:
-    """Fuzz a reader in a process of its own; did everything hold?"""
+    """Fuzz a reader in a separate process; return whether it passed."""
     keep.mkdir(parents=True, exist_ok=True)
     ended = subprocess.run(
         [sys.executable, "-m", __spec__.name, reader, str(max(1, round(seconds))), str(keep)], check=False
@@ -36,7 +36,7 @@ def fuzz(reader: str, seconds: float, keep: Path) -> bool:
 
 
 def _readers() -> Mapping[str, Callable[[bytes], None]]:
-    """What each reader does with some bytes."""
+    """Return the readers, as functions of some bytes."""
     import atheris
 
     with atheris.instrument_imports(include=["checkers", "harness.target", "workloads"]):

@@ -1,4 +1,4 @@
-"""One case in a process of its own: how it ended, what it said, how long it took, how much it needed."""
+"""Run one case in a separate process, and measure its result, output, time and memory."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from pathlib import Path
 import psutil
 
 LONGEST = 5.0
-"""Seconds of a case; more is a hang."""
+"""The time limit of a case in seconds; more is a hang."""
 MOST_MEMORY = 1 << 30
-"""Bytes of a case."""
+"""The memory limit of a case in bytes."""
 _MOST_WRITTEN = 1 << 28  # bytes of each file
 _CRASHED = 70  # the exit code of a case that ended in an exception
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a case ended."""
+    """The outcome of a case."""
 
-    code: int  # of its exit; negative: the signal that ended it
+    code: int  # the exit code; negative: the signal that ended it
     said: str  # on stdout and stderr
     seconds: float  # of processor time
-    memory: int  # bytes, at most
+    memory: int  # bytes, peak
     hung: bool
 
 
@@ -42,7 +42,7 @@ def run(case: Callable[[], int], folder: Path, longest: float = LONGEST) -> Outc
     sys.stderr.flush()
     child = _fork()
     if child == 0:
-        _be_the_case(case, folder, said, longest)
+        _run_in_child(case, folder, said, longest)
     hung = _wait(child, longest)
     _, status, used = os.wait4(child, 0)
     return Outcome(
@@ -55,14 +55,14 @@ def run(case: Callable[[], int], folder: Path, longest: float = LONGEST) -> Outc
 
 
 def _fork() -> int:
-    """As os.fork: of what others' threads hold, such as those of numpy, a case needs nothing."""
+    """Like os.fork, without its warning: a case does not need other threads, such as numpy's."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
 
 
-def _be_the_case(case: Callable[[], int], folder: Path, said: Path, longest: float) -> None:
-    """Never returns."""
+def _run_in_child(case: Callable[[], int], folder: Path, said: Path, longest: float) -> None:
+    """Run the case in the child process, and exit."""
     code = _CRASHED
     try:
         output = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -91,9 +91,9 @@ def _limit(longest: float) -> None:
 
 
 def _wait(child: int, longest: float) -> bool:
-    """Wait until it ends, and kill it where it only waits for something; was it killed?
+    """Wait until it ends, and kill it if it only waits for something; return whether it was killed.
 
-    On a busy machine a case may take longer without hanging: then the limit on its processor time decides.
+    On a busy machine a case may take longer without hanging; then the limit on CPU time applies.
     """
     ended = select.poll()
     descriptor = os.pidfd_open(child)

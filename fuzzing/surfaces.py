@@ -1,7 +1,7 @@
-"""What is attacked: each surface has seeds, and a way to hand a hostile one to what reads it.
+"""The attack surfaces: each has seeds, and a way to pass a hostile one to its reader.
 
-Its `act` runs in a process of its own, in an empty folder, and returns the exit code of the
-command, or 0 where it calls a reader that may only raise what it documents.
+Its `act` runs in a separate process, in an empty folder, and returns the exit code of the
+command, or 0 if it calls a reader, which may raise only its documented errors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 HISTORIES = ROOT / "tests" / "histories"
 LONGEST_WORD = (1 << 17) - 1
-"""Bytes of a word of a command that Linux takes."""
+"""The maximum size of a command-line argument on Linux, in bytes."""
 MODELS = (
     "register",
     "cas-register",
@@ -36,16 +36,16 @@ Files = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Something that reads what others wrote."""
+    """A reader of untrusted input."""
 
     seeds: Callable[[], tuple[Files, ...]]
-    """Sound inputs: files by name. One of them is edited, or taken away."""
+    """Valid inputs: files by name. One of them is edited or removed."""
     act: Callable[[int], int]
-    """Hand the files of the current folder to the reader, in one of several ways."""
+    """Pass the files of the current folder to the reader, in one of several ways."""
 
 
 def command(*arguments: str) -> int:
-    """Run the command as a user does, and give its exit code."""
+    """Run the command like a user, and return its exit code."""
     from harness.cli import main
 
     try:
@@ -107,12 +107,12 @@ def _name(way: int) -> int:
 
 
 def _line_protocol(way: int) -> int:
-    """A program of the user's own answers with the lines of a file, whatever it is asked."""
+    """The user's program answers every request with the next line of a file."""
     from workloads.client import NotApplied, Unknown
     from workloads.line_protocol import program_client
     from workloads.line_protocol.program_client import ProgramClient, ProgramError
 
-    program_client.STARTING, program_client.GRACE = 0.3, 0.1  # its deadlines hold as well if they are shorter
+    program_client.STARTING, program_client.GRACE = 0.3, 0.1  # shorter deadlines are tested just as well
     program = _Program(Path("answers").read_bytes())
     with contextlib.suppress(NotApplied, Unknown, ProgramError):
         client = ProgramClient(lambda: program, {"protocol": 1}, timeout=0.2)
@@ -149,7 +149,7 @@ class _Program:
 
 
 def _http(way: int) -> int:
-    """A service of the user's own answers with the bytes of a file, whatever it is asked."""
+    """The user's service answers every request with the bytes of a file."""
     from workloads.client import NotApplied, Unknown
     from workloads.http_connection import HttpConnection
     from workloads.http_contract import Acknowledgement, HttpService
@@ -214,7 +214,7 @@ def _run_folders() -> tuple[Files, ...]:
 
 
 def _as_run_folder(recorded: Files) -> Files:
-    """Everything that a run leaves, around a history."""
+    """Return all files of a run folder, for a history."""
     import checkers
     from checkers.errors import HistoryError
 
@@ -320,4 +320,4 @@ SURFACES: dict[str, Surface] = {
     "line-protocol": Surface(_programs, _line_protocol),
     "http": Surface(lambda: tuple({"answer": reply} for reply in _REPLIES), _http),
 }
-"""By the name that `python -m fuzzing NAME` takes."""
+"""The surfaces by name, for `python -m fuzzing NAME`."""

@@ -14,19 +14,19 @@ import (
 
 const longestLine = 1 << 20 // bytes
 
-// event is one line of a history: a call, or what came of it.
+// event is one line of a history: a call or its completion.
 type event struct {
 	process int
 	kind    string // invoke ok fail info
 	value   any    // the input, or the output
 }
 
-// pairs joins events into operations; the places of the lines are their times.
-// What ended in info, and what never ended, returns at the end of time.
+// pairs joins events into operations; line numbers are their times.
+// An operation that ended in info or never ended returns at the end of time.
 type pairs struct {
 	operations []porcupine.Operation
-	open       map[int]int // process → place in operations
-	unknown    func() any  // the output of what nobody knows the outcome of
+	open       map[int]int // process → index in operations
+	unknown    func() any  // the output of an operation with an unknown outcome
 	time       int64
 }
 
@@ -99,7 +99,7 @@ func parseEtcd(line string) (event, error) {
 	switch {
 	case parsed.kind == "invoke":
 		parsed.value = askedEtcd(found[3], found[4])
-	case found[4] == ":timed-out": // nobody knows
+	case found[4] == ":timed-out": // unknown outcome
 	case found[3] == "cas":
 		parsed.value = registerOutput{ok: parsed.kind == "ok"}
 	case parsed.kind == "ok":
@@ -108,19 +108,19 @@ func parseEtcd(line string) (event, error) {
 	return parsed, nil
 }
 
-func askedEtcd(f, told string) registerInput {
+func askedEtcd(f, answered string) registerInput {
 	switch f {
 	case "read":
 		return registerInput{op: read}
 	case "write":
-		return registerInput{op: write, new: number(told)}
+		return registerInput{op: write, new: number(answered)}
 	}
-	expected, new, _ := strings.Cut(strings.Trim(told, "[]"), " ")
+	expected, new, _ := strings.Cut(strings.Trim(answered, "[]"), " ")
 	return registerInput{op: cas, expected: number(expected), new: number(new)}
 }
 
-func number(told string) value {
-	parsed, err := strconv.Atoi(told)
+func number(answered string) value {
+	parsed, err := strconv.Atoi(answered)
 	return value{parsed, err == nil}
 }
 
@@ -152,14 +152,14 @@ func parseKeyValue(line string) (event, error) {
 	return parsed, nil
 }
 
-// readFenced reads a history of fenced registers, an event a line, the words apart by tabs:
+// readFenced reads a history of fenced registers, one event per line, with words separated by tabs:
 //
 //	PROCESS invoke write RESOURCE TOKEN VALUE     PROCESS invoke read RESOURCE
 //	PROCESS ok     write                          PROCESS ok     read TOKEN VALUE
-//	PROCESS fail   write   (the fence said no)    PROCESS info   write|read
+//	PROCESS fail   write   (rejected by the fence)    PROCESS info   write|read
 //
-// An empty VALUE with the TOKEN 0 is what stands there before any write. What failed
-// for another reason than the fence is left out of the file: it had no effect.
+// An empty VALUE with the TOKEN 0 is the state before any write. A write that failed
+// for another reason is left out of the file: it had no effect.
 func readFenced(file string) ([]porcupine.Operation, error) {
 	return readHistory(file, func() any { return fencedOutput{unknown: true} }, parseFenced)
 }
@@ -189,7 +189,7 @@ func parseFenced(line string) (event, error) {
 		parsed.value = fencedOutput{accepted: true}
 	case kind == "fail" && f == "write" && len(rest) == 0:
 		parsed.value = fencedOutput{}
-	case kind == "info" && len(rest) == 0: // nobody knows
+	case kind == "info" && len(rest) == 0: // unknown outcome
 	default:
 		return event{}, fmt.Errorf("no event: %.80q", line)
 	}

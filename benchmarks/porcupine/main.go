@@ -1,15 +1,15 @@
-// Command porcupine judges histories with Porcupine and says how long each took.
+// Command porcupine judges histories with Porcupine and prints the time of each.
 //
 //	porcupine -model cas-register -timeout 30s -memory 8192 FILE...
 //
-// It prints one JSON object a history:
+// It prints one JSON object per history:
 //
 //	{"file":"…","model":"…","operations":870,"verdict":"valid","seconds":0.0123,"peak_mib":18}
 //
 // The verdict is valid, invalid, unknown (the timeout passed) or out-of-memory;
-// after the last the program ends with code 3, since nothing can be taken back.
-// Seconds are those of the check alone: reading the file comes before, and its
-// memory counts. A timeout of 0 means none.
+// after the last the program ends with code 3, because a check cannot be cancelled.
+// Seconds cover only the check, not reading the file; the memory of the
+// history counts. A timeout of 0 means none.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// outOfMemory is the program's exit code when a check needs more than it may have.
+// outOfMemory is the program's exit code when a check needs more memory than allowed.
 const outOfMemory = 3
 
 type report struct {
@@ -61,29 +61,29 @@ func main() {
 	}
 }
 
-// judge checks one history and prints what came of it.
-func judge(model porcupine.Model, operations []porcupine.Operation, told report, timeout time.Duration, memory uint64) {
-	told.Operations = len(operations)
+// judge checks one history and prints the result.
+func judge(model porcupine.Model, operations []porcupine.Operation, answer report, timeout time.Duration, memory uint64) {
+	answer.Operations = len(operations)
 	began := time.Now()
 	watch := watchMemory(memory, func(peak uint64) {
-		told.Verdict, told.Seconds, told.PeakMiB = "out-of-memory", time.Since(began).Seconds(), peak/mebibyte
-		print(told)
+		answer.Verdict, answer.Seconds, answer.PeakMiB = "out-of-memory", time.Since(began).Seconds(), peak/mebibyte
+		print(answer)
 		os.Exit(outOfMemory)
 	})
 	result := porcupine.CheckOperationsTimeout(model, operations, timeout)
-	told.Seconds = time.Since(began).Seconds()
-	told.PeakMiB = watch.stop() / mebibyte
-	told.Verdict = map[porcupine.CheckResult]string{
+	answer.Seconds = time.Since(began).Seconds()
+	answer.PeakMiB = watch.stop() / mebibyte
+	answer.Verdict = map[porcupine.CheckResult]string{
 		porcupine.Ok:      "valid",
 		porcupine.Illegal: "invalid",
 		porcupine.Unknown: "unknown",
 	}[result]
-	print(told)
-	debug.FreeOSMemory() // so that the next history starts afresh
+	print(answer)
+	debug.FreeOSMemory() // so that the next history starts with little memory
 }
 
-func print(told report) {
-	if err := json.NewEncoder(os.Stdout).Encode(told); err != nil {
+func print(result report) {
+	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
 		fail("%v", err)
 	}
 }
@@ -93,7 +93,7 @@ func fail(format string, arguments ...any) {
 	os.Exit(2)
 }
 
-// watcher looks at the memory of the program while a check runs.
+// watcher measures the memory of the program while a check runs.
 type watcher struct {
 	done chan struct{}
 	wait sync.WaitGroup

@@ -6,7 +6,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// kind is a model, and how the histories that it judges are read.
+// kind is a model, and the reader of its histories.
 type kind struct {
 	model porcupine.Model
 	read  func(file string) ([]porcupine.Operation, error)
@@ -31,7 +31,7 @@ const (
 	add
 )
 
-// value is what a register holds: a number, or nothing.
+// value is the content of a register: a number or nothing.
 type value struct {
 	number int
 	exists bool
@@ -44,13 +44,13 @@ type registerInput struct {
 }
 
 type registerOutput struct {
-	ok      bool // of a cas: it did, and was not refused
+	ok      bool // of a cas: it succeeded
 	value   value
-	unknown bool // nobody knows what came of it
+	unknown bool // unknown outcome
 }
 
-// register takes reads, writes and cas. What nobody knows the outcome of returns at the
-// end of time, so that it may take effect after everything else, where nobody sees it.
+// register takes reads, writes and cas. An operation with an unknown outcome returns at the
+// end of time, so that it may take effect after everything else, when nothing observes it.
 var register = porcupine.Model{
 	Init: func() any { return value{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -115,13 +115,13 @@ type fencedInput struct {
 type fencedOutput struct {
 	accepted bool
 	unknown  bool
-	token    int // of a read: with which token the value was written
+	token    int // of a read: the token of the value
 	value    string
 }
 
 type fencedState struct {
 	value string
-	token int // of the value; the mark too, since only accepted writes raise it
+	token int // of the value, and also the mark: only accepted writes raise it
 }
 
 // fenced is a register that accepts a write iff its token passes the mark.

@@ -1,4 +1,4 @@
-"""A minute of fuzzing, and the fuzzing itself: what it must notice, it notices."""
+"""A minute of fuzzing, and tests of the fuzzer itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CASES = [pytest.param(name, marks=pytest.mark.slow if name != "target" else []) 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("surface", CASES)
-def test_rubbish_ends_in_a_sentence_and_a_documented_exit_code(surface: str, tmp_path: Path) -> None:
+def test_hostile_input_ends_in_a_sentence_and_a_documented_exit_code(surface: str, tmp_path: Path) -> None:
     share = MINUTE / len(SURFACES)
     command = [sys.executable, "-m", "fuzzing", surface, "--seed", "1", "--seconds", str(share)]
 
@@ -82,7 +82,9 @@ def test_a_case_that_hangs_is_noticed(tmp_path: Path, case: Callable[..., Any]) 
         (says("fine"), None),
     ],
 )
-def test_what_a_case_may_not_do_is_noticed(tmp_path: Path, case: Callable[..., Any], why: str | None) -> None:
+def test_forbidden_behavior_of_a_case_is_noticed(
+    tmp_path: Path, case: Callable[..., Any], why: str | None
+) -> None:
     assert campaign.wrong(sandbox.run(case, tmp_path, longest=60.0), tmp_path) == why
 
 

@@ -1,4 +1,4 @@
-"""The command as its users call it: a process of its own, in a folder."""
+"""The command as its users call it: as a separate process, in a folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from subprocess import CompletedProcess
 from tests.support.repository import ROOT
 from tests.support.warm_command import WarmCommand
 
+FENCEPOST = [sys.executable, "-m", "harness.cli"]
+DEADLINE = 60  # s
 STARTS_CLIENTS = {"run", "zoo", "campaign"}
 warm = WarmCommand()
 
@@ -18,16 +20,16 @@ warm = WarmCommand()
 def fencepost(
     folder: Path, *arguments: str | Path, timeout: float = 100, **environment: str
 ) -> CompletedProcess[str]:
-    """Call it, also where `folder` is not the checkout; `environment` adds to this process' own.
+    """Run it in any folder; `environment` adds to this process' own.
 
-    What starts clients is a new interpreter, as its children are copies of it.
+    A command that starts clients gets a new interpreter, because its children are copies of it.
     """
     words = [str(each) for each in arguments]
     variables = os.environ | {"PYTHONPATH": str(ROOT)} | environment
     if not STARTS_CLIENTS & set(words[:1]):
         return warm(words, folder, variables, timeout)
     return subprocess.run(
-        [sys.executable, "-m", "harness.cli", *words],
+        [*FENCEPOST, *words],
         cwd=folder,
         env=variables,
         capture_output=True,

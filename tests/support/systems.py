@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from harness.engines.engine import Cluster
-from harness.network.topology import Address
+from harness.network.topology import Address, ServerSpec, Topology
 from workloads.client import Grant, Lock, Storage
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings, StorageSettings
@@ -154,3 +154,9 @@ def commits_of(kind: str, endpoints: Sequence[str], resource: str) -> list[tuple
 
 def endpoints(cluster: Cluster, system: str) -> list[str]:
     return [endpoint_of(server.address) for server in cluster.servers if server.system == system]
+
+
+def postgres_from(image: str | None) -> Topology:
+    """Return a topology of one PostgreSQL, on an image other than ours if given."""
+    server = ServerSpec(name="postgres", system="postgres", image=image)
+    return Topology(servers=(server,), clients=1, partitions=False)

@@ -98,7 +98,7 @@ def test_all_that_cannot_be_run_is_named_with_its_remedy() -> None:
         )
 
     found = str(refused.value)
-    assert "no target is called etcd-postgrez" in found
+    assert "unknown target etcd-postgrez" in found
     assert 'matrix.lock: no shipped target has "etcdd"; did you mean etcd?' in found
     assert 'exclude = [{ lock = "etcd", storage = "sqlite:none", faults = "kill-storage" }]' in found
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import docker
 import psycopg
 import pytest
 
 from harness.core.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
-from harness.engines import built_images, cleanup, docker_images
+from harness.engines import cleanup
 from harness.engines.docker_containers import containers_of
 from harness.engines.engine import Cluster, Engine
 from harness.files import log_limit
@@ -22,32 +19,7 @@ from harness.network.systems import POSTGRES_LOGIN
 from harness.network.topology import ServerSpec, Topology
 from harness.processes import ownership, run_notes
 from tests.support.held import running_harness, wait_for_line, wait_until
-
-
-@pytest.fixture(scope="module")
-def client(docker_engine: Engine) -> Iterator[Any]:  # noqa: ARG001 (without one, the test is skipped)
-    with closing(docker.from_env()) as found:
-        yield found
-
-
-@pytest.fixture
-def things(client: Any) -> Any:
-    """List the containers, networks and volumes of a run."""
-
-    def of(run_id: Any) -> list[Any]:
-        wanted = {"label": f"{ownership.RUN}={run_id}"}
-        return [
-            *client.api.containers(all=True, filters=wanted),
-            *client.api.networks(filters=wanted),
-            *client.api.volumes(filters=wanted)["Volumes"],
-        ]
-
-    return of
-
-
-def postgres_from(image: str | None) -> Topology:
-    server = ServerSpec(name="postgres", system="postgres", image=image)
-    return Topology(servers=(server,), clients=1, partitions=False)
+from tests.support.systems import postgres_from
 
 
 def test_every_edge_leads_to_its_server(
@@ -182,91 +154,6 @@ def test_clean_finds_leftovers_without_a_note(
     cleaned = cleanup.clean()
 
     assert len([line for line in cleaned.removed if run_id in line]) == 4
-    assert things(run_id) == []
-
-
-def test_a_failed_image_build_is_reported_with_its_last_lines(
-    things: Any,
-    docker_engine: Engine,
-    make_topology: Callable[..., Topology],
-    run_id: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    dockerfile = tmp_path / "image" / "Dockerfile"
-    dockerfile.parent.mkdir()
-    dockerfile.write_text("ARG BASE=none\nFROM $BASE\nRUN echo no such package >&2; exit 7\n")
-    for module in (docker_images, built_images):
-        monkeypatch.setattr(module, "folder_of", lambda _image: dockerfile.parent)
-    lines: list[Any] = []
-
-    with (
-        pytest.raises(
-            ServerNotReadyError, match=r"build-\w+ ended with status \d+; .*\n(.*\n)*.*no such package"
-        ),
-        docker_engine.start(make_topology(), run_id, tmp_path / "run", lines.append),
-    ):
-        pass
-
-    assert any(line.startswith("building fencepost/etcd:") for line in lines)
-    assert things(run_id) == []
-
-
-def test_a_changed_image_folder_is_another_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dockerfile = tmp_path / "Dockerfile"
-    monkeypatch.setattr(built_images, "folder_of", lambda _image: tmp_path)
-    dockerfile.write_text("FROM scratch\n")
-    before = built_images.our_image("etcd")
-
-    dockerfile.write_text("FROM scratch\nUSER etcd\n")
-
-    assert built_images.our_image("etcd") != before
-
-
-def test_our_image_without_a_tag_gets_its_current_tag() -> None:
-    assert built_images.image_of("etcd", "fencepost/etcd-3.4") == built_images.our_image("etcd-3.4")
-    assert built_images.image_of("etcd", None) == built_images.our_image("etcd")
-    for chosen in ("fencepost/etcd:3.5", "quay.io/coreos/etcd"):
-        assert built_images.image_of("etcd", chosen) == chosen
-
-
-@pytest.mark.parametrize(
-    ("image", "message"),
-    [
-        (built_images.our_image("etcd"), "compose ended with status"),  # the image lacks the program
-        (
-            "127.0.0.1:1/none:1",
-            "^the image 127.0.0.1:1/none:1 is not on this machine and could not be pulled: (?!Error).*refused$",
-        ),
-    ],
-)
-def test_an_unusable_image_is_reported(
-    things: Any, docker_engine: Engine, run_id: str, tmp_path: Path, image: str, message: str
-) -> None:
-    with (
-        pytest.raises(ServerNotReadyError, match=message),
-        docker_engine.start(postgres_from(image), run_id, tmp_path, print),
-    ):
-        pass
-
-    assert things(run_id) == []
-
-
-def test_a_container_that_exits_is_reported_with_its_last_lines(
-    things: Any, client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
-) -> None:
-    base = docker_images.base_image(client)
-    dockerfile = f'FROM {base}\nENTRYPOINT ["sh", "-c", "echo no space left; exit 3"]\n'.encode()
-    image, _ = client.images.build(fileobj=io.BytesIO(dockerfile), tag=f"ends-at-once:{run_id}", rm=True)
-    try:
-        with (
-            pytest.raises(ServerNotReadyError, match=r"postgres ended with status 3; .*\n  no space left"),
-            docker_engine.start(postgres_from(image.tags[0]), run_id, tmp_path, print),
-        ):
-            pass
-    finally:
-        client.images.remove(image.id)
-
     assert things(run_id) == []
 
 

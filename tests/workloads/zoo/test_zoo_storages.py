@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from typing import Any
 
@@ -12,136 +10,21 @@ import pytest
 from redis.exceptions import RedisError
 
 from harness.clients.recorder import RecordedSession
-from harness.engines.engine import Cluster, Engine
-from harness.network.topology import ServerSpec, Topology
+from harness.engines.engine import Cluster
 from harness.target import load
 from harness.target.reading import shipped_folder
-from tests.support.missing import need
-from tests.support.stopped import frozen
 from tests.support.systems import (
     Memory,
-    commits_of,
     endpoints,
     lock_settings,
     password_of,
-    run_named,
-    storage_settings,
 )
 from tests.support.tap import Tap
+from tests.support.zoo_storages import DEADLINE, RESOURCE, asked, nothing, outcome, wait_until
 from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown
 from workloads.locks import connect as connect_lock
-from workloads.settings import StorageSettings
-from workloads.storages import load_kind, postgres, redis
+from workloads.storages import redis
 from workloads.zoo.token_past_2_to_53 import FIRST
-
-DEADLINE = 20.0  # seconds
-RESOURCE = "r0"
-SERVERS = {"postgres": "postgres", "redis": "redis-storage"}
-AS_NEW = (
-    "DROP TABLE IF EXISTS register, audit, fence",
-    "ALTER DATABASE fencepost RESET ALL",
-    "ALTER SYSTEM RESET ALL",
-    "SELECT pg_reload_conf()",
-)
-
-
-@pytest.fixture(scope="module")
-def cluster(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A PostgreSQL and a Redis."""
-    specs = tuple(ServerSpec(name=name, system=system) for system, name in SERVERS.items())
-    topology = Topology(servers=specs, clients=1, partitions=False)
-    need(local_engine, topology)
-    with local_engine.start(
-        topology, run_named("zoo-storages"), tmp_path_factory.mktemp("run"), print
-    ) as started:
-        yield started
-
-
-class Exhibit:
-    """The storage of a target in the zoo, newly set up."""
-
-    def __init__(self, name: Any, cluster: Cluster) -> None:
-        self.spec = load(shipped_folder() / "zoo" / f"{name}.toml").storage
-        self.cluster = cluster
-        self._opened: list[Any] = []
-        EMPTY[self.spec.system](self.settings())
-        load_kind(self.spec.kind).set_up(self.settings(), [RESOURCE])
-
-    def settings(self, at: None = None, timeout: float = 5.0) -> StorageSettings:
-        return storage_settings(
-            self.spec.kind,
-            at or endpoints(self.cluster, self.spec.system),
-            fencing=self.spec.fencing,
-            policy=self.spec.policy,
-            timeout=timeout,
-        )
-
-    def open(self, **settings: Any) -> Any:
-        self._opened.append(load_kind(self.spec.kind).connect(self.settings(**settings)))
-        return self._opened[-1]
-
-    @property
-    def committed(self) -> list[tuple[Any, Any]]:
-        return commits_of(self.spec.kind, endpoints(self.cluster, self.spec.system), RESOURCE)
-
-    def stopped(self) -> Any:
-        return frozen(self.cluster, SERVERS[self.spec.system])
-
-    def restart(self) -> None:
-        servers = [SERVERS[self.spec.system]]
-        self.cluster.kill(servers)
-        self.cluster.restart(servers)
-
-    def close(self) -> None:
-        for storage in self._opened:
-            storage.reconnect()
-
-
-def empty_postgres(settings: Any) -> None:
-    with closing(postgres.make_connection(settings)) as wire:
-        for statement in AS_NEW:
-            wire.execute(statement)
-
-
-def empty_redis(settings: Any) -> None:
-    with closing(redis.connection(settings)) as connection:
-        connection.execute("FLUSHALL")
-
-
-EMPTY = {"postgres": empty_postgres, "redis": empty_redis}
-
-
-@pytest.fixture
-def exhibit(cluster: Cluster) -> Iterator[Any]:
-    opened = []
-
-    def open_one(name: Any) -> Exhibit:
-        opened.append(Exhibit(name, cluster))
-        return opened[-1]
-
-    yield open_one
-    for each in opened:
-        each.close()
-
-
-def nothing() -> None:
-    """Do nothing once the request has left."""
-
-
-def outcome(storage: Any, token: int, value: str, sent: Callable[[], None] = nothing) -> Any:
-    """Write, and return the outcome."""
-    try:
-        storage.write(RESOURCE, token, value, sent)
-    except (NotApplied, Unknown) as error:
-        return type(error)
-    return "ok"
-
-
-def wait_until(condition: Callable[..., Any]) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.001)
 
 
 def overtaken(case: Any) -> object:
@@ -186,11 +69,6 @@ def after_a_wait(case: Any) -> tuple[list[Any], object]:
     assert outcome(newer, 2, "new", begin_the_older) == "ok"
     waiting.join(DEADLINE)
     return ends, case.committed
-
-
-def asked(case: Any, what: str) -> list[tuple[bytes | None, ...]]:
-    with closing(postgres.make_connection(case.settings())) as wire:
-        return wire.execute(f"SELECT 1 {what}")
 
 
 @pytest.mark.parametrize("name", ["guard-in-sub-select", "guard-row-in-another-table"])

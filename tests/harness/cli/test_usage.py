@@ -1,0 +1,147 @@
+"""Help, suggestions, usage errors, and the lists of targets and schemas."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli import schemas
+from tests.support.repository import ROOT
+
+
+class TestHelp:
+    def test_help_loads_nothing_heavy(self) -> None:
+        heavy = {"docker", "grpc", "jinja2", "msgspec", "numpy", "psycopg", "pydantic", "rich"}
+        loaded = "import sys, harness.cli; print(*{name.partition('.')[0] for name in sys.modules})"
+
+        asked = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+
+        assert heavy.isdisjoint(asked.stdout.split())
+
+    def test_help_lists_the_exit_codes(self, fencepost: Any) -> None:
+        assert "130  interrupted" in fencepost("--help").stdout
+
+    def test_the_version_is_printed(self, fencepost: Any) -> None:
+        assert fencepost("--version").stdout.startswith("fencepost, version ")
+
+
+class TestWrongUse:
+    def test_a_misspelled_command_gets_a_suggestion(self, fencepost: Any) -> None:
+        done = fencepost("rnu")
+
+        assert done.returncode == 4
+        assert "Did you mean 'run'?" in done.stderr
+
+    def test_a_misspelled_target_gets_a_suggestion(self, fencepost: Any) -> None:
+        done = fencepost("run", "etcd-postgre")
+
+        assert (done.returncode, done.stdout) == (4, "")
+        assert done.stderr == "unknown target etcd-postgre; did you mean etcd-postgres?\n"
+
+    @pytest.mark.parametrize(
+        ("command", "said"),
+        [
+            ("run", "unknown target nosuch; `fencepost targets` lists all"),
+            ("zoo", "the zoo has no bug called nosuch; docs/zoo.md lists all"),
+        ],
+    )
+    def test_an_unknown_name_is_reported_in_one_short_line(
+        self, fencepost: Any, command: str, said: str
+    ) -> None:
+        done = fencepost(command, "nosuch")
+
+        assert (done.returncode, done.stdout, done.stderr) == (4, "", f"{said}\n")
+
+    def test_an_unknown_option_is_a_usage_error(self, fencepost: Any) -> None:
+        assert fencepost("run", "--sed", "3", "etcd-postgres").returncode == 4
+
+    @pytest.mark.parametrize("nothing", [[], ["nothing-*"], ["."]])
+    def test_without_a_target_nothing_is_selected(self, fencepost: Any, nothing: list[str]) -> None:
+        done = fencepost("run", *nothing)
+
+        assert done.returncode == 5
+        assert "`fencepost targets` lists" in done.stderr
+
+    @pytest.mark.parametrize("command", ["run", "validate"])
+    def test_words_that_select_nothing_are_named(self, fencepost: Any, tmp_path: Path, command: str) -> None:
+        (tmp_path / "empty").mkdir()
+        done = fencepost(command, "nothing-*", "empty")
+
+        assert done.returncode == 5
+        assert done.stderr.splitlines()[:2] == [
+            "no shipped target matches nothing-*",
+            "the folder empty has no *.toml",
+        ]
+
+    def test_every_target_of_a_folder_is_validated(self, fencepost: Any) -> None:
+        done = fencepost("validate", str(ROOT / "targets"))
+
+        assert done.returncode == 0
+        assert done.stdout.count(": ok, ") == len(list((ROOT / "targets").glob("*.toml")))
+
+    def test_an_invalid_seed_is_reported_with_an_example(self, fencepost: Any) -> None:
+        done = fencepost("run", "--seed", "x", "etcd-postgres")
+
+        assert done.returncode == 4
+        assert "'x' is not a seed: give the integer that a run printed, such as 7" in done.stderr
+
+    def test_all_targets_are_checked_before_anything_starts(self, fencepost: Any, tmp_path: Path) -> None:
+        done = fencepost(
+            "run", "etcd-postgres", "etcd-postgres-upsert", "--set", "lock.ttl=1s", "--set", "lock.nods=3"
+        )
+
+        assert done.returncode == 4
+        assert done.stderr.count("--set lock.ttl=1s: ") == 2
+        assert done.stderr.count("did you mean nodes?") == 2
+        assert not (tmp_path / "runs").exists()
+
+    def test_a_missing_run_is_refused(self, fencepost: Any, tmp_path: Path) -> None:
+        (tmp_path / "runs" / "etcd-postgres").mkdir(parents=True)
+
+        assert "; did you mean etcd-postgres?" in fencepost("recheck", "etcd-postgre").stderr
+        assert fencepost("show", "etcd-postgre").returncode == 4
+
+
+@pytest.mark.usefixtures("local_engine")
+class TestMachine:
+    def test_doctor_reports_every_check_and_whether_runs_are_possible(self, fencepost: Any) -> None:
+        done = fencepost("doctor")
+
+        assert done.returncode == 0, done.stdout
+        assert done.stdout.startswith("ok  python")
+        assert "docker engine" in done.stdout
+
+    def test_without_killed_runs_there_is_nothing_to_clean(self, fencepost: Any) -> None:
+        assert fencepost("clean").returncode == 0
+
+
+class TestTargets:
+    def test_shipped_targets_are_listed(self, fencepost: Any) -> None:
+        lines = fencepost("targets").stdout.splitlines()
+
+        assert any(line.startswith("etcd-postgres ") and line.endswith("expects valid") for line in lines)
+
+    def test_the_list_is_available_as_json(self, fencepost: Any) -> None:
+        listed = {each["name"]: each for each in json.loads(fencepost("targets", "--format", "json").stdout)}
+
+        assert listed["etcd-postgres-unfenced"]["expect"] == ["stale-write"]
+        assert Path(listed["etcd-postgres"]["path"]).is_file()
+
+    def test_validate_accepts_valid_files_and_reports_errors(self, fencepost: Any, tmp_path: Path) -> None:
+        (tmp_path / "wrong.toml").write_text('name = "wrong"\nexpect = "valid"\nlock = 3\n')
+
+        done = fencepost("validate", "wrong.toml", str(ROOT / "targets/etcd-postgres.toml"))
+
+        assert done.returncode == 4
+        assert done.stdout.endswith("expects valid\n")
+        assert done.stderr.splitlines() == [
+            "wrong.toml: storage: is missing",
+            "wrong.toml:3: lock = 3: must be a table",
+        ]
+
+    @pytest.mark.parametrize("name", schemas.schemas())
+    def test_a_schema_can_be_printed(self, fencepost: Any, name: str) -> None:
+        assert json.loads(fencepost("schema", name).stdout) == schemas.schemas()[name]

@@ -1,0 +1,101 @@
+"""The images of the Docker engine: built, tagged, and unusable ones reported."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.errors import ServerNotReadyError
+from harness.engines import built_images, docker_images
+from harness.engines.engine import Engine
+from harness.network.topology import Topology
+from tests.support.systems import postgres_from
+
+
+def test_a_failed_image_build_is_reported_with_its_last_lines(
+    things: Any,
+    docker_engine: Engine,
+    make_topology: Callable[..., Topology],
+    run_id: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dockerfile = tmp_path / "image" / "Dockerfile"
+    dockerfile.parent.mkdir()
+    dockerfile.write_text("ARG BASE=none\nFROM $BASE\nRUN echo no such package >&2; exit 7\n")
+    for module in (docker_images, built_images):
+        monkeypatch.setattr(module, "folder_of", lambda _image: dockerfile.parent)
+    lines: list[Any] = []
+
+    with (
+        pytest.raises(
+            ServerNotReadyError, match=r"build-\w+ ended with status \d+; .*\n(.*\n)*.*no such package"
+        ),
+        docker_engine.start(make_topology(), run_id, tmp_path / "run", lines.append),
+    ):
+        pass
+
+    assert any(line.startswith("building fencepost/etcd:") for line in lines)
+    assert things(run_id) == []
+
+
+def test_a_changed_image_folder_is_another_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dockerfile = tmp_path / "Dockerfile"
+    monkeypatch.setattr(built_images, "folder_of", lambda _image: tmp_path)
+    dockerfile.write_text("FROM scratch\n")
+    before = built_images.our_image("etcd")
+
+    dockerfile.write_text("FROM scratch\nUSER etcd\n")
+
+    assert built_images.our_image("etcd") != before
+
+
+def test_our_image_without_a_tag_gets_its_current_tag() -> None:
+    assert built_images.image_of("etcd", "fencepost/etcd-3.4") == built_images.our_image("etcd-3.4")
+    assert built_images.image_of("etcd", None) == built_images.our_image("etcd")
+    for chosen in ("fencepost/etcd:3.5", "quay.io/coreos/etcd"):
+        assert built_images.image_of("etcd", chosen) == chosen
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        (built_images.our_image("etcd"), "compose ended with status"),  # the image lacks the program
+        (
+            "127.0.0.1:1/none:1",
+            "^the image 127.0.0.1:1/none:1 is not on this machine and could not be pulled: (?!Error).*refused$",
+        ),
+    ],
+)
+def test_an_unusable_image_is_reported(
+    things: Any, docker_engine: Engine, run_id: str, tmp_path: Path, image: str, message: str
+) -> None:
+    with (
+        pytest.raises(ServerNotReadyError, match=message),
+        docker_engine.start(postgres_from(image), run_id, tmp_path, print),
+    ):
+        pass
+
+    assert things(run_id) == []
+
+
+def test_a_container_that_exits_is_reported_with_its_last_lines(
+    things: Any, client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
+) -> None:
+    base = docker_images.base_image(client)
+    dockerfile = f'FROM {base}\nENTRYPOINT ["sh", "-c", "echo no space left; exit 3"]\n'.encode()
+    image, _ = client.images.build(fileobj=io.BytesIO(dockerfile), tag=f"ends-at-once:{run_id}", rm=True)
+    try:
+        with (
+            pytest.raises(ServerNotReadyError, match=r"postgres ended with status 3; .*\n  no space left"),
+            docker_engine.start(postgres_from(image.tags[0]), run_id, tmp_path, print),
+        ):
+            pass
+    finally:
+        client.images.remove(image.id)
+
+    assert things(run_id) == []

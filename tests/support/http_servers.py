@@ -1,0 +1,122 @@
+"""Servers that answer HTTP requests with given bytes, and clients of them."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from harness.clients.recorder import RecordedSession
+from tests.support.systems import SECOND, Memory, lock_settings, storage_settings
+from workloads.locks import connect
+from workloads.storages import load_kind
+
+TIMEOUT = 0.5  # seconds
+
+
+def nothing() -> None:
+    """Do nothing once the request has left."""
+
+
+@contextmanager
+def answering(*answers: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the address of a server that answers each request with the next of these, and then is silent."""
+    requests = []
+
+    def serve(connection: Any) -> None:
+        with connection, suppress(OSError):
+            for answer in answers:
+                if not (asked := connection.recv(65536)):
+                    return
+                requests.append(asked)
+                for piece in [answer] if isinstance(answer, bytes) else answer:
+                    connection.sendall(piece)
+            connection.recv(65536)
+
+    def accept() -> None:
+        try:
+            while True:
+                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+        except OSError:
+            return
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}", requests
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def answer(content: bytes | dict[Any, Any] | list[Any], status: str = "200 OK") -> bytes:
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s" % (status.encode(), len(body), body)
+
+
+def storage_at(endpoint: str) -> Any:
+    return load_kind("http").connect(storage_settings("http", [endpoint], timeout=TIMEOUT))
+
+
+def lock_at(endpoint: str) -> Any:
+    settings = lock_settings("http", [endpoint], timeout=TIMEOUT, ttl=SECOND)
+    return connect(settings, RecordedSession(Memory(), 0, 1))
+
+
+def wait_until_dropped(opened: Any) -> None:
+    deadline = time.monotonic() + 5
+    opened.setblocking(False)
+    while time.monotonic() < deadline:
+        try:
+            if opened.recv(1, socket.MSG_PEEK) == b"":
+                break
+        except BlockingIOError:
+            time.sleep(0.01)
+    opened.setblocking(True)
+
+
+@contextmanager
+def speaking(at_once: bytes = b"") -> Iterator[Any]:
+    """Yield the address of a server that greets every client, its requests, and a function that sends data."""
+    opened: list[Any] = []
+    requests: list[Any] = []
+
+    def say(said: Any) -> None:
+        opened[-1].sendall(said)
+
+    def serve(connection: Any) -> None:
+        with connection, suppress(OSError):
+            connection.sendall(at_once)
+            opened.append(connection)
+            while asked := connection.recv(65536):
+                requests.append(asked)
+                connection.sendall(answer({"resource_id": "r0", "fencing_token": 1, "bytes": "YQo="}))
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}", requests, say
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def closing_storage(endpoint: str) -> Iterator[Any]:
+    storage = storage_at(endpoint)
+    yield storage
+    storage.reconnect()
+
+
+def grant() -> dict[str, Any]:
+    return {
+        "resource_id": "r0",
+        "lock_acquired": True,
+        "lock_token": "c0ffee",
+        "fencing_token": 34,
+        "lease_duration_ms": 700,
+        "acquired_at": "2026-11-21T14:42:11Z",
+    }

@@ -1,0 +1,112 @@
+"""Every call of every client, and its outcome when its servers stop before each of its requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+ENGINES = {
+    "dynamodb": "docker_engine",
+    "http": "script_engine",
+    "kahuna": "script_engine",
+    "zookeeper": "docker_engine",
+}
+
+
+LOCKS = {
+    "etcd": ("etcd", 1, "create-revision"),
+    "etcd-lock": ("etcd", 1, "create-revision"),
+    "http": ("http", 1, "fencing-token"),
+    "kahuna": ("kahuna", 1, "fencing-token"),
+    "redis": ("redis", 1, "counter"),
+    "redlock": ("redis", 5, "wall-clock"),
+    "zookeeper": ("zookeeper", 1, "czxid"),
+}
+"""The system of each lock, its number of servers, and its token."""
+
+
+LOCK_CALLS = {
+    ("etcd", "acquire"): "fail info",  # the lease, the key
+    ("etcd", "release"): "info",
+    ("etcd", "revoke"): "info",
+    ("etcd-lock", "acquire"): "fail info info ok",  # the lease, the lock, its key, a first keep-alive
+    ("etcd-lock", "release"): "info",
+    ("etcd-lock", "revoke"): "info",
+    ("http", "acquire"): "info",
+    ("http", "release"): "info",
+    ("http", "revoke"): "info",
+    ("kahuna", "acquire"): "info",
+    ("kahuna", "release"): "info",
+    ("kahuna", "revoke"): "info",
+    ("redis", "acquire"): "info",
+    ("redis", "release"): "info",
+    ("redis", "revoke"): "info",
+    ("redlock", "acquire"): "info info info ok ok",  # three servers are enough
+    ("redlock", "release"): "info info info ok ok",
+    ("redlock", "revoke"): "info info info ok ok",
+    ("zookeeper", "acquire"): "fail info info",  # is the session good, the znode, the queue
+    ("zookeeper", "release"): "info",
+    ("zookeeper", "revoke"): "info",
+}
+"""The outcome of each call if its servers stop before its first request, its second, …"""
+
+
+STORAGE_CALLS = {
+    ("dynamodb", "none", "write"): "info",
+    ("dynamodb", "conditional-expression", "write"): "info",
+    ("dynamodb", "conditional-expression", "fence"): "info",
+    ("dynamodb", "conditional-expression", "read"): "info",
+    ("etcd", "none", "write"): "info",
+    ("etcd", "transaction", "write"): "info",
+    ("etcd", "transaction", "fence"): "info info",  # a read, and the raise
+    ("etcd", "transaction", "read"): "info",
+    ("http", "service", "write"): "info",
+    ("http", "service", "fence"): "info",
+    ("http", "service", "read"): "info",
+    ("postgres", "none", "write"): "info",
+    ("postgres", "conditional-update", "write"): "info",
+    ("postgres", "select-for-update", "write"): "fail fail fail info",  # BEGIN, SELECT, UPDATE, COMMIT
+    ("postgres", "upsert", "write"): "info",
+    ("postgres", "upsert", "fence"): "info",
+    ("postgres", "upsert", "read"): "info",
+    ("redis", "none", "write"): "info",
+    ("redis", "script", "write"): "info",
+    ("redis", "script", "fence"): "info",
+    ("redis", "script", "read"): "info",
+    ("zookeeper", "none", "write"): "info",
+    ("zookeeper", "version-check", "write"): "fail info",  # a read of the mark, and the multi
+    ("zookeeper", "version-check", "fence"): "fail info",
+    ("zookeeper", "version-check", "read"): "info",
+}
+
+
+CONTAINERS = {system for system, engine in ENGINES.items() if engine == "docker_engine"}
+
+
+def cases(calls: dict[Any, Any], system_of: Callable[..., Any]) -> Any:
+    """Return a case for each request of each call, and one for each undisturbed call."""
+    return [
+        pytest.param(
+            system_of(call),
+            call,
+            nth,
+            id=f"{'-'.join(call)}-{nth or 'undisturbed'}",
+            marks=[] if is_quick(system_of(call), call, nth, outcomes) else pytest.mark.slow,
+        )
+        for call, outcomes in calls.items()
+        for nth in range(len(outcomes.split()) + 1)
+    ]
+
+
+def is_quick(system: Any, call: Any, nth: int, outcomes: Any) -> bool:
+    """Is it quick: no container starts, and only the main calls wait for a deadline?"""
+    stops_last = nth == len(outcomes.split()) and call[-1] in {"acquire", "write"} and call[-2] != "none"
+    return system not in CONTAINERS and (nth == 0 or stops_last)
+
+
+def each_request(calls: dict[Any, Any], system_of: Callable[..., Any]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        ("system", "call", "nth"), cases(calls, system_of), indirect=["system"], scope="module"
+    )

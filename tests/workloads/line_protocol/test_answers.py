@@ -1,0 +1,183 @@
+"""Answers of a program: outcomes, grants, reads and renewals."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.support.client_programs import (
+    command_of,
+    lock_of,
+    storage_of,
+)
+from tests.support.systems import SECOND
+from workloads.client import NotApplied, Stale, Unknown
+
+
+def test_the_first_request_has_the_settings(speak: Any) -> None:
+    client = speak(
+        command_of(
+            """
+import json, sys
+first = json.loads(sys.stdin.readline())
+print(json.dumps({"id": first["id"], "outcome": "ok"}), flush=True)
+second = json.loads(sys.stdin.readline())
+print(json.dumps({"id": second["id"], "outcome": "ok", "first": first, "second": second}), flush=True)
+sys.stdin.read()
+"""
+        )
+    )
+
+    answer = client.request("write", resource="r0", token=5, value="0-1.0")
+
+    assert answer["first"] == {
+        "id": 1,
+        "op": "start",
+        "protocol": 1,
+        "client": 3,
+        "timeout_ms": 300,
+        "lock": {"kind": "client", "endpoints": [], "ttl_ms": 2000, "token": "", "password": ""},
+        "storage": {
+            "kind": "client",
+            "endpoints": ["a:1"],
+            "fencing": "none",
+            "policy": "strict",
+            "fence_on_acquire": False,
+            "password": "",
+        },
+    }
+    assert answer["second"] == {"id": 2, "op": "write", "resource": "r0", "token": 5, "value": "0-1.0"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "raised", "said"),
+    [
+        ('outcome="stale"', Stale, "stale"),
+        ('outcome="failed", reason="no row"', NotApplied, "failed: no row"),
+        ('outcome="failed", reason="stale"', NotApplied, "failed: stale"),
+        ('outcome="unsupported"', NotApplied, "does not support it"),
+        ('outcome="unknown", reason="timeout"', Unknown, "timeout"),
+        ('outcome="OK"', Unknown, "outcome 'OK'"),
+        ("outcome=1", Unknown, "Expected `str | null`"),
+        ("", Unknown, "without an outcome"),
+    ],
+)
+def test_the_program_decides_the_outcome_of_a_write(
+    speak: Any, answer: str, raised: type[Any], said: str
+) -> None:
+    storage = storage_of(speak(f"say(id=number, {answer})"))
+
+    with pytest.raises(raised, match=said) as caught:
+        storage.write("r0", 5, "0-1.0", lambda: None)
+
+    assert isinstance(caught.value, Stale) == (raised is Stale)
+    assert str(caught.value) != "stale" or raised is Stale
+
+
+def test_only_a_fence_rejects_as_stale(speak: Any) -> None:
+    lock, _ = lock_of(speak('say(id=number, outcome="stale")'))
+
+    with pytest.raises(Unknown, match="answered acquire with outcome 'stale'"):
+        lock.acquire("r0", "0-1")
+
+
+def test_a_grant_carries_the_token_the_lease_and_the_attempt(speak: Any) -> None:
+    lock, _ = lock_of(
+        speak('say(id=number, outcome="ok", token=2**53 + 1, ttl_ms=1500, attempt_ns=time.monotonic_ns())')
+    )
+    called = time.monotonic_ns()
+
+    grant = lock.acquire("r0", "0-1")
+
+    assert (grant.token, grant.ttl) == (2**53 + 1, 1_500_000_000)
+    assert called <= grant.attempt <= time.monotonic_ns()
+
+
+def test_a_grant_may_promise_no_length(speak: Any) -> None:
+    lock, _ = lock_of(speak('say(id=number, outcome="ok", token=0, ttl_ms=None)'))
+
+    grant = lock.acquire("r0", "0-1")
+
+    assert (grant.token, grant.ttl, grant.attempt) == (0, None, None)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "ttl_ms=2000",
+        "token=5",
+        'token="5", ttl_ms=2000',
+        "token=5.0, ttl_ms=2000",
+        "token=True, ttl_ms=2000",
+        "token=-1, ttl_ms=2000",
+        "token=2**63, ttl_ms=2000",
+        "token=None, ttl_ms=2000",
+        "token=5, ttl_ms=0",
+        'token=5, ttl_ms="2s"',
+        "token=5, ttl_ms=2000, attempt_ns=time.time_ns()",
+        "token=5, ttl_ms=2000, attempt_ns=1",
+    ],
+)
+def test_an_ok_with_invalid_fields_is_not_a_grant(speak: Any, fields: str) -> None:
+    lock, _ = lock_of(speak(f'say(id=number, outcome="ok", {fields})'))
+
+    with pytest.raises(Unknown, match=r"the program said|not a CLOCK_MONOTONIC time"):
+        lock.acquire("r0", "0-1")
+
+
+@pytest.mark.parametrize("fields", ["", "value=None", "value=3, token=1", 'value="x", token="1"'])
+def test_an_ok_with_invalid_fields_is_not_a_read(speak: Any, fields: str) -> None:
+    storage = storage_of(speak(f'say(id=number, outcome="ok", {fields})'))
+
+    with pytest.raises(Unknown, match="the program said"):
+        storage.read("r0")
+
+
+def test_a_program_may_report_that_a_write_was_sent(speak: Any) -> None:
+    storage = storage_of(speak('say(id=number, event="sent"); say(id=number, outcome="stale")'))
+    sent = []
+
+    with pytest.raises(Stale):
+        storage.write("r0", 5, "0-1.0", lambda: sent.append(1))
+
+    assert sent == [1]
+
+
+RENEWS = """
+if op == "acquire":
+    say(id=number, outcome="ok", token=5, ttl_ms=2000)
+    began = time.monotonic_ns()
+else:
+    say(event="renewed", resource="r0", owner={owner!r}, ttl_ms=2000, called_ns={called})
+    say(id=number, outcome="ok", value=None, token=0)
+"""
+
+
+def renewals(speak: Any, owner: str = "0-1", called: str = "time.monotonic_ns() - 500_000_000") -> Any:
+    client = speak(RENEWS.format(owner=owner, called=called))
+    lock, memory = lock_of(client)
+    lock.acquire("r0", "0-1")
+    client.request("read", resource="r0")
+    return memory.events
+
+
+def test_a_reported_renewal_is_recorded_with_the_rest_of_its_lease(speak: Any) -> None:
+    invoke, ok = renewals(speak)
+
+    assert (invoke["type"], invoke["f"], invoke["owner"]) == ("invoke", "renew", "0-1")
+    assert ok["type"] == "ok"
+    assert ok["ttl"] < 1.5 * SECOND
+    assert invoke["time"] + ok["ttl"] <= ok["time"] + 1.5 * SECOND
+
+
+@pytest.mark.parametrize("called", ["time.monotonic_ns() - 2_100_000_000", "time.monotonic_ns() + 10**12"])
+def test_a_renewal_of_another_time_promises_nothing(speak: Any, called: str) -> None:
+    _, ended = renewals(speak, called=called)
+
+    assert ended["type"] == "info"
+
+
+def test_a_renewal_of_another_hold_does_not_count(speak: Any) -> None:
+    assert renewals(speak, owner="0-0") == []

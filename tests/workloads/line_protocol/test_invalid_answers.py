@@ -1,0 +1,144 @@
+"""Invalid, late and early answers of a program: none of them counts."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from harness.processes.program import RunningProgram
+from tests.support.client_programs import (
+    SETTINGS,
+    TIMEOUT,
+    command_of,
+    storage_of,
+    wait_for,
+)
+from workloads.client import NotApplied, Unknown
+from workloads.line_protocol.pipe import MAX_LINE
+from workloads.line_protocol.program_client import ProgramClient, ProgramError
+from workloads.unsolicited_data import has_input
+
+
+@pytest.mark.parametrize(
+    "line", ["ready", "[]", "{", '{"outcome": "ok"}', '{"id": 99, "outcome": "ok"}', '{"id": "2"}', "\\xff"]
+)
+def test_an_invalid_line_is_never_an_answer(speak: Any, line: str) -> None:
+    storage = storage_of(speak(f"print({line!r}, flush=True)"))
+
+    with pytest.raises(Unknown, match=r"the program (said|answered)"):
+        storage.write("r0", 5, "0-1.0", lambda: None)
+
+
+def test_an_endless_line_is_not_an_answer(speak: Any) -> None:
+    storage = storage_of(
+        speak(f'sys.stdout.write("x" * {MAX_LINE + 100_000}); sys.stdout.flush(); time.sleep(60)', 60)
+    )
+
+    with pytest.raises(Unknown, match="a line of more than"):
+        storage.read("r0")
+
+
+def test_silence_ends_with_the_deadline_and_is_unknown(speak: Any) -> None:
+    storage = storage_of(speak("time.sleep(60)"))
+    called = time.monotonic()
+
+    with pytest.raises(Unknown, match="no answer in time"):
+        storage.write("r0", 5, "0-1.0", lambda: None)
+
+    assert time.monotonic() - called < 5
+
+
+def test_a_program_that_does_not_read_its_input_is_unknown_too(speak: Any) -> None:
+    storage = storage_of(speak("time.sleep(60)"))
+    with pytest.raises(Unknown):
+        storage.read("r0")
+
+    with pytest.raises(Unknown, match="no answer in time"):
+        storage.write("r0", 5, "x" * 1_000_000, lambda: None)
+
+
+def test_a_late_answer_belongs_to_no_other_request(speak: Any) -> None:
+    """The write's ok arrives during the wait for the read, whose own answer is a failure."""
+    storage = storage_of(
+        speak(
+            """
+            if op == "write":
+                time.sleep(2)
+                say(id=number, event="sent")
+                say(id=number, outcome="ok")
+            else:
+                say(id=number, outcome="failed", reason="of the read")
+            """
+        )
+    )
+    sent = []
+
+    with pytest.raises(Unknown):
+        storage.write("r0", 5, "0-1.0", lambda: sent.append(1))
+    with pytest.raises(NotApplied, match="of the read"):
+        storage.read("r0")
+
+    assert sent == []
+
+
+FORGED = '"outcome": "ok", "value": "forged", "token": 99'
+
+
+@pytest.mark.parametrize(
+    "early",
+    [
+        f"print('{{\"id\": %d, {FORGED}}}' % (number + 1), flush=True)",
+        f"sys.stdout.write('{{\"id\": %d' % (number + 1)); sys.stdout.flush(); late = ', {FORGED}}}\\n'",
+    ],
+    ids=["a line", "a part of one"],
+)
+def test_data_that_arrives_before_its_request_is_not_an_answer(speak: Any, early: str) -> None:
+    client = speak(
+        f"""
+        if op == "write":
+            say(id=number, outcome="ok")
+            {early}
+            continue
+        if op == "read":
+            sys.stdout.write(globals().pop("late", ""))
+            say(id=number, outcome="ok", value="true", token=5)
+        """
+    )
+    storage = storage_of(client)
+    storage.write("r0", 5, "0-1.0", lambda: None)
+    assert wait_for(lambda: client._pipe._buffer or has_input(client._program.reading))
+
+    with pytest.raises(Unknown, match=r"the program answered a request (that was not|before it was) made"):
+        storage.read("r0")
+
+    storage.reconnect()
+    assert storage.read("r0") == ("true", 5)
+
+
+def test_a_program_that_answers_before_any_request_is_never_ready() -> None:
+    source = """import time; print('{"id": 1, "outcome": "ok"}', flush=True); time.sleep(60)"""
+
+    def start() -> RunningProgram:
+        started = command_of(source).start()
+        assert has_input(started.reading, 10)
+        return started
+
+    refused = r"did not become ready: the program answered a request (that was not|before it was) made"
+    with pytest.raises(ProgramError, match=refused):  # the end of its line may come after our first
+        ProgramClient(start, SETTINGS, TIMEOUT)
+
+
+def test_a_program_that_never_stops_talking_is_unknown(speak: Any) -> None:
+    storage = storage_of(
+        speak("""
+        say(id=number, outcome="ok")
+        while True:
+            sys.stdout.write('{"id": 1, "outcome": "ok"}\\n' * 1000)
+        """)
+    )
+    storage.fence("r0", 1)
+
+    with pytest.raises(Unknown, match="no answer in time"):
+        storage.read("r0")

@@ -1,0 +1,41 @@
+"""The servers and storages of the zoo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness.engines.engine import Cluster, Engine
+from harness.network.topology import ServerSpec, Topology
+from tests.support.missing import need
+from tests.support.systems import (
+    run_named,
+)
+from tests.support.zoo_storages import SERVERS, Exhibit
+
+
+@pytest.fixture(scope="module")
+def cluster(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A PostgreSQL and a Redis."""
+    specs = tuple(ServerSpec(name=name, system=system) for system, name in SERVERS.items())
+    topology = Topology(servers=specs, clients=1, partitions=False)
+    need(local_engine, topology)
+    with local_engine.start(
+        topology, run_named("zoo-storages"), tmp_path_factory.mktemp("run"), print
+    ) as started:
+        yield started
+
+
+@pytest.fixture
+def exhibit(cluster: Cluster) -> Iterator[Any]:
+    opened = []
+
+    def open_one(name: Any) -> Exhibit:
+        opened.append(Exhibit(name, cluster))
+        return opened[-1]
+
+    yield open_one
+    for each in opened:
+        each.close()
