@@ -1,19 +1,19 @@
 """Do fencing tokens keep stale writers out? Run a target on real servers, or judge a recorded history.
 
-Run a target, one that ships or a file of your own:
+Run a shipped target or your own target file:
 
     target = fencepost.load("etcd-postgres", ["workload.duration=12s"])
     verdict = fencepost.run(target, engine="local")
 
-Judge what was recorded, with the storage's own order of accepted writes where there is one:
+Judge a recorded history, with the storage's own order of accepted writes if there is one:
 
     history = fencepost.read("history.jsonl")
     verdict = fencepost.judge(history, fencepost.read_commits("commits.jsonl"))
 
 Either way `verdict.validity` is valid, unknown or invalid, and `verdict.findings` are the
 violations, each with the operations that prove it. Every moment and length of time is in
-nanoseconds. What is raised on purpose is a `FencepostError`, whose message names the value
-that caused it; a violation is a verdict, never an exception.
+nanoseconds. Every exception raised on purpose is a `FencepostError`, whose message names the
+value that caused it; a violation is a verdict, never an exception.
 
 Each name is imported on first use, so `import fencepost` itself costs nothing.
 """

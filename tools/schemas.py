@@ -1,4 +1,4 @@
-"""Writes what is generated and committed: the JSON Schemas, and the tables of the documentation.
+"""Writes the generated files that are committed: the JSON Schemas, and the tables of the documentation.
 
 `make schemas` calls it.
 """
@@ -21,11 +21,11 @@ FILES = {
     "campaign-file": "campaigns/schema.json",
     "campaign": "schemas/campaign.schema.json",
 }
-"""Where each is committed, from the root of the repository."""
+"""The path of each, from the root of the repository."""
 
 
 def main() -> None:
-    """Write all that is committed."""
+    """Write all of them."""
     for name, schema in schemas().items():
         _write(FILES[name], written(schema))
     for page, table in TABLES.items():

@@ -48,7 +48,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead each link that leaves the folder of its page to where its target is on the site."""
+    """Rewrite each link that leaves the folder of its page to its target on the site."""
     folder = "" if page.file.src_uri in ROOT_PAGES else "docs"
     pages = {posixpath.join("" if name in ROOT_PAGES else "docs", name): name for name in files.src_uris}
 

@@ -20,7 +20,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def with_table(page: str, table: str) -> str:
-    """Return the page with the table as it should be between its markers."""
+    """Return the page with the current table between its markers."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return before + BEGIN + table + END + after

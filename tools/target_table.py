@@ -1,4 +1,4 @@
-"""The table of the targets that ship, in docs/targets.md: made from their files."""
+"""The table of shipped targets in docs/targets.md, generated from their files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAD = """\
 
 
 def table() -> str:
-    """Make the table: a row a target, by lock and storage in the order of their sections."""
+    """Return the table: one row per target, in the order of locks and storages on that page."""
     targets = sorted((load(name) for name in shipped()), key=_place)
     return HEAD + "".join(_row(target) for target in targets)
 
@@ -27,7 +27,7 @@ def _place(target: Target) -> tuple[int, int, str]:
 
 
 def _index(kind: str, kinds: Iterable[str]) -> int:
-    """Where a kind stands among those; a class of one's own comes last."""
+    """Return the index of a kind; a user's class comes last."""
     known = list(kinds)
     return known.index(kind) if kind in known else len(known)
 
@@ -46,7 +46,7 @@ def _row(target: Target) -> str:
 
 
 def _special(target: Target) -> Iterator[str]:
-    """Name what most targets do not have."""
+    """Yield the properties that most targets do not have."""
     if target.workload.kind != "register":
         yield target.workload.kind
     if target.storage.fence_on_acquire:

@@ -1,4 +1,4 @@
-"""The table of the zoo, in docs/zoo.md: made from its target files."""
+"""The table of the zoo in docs/zoo.md, generated from its target files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEAD = """\
 
 
 def table() -> str:
-    """Make the table: a row a bug."""
+    """Return the table: one row per bug."""
     return HEAD + "".join(_row(exhibit) for exhibit in exhibits())
 
 

@@ -58,7 +58,7 @@ class KillSpec(BaseModel):
         return kill(reach.cluster, reach.recorded(self.target), servers, reach.edges(servers))
 
     def contradictions(self, _index: int, _sections: Sections) -> Iterator[Contradiction]:
-        """Yield nothing: a kill has no contradictions of its own."""
+        """Yield nothing: a kill has no other contradictions."""
         return iter(())
 
 

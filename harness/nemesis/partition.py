@@ -62,7 +62,7 @@ class PartitionSpec(BaseModel):
         return partition(reach.cluster, client, reach.servers(self.aim()), self.direction)
 
     def contradictions(self, _index: int, _sections: Sections) -> Iterator[Contradiction]:
-        """Yield nothing: a partition has no contradictions of its own."""
+        """Yield nothing: a partition has no other contradictions."""
         return iter(())
 
 

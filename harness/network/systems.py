@@ -107,7 +107,7 @@ def dynamodb_is_usable(address: Address) -> bool:
 
 
 def dynamodb_version(address: Address) -> str:
-    """Return such as "DynamoDB Local on Jetty(12.0.14)": it reports no version of its own."""
+    """Return such as "DynamoDB Local on Jetty(12.0.14)": it does not report its version."""
     return f"DynamoDB Local on {_server_header(address)}"
 
 
@@ -127,7 +127,7 @@ def kahuna_is_usable(address: Address) -> bool:
 
 
 def kahuna_version(address: Address) -> str:
-    """Return such as "Kahuna on Kestrel": it reports no version of its own; the image has one."""
+    """Return such as "Kahuna on Kestrel": it does not report its version; the image has one."""
     return f"Kahuna on {_server_header(address)}"
 
 

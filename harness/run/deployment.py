@@ -151,7 +151,7 @@ def admin_client(target: Target, cluster: Cluster, folder: Path, command: Comman
 def task(
     target: Target, cluster: Cluster, folder: Path, seed: int, client: int, command: Command | None
 ) -> ClientTask:
-    """Return the task of one client: its work, the addresses of its own edges, and the run's folder."""
+    """Return the task of one client: its work, its addresses of the servers, and the run's folder."""
     think = target.workload.think / SECOND
 
     def edges(names: Iterable[str]) -> Sequence[Address]:

@@ -2,7 +2,7 @@
 
 The fencing token is the create_revision of the returned key, read in a second request.
 The answer's header revision is a different number: the revision at which the server noticed
-that it was this client's turn, which can be equal for two waiters served at once.
+that it was this client's turn, which can be equal for two waiters served together.
 
 Only the server knows when it granted the lock: a grant carries no `attempt`.
 """

@@ -1,6 +1,6 @@
 """A lock client that polls a service until the lock is free, then renews its lease.
 
-It fits any service that answers at once whether the lock was free, and grants a lease:
+It fits any service that answers immediately whether the lock was free, and grants a lease:
 implement `LockService` for it.
 """
 

@@ -12,7 +12,7 @@ With lock-key no mark is compared. A token is the create_revision of its lock's 
 transaction puts only while one of the lock's keys has that create_revision. It need not know
 which one: etcd compares all keys of a range, and unless all differ from the token, one is
 the writer's. If the lock is gone, the write is stale if a write with a newer token came
-first; otherwise it is refused as not applied.
+first; otherwise it is not applied.
 
 A fence must keep the value, which no etcd transaction can do. It reads, and puts if the key
 has not changed since, so it may lose a race and end as not applied. A fence sets the highest

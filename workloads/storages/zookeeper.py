@@ -4,7 +4,7 @@ none            the token is stored, but not compared
 version-check   read the mark and its version, compare in the client, write if the version is unchanged
 
 Each accepted write and fence adds a sequential znode to a log, in the same multi: their
-numbers are the commit order. A write that loses a race has certainly been refused; the client
+numbers are the commit order. A write that loses a race certainly had no effect; the client
 then compares with the new mark. The multi is one message, and atomic.
 """
 
@@ -78,7 +78,7 @@ class ZookeeperStorage:
         return version
 
     def _retry_lost_races(self, attempt: Callable[[], bool]) -> None:
-        """Repeat an attempt until the mark does not change during it; a lost race is a definite refusal."""
+        """Repeat an attempt until the mark does not change during it; a lost race had no effect."""
         deadline = time.monotonic() + self._settings.timeout
         while not attempt():
             if time.monotonic() > deadline:

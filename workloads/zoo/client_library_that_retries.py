@@ -30,7 +30,7 @@ class _Library:
             port=port,
             password=settings.password or None,
             socket_timeout=_TIMEOUT,
-            protocol=2,  # no HELLO: a repeated command is sent at once, as in most libraries
+            protocol=2,  # no HELLO: a repeated command is sent immediately, as in most libraries
             driver_info=None,
             decode_responses=True,
         )

@@ -2,7 +2,7 @@
 
 A lock needs a majority of five servers, so two simultaneous locks always share a server. If that
 server's wall clock jumps ahead (an operator, a migrated virtual machine, NTP after a long
-outage), its key expires at once and it grants again, to a client that gets its majority this
+outage), its key expires immediately and it grants again, to a client that gets its majority this
 way. No care on the client's side prevents that.
 
 This requires that the first lock has a bare majority. It does when two servers are down or
