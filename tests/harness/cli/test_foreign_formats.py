@@ -242,7 +242,7 @@ def test_a_run_that_was_killed_is_joined_before_it_is_exported(fencepost: Any, t
 
     assert told.returncode == 4
     assert "has no history.jsonl yet: the run was killed; `" in told.stderr
-    assert "recheck runs/t/one` joins one" in told.stderr
+    assert "recheck runs/t/one` creates it" in told.stderr
 
 
 def test_another_tools_history_without_a_model_is_told_how_it_is_judged(fencepost: Any) -> None:

@@ -207,7 +207,7 @@ def test_without_any_way_to_get_toxiproxy_the_remedy_is_given() -> None:
         ("echo no such module >&2; exit 1", r"go ended with status 1; .*\n(.*\n)*.*no such module"),
         (leave("#!/bin/sh\necho toxiproxy-server version 1.0.0\n"), "is not version"),
         (leave("#!/bin/sh\nexit 3\n"), "is not version"),
-        ("exit 0", "left no"),
+        ("exit 0", "produced no"),
     ],
     ids=["it fails", "another version", "a server that ends", "nothing was built"],
 )
