@@ -177,6 +177,8 @@ def _text(value: Value) -> str | None:
     """A value or token as a browser can carry it: never as a number, which it would round."""
     if value is None:
         return None
+    if isinstance(value, int) and abs(value) < EXACT:  # the most frequent by far; short, and only digits
+        return str(value)
     if isinstance(value, tuple):
         before = ["…"] * (len(value) > _MOST_ELEMENTS)
         return shorten(", ".join([*before, *map(str, value[-_MOST_ELEMENTS:])]))
