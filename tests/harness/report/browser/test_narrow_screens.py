@@ -1,0 +1,108 @@
+"""A report on narrow screens: nothing scrolls sideways, breaks or covers anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.run.recheck import recheck
+from tests.harness.report.browser.conftest import Visitor, drawn
+
+
+def test_no_word_about_the_servers_is_broken(visitor: Visitor, unfenced: Path) -> None:
+    page = visitor.open(unfenced).page
+
+    broken = page.evaluate(
+        """() => [...document.querySelectorAll(".servers td:not(.long), .servers th")].filter((cell) => {
+          const text = document.createRange();
+          text.selectNodeContents(cell);
+          return !/[\\s/-]/.test(cell.textContent) && text.getClientRects().length > 1;
+        }).map((cell) => cell.textContent)"""
+    )
+    assert page.locator(".servers td").count() > 0
+    assert broken == []
+
+
+@pytest.mark.parametrize("width", [390, 375, 360, 320, 305])
+@pytest.mark.parametrize("name", ["etcd-postgres", "etcd-postgres-unfenced"])
+def test_a_narrow_screen_needs_no_sideways_scrolling(
+    visitor: Visitor, recorded_run: Callable[[str], Path], name: str, width: int
+) -> None:
+    page = visitor.open(reported(recorded_run(name)), viewport={"width": width, "height": 800}).page
+    drawn(page)
+
+    assert page.locator("#chooser").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [1400, 390, 320])
+def test_step_numbers_are_whole_in_the_table_of_operations(
+    visitor: Visitor, recorded_run: Callable[[str], Path], width: int
+) -> None:
+    folder = recorded_run("etcd-postgres-unfenced")
+    page = visitor.open(reported(folder), viewport={"width": width, "height": 900}).page
+    drawn(page)
+
+    badges, clipped, scrolling = page.evaluate(
+        """() => {
+          const clipped = (badge) => {
+            const text = document.createRange();
+            text.selectNodeContents(badge);
+            const [inner, outer] = [text.getBoundingClientRect(), badge.getBoundingClientRect()];
+            const shown = badge.closest(".scroll").getBoundingClientRect();
+            return inner.left < outer.left || inner.right > outer.right || outer.left < shown.left
+              || inner.height > 22;
+          };
+          const seen = [...document.querySelectorAll(".scene:not([hidden]) .badge span")];
+          const tables = [...document.querySelectorAll(".scene:not([hidden]) .scroll")];
+          return [
+            seen.map((badge) => badge.textContent),
+            seen.filter(clipped).map((badge) => badge.textContent),
+            tables.filter((table) => table.scrollHeight > table.clientHeight).map((table) => table.ariaLabel),
+          ];
+        }"""
+    )
+
+    assert any(len(badge) > 2 for badge in badges), badges
+    assert clipped == []
+    assert scrolling == []
+
+
+@pytest.mark.parametrize("width", [390, 360, 320])
+def test_what_is_wrong_does_not_cover_what_a_fault_is(
+    visitor: Visitor, recorded_run: Callable[[str], Path], width: int
+) -> None:
+    report_of_run = reported(recorded_run("etcd-postgres"))
+    page = visitor.open(report_of_run, viewport={"width": width, "height": 800}).page
+    page.add_init_script(
+        """window.written = new Map();
+        const fillText = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (words, x, y, ...rest) {
+          const wide = this.measureText(words).width;
+          const left = this.textAlign === "center" ? x - wide / 2 : this.textAlign === "right" ? x - wide : x;
+          if (this.canvas.id === "lanes") window.written.set(words, [left, left + wide, y]);
+          return fillText.call(this, words, x, y, ...rest);
+        };"""
+    )
+    scenes = page.locator("#scene option").count()
+
+    for scene in range(1, scenes + 1):
+        page.goto(f"{report_of_run.resolve().as_uri()}?{scene}#finding-{scene}")
+        drawn(page)
+        written = page.evaluate("Object.fromEntries(window.written)")
+        left, right, height = written["stale write refused"]
+        faults = {words: place for words, place in written.items() if words.startswith("paused")}
+        covered = [
+            words
+            for words, (start, end, y) in faults.items()
+            if start < right and left < end and abs(y - height) < 14
+        ]
+        assert covered == [], scene
+
+
+def reported(folder: Path) -> Path:
+    """The report of a recorded run, judged now."""
+    recheck(folder)
+    return folder / "report.html"
