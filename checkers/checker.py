@@ -18,3 +18,4 @@ class Checker:
     evidence: Kind
     decides: tuple[str, ...]  # the anomalies it looks for
     check: Callable[[Evidence], Iterable[Conflict]]
+    compares_only: bool = False  # does it ask only how times and tokens compare, and which values are equal?

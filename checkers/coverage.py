@@ -16,6 +16,7 @@ from checkers.history.faults import Fault, client_of, faults_of
 from checkers.history.records import Op
 from checkers.locks.holds import count_of_grants, narrowed, of_pauses
 from checkers.locks.leases import ENDS, granted, lease_of
+from checkers.storage.attempts import attempts
 
 _KINDS = {
     "pauses": "pause",
@@ -44,7 +45,7 @@ def coverage(evidence: Evidence) -> dict[str, int]:
     counts = dict.fromkeys(COVERAGE, 0)
     counts["grants"] = count_of_grants(evidence)
     _count_faults(counts, evidence)
-    return counts | evidence.bulk.attempts
+    return counts | attempts(evidence)
 
 
 def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:

@@ -15,7 +15,6 @@ from checkers.history.commit_columns import Commits
 from checkers.history.commit_log import CommitLog, match
 from checkers.history.records import WRITES, Commit, History, Op
 from checkers.memoized import memoized
-from checkers.storage.columnar_rules import Bulk, LoggedBulk
 from checkers.storage.log_columns import LogColumns
 
 _SENT = (*WRITES, "fence")
@@ -27,13 +26,7 @@ class Evidence:
 
     history: History
     log: CommitLog | LogColumns | None = None
-    shared: Bulk | None = field(default=None, repr=False, compare=False)  # what was worked out without a log
-    worked_out: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)  # see `once`
-
-    @property
-    def bulk(self) -> Bulk | LoggedBulk:
-        """What several checkers ask of the storages, on columns."""
-        return _bulk(self)
+    worked_out: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)  # see `memoized`
 
     def by_resource(self, *names: str) -> dict[str, list[Op]]:
         """The operations of these names, in the order of their calls, for each resource."""
@@ -63,21 +56,7 @@ class Evidence:
 @memoized
 def as_seen(evidence: Evidence) -> Evidence:
     """What the clients saw, without the commit log."""
-    if evidence.log is None:
-        return evidence
-    bulk = evidence.bulk
-    return Evidence(history=evidence.history, shared=bulk.seen if isinstance(bulk, LoggedBulk) else bulk)
-
-
-@memoized
-def _bulk(evidence: Evidence) -> Bulk | LoggedBulk:
-    log = evidence.log
-    seen = evidence.shared or Bulk(evidence.history)
-    if log is None:
-        return seen
-    if isinstance(log, CommitLog):
-        log = LogColumns.of(seen.operations, log)
-    return LoggedBulk(seen, log, evidence.history)
+    return evidence if evidence.log is None else Evidence(history=evidence.history)
 
 
 def gather(history: History, commits: Iterable[Commit] | None = None, *, same_run: bool = False) -> Evidence:

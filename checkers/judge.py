@@ -18,110 +18,49 @@ from checkers.history.records import Commit, Header, History
 from checkers.lists import lost_updates
 from checkers.locks import double_beliefs, early_grants, stuck_locks, tokens
 from checkers.notices import notices
-from checkers.storage import rules
+from checkers.storage import (
+    commit_order,
+    duplicate_writes,
+    ghost_writes,
+    late_writes,
+    lost_writes,
+    mismatched_commits,
+    misreads,
+    phantom_accepts,
+    registers,
+    stale_writes,
+    unfenced_writes,
+)
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.verdict import Evidence as Kind
 
-_REGISTER = ("stale-write", "stale-read", "false-rejection", "ghost-write", "non-linearizable")
-_LOSSES = ("lost-write", "high-water-regression")
-
 _MOST_COUNTED = 10  # of each name: to explain one takes much longer than to count it
 
-OBSERVED_REGISTER = Checker(
-    name="register", evidence="observed", decides=(*_REGISTER, *_LOSSES), check=rules.observed
-)
-
 COMMITTED = (
-    Checker(
-        name="stale-write",
-        evidence="committed",
-        decides=("stale-write",),
-        check=rules.stale_in_log,
-    ),
-    Checker(
-        name="phantom-accept",
-        evidence="committed",
-        decides=("phantom-accept",),
-        check=rules.phantom_accepts,
-    ),
-    Checker(
-        name="ghost-write",
-        evidence="committed",
-        decides=("ghost-write",),
-        check=rules.ghost_writes,
-    ),
-    Checker(
-        name="duplicate-write",
-        evidence="committed",
-        decides=("duplicate-write",),
-        check=rules.duplicate_writes,
-    ),
-    Checker(
-        name="lost-write",
-        evidence="committed",
-        decides=("lost-write",),
-        check=rules.lost_writes,
-    ),
-    Checker(
-        name="unfenced-write",
-        evidence="committed",
-        decides=("unfenced-write",),
-        check=rules.unfenced_writes,
-    ),
-    Checker(
-        name="read-without-commit",
-        evidence="committed",
-        decides=("non-linearizable",),
-        check=rules.read_without_commit,
-    ),
-    Checker(
-        name="strays",
-        evidence="committed",
-        decides=("non-linearizable",),
-        check=rules.strays,
-    ),
-    Checker(
-        name="order",
-        evidence="committed",
-        decides=("stale-read", "non-linearizable"),
-        check=rules.against_the_log,
-    ),
-    Checker(name="register", evidence="committed", decides=_REGISTER, check=rules.resolved),
-    Checker(
-        name="lost-update",
-        evidence="committed",
-        decides=("lost-update",),
-        check=lost_updates.dropped_in_log,
-    ),
+    stale_writes.CHECKER,
+    phantom_accepts.CHECKER,
+    ghost_writes.CHECKER,
+    duplicate_writes.CHECKER,
+    lost_writes.CHECKER,
+    unfenced_writes.COMMITTED,
+    misreads.CHECKER,
+    mismatched_commits.CHECKER,
+    commit_order.CHECKER,
+    registers.RESOLVED,
+    lost_updates.COMMITTED,
 )
+"""What looks at the commit log."""
 
-OBSERVED_UNFENCED = Checker(
-    name="unfenced-write",
-    evidence="observed",
-    decides=("unfenced-write",),
-    check=rules.unfenced_writes,
-)
-
-AS_SEEN = (OBSERVED_REGISTER, OBSERVED_UNFENCED)
+AS_SEEN = (registers.OBSERVED, unfenced_writes.OBSERVED)
 """What looks at the storage without its log, also where there is one."""
 
 OTHERS = (
-    Checker(
-        name="late-write",
-        evidence="observed",
-        decides=("late-write",),
-        check=rules.late_writes,
-    ),
+    late_writes.CHECKER,
     *tokens.CHECKERS,
     early_grants.CHECKER,
     double_beliefs.CHECKER,
     stuck_locks.CHECKER,
-    Checker(
-        name="lost-update",
-        evidence="observed",
-        decides=("lost-update",),
-        check=lost_updates.lost_updates,
-    ),
+    lost_updates.OBSERVED,
 )
 
 
@@ -177,7 +116,7 @@ class Examined:
 
 def examine(evidence: Evidence) -> Examined:
     """Run every checker on some evidence."""
-    ran = (*AS_SEEN, *OTHERS) if evidence.log is None else (*COMMITTED, OBSERVED_REGISTER, *OTHERS)
+    ran = (*AS_SEEN, *OTHERS) if evidence.log is None else (*COMMITTED, registers.OBSERVED, *OTHERS)
     crashes: list[str] = []
     results = tuple(_run(each, evidence, crashes) for each in ran)
     findings, disagreements = _joined(evidence, results)
@@ -196,7 +135,7 @@ def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerRes
     findings: tuple[Finding, ...] = ()
     try:
         looked_at = as_seen(evidence) if checker in AS_SEEN else evidence
-        findings = tuple(explained(looked_at, checker.check))
+        findings = tuple(explained(looked_at, checker))
     except Exception as error:  # noqa: BLE001 - a broken checker says nothing about the run
         validity = Validity.UNKNOWN
         crashes.append(f"the checker {checker.name} crashed: {type(error).__name__}: {error}")
@@ -233,7 +172,7 @@ def _joined(
 
 
 def _is_observed_register(result: CheckerResult) -> bool:
-    return (result.name, result.evidence) == (OBSERVED_REGISTER.name, OBSERVED_REGISTER.evidence)
+    return (result.name, result.evidence) == (registers.OBSERVED.name, registers.OBSERVED.evidence)
 
 
 def _by_anomaly(ran: Sequence[Checker], results: Sequence[CheckerResult]) -> tuple[CheckerResult, ...]:

@@ -1,4 +1,4 @@
-"""The words that findings are told in: who, when, where it is written, and why it is certain.
+"""The words that all explanations share: who, when, on which line, and why it is certain.
 
 Times are since the first event of the history, lines are those of
 its file. A process number stands for one sequential thread of a client.
@@ -8,66 +8,51 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from checkers.conflict import Conflict, Rule
 from checkers.evidence import Evidence
 from checkers.explain.clock import Clock
-from checkers.explain.fault_phrases import part_of_run, was_hit
+from checkers.explain.fault_phrases import part_of_run, restarted, was_hit
 from checkers.explain.history_index import HistoryIndex
 from checkers.explain.phrases import content, lock_on
 from checkers.history.faults import Fault, faults_of, is_client
-from checkers.history.records import WRITES, Op, Outcome
+from checkers.history.records import WRITES, Commit, Op, Outcome
+from checkers.history.restarts import restarts_of_storage
 from checkers.locks.leases import ENDS, granted, lease_of, leases_of
-from checkers.storage.columnar_rules import LoggedBulk
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What a rule's breach comes to in words, and the operations it rests on.
+    """A conflict in words, and the operations that these rest on.
 
-    A story is told of a conflict among the operations of its smallest proof alone.
-    What it says of all others it has looked up in the whole history.
+    It explains a conflict among the operations of its smallest proof alone.
+    What it says of all others, it has looked up in the whole history.
     """
 
     summary: str
     steps: tuple[str, ...]
-    proof: tuple[Op, ...] = ()  # what it rests on beside what the conflict names
+    proof: tuple[Op, ...] = ()  # what it rests on besides what the conflict names
     others: tuple[Op, ...] = ()  # what might seem to change it, and does not: that is checked
     cause: tuple[Op, ...] = ()  # what probably caused it
 
 
-@dataclass(frozen=True, slots=True)
-class Excuse:
-    """Why something that was sent in time cannot have been accepted in time."""
-
-    op: Op
-    why: str
-    because: tuple[Op, ...]
-
-    @property
-    def operations(self) -> tuple[Op, ...]:
-        """What it is about, and what it rests on."""
-        return (self.op, *self.because)
-
-
 class Narrator:
-    """Knows the run that conflicts are told of."""
+    """Knows the run that conflicts are found in."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.history = evidence.history
         self.log = evidence.log
         self.index = HistoryIndex(evidence)
         self._faults = faults_of(evidence.history.faults)
-        self._evidence = evidence
+        self.evidence = evidence
 
     @cached_property
     def _grants(self) -> dict[tuple[str, int | None], Op]:
         """The first grant of each token."""
         grants: dict[tuple[str, int | None], Op] = {}
-        for op in granted(self._evidence.named("acquire")):
+        for op in granted(self.evidence.named("acquire")):
             grants.setdefault((op.resource, op.token), op)
         return grants
 
@@ -75,7 +60,7 @@ class Narrator:
     def _leases(self) -> dict[tuple[str, str | None], list[Op]]:
         """What each owner did with each lock, by resource and owner."""
         leases: dict[tuple[str, str | None], list[Op]] = defaultdict(list)
-        for op in self._evidence.named("acquire", "renew", *ENDS):
+        for op in self.evidence.named("acquire", "renew", *ENDS):
             leases[op.resource, op.owner].append(op)
         return leases
 
@@ -185,21 +170,30 @@ class Narrator:
         """The numbers under which a write stands in the storage's own order."""
         return [] if self.log is None else self.log.numbers(write)
 
-    def logged(self, conflict: Conflict) -> tuple[Op, ...] | None:
+    def logged(self, proof: Iterable[Op], accused: Op) -> tuple[Op, ...] | None:
         """The storage's own order of a proof; a value that is wrongly read has the last of its places."""
         if self.log is None:
             return None
-        read = conflict.accused.value if conflict.accused.f == "read" else None
+        read = accused.value if accused.f == "read" else None
         places = {
             op: self.log.places(op)[-1 if op.f in WRITES and op.value == read else 0]
-            for op in conflict.proof
+            for op in proof
             if op.f in {*WRITES, "fence"} and self.log.places(op)
         }
         return tuple(sorted(places, key=lambda op: places[op]))
 
+    def commit(self, write: Op) -> Commit:
+        """The commit of a write that was not sent as it is logged."""
+        strays = () if self.log is None else self.log.strays
+        return next(each.commit for each in strays if each.accused.index == write.index)
+
     def with_token(self, op: Op) -> str:
         """With which token, if there is one."""
         return "" if op.token is None else f" with token {op.token}"
+
+    def sent_step(self, write: Op) -> str:
+        """Who sent a write, with which token, and when."""
+        return f"{self.who(write)} sent {content(write.value)}{self.with_token(write)} {self.sent(write)}."
 
     def granted(self, resource: str, token: int | None) -> tuple[Op, ...]:
         """The acquire that was given this token."""
@@ -251,6 +245,17 @@ class Narrator:
             if fault.overlaps(start, end) and self._hit(fault, op, grant)
         ][:1]
 
+    def restart_steps(self, first: Op, then: Op | None) -> list[str]:
+        """The restart of the storage that came between two operations, or after the first."""
+        start = first.called if first.returned is None else first.returned
+        end = math.inf if then is None or then.returned is None else then.returned
+        return [
+            f"{'Meanwhile' if fault.began < start else 'Then'} {restarted(fault)}"
+            f" at {self.at(fault.began)} (line {fault.lines[0]})."
+            for fault in restarts_of_storage(self.history.faults)
+            if fault.overlaps(start, end)
+        ][:1]
+
     def lease(self, grant: Op) -> float:
         """Until when a hold was promised, in ns."""
         return lease_of(grant, self.own(grant)).end
@@ -262,84 +267,9 @@ class Narrator:
         readers = (read for read in self.index.readers(op) if not read.precedes(op))
         return [read for read in readers if None in {read.token, op.token} or read.token == op.token][:1]
 
-    def shown(self, op: Op) -> int:
-        """The token of what an operation wrote, fenced or read, also of a read that tells none."""
-        if op.token is None and op.f == "read":
-            writer = self.index.writer(op)
-            return self.history.header.initial_token if writer is None else writer.token or 0
-        return op.token or 0
-
     def least_above(self, rejected: Op) -> int:
         """The lowest token that makes a rejected one stale."""
         return (rejected.token or 0) + (self.history.header.policy == "inclusive")
-
-    def causes(self, conflict: Conflict) -> list[Op]:
-        """What can have caused a rejection that contradicts the accused: the one that was sent first.
-
-        With a log, the first there that is a cause, and what shows that the accused comes before it.
-        """
-        rejected = conflict.because[0]
-        if self.log is not None:
-            return self._logged_causes(rejected, conflict.accused)
-        least = max(self.least_above(rejected), self.shown(conflict.accused) + 1)
-        sent = self.index.raising(rejected.resource, least, rejected.returned or 0)
-        return sorted(sent, key=lambda op: op.called)[:1]
-
-    def _logged_causes(self, rejected: Op, accused: Op) -> list[Op]:
-        bulk = self._evidence.bulk
-        return bulk.order.causes(rejected, accused) if isinstance(bulk, LoggedBulk) else []
-
-    def strays(self, resource: str, least: int) -> list[Op]:
-        """What nobody sent, and raised the mark to `least` or more in the storage's own order."""
-        strays = () if self.log is None else self.log.strays_of(resource)
-        return [each.op for each in strays if each.is_of_nobody and (each.token or 0) >= least]
-
-    def excuses(self, rejected: Op, in_time: Iterable[Op]) -> list[Excuse]:
-        """Why each of these cannot have raised the mark before a rejection returned."""
-        moment, least = rejected.returned or 0, self.least_above(rejected)
-        return [self._excuse(op, moment, least) for op in in_time if op != rejected]
-
-    def _excuse(self, op: Op, moment: int, least: int) -> Excuse:
-        if self.log is not None:
-            first = self._reached_by(op.resource, least)
-            why = "had it been accepted by then, there could not have been"
-            if self.numbers(op):
-                why = "in the storage's own order it stands after"
-                if first is None or first.called <= moment or self.log.places(first) > self.log.places(op):
-                    first = self.index.logged_before(op)
-        else:
-            same = self.index.raising(op.resource, op.token or 0, math.inf)
-            late = (each for each in same if each.token == op.token and each.called > moment)
-            first = next(
-                (each for each in late if each.outcome is Outcome.OK or self.index.readers(each)), None
-            )
-            is_strict = self.history.header.policy == "strict"
-            why = (
-                "a strict fence accepts its token once, for"
-                if is_strict
-                else "with the same token, it came after"
-            )
-        if first is None:
-            return Excuse(op, "it was too late", tuple(self.index.readers(op)))
-        because = (first, *self.index.readers(first), *self.index.readers(op))
-        return Excuse(op, f"{why} {self.name(first)}, which was sent only {self.sent(first)}", because)
-
-    def _reached_by(self, resource: str, least: int) -> Op | None:
-        """The first write in the storage's own order that has a token of `least` or more."""
-        if self.log is None:
-            return None
-        reaching = self.index.raising(resource, least, math.inf)
-        placed = [op for op in reaching if self.log.places(op)]
-        return min(placed, key=self.log.places, default=None)
-
-    def ends_between(self, earlier: Op, later: Op) -> list[Op]:
-        """The release that makes two grants to one owner two holds."""
-        ends = [
-            op
-            for op in self.own(earlier)
-            if op.f in ENDS and op.outcome is Outcome.OK and earlier.precedes(op)
-        ]
-        return [end for end in ends if (end.returned or 0) < later.sent and earlier.owner == later.owner][:1]
 
     def who(self, op: Op) -> str:
         """Who did it, at the beginning of a sentence."""
@@ -382,7 +312,3 @@ def _is_promised_at(op: Op, own: Sequence[Op], moment: int) -> bool:
     kept = [each for each in own if each.f not in ENDS]
     leases = [lease for lease in leases_of(kept) if lease.grant.called <= op.called]
     return bool(leases) and leases[-1].end > moment
-
-
-Stories = dict[Rule, Callable[[Narrator, Conflict], Story]]
-"""How each rule's breach is explained."""

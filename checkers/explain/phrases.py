@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from checkers.history.records import Value
+from collections.abc import Iterable
+
+from checkers.history.records import Op, Value
 from checkers.printable import quoted
 
 
@@ -15,11 +17,22 @@ def content(value: Value) -> str:
     return f"the list that ends with {quoted(value[-1])}" if value else "the empty list"
 
 
-def what_was_read(value: Value, token: int | None) -> str:
+def as_read(read: Op) -> str:
     """A value and its token; a resource that nobody has written may have one below all tokens."""
-    return content(value) if token is None or token < 0 else f"{content(value)} with token {token}"
+    has_token = read.token is not None and read.token >= 0
+    return f"{content(read.value)} with token {read.token}" if has_token else content(read.value)
 
 
 def lock_on(resource: str) -> str:
     """The lock of a resource; the only one of a history that names none is `lock` itself."""
     return "the lock" if resource == "lock" else f"the lock on {resource}"
+
+
+def times(number: int) -> str:
+    """How often something happened that happened more than once."""
+    return "twice" if number == 2 else f"{number} times"  # noqa: PLR2004 - a word of its own
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Places in the storage's own order."""
+    return " and ".join(f"number {number}" for number in numbers)

@@ -10,7 +10,7 @@ another reason. So the two are left out together, or only the read.
 
 What is wrong because of something that never happened, such as a rejection that no
 write can have caused, is wrong also by itself; that nothing else in the history
-changes this is up to whoever tells it.
+changes this is up to its explanation.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from checkers.checker import Checker
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence, gather
-from checkers.explain.shapes import Check, conflicts_among
+from checkers.explain.shapes import conflicts_among
 from checkers.history.records import WRITES, Op, Outcome
 
 
@@ -32,22 +33,24 @@ class Proof:
     conflict: Conflict  # as it is found among them alone
 
 
-def prove(evidence: Evidence, check: Check, conflict: Conflict, candidates: Iterable[Op]) -> Proof | None:
+def prove(evidence: Evidence, checker: Checker, conflict: Conflict, candidates: Iterable[Op]) -> Proof | None:
     """The smallest set within the candidates that shows a conflict; None if even all of them do not."""
     operations = _in_order(candidates)
-    found = _found(evidence, check, conflict, operations)
+    found = _found(evidence, checker, conflict, operations)
     if found is None:
         return None
     known = _shows_its_run(evidence, operations)
-    while (smaller := _smaller(evidence, check, conflict, operations, known=known)) is not None:
+    while (smaller := _smaller(evidence, checker, conflict, operations, known=known)) is not None:
         operations, found = smaller
     return Proof(operations=operations, conflict=found)
 
 
-def holds(evidence: Evidence, check: Check, conflict: Conflict, operations: Iterable[Op]) -> bool:
+def holds(evidence: Evidence, checker: Checker, conflict: Conflict, operations: Iterable[Op]) -> bool:
     """Is this very conflict found among these operations alone?"""
-    found = conflicts_among(evidence, alone(evidence, _in_order(operations)), check)
-    return any((each.rule, each.accused.index) == (conflict.rule, conflict.accused.index) for each in found)
+    found = conflicts_among(evidence, alone(evidence, _in_order(operations)), checker)
+    return any(
+        (each.breach, each.accused.index) == (conflict.breach, conflict.accused.index) for each in found
+    )
 
 
 def alone(evidence: Evidence, operations: Sequence[Op]) -> Evidence:
@@ -77,11 +80,11 @@ def _in_order(operations: Iterable[Op]) -> tuple[Op, ...]:
 
 
 def _smaller(
-    evidence: Evidence, check: Check, conflict: Conflict, operations: Sequence[Op], *, known: bool
+    evidence: Evidence, checker: Checker, conflict: Conflict, operations: Sequence[Op], *, known: bool
 ) -> tuple[tuple[Op, ...], Conflict] | None:
     """A set that lacks one operation; if the log was `known` to be that of these, it still is."""
     for rest in _each_without_one(operations):
-        found = _found(evidence, check, conflict, rest)
+        found = _found(evidence, checker, conflict, rest)
         if found is not None and (not known or _shows_its_run(evidence, rest)):
             return rest, found
     return None
@@ -95,11 +98,13 @@ def _each_without_one(operations: Sequence[Op]) -> Iterator[tuple[Op, ...]]:
             yield rest
 
 
-def _found(evidence: Evidence, check: Check, conflict: Conflict, operations: Sequence[Op]) -> Conflict | None:
+def _found(
+    evidence: Evidence, checker: Checker, conflict: Conflict, operations: Sequence[Op]
+) -> Conflict | None:
     """The same anomaly on the same resource, if these operations show it; of several that of the accused."""
     same = [
         each
-        for each in conflicts_among(evidence, alone(evidence, operations), check)
+        for each in conflicts_among(evidence, alone(evidence, operations), checker)
         if (each.anomaly, each.accused.resource) == (conflict.anomaly, conflict.accused.resource)
     ]
     own = (each for each in same if each.accused.index == conflict.accused.index)

@@ -2,62 +2,43 @@
 
 Most findings of a run are proved by operations that stand to each other in the same way: other
 times, tokens, values and names, in the same order and equal in the same places. A rule of a storage
-asks for nothing else, unless a restart of the storage comes in, which has a time of its own.
+asks for nothing else (`Checker.compares_only`), unless a restart of the storage comes in, which has a
+time of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from checkers.checker import Checker
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence
 from checkers.history.commit_log import CommitLog, Entry
 from checkers.history.records import Op
 from checkers.history.restarts import restarts_of_storage
 from checkers.memoized import memoized
-from checkers.storage import rules
-
-Check = Callable[[Evidence], Iterable[Conflict]]
-
-_OF_ORDER_ALONE = frozenset(
-    {
-        rules.observed,
-        rules.resolved,
-        rules.stale_in_log,
-        rules.against_the_log,
-        rules.phantom_accepts,
-        rules.lost_writes,
-        rules.read_without_commit,
-        rules.ghost_writes,
-        rules.duplicate_writes,
-        rules.strays,
-        rules.unfenced_writes,
-        rules.late_writes,
-    }
-)
-"""The checks that ask for the order of times and tokens, and for which values are equal."""
 
 _Places = tuple[Conflict, int, tuple[int, ...], "_Places | None"]
 """A conflict, and which of the operations it accuses, and because of which; its cause."""
 
 
-def conflicts_among(whole: Evidence, part: Evidence, check: Check) -> Sequence[Conflict]:
-    """What a check finds in some of a run's operations, which are evidence of their own."""
-    if check not in _OF_ORDER_ALONE or _has_restarts(whole):
-        return list(check(part))
+def conflicts_among(whole: Evidence, part: Evidence, checker: Checker) -> Sequence[Conflict]:
+    """What a checker finds in some of a run's operations, which are evidence of their own."""
+    if not checker.compares_only or _has_restarts(whole):
+        return list(checker.check(part))
     entries = part.log.entries if isinstance(part.log, CommitLog) else ()
     operations = _operations(part, entries)
-    shape = (check, part.log is None, *_shape(part, operations, entries))
+    shape = (checker, part.log is None, *_shape(part, operations, entries))
     known = _known(whole)
     if shape not in known:
-        conflicts = list(check(part))
+        conflicts = list(checker.check(part))
         place = {(op.index, op.token): at for at, op in reversed(list(enumerate(operations)))}
         if all(_is_placed(conflict, place) for conflict in conflicts):
             known[shape] = [_placed(conflict, place) for conflict in conflicts]
         return conflicts
-    return [_told_of(placed, operations) for placed in known[shape]]
+    return [_of_others(placed, operations) for placed in known[shape]]
 
 
 @memoized
@@ -135,12 +116,12 @@ def _placed(conflict: Conflict, place: dict[tuple[int, int | None], int]) -> _Pl
     )
 
 
-def _told_of(placed: _Places, operations: Sequence[Op]) -> Conflict:
+def _of_others(placed: _Places, operations: Sequence[Op]) -> Conflict:
     """The same conflict of other operations."""
     conflict, accused, because, cause = placed
     return replace(
         conflict,
         accused=operations[accused],
         because=tuple(operations[at] for at in because),
-        cause=None if cause is None else _told_of(cause, operations),
+        cause=None if cause is None else _of_others(cause, operations),
     )

@@ -1,10 +1,10 @@
-"""Lost updates: was everything that was appended under the lock still there when the list was read?
+"""Lost-update: was everything that was appended under the lock still there when the list was read?
 
 An element is *known* from the first moment at which its append had returned ok, or a
 list with it had been read: by a read, or by an append before it wrote. It is lost if it
 is absent from a list read that was called after that moment; or if two appends that
 took effect read the same list, since the later of them wrote over the other's element;
-or, where the storage tells its own order, if a list stands there without it, after one
+or, where there is a commit log, if a list stands there without it, after one
 that had it.
 
 **Who dropped it.** Each list was written by one append, which had read another list,
@@ -16,7 +16,7 @@ called when the element was known, and so was a stale write). The last append on
 is accused. If there is none, nobody wrote over the element: the reader got a list from
 before it, and is accused itself.
 
-**Whose fault it was.** A fence lets tokens through in order, and that is not enough: a
+**Which are violations.** A fence lets tokens through in order, and that is not enough: a
 holder reads, an older holder's write arrives late, with a token that is still good, and
 the new holder writes what it had read and its own element. Neither the lock service nor
 the storage did anything wrong. So a lost update is only counted if an append on the way
@@ -34,14 +34,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
-from checkers.conflict import Conflict, Rule
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
-from checkers.history.records import WRITES, Element, Header, List, Op, Outcome
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.history.records import Element, List, Op, Outcome
+from checkers.lists.list_history import Lists, found_by, lists_of
 from checkers.memoized import memoized
 
 
@@ -51,9 +54,9 @@ def lost_updates(evidence: Evidence) -> Iterator[Conflict]:
     What the storage's own order shows is left to it.
     """
     logged = {lost.element for conflict in _dropped_in_log(evidence) for lost in conflict.because[:1]}
-    for lists in _resources(evidence):
+    for lists in lists_of(evidence):
         lost = {loss.element: loss for loss in losses(lists)}
-        yield from _worst(lists.overwritten(loss) for loss in lost.values() if loss.element not in logged)
+        yield from _worst(_overwritten(lists, loss) for loss in lost.values() if loss.element not in logged)
         yield from _worst(_same_list(lists, {*lost, *logged}))
 
 
@@ -74,7 +77,7 @@ def _without_what_was_there(evidence: Evidence) -> Iterator[Conflict]:
     for entry in evidence.log.entries:
         if not entry.is_of_nobody and not entry.commit.fence:
             written[entry.op.resource].append(entry.op)
-    for lists in _resources(evidence):
+    for lists in lists_of(evidence):
         there: dict[Element, Op] = {}  # with the write that brought it, for the first time or back again
         before: List = ()
         for write in written[lists.resource]:
@@ -85,7 +88,7 @@ def _without_what_was_there(evidence: Evidence) -> Iterator[Conflict]:
             else:
                 present = set(after)
                 dropped = {element: by for element, by in there.items() if element not in present}
-                yield from lists.dropped_by(write, dropped)
+                yield from _dropped_by(lists, write, dropped)
                 there = {element: there.get(element, write) for element in after}
             before = after
 
@@ -96,186 +99,6 @@ class Loss:
 
     element: Element
     reader: Op
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """The first proof that an element had been in the list."""
-
-    time: float  # ns
-    by: Op
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lists:
-    """What one resource held, by those who read it and wrote it."""
-
-    resource: str
-    header: Header
-    appends: Sequence[Op]
-    readings: Sequence[tuple[Op, List]]  # reads and appends, each with the list it read; by their calls
-
-    @cached_property
-    def appender(self) -> Mapping[Element, Op]:
-        """The append of each element."""
-        return {op.element: op for op in self.appends if op.element is not None}
-
-    @cached_property
-    def known(self) -> Mapping[Element, Known]:
-        """When each appended element was known first; the earliest first."""
-        known: dict[Element, Known] = {}
-        for time, op, shown in sorted(self._proofs(), key=lambda proof: proof[0]):
-            for element in shown:
-                if element not in known and element in self.appender:
-                    known[element] = Known(time=time, by=op)
-        return known
-
-    def _proofs(self) -> Iterator[tuple[int, Op, List]]:
-        for op in self.appends:
-            if op.outcome is Outcome.OK and op.returned is not None and op.element is not None:
-                yield op.returned, op, (op.element,)
-        seen: dict[List, int] = {}
-        for op, shown in self.readings:
-            if op.learned is not None and op.learned < seen.get(shown, op.learned + 1):
-                seen[shown] = op.learned
-                yield op.learned, op, shown
-
-    @cached_property
-    def writer(self) -> Mapping[List, Op]:
-        """The append that wrote each list."""
-        return {op.value: op for op in self.appends if isinstance(op.value, tuple)}
-
-    @cached_property
-    def shown_by(self) -> Mapping[List, Op]:
-        """Who first read each list."""
-        return {shown: op for op, shown in reversed(self.readings)}
-
-    def built_on(self, append: Op) -> List | None:
-        """The list that an append read: as it told, or else as whoever read what it wrote can see."""
-        if append.seen is not None:
-            return append.seen
-        wrote = append.value if isinstance(append.value, tuple) else ()
-        return wrote[:-1] if wrote in self.shown_by else None
-
-    def _shown(self, append: Op) -> tuple[Op, ...]:
-        """Who read the list of an append that told nothing."""
-        wrote = append.value
-        return () if append.seen is not None or not isinstance(wrote, tuple) else (self.shown_by[wrote],)
-
-    @cached_property
-    def left_out(self) -> Mapping[int, AbstractSet[Element]]:
-        """What each append, by its index, had read and did not write back."""
-        return {
-            op.index: set(op.seen).difference(op.value)
-            for op in self.appends
-            if op.seen is not None and isinstance(op.value, tuple)
-        }
-
-    def overwritten(self, loss: Loss) -> Conflict:
-        """Who dropped an element, and whether that is anybody's fault."""
-        lost, known = self.appender[loss.element], self.known[loss.element]
-        way = list(self._way_back(found_by(loss.reader), lost, known))
-        if not way:
-            return Conflict(
-                anomaly="lost-update",
-                rule=Rule.READ_WITHOUT,
-                accused=loss.reader,
-                because=(lost, known.by),
-            )
-        return Conflict(
-            anomaly="lost-update",
-            rule=Rule.WRITTEN_WITHOUT,
-            accused=way[-1],
-            because=(lost, known.by, loss.reader),
-            counted=any(self._explains(op, lost, known.time) for op in way),
-        )
-
-    def dropped_by(self, write: Op, brought: Mapping[Element, Op]) -> Iterator[Conflict]:
-        """The loss of each of these elements that anybody knew of, by this write for certain.
-
-        What it had read came from before the write that `brought` the element: so that is the
-        one which it must not have known. Or it had read a list from which a late write had
-        dropped the element already.
-        """
-        after = write.value if isinstance(write.value, tuple) else ()
-        for element, by in brought.items():
-            known = self.known.get(element)
-            if known is not None:
-                lost = self.appender[element]
-                way = self._way_back(after, lost, known)
-                yield Conflict(
-                    anomaly="lost-update",
-                    rule=Rule.LOGGED_WITHOUT,
-                    accused=write,
-                    because=(lost, known.by),
-                    counted=self._explains(write, by, self._known_of(by))
-                    or any(self._explains(op, lost, known.time) for op in way),
-                )
-
-    def _known_of(self, append: Op) -> float:
-        """When an append was first known to have taken effect."""
-        known = None if append.element is None else self.known.get(append.element)
-        return math.inf if known is None else known.time
-
-    def both_read(self, first: Op, second: Op) -> Conflict:
-        """The loss of an element by an append that had read the same list."""
-        return Conflict(
-            anomaly="lost-update",
-            rule=Rule.SAME_LIST_READ,
-            accused=second,
-            because=(first, *self._shown(first), *self._shown(second)),
-            counted=self._explains(second, first, self._known_of(first)),
-        )
-
-    def _way_back(self, found: List, lost: Op, known: Known) -> Iterator[Op]:
-        """The appends that may have dropped it, from the list that lacks it; the last one is accused."""
-        built_on = set() if lost.seen is None else {op.index for op in self._back(lost.seen)}
-        for op in self._back(found):
-            if op.index in built_on or self._came_before(op, lost, known):
-                return
-            yield op
-            if lost.element in self.left_out.get(op.index, ()):
-                return
-
-    def _back(self, found: List) -> Iterator[Op]:
-        """The append that wrote a list, the one that wrote the list which that had read, and so on.
-
-        What an append read that told nothing is taken to be all but its own element.
-        """
-        passed: set[int] = set()
-        op = self._writer(found)
-        while op is not None and op.index not in passed:
-            passed.add(op.index)
-            yield op
-            found = found[:-1] if op.seen is None else op.seen
-            op = self._writer(found)
-
-    def _writer(self, found: List) -> Op | None:
-        """The append of a list; if it told nothing, its element shows that the list is its own."""
-        op = self.writer.get(found)
-        if op is None and found:
-            last = self.appender.get(found[-1])
-            op = last if last is not None and last.outcome is Outcome.INFO else None
-        return op
-
-    def _came_before(self, op: Op, lost: Op, known: Known) -> bool:
-        if op.precedes(lost):
-            return True
-        if not self.header.fenced or op.token is None or lost.token is None:
-            return False
-        return op.token < lost.token and op.called <= known.time
-
-    def _explains(self, op: Op, lost: Op, known: float) -> bool:
-        """Can it have read before the lost element came, and rightly have written after?"""
-        if op.token is None or lost.token is None or known < op.called:
-            return False
-        return lost.token == op.token or (lost.token < op.token and not self.header.fence_on_acquire)
-
-
-def found_by(reader: Op) -> List:
-    """The list that an operation read; a value that is none stands for a list without elements."""
-    value = reader.seen if reader.f == "append" else reader.value
-    return value if isinstance(value, tuple) else ()
 
 
 def losses(lists: Lists) -> Iterator[Loss]:
@@ -299,26 +122,71 @@ def losses(lists: Lists) -> Iterator[Loss]:
             yield Loss(element=element, reader=reader)
 
 
-def _resources(evidence: Evidence) -> Iterator[Lists]:
-    """The resources that were appended to, and to which nothing else was written."""
-    if next(evidence.named("append"), None) is None:
-        return
-    for resource, operations in evidence.by_resource(*WRITES, "read").items():
-        appends = [op for op in operations if op.f == "append"]
-        is_mixed = any(op.f == "write" and op.outcome is not Outcome.FAIL for op in operations)
-        if appends and not is_mixed:
-            yield Lists(
-                resource=resource,
-                header=evidence.history.header,
-                appends=appends,
-                readings=list(_readings(operations)),
+def _overwritten(lists: Lists, loss: Loss) -> Conflict:
+    """Who dropped an element, and whether that is anybody's fault."""
+    lost, known = lists.appender[loss.element], lists.known[loss.element]
+    way = list(lists.way_back(found_by(loss.reader), lost, known))
+    if not way:
+        return Conflict(
+            anomaly="lost-update",
+            breach=READ_WITHOUT,
+            accused=loss.reader,
+            because=(lost, known.by),
+        )
+    return Conflict(
+        anomaly="lost-update",
+        breach=WRITTEN_WITHOUT,
+        accused=way[-1],
+        because=(lost, known.by, loss.reader),
+        counted=any(_explains(lists, op, lost, known.time) for op in way),
+    )
+
+
+def _dropped_by(lists: Lists, write: Op, brought: Mapping[Element, Op]) -> Iterator[Conflict]:
+    """The loss of each of these elements that anybody knew of, by this write for certain.
+
+    What it had read came from before the write that `brought` the element: so that is the
+    one which it must not have known. Or it had read a list from which a late write had
+    dropped the element already.
+    """
+    after = write.value if isinstance(write.value, tuple) else ()
+    for element, by in brought.items():
+        known = lists.known.get(element)
+        if known is not None:
+            lost = lists.appender[element]
+            way = lists.way_back(after, lost, known)
+            yield Conflict(
+                anomaly="lost-update",
+                breach=LOGGED_WITHOUT,
+                accused=write,
+                because=(lost, known.by),
+                counted=_explains(lists, write, by, _known_of(lists, by))
+                or any(_explains(lists, op, lost, known.time) for op in way),
             )
 
 
-def _readings(operations: Iterable[Op]) -> Iterator[tuple[Op, List]]:
-    for op in operations:
-        if (op.f == "append" and op.seen is not None) or (op.f == "read" and op.outcome is Outcome.OK):
-            yield op, found_by(op)
+def _known_of(lists: Lists, append: Op) -> float:
+    """When an append was first known to have taken effect."""
+    known = None if append.element is None else lists.known.get(append.element)
+    return math.inf if known is None else known.time
+
+
+def _both_read(lists: Lists, first: Op, second: Op) -> Conflict:
+    """The loss of an element by an append that had read the same list."""
+    return Conflict(
+        anomaly="lost-update",
+        breach=SAME_LIST_READ,
+        accused=second,
+        because=(first, *lists.shown(first), *lists.shown(second)),
+        counted=_explains(lists, second, first, _known_of(lists, first)),
+    )
+
+
+def _explains(lists: Lists, op: Op, lost: Op, known: float) -> bool:
+    """Can it have read before the lost element came, and rightly have written after?"""
+    if op.token is None or lost.token is None or known < op.called:
+        return False
+    return lost.token == op.token or (lost.token < op.token and not lists.header.fence_on_acquire)
 
 
 def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conflict]:
@@ -332,7 +200,7 @@ def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conf
         appends.sort(key=lambda op: (-1 if op.token is None else op.token, op.called))
         for first, second in itertools.pairwise(appends):
             if lost.isdisjoint({first.element, second.element}):
-                yield lists.both_read(first, second)
+                yield _both_read(lists, first, second)
 
 
 def _worst(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
@@ -343,3 +211,137 @@ def _worst(conflicts: Iterable[Conflict]) -> Iterator[Conflict]:
         if known.counted and not conflict.counted:
             found[conflict.accused.index] = conflict
     yield from found.values()
+
+
+def _absent(n: Narrator, conflict: Conflict) -> Story:
+    """About the client that read a list without it, whether or not its read is accused."""
+    lost, shown, *rest = conflict.because
+    reader = rest[0] if rest else conflict.accused
+    return Story(
+        summary=(
+            f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
+            f" lost: it is missing from the list that {n.whom(reader)} read afterwards"
+        ),
+        steps=(
+            *_known(n, lost, shown),
+            f"After that, {n.whom(reader)} {_why(reader)} {n.sent(reader)}.",
+            f"{_list(found_by(reader)).capitalize()} came back {n.answered(reader)}, without it.",
+            *_written(n, lost, reader),
+            f"An element that was appended under the lock must stay, but {content(lost.element)} is gone.",
+        ),
+        proof=(lost, shown, reader),
+    )
+
+
+def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
+    (lost, *shown), by = conflict.because, conflict.accused
+    return Story(
+        summary=(
+            f"{n.whom(lost)} and {n.whom(by)} both appended to the same list of {lost.resource}:"
+            f" {content(lost.element)} or {content(by.element)} was lost"
+        ),
+        steps=(
+            *(
+                f"{n.who(op)}, whose append was called {n.sent(op)}, read {_list(_built_on(op))} and wrote it"
+                f" back with {content(op.element)}{_with_answer(n, op)}."
+                for op in (lost, by)
+            ),
+            *(f"{n.who(op)} read the result {n.answered(op)}." for op in shown),
+            "Both read the same list, and both took effect: the later one overwrote the other.",
+            *_fenced_first(n, lost, by),
+        ),
+        proof=(lost, by, *shown),
+    )
+
+
+def _with_answer(n: Narrator, append: Op) -> str:
+    return f", as it was told {n.answered(append)}" if append.outcome is Outcome.OK else ""
+
+
+def _fenced_first(n: Narrator, lost: Op, by: Op) -> tuple[str, ...]:
+    """Why a write that was late is no excuse, where new holders fence before they read."""
+    if not n.history.header.fence_on_acquire or (lost.token or 0) >= (by.token or 0):
+        return ()
+    return (
+        (
+            f"No late write excuses this: in this run a new holder fences before it reads (fence_on_acquire"
+            f" in line 1), so once {n.whom(by)} had read with token {by.token}, nothing with the older token"
+            f" {lost.token} could still be written."
+        ),
+    )
+
+
+def _logged_without(n: Narrator, conflict: Conflict) -> Story:
+    lost, shown, by = conflict.because[0], conflict.because[-1], conflict.accused
+    return Story(
+        summary=(
+            f"the element {content(lost.element)}, which {n.whom(lost)} had appended to {lost.resource}, was"
+            f" lost: {n.whom(by)} wrote a list without it"
+        ),
+        steps=(
+            *_known(n, lost, shown),
+            (
+                f"{n.who(by)} appended {content(by.element)} with token {by.token} {n.sent(by)}, and the list"
+                f" that it wrote is {n.place(by)} in the storage's own order."
+            ),
+            f"The list before it has {content(lost.element)}; this one does not.",
+        ),
+        proof=(lost, shown, by),
+    )
+
+
+def _known(n: Narrator, lost: Op, shown: Op) -> tuple[str, ...]:
+    """Why the element had been in the list for certain."""
+    sent = f"{n.who(lost)} appended {content(lost.element)} with token {lost.token} {n.sent(lost)}"
+    if shown is lost:
+        return (f"{sent}, and the storage said ok {n.answered(lost)}.",)
+    return (
+        f"{sent}.",
+        f"A list that {n.whom(shown)} read had it {n.answered(shown)}, so it had been stored by then.",
+    )
+
+
+def _built_on(append: Op) -> List:
+    """What an append read; one that does not say wrote that, and its element."""
+    if append.seen is not None:
+        return append.seen
+    return append.value[:-1] if isinstance(append.value, tuple) else ()
+
+
+def _list(found: List) -> str:
+    return f"a list of {len(found)} element{'' if len(found) == 1 else 's'}" if found else "an empty list"
+
+
+def _why(reader: Op) -> str:
+    return "read the list in order to append to it" if reader.f == "append" else "read the list"
+
+
+def _written(n: Narrator, lost: Op, reader: Op) -> tuple[str, ...]:
+    """Who wrote the list that lacks it."""
+    by = n.index.writer(replace(reader, value=found_by(reader)))
+    if by is None:
+        return ()
+    return (
+        (
+            f"That list was written by {n.whom(by)}, who appended {content(by.element)} to it with token"
+            f" {by.token} {n.sent(by)}, and {_how(by, lost)}."
+        ),
+    )
+
+
+def _how(by: Op, lost: Op) -> str:
+    """How it comes that the list that one wrote lacks what another had appended."""
+    if by.seen is None:
+        return "which list it had read is unknown"
+    if lost.element in by.seen:
+        return f"left {content(lost.element)} out although it had read it"
+    return f"had read it without {content(lost.element)}"
+
+
+READ_WITHOUT = Breach(story=_absent)  # because: the lost append, what proves it
+WRITTEN_WITHOUT = Breach(story=_absent)  # because: the lost append, what proves it, the read that lacks it
+SAME_LIST_READ = Breach(story=_same_list_read)  # because: the lost append, who read what the two wrote
+LOGGED_WITHOUT = Breach(story=_logged_without)  # because: the lost append, what proves it
+
+OBSERVED = Checker(name="lost-update", evidence="observed", decides=("lost-update",), check=lost_updates)
+COMMITTED = Checker(name="lost-update", evidence="committed", decides=("lost-update",), check=dropped_in_log)

@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from checkers.checker import Checker
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
-from checkers.explain.narrator import Narrator, Stories, Story
+from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.history.records import Op, Outcome
 from checkers.locks.holds import narrowed, of_beliefs
@@ -40,7 +40,7 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
             if others:
                 yield Conflict(
                     anomaly="double-belief",
-                    rule=Rule.BOTH_BELIEVED,
+                    breach=BOTH_BELIEVED,
                     accused=grant,
                     because=(others[0][1],),
                 )
@@ -71,8 +71,6 @@ def _both_believed(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-STORIES: Stories = {
-    Rule.BOTH_BELIEVED: _both_believed,
-}
+BOTH_BELIEVED = Breach(story=_both_believed)  # because: the other's grant
 
 CHECKER = Checker(name="double-belief", evidence="observed", decides=("double-belief",), check=double_beliefs)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from checkers.checker import Checker
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
-from checkers.explain.narrator import Narrator, Stories, Story
+from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.high_water import HighWater
 from checkers.history.records import Op
@@ -75,7 +75,7 @@ def _early(later: Lease, holder: Lease) -> Conflict:
         because.append(holder.set_by)
     return Conflict(
         anomaly="early-grant",
-        rule=Rule.LEASE_STILL_PROMISED,
+        breach=LEASE_STILL_PROMISED,
         accused=later.grant,
         because=tuple(because),
     )
@@ -161,8 +161,6 @@ def _later(n: Narrator, holder: Op, grant: Op) -> str:
     return f"by token order, it got token {grant.token}, which is above {holder.token}"
 
 
-STORIES: Stories = {
-    Rule.LEASE_STILL_PROMISED: _lease_still_promised,
-}
+LEASE_STILL_PROMISED = Breach(story=_lease_still_promised)  # because: the holder's grant, what set its lease
 
 CHECKER = Checker(name="early-grant", evidence="observed", decides=("early-grant",), check=early_grants)

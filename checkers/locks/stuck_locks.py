@@ -33,9 +33,9 @@ from functools import partial
 from operator import itemgetter
 
 from checkers.checker import Checker
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
-from checkers.explain.narrator import Narrator, Stories, Story
+from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.history.faults import Fault, client_of, faults_of, is_client
 from checkers.history.records import Header, Op, Outcome
@@ -62,7 +62,7 @@ def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
     for stuck in stretches(evidence):
         yield Conflict(
             anomaly="stuck-lock",
-            rule=Rule.NOBODY_GRANTED,
+            breach=NOBODY_GRANTED,
             accused=stuck.waiting[-1],
             because=(*(() if stuck.last is None else (stuck.last.setter,)), *stuck.waiting[:-1]),
         )
@@ -301,8 +301,6 @@ def _in_vain(n: Narrator, op: Op) -> str:
     return f"kept asking until {n.at(op.attempt)}: only that attempt was granted, answered {n.answered(op)}"
 
 
-STORIES: Stories = {
-    Rule.NOBODY_GRANTED: _nobody_granted,
-}
+NOBODY_GRANTED = Breach(story=_nobody_granted)  # because: what kept the lock held last, then who else waited
 
 CHECKER = Checker(name="stuck-lock", evidence="observed", decides=("stuck-lock",), check=stuck_locks)

@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from checkers.checker import Checker
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
 from checkers.explain.cycles import cycle_of_grants
-from checkers.explain.narrator import Narrator, Stories, Story
+from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.high_water import HighWater
 from checkers.history.records import Op, Outcome
@@ -31,7 +31,7 @@ def duplicate_tokens(evidence: Evidence) -> Iterator[Conflict]:
             if other.owner != grant.owner:
                 yield Conflict(
                     anomaly="duplicate-token",
-                    rule=Rule.TOKEN_OF_ANOTHER,
+                    breach=TOKEN_OF_ANOTHER,
                     accused=grant,
                     because=(other,),
                 )
@@ -58,7 +58,7 @@ def token_regressions(evidence: Evidence) -> Iterator[Conflict]:
             if other is not None and other.token is not None and other.token >= grant.token:
                 yield Conflict(
                     anomaly="token-regression",
-                    rule=Rule.TOKEN_NOT_ABOVE,
+                    breach=TOKEN_NOT_ABOVE,
                     accused=grant,
                     because=(other,),
                 )
@@ -130,6 +130,13 @@ def _token_not_above(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
+def _end_between(n: Narrator, conflict: Conflict) -> list[Op]:
+    """The release that makes two grants to one owner two holds."""
+    earlier, later = conflict.because[0], conflict.accused
+    ends = [op for op in n.own(earlier) if op.f in ENDS and op.outcome is Outcome.OK and earlier.precedes(op)]
+    return [end for end in ends if (end.returned or 0) < later.sent and earlier.owner == later.owner][:1]
+
+
 def _gave_back(n: Narrator, end: Op) -> str:
     return (
         f"{n.who(end)} released the lock in between: its {end.f} was acknowledged {n.answered(end)}, so"
@@ -137,10 +144,8 @@ def _gave_back(n: Narrator, end: Op) -> str:
     )
 
 
-STORIES: Stories = {
-    Rule.TOKEN_OF_ANOTHER: _token_of_another,
-    Rule.TOKEN_NOT_ABOVE: _token_not_above,
-}
+TOKEN_OF_ANOTHER = Breach(story=_token_of_another)  # because: the other grant
+TOKEN_NOT_ABOVE = Breach(story=_token_not_above, needs=_end_between)  # because: the earlier grant
 
 CHECKERS = (
     Checker(

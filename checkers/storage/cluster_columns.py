@@ -7,67 +7,25 @@ calls: first those with a token, then the *bare* ones, which no fence can put in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
-from checkers.conflict import Conflict, Rule
-from checkers.history.columns import (
-    ABSENT,
-    APPEND,
-    FAIL,
-    FENCE,
-    INFO,
-    OK,
-    READ,
-    WRITE,
-    Columns,
-    Flags,
-    Ints,
-    Operations,
-    indices,
-)
-from checkers.history.ranks import UNRANKED, Summit, heights, is_repeated, rank, stable_order
-from checkers.history.records import Header, Op
-from checkers.storage.clusters import BELOW_ALL, Zone, initial_zone, misread, written_zone
+from checkers.evidence import Evidence
+from checkers.history.columns import ABSENT, FAIL, INFO, OK, Flags, Ints, indices
+from checkers.history.ranks import UNRANKED, Summit, stable_order
+from checkers.history.records import Op
+from checkers.memoized import memoized
+from checkers.storage.clusters import BELOW_ALL, Zone, initial_zone, written_zone
 from checkers.storage.log_columns import LogColumns
+from checkers.storage.recorded import Recorded, log_of, recorded
 
 
-class Recorded:
-    """What was asked of the storages: which operations there are, their moments and their tokens."""
-
-    def __init__(self, operations: Operations, header: Header) -> None:
-        self.header = header
-        self.ops = operations
-        self.columns: Columns = operations.columns
-        columns = self.columns
-        self.ranks = rank(columns)
-        self.height, self.initial_height = heights(columns, header.initial_token)
-        self.writes = columns.rows(WRITE, APPEND)
-        self.reads = indices((columns.f == READ) & (columns.outcome == OK))
-        fences = columns.rows(FENCE)
-        self.fences = fences[columns.outcome[fences] != FAIL]
-
-    @cached_property
-    def writer(self) -> Ints:
-        """For each read of `reads` the row that wrote its value there, or -1."""
-        columns = self.columns
-        writer = np.full(len(columns.values), -1, dtype=np.int64)
-        writer[columns.value[self.writes]] = self.writes
-        write = writer[columns.value[self.reads]]
-        elsewhere = columns.resource[write] != columns.resource[self.reads]
-        write[elsewhere] = -1
-        return write
-
-    @cached_property
-    def order_of_resources(self) -> Ints:
-        """For each resource the first row of its storage's operations; a high number if it has none."""
-        columns = self.columns
-        rows = columns.rows(WRITE, APPEND, READ, FENCE)
-        order = np.full(len(columns.resources), len(columns), dtype=np.int64)
-        order[columns.resource[rows[::-1]]] = rows[::-1]
-        return order
+@memoized
+def zones_of(evidence: Evidence) -> ZoneColumns:
+    """The zones of a history; with a commit log, that says which writes took effect."""
+    return ZoneColumns(recorded(evidence), log_of(evidence))
 
 
 class ZoneColumns:
@@ -125,11 +83,9 @@ class ZoneColumns:
         too_early = ~of_nobody & is_same
         unknown = of_nobody & ~initial & ~is_stray
         self.initial_reads = reads[of_nobody & initial]
-        self._misreads = [
-            (Rule.VALUE_OF_NOBODY, reads[unknown], None),
-            (Rule.VALUE_WITH_WRONG_TOKEN, reads[wrong_token], write[wrong_token]),
-            (Rule.READ_BEFORE_WRITTEN, reads[too_early], write[too_early]),
-        ]
+        self.unwritten_reads = reads[unknown]
+        self.wrong_token_reads = reads[wrong_token], write[wrong_token]
+        self.early_reads = reads[too_early], write[too_early]
 
     def _sort_writes(self) -> None:
         """Tell the writes that took effect, a zone each, from those that may have, and were rejected."""
@@ -222,13 +178,14 @@ class ZoneColumns:
 
     @cached_property
     def _zone_of_row(self) -> Ints:
-        place = np.empty(len(self.columns), dtype=np.int64)
+        place = np.full(len(self.columns), -1, dtype=np.int64)
         place[self.write] = np.arange(self.initials, self.initials + len(self.write))
         return place
 
-    def reads_of_write(self, row: int) -> Ints:
-        """The rows of the reads of a write that took effect, in the order of their calls."""
-        return self.reads_of(int(self._zone_of_row[row]))
+    def first_read_of_write(self, row: int) -> tuple[Op, ...]:
+        """The read of a write's value that was called first, if there is one."""
+        zone = int(self._zone_of_row[row])
+        return tuple(self.operations(self.reads_of(zone)[:1])) if zone >= 0 else ()
 
     @cached_property
     def all_reads(self) -> tuple[Ints, Ints]:
@@ -262,26 +219,6 @@ class ZoneColumns:
         """Rows as operations."""
         return list(self.ops.at(rows))
 
-    def misreads(self) -> Iterator[Conflict]:
-        """Reads that no write explains, and failed writes that were read."""
-        found: list[tuple[int, Conflict]] = []
-        for rule, reads, writes in self._misreads:
-            if not len(reads):
-                continue
-            because = [()] * len(reads) if writes is None else [(op,) for op in self.operations(writes)]
-            rows = reads.tolist()
-            for row, read, others in zip(rows, self.operations(reads), because, strict=True):
-                found.append((row, misread(rule, read, *others)))
-        of_ghosts = indices(self.columns.outcome[self.read_write] == FAIL)
-        if not len(of_ghosts):
-            return iter([conflict for _, conflict in sorted(found, key=lambda each: each[0])])
-        first = of_ghosts[~is_repeated(self.read_write[of_ghosts])]
-        for row, write in zip(self.reads[first].tolist(), self.read_write[first].tolist(), strict=True):
-            ghost = Conflict(
-                anomaly="ghost-write",
-                rule=Rule.FAILED_BUT_READ,
-                accused=self.ops[write],
-                because=(self.ops[row],),
-            )
-            found.append((row, ghost))
-        return (conflict for _, conflict in sorted(found, key=lambda each: each[0]))
+    def write_of(self, zone: int) -> Op:
+        """The write of a zone that is not an initial value's."""
+        return self.ops[int(self.write[zone - self.initials])]

@@ -17,7 +17,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checkers.conflict import Conflict, Rule
 from checkers.history.records import Header, Op
 
 BELOW_ALL = -2
@@ -47,45 +46,11 @@ class Zone:
         return tuple(dict.fromkeys(op for op in (self.write, self.settled_by) if op is not None))
 
 
-def went_back(one: Zone, other: Zone) -> Conflict:
-    """Accuse the read that closes a flip-flop: the later called of the two that overtook."""
-    late, early = sorted((one, other), key=lambda zone: zone.claimed, reverse=True)
-    accused = late.claimed_by
-    if accused is None:  # impossible: the later call of a flip-flop is a read's
-        raise AssertionError("a flip-flop without a read")
-    proof = (early.settled_by, late.settled_by, early.claimed_by)
-    return Conflict(
-        anomaly="stale-read" if late.token < early.token else "non-linearizable",
-        rule=Rule.WENT_BACK,
-        accused=accused,
-        because=tuple(dict.fromkeys(op for op in proof if op is not None and op != accused)),
-    )
-
-
-def used_again(late: Zone, early: Zone) -> Conflict:
-    """Accuse the write of a value whose token another value had used up, and say what shows their order."""
-    if late.write is None or early.write is None:  # impossible: the initial value is no second write
-        raise AssertionError("a second write without a write")
-    shown = [early.settled_by, late.claimed_by] if early.surely_before(late) else []
-    because = dict.fromkeys((early.write, *early.proof, *shown))
-    return Conflict(
-        anomaly="stale-write",
-        rule=Rule.SAME_TOKEN_TWICE,
-        accused=late.write,
-        because=tuple(op for op in because if op is not None and op is not late.write),
-    )
-
-
 def token_of(op: Op) -> int:
     """The token of an operation that is known to carry one."""
     if op.token is None:
         raise ValueError(f"{op.f} at line {op.lines[0]} carries no token")
     return op.token
-
-
-def misread(rule: Rule, read: Op, *because: Op) -> Conflict:
-    """A read that no write explains."""
-    return Conflict(anomaly="non-linearizable", rule=rule, accused=read, because=because)
 
 
 def initial_zone(header: Header, reads: Sequence[Op]) -> Zone:

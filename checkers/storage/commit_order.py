@@ -1,292 +1,129 @@
-"""Does the storage's own order agree with real time, and with what was read and refused?
+"""Non-linearizable or stale-read: the storage's own order contradicts real time, reads or refusals.
 
 The log fixes the place of every write and fence, and a read stands after the write whose
 value it returned and before the next one. So the clients' history is explained iff no
-operation had returned before another was called that stands at a lower place: *reached* is the
-highest place that the log had surely got to when an operation was called.
-
-- A write was there when its ok came back, so the log had got to its first place. It stands at
-  no place that had been passed when it was called, since it may stand twice: both count.
-- A read goes after the lowest place of its value that had not been replaced. A value that
-  was logged twice can be read after either, and the lowest leaves the most room to others.
-- Where fences are logged, the log had got to the first one with the token of a fence that was
-  acknowledged. Where it has none, since the storage logs only what raises the mark, an
-  acknowledged fence says that the mark was at its token.
-- A fenced write that was refused says the same of the lowest token that refuses it. If only
-  that contradicts a read, either the refusal was false or the read was stale.
-
-All places are fixed but those of reads of values that were logged twice: these are put one after
-the other. Then what had been reached is a prefix maximum over the returns. *Levels* are the
-positions of the log, and one more for each resource, for what was there before the run.
+operation had returned before another was called that stands at a lower place (see `log_order`).
+A read is a stale-read if a write with a newer token had replaced its value. If only a refusal
+contradicts a read, either the refusal was false or the read was stale.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from checkers.conflict import Conflict, Rule
-from checkers.history.columns import ABSENT, FENCE, OK, READ, Flags, Ints, indices
-from checkers.history.ranks import Summit, stable_order
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.evidence import Evidence
+from checkers.explain.cycles import Question, cycle
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.history.columns import ABSENT, READ
 from checkers.history.records import Op
-from checkers.storage.cluster_columns import Recorded
-from checkers.storage.log_columns import LogColumns
-from checkers.storage.read_places import NOWHERE, ReadPlaces, read_places
+from checkers.storage.false_or_stale import false_or_stale
+from checkers.storage.log_order import Late, LogOrder, order_of
+from checkers.storage.read_places import NOWHERE
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Sightings:
-    """What had been reached when each row returned, and on whose word."""
-
-    levels: Ints  # 0: the row tells nothing
-    refusals: Ints  # the row of the refusal without which it would not be known, or NOWHERE
-
-    @cached_property
-    def rows(self) -> Ints:
-        """The rows that tell something."""
-        return indices(self.levels > 0)
+def against_the_log(evidence: Evidence) -> Iterator[Conflict]:
+    """Operations that come too late for their place in the storage's own order."""
+    order = order_of(evidence)
+    return iter(()) if order is None else conflicts_of(order, order.late)
 
 
-class CommitOrder:
-    """Where the log of each resource had got to at each moment."""
+def conflicts_of(order: LogOrder, late: Late) -> Iterator[Conflict]:
+    """Accuse what comes too late, by what shows it; or a refusal without which nothing does."""
+    columns = (late.rows, late.reached, late.by, late.refusals)
+    for row, reached, by, refusal in zip(*(each.tolist() for each in columns), strict=True):
+        if refusal == NOWHERE:
+            yield _conflict(order, row, reached, by)
+        else:
+            yield false_or_stale(order.as_stored(row), order.recorded.ops[refusal])
 
-    def __init__(self, recorded: Recorded, log: LogColumns) -> None:
-        self._recorded = recorded
-        self._log = log
-        self._above = np.arange(len(log.resources)) + 2  # of the level of a position, by resource
 
-    @cached_property
-    def conflicts(self) -> tuple[Conflict, ...]:
-        """Operations that come too late for their place in the storage's own order."""
-        return tuple(self._conflicts(self._late, self._summit, self._sightings))
+def _conflict(order: LogOrder, row: int, reached: int, by: int) -> Conflict:
+    is_read = order.recorded.columns.f[row] == READ
+    shown, anomaly = _wrong_read(order, row, reached) if is_read else ([], "non-linearizable")
+    because = (*map(order.log.op, (*shown, reached)), order.recorded.ops[by])
+    return Conflict(
+        anomaly=anomaly,
+        breach=AGAINST_THE_LOG,
+        accused=order.as_stored(row),
+        because=tuple({each.index: each for each in because}.values()),
+    )
 
-    @cached_property
-    def starts(self) -> Ints:
-        """For each position the rank at which the log can have got there at the earliest.
 
-        By then all up to there had been called, but for what was sent too late for its place.
-        """
-        misplaced = np.zeros(len(self._recorded.columns) + 1, dtype=np.bool_)
-        rows, _ = self._late
-        misplaced[rows[self._recorded.columns.f[rows] != READ]] = True
-        return self._latest_call((self._log.row >= 0) & ~misplaced[self._log.row])
+def _wrong_read(order: LogOrder, row: int, reached: int) -> tuple[list[int], str]:
+    """What shows that a read's value had been replaced; it is a stale-read if by something newer."""
+    log = order.log
+    place = int(order.reads.last[np.searchsorted(order.reads.rows, row)])
+    is_initial = place < log.first[order.recorded.columns.resource[row]]
+    token = order.recorded.header.initial_token if is_initial else int(log.token[place])
+    passed = np.arange(place + 1, reached + 1)
+    passed = passed[~log.fence[passed]]
+    newer = passed[(log.token[passed] != ABSENT) & ((token == ABSENT) | (log.token[passed] > token))]
+    shown = [*([] if is_initial else [place]), *newer[:1].tolist(), int(passed[0])]
+    return shown, "stale-read" if len(newer) else "non-linearizable"
 
-    @cached_property
-    def _called(self) -> Ints:
-        """For each position the rank at which all up to there had been called."""
-        return self._latest_call(self._log.row >= 0)
 
-    def _latest_call(self, counted: Flags) -> Ints:
-        called: Ints = np.where(counted, np.append(self._recorded.ranks.called, 0)[self._log.row], 0)
-        latest: Ints = np.maximum.accumulate(called)
-        return latest
-
-    def contradictions(self, rows: Ints, positions: Ints) -> Iterator[Conflict]:
-        """What is wrong only because of refusals: their rows, and the positions that the log had got to."""
-        if not len(rows):
-            return
-        levels, refusals = self._fixed.levels.copy(), self._fixed.refusals.copy()
-        levels[rows] = positions + self._above[self._recorded.columns.resource[rows]]
-        refusals[rows] = rows
-        sightings = self._with_repeated(_Sightings(levels=levels, refusals=refusals))
-        summit = self._summit_of(sightings)
-        late, reached = self._too_late(summit)
-        is_new = ~np.isin(late, self._late[0])
-        yield from self._conflicts((late[is_new], reached[is_new]), summit, sightings)
-
-    def first_mark(self, resource: Ints, tokens: Ints, *, above: bool) -> Ints:
-        """The first position at which the mark was at each token, or above it.
-
-        One before the first of its resource: it was so before the run. The number of all: never.
-        """
-        log, initial = self._log, self._recorded.header.initial_token
-        asked = log.scale.above(resource, tokens) if above else log.scale.heights(resource, tokens)
-        found = np.searchsorted(log.marks, asked)
-        found = np.where(found < log.end[resource], found, len(log))
-        at_start = tokens < initial if above else tokens <= initial
-        first: Ints = np.where(at_start, log.first[resource] - 1, found)
-        return first
-
-    def causes(self, rejected: Op, accused: Op) -> list[Op]:
-        """The first that the log has of what can have caused a rejection, which contradicts the accused.
-
-        Of a read also what shows that its value stands before that.
-        """
-        log, columns, ops = self._log, self._recorded.columns, self._recorded.ops
-        row = np.array([ops.row(rejected)])
-        resource, inclusive = columns.resource[row], self._recorded.header.policy == "inclusive"
-        place = int(self.first_mark(resource, columns.token[row], above=inclusive)[0])
-        first = int(log.first[resource[0]])
-        if not first <= place < len(log):
-            return []
-        positions = [place]
-        if accused.f == "read":
-            writes = np.arange(first, place + 1)
-            writes = writes[~log.fence[writes]]
-            own = indices(log.value[writes] == columns.value[ops.row(accused)])
-            following = own[-1] + 1 if len(own) else 0
-            positions += [*writes[own].tolist(), *writes[following : following + 1].tolist()]
-        return list(map(log.op, positions))
-
-    @cached_property
-    def missing_fences(self) -> Ints:
-        """Where fences are logged: those whose token the mark cannot have had when they were acknowledged."""
-        if not self._are_fences_logged:
-            return np.zeros(0, dtype=np.int64)
-        rows, positions = self._fenced
-        missing: Ints = rows[positions == len(self._log)]
-        order = self._recorded.order_of_resources[self._recorded.columns.resource[missing]]
-        return missing[np.argsort(order, kind="stable")]
-
-    @property
-    def _are_fences_logged(self) -> bool:
-        return self._log.has_fences and self._recorded.header.fenced
-
-    @cached_property
-    def _fenced(self) -> tuple[Ints, Ints]:
-        """The acknowledged fences, and the position that the log had got to; its end if it lacks them."""
-        log, columns, ranks = self._log, self._recorded.columns, self._recorded.ranks
-        rows = indices((columns.f == FENCE) & (columns.outcome == OK) & (columns.token != ABSENT))
-        resource, tokens = columns.resource[rows], columns.token[rows]
-        found = self.first_mark(resource, tokens, above=False)
-        raised = indices((found >= log.first[resource]) & (found < len(log)))
-        too_late = self._called[found[raised]] > ranks.returned[rows[raised]]
-        found[raised[too_late]] = len(log)
-        fences = indices(log.fence)
-        if not len(fences):  # of a part of a log that has some elsewhere
-            return rows, found
-        fences = fences[stable_order(log.height[fences])]
-        place = np.searchsorted(log.height[fences], log.scale.heights(resource, tokens))
-        fence = fences[np.minimum(place, len(fences) - 1)]
-        same = (log.token[fence] == tokens) & (log.resource[fence] == resource)
-        return rows, np.where(same, fence, found)
-
-    @cached_property
-    def _fixed(self) -> _Sightings:
-        """What shows how far the log had got, but for reads of values that were logged twice."""
-        log, columns, writes, reads = self._log, self._recorded.columns, self._recorded.writes, self._reads
-        position = np.full(len(columns), NOWHERE - 1, dtype=np.int64)
-        stored = writes[(columns.outcome[writes] == OK) & (log.first_of_row[writes] >= 0)]
-        position[stored] = log.first_of_row[stored]
-        position[reads.rows] = reads.first
-        if self._are_fences_logged:
-            fences, reached = self._fenced
-            known = reached < len(log)
-            position[fences[known]] = reached[known]
-        position[list(reads.repeated)] = NOWHERE - 1
-        levels = np.where(position < NOWHERE, 0, position + self._above[columns.resource])
-        return _Sightings(levels=levels, refusals=np.full(len(columns), NOWHERE, dtype=np.int64))
-
-    @cached_property
-    def _sightings(self) -> _Sightings:
-        return self._with_repeated(self._fixed)
-
-    @cached_property
-    def _summit(self) -> Summit:
-        return self._summit_of(self._sightings)
-
-    def _summit_of(self, sightings: _Sightings) -> Summit:
-        rows, ranks = sightings.rows, self._recorded.ranks
-        return Summit(ranks.size, ranks.returned[rows], sightings.levels[rows])
-
-    @cached_property
-    def _late(self) -> tuple[Ints, Ints]:
-        return self._too_late(self._summit)
-
-    def _too_late(self, summit: Summit) -> tuple[Ints, Ints]:
-        """The rows that come too late for their place, resource by resource, and the level reached."""
-        log, columns, reads = self._log, self._recorded.columns, self._reads
-        stored = indices(log.first_of_row >= 0)
-        rows = np.concatenate((stored, reads.rows))
-        last = np.concatenate((log.first_of_row[stored], log.following[reads.last + 1] - 1))
-        reached = summit.before(self._recorded.ranks.called[rows])
-        late = indices(reached > last + self._above[columns.resource[rows]])
-        rows, reached = rows[late], reached[late]
-        order = np.lexsort((rows, self._recorded.order_of_resources[columns.resource[rows]]))
-        return rows[order], reached[order]
-
-    def _conflicts(
-        self, late: tuple[Ints, Ints], summit: Summit, sightings: _Sightings
-    ) -> Iterator[Conflict]:
-        rows, levels = late
-        if not len(rows):
-            return
-        by = sightings.rows[summit.entries_before(self._recorded.ranks.called[rows])]
-        reached = levels - self._above[self._recorded.columns.resource[rows]]
-        for row, place, witness in zip(rows.tolist(), reached.tolist(), by.tolist(), strict=True):
-            refusal = int(sightings.refusals[witness])
-            yield (
-                self._conflict(row, place, witness)
-                if refusal == NOWHERE
-                else Conflict(
-                    anomaly="non-linearizable",
-                    rule=Rule.FALSE_OR_STALE,
-                    accused=self._as_stored(row),
-                    because=(self._recorded.ops[refusal],),
-                )
-            )
-
-    def _as_stored(self, row: int) -> Op:
-        """A read, or what the log has of a write or fence."""
-        position = int(self._log.first_of_row[row])
-        return self._recorded.ops[row] if position < 0 else self._log.op(position)
-
-    def _conflict(self, row: int, reached: int, by: int) -> Conflict:
-        is_read = self._recorded.columns.f[row] == READ
-        shown, anomaly = self._wrong_read(row, reached) if is_read else ([], "non-linearizable")
-        because = (*map(self._log.op, (*shown, reached)), self._recorded.ops[by])
-        return Conflict(
-            anomaly=anomaly,
-            rule=Rule.AGAINST_THE_LOG,
-            accused=self._as_stored(row),
-            because=tuple({each.index: each for each in because}.values()),
+def _against_the_log(n: Narrator, conflict: Conflict) -> Story:
+    op = conflict.accused
+    stored = (each for each in conflict.because if each.f != "read" and each.index != op.index)
+    later = next(each for each in stored if each.f == "fence" or each.value != op.value)
+    if op.f == "read":
+        summary = (
+            f"{n.whom(op)} read {content(op.value)} from {op.resource} although {n.stored(later)}, which"
+            " the storage's own order puts after it, had been accepted before"
         )
+        moral = f"the read returned {content(op.value)} although {n.stored(later)} had replaced it"
+    else:
+        did = "fenced" if op.f == "fence" else f"wrote {content(op.value)} to"
+        summary = (
+            f"{n.whom(op)} {did} {op.resource} after {n.stored(later)} had been"
+            " accepted, and the storage's own order puts it before"
+        )
+        moral = f"the storage's own order has {n.stored(op)} before what was accepted earlier"
+    by = conflict.because[-1]
+    if by.f == "fence" and not n.numbers(by):
+        return Story(summary=summary, steps=(*_after_a_fence(n, conflict, by), f"So {moral}."))
+    return Story(
+        summary=summary,
+        steps=cycle(
+            n,
+            Question(
+                proof=conflict.proof,
+                fenced=False,
+                log=n.logged(conflict.proof, conflict.accused),
+                accused=conflict.accused,
+            ),
+            moral,
+        ),
+    )
 
-    def _wrong_read(self, row: int, reached: int) -> tuple[list[int], str]:
-        """What shows that a read's value had been replaced; it is a stale-read if by something newer."""
-        log = self._log
-        place = int(self._reads.last[np.searchsorted(self._reads.rows, row)])
-        is_initial = place < log.first[self._recorded.columns.resource[row]]
-        token = self._recorded.header.initial_token if is_initial else int(log.token[place])
-        passed = np.arange(place + 1, reached + 1)
-        passed = passed[~log.fence[passed]]
-        newer = passed[(log.token[passed] != ABSENT) & ((token == ABSENT) | (log.token[passed] > token))]
-        shown = [*([] if is_initial else [place]), *newer[:1].tolist(), int(passed[0])]
-        return shown, "stale-read" if len(newer) else "non-linearizable"
 
-    @cached_property
-    def _reads(self) -> ReadPlaces:
-        return read_places(self._recorded, self._log)
+def _after_a_fence(n: Narrator, conflict: Conflict, fence: Op) -> tuple[str, ...]:
+    """What an acknowledged fence says of the storage's own order, which has its token from something else."""
+    op = conflict.accused
+    stored = (each for each in conflict.because if each.f == "fence" or each.value != op.value)
+    reached = max((each for each in stored if n.numbers(each)), key=lambda each: n.numbers(each)[0])
+    place = f", and it is {n.place(op, first=True)} there" if n.numbers(op) else ""
+    answered = n.answered(fence)
+    return (
+        (
+            f"The storage acknowledged to {n.whom(fence)} a fence with token {fence.token} {answered}:"
+            f" by then its own order must have had {n.stored(reached)} ({n.place(reached, first=True)})."
+        ),
+        f"{n.began(op)[:1].upper()}{n.began(op)[1:]}{place}.",
+    )
 
-    def _with_repeated(self, fixed: _Sightings) -> _Sightings:
-        """Put the reads of values that were logged twice one after the other, by their calls."""
-        repeated = self._reads.repeated
-        if not repeated:
-            return fixed
-        rows = np.array(list(repeated), dtype=np.int64)
-        columns, ranks = self._recorded.columns, self._recorded.ranks
-        levels, refusals = fixed.levels.copy(), fixed.refusals.copy()
-        answered = np.union1d(fixed.rows, rows)
-        answered = answered[np.argsort(ranks.returned[answered], kind="stable")]
-        returned = ranks.returned[answered]
-        upto = reached = 0
-        by = NOWHERE
-        for row in rows[np.argsort(ranks.called[rows], kind="stable")].tolist():
-            end = int(np.searchsorted(returned, ranks.called[row]))
-            if end > upto:
-                between = answered[upto:end]
-                highest = between[np.argmax(levels[between])]
-                if levels[highest] > reached:
-                    reached, by = int(levels[highest]), int(highest)
-                upto = end
-            above = int(self._above[columns.resource[row]])
-            places = repeated[row]
-            free = (place for place in places if self._log.following[place + 1] + above > reached)
-            place = next(free, places[0])
-            levels[row] = place + above
-            if place != places[0]:
-                refusals[row] = refusals[by]
-        return _Sightings(levels=levels, refusals=refusals)
+
+AGAINST_THE_LOG = Breach(story=_against_the_log)  # because: what had returned before, later in the log
+
+CHECKER = Checker(
+    name="order",
+    evidence="committed",
+    decides=("stale-read", "non-linearizable"),
+    check=against_the_log,
+    compares_only=True,
+)

@@ -1,4 +1,8 @@
-"""Did the storage go back for good to what it had held before? Judged on what clients saw.
+"""Lost-write: a write that had been there is gone for good, and no later one replaced it.
+
+**By the log**, it is missing although clients know that it had been there (see `missing`).
+
+**By what clients saw**, the storage went back for good to what it had held before.
 
 A read that returns an older value than one that had surely been there when it was
 called is a stale-read, as a replica that lags behind gives it: the newer value comes
@@ -9,7 +13,7 @@ u, and w, the last value that had been there for certain when r was called:
   overlapped, u may have been written over w: nothing is lost then.)
 - It is *back* if a client read it again after r had returned, or another value that
   had been there when r was called and is not older than w.
-- The past *stayed* if after r had returned somebody read a value from before w again,
+- The past *stayed* if after r had returned a client read a value from before w again,
   and to the end of the record nothing was sent or read that is not from before w.
 - The past was *acted on* if a write that was sent after r had returned was accepted,
   although the fence refuses it at w's token and lets it pass at u's.
@@ -18,52 +22,61 @@ w was lost for good iff r shows that it was replaced by the past, it is not back
 the past stayed, or was acted on, or the storage was restarted after w had been sent and
 before r returned. Its finding is **lost-write**.
 
-Where there is a fence, a read of the mark went back, too, if some read had returned a
-higher token before: **high-water-regression**, told of the first such read of that
-loss. The reads of the past that followed show what the loss did, and are not wrong by
-themselves. Stale writes that the mark of the past lets through are: they name the
-loss as their cause.
+Where there is a fence, the mark may have gone back, too: **high-water-regression**. The reads
+of the past that followed show what the loss did, and are not wrong by themselves. Stale writes
+that the mark of the past lets through are: they name the loss as their cause.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-import numpy as np
-
-from checkers.conflict import Conflict, Rule
-from checkers.high_water import is_stale
-from checkers.history.faults import Fault
-from checkers.history.records import FaultEvent, Header, Op
-from checkers.history.restarts import any_between, restarts_of_storage
-from checkers.storage.clusters import token_of
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.evidence import Evidence
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import as_read, content
+from checkers.history.records import Op, Outcome
+from checkers.storage.cluster_columns import zones_of
+from checkers.storage.false_or_stale import FALSE_OR_STALE
 from checkers.storage.held_values import Values
+from checkers.storage.high_water_regressions import high_water_regression
+from checkers.storage.losses import (
+    Loss,
+    Read,
+    StaleWrites,
+    Storage,
+    is_after_restart,
+    lets_pass,
+    losses_of,
+    reads_of_suspects,
+)
+from checkers.storage.missing import missing
+from checkers.storage.phantom_accepts import FENCE_NEVER_RAISED
+from checkers.storage.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
 
-_OF_THE_PAST = (Rule.OLDER_THAN_ACCEPTED, Rule.WENT_BACK, Rule.FALSE_OR_STALE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Storage:
-    """What is known of the storage beside its values."""
-
-    fenced: bool
-    strict: bool
-    restarts: Sequence[Fault]
-
-    @classmethod
-    def of(cls, header: Header, faults: Iterable[FaultEvent]) -> Storage:
-        """What the header promises, and the restarts that were seen."""
-        return cls(
-            fenced=header.fenced,
-            strict=header.policy == "strict",
-            restarts=restarts_of_storage(faults),
-        )
+_OF_THE_PAST = (OLDER_THAN_ACCEPTED, WENT_BACK, FALSE_OR_STALE)
 
 
-def told(values_of: Callable[[], Values], storage: Storage, conflicts: Sequence[Conflict]) -> list[Conflict]:
-    """The conflicts of one resource; what a loss explains is told as that loss, or names it as its cause.
+def lost_in_log(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes and fences that had been there, and that the log lacks."""
+    known = missing(evidence)
+    if len(known.lost):
+        zones = zones_of(evidence)
+        for row in known.lost.tolist():
+            reads = zones.first_read_of_write(row)
+            yield Conflict(anomaly="lost-write", breach=GONE_FROM_LOG, accused=zones.ops[row], because=reads)
+    for row in known.lost_fences.tolist():
+        fence = zones_of(evidence).ops[row]
+        yield Conflict(anomaly="lost-write", breach=FENCE_NEVER_RAISED, accused=fence)
+
+
+def with_losses(
+    values_of: Callable[[], Values], storage: Storage, conflicts: Sequence[Conflict]
+) -> list[Conflict]:
+    """The conflicts of one resource; what a loss explains becomes that loss, or names it as its cause.
 
     Args:
         values_of: makes the values of the resource; asked only if something may have been lost.
@@ -74,12 +87,17 @@ def told(values_of: Callable[[], Values], storage: Storage, conflicts: Sequence[
     if not suspects:
         return list(conflicts)
     values = values_of()
-    stale = _StaleWrites(
+    stale = StaleWrites(
         storage, values, [each.accused for each in conflicts if each.anomaly == "stale-write"]
     )
-    reads = _reads(values, storage, suspects)
-    losses = _losses(values, storage, reads, stale)
-    regressions = [_high_water_regression(values, storage, loss, reads) for loss in losses.values()]
+    reads = reads_of_suspects(values, storage, suspects)
+    losses = losses_of(values, storage, reads, stale)
+    lost = [_lost_write(values, loss) for loss in losses.values()]
+    regressions = [
+        high_water_regression(values, loss, own, reads) if storage.fenced else None
+        for loss, own in zip(losses.values(), lost, strict=True)
+    ]
+    results = [each or own for each, own in zip(regressions, lost, strict=True)]
     back = _returns(values, storage, reads)
     explained = {
         read.op.index
@@ -87,10 +105,10 @@ def told(values_of: Callable[[], Values], storage: Storage, conflicts: Sequence[
         if read.last in losses and values.claimed[read.last] <= values.moments(read.op)[1]
     }
     return [
-        *(loss.conflict for loss in losses.values()),
+        *lost,
         *(each for each in regressions if each is not None),
         *(
-            _with_cause(values, storage, _with_return(conflict, back), losses.values(), regressions)
+            _with_cause(values, storage, _with_return(conflict, back), losses.values(), results)
             for conflict in conflicts
             if not (_is_suspect(conflict) and conflict.accused.index in explained)
         ),
@@ -99,141 +117,26 @@ def told(values_of: Callable[[], Values], storage: Storage, conflicts: Sequence[
 
 def _is_suspect(conflict: Conflict) -> bool:
     """Does it accuse a read of a value that should have been replaced?"""
-    return conflict.accused.f == "read" and conflict.rule in _OF_THE_PAST
+    return conflict.accused.f == "read" and conflict.breach in _OF_THE_PAST
 
 
-class _StaleWrites:
-    """The stale writes of a resource, in the order of their calls; none where there is no mark."""
-
-    def __init__(self, storage: Storage, values: Values, stale: Iterable[Op]) -> None:
-        self._ops = sorted(stale, key=lambda op: values.moments(op)[0]) if storage.fenced else []
-        self._called = np.array([values.moments(op)[0] for op in self._ops], dtype=np.int64)
-        self._token = np.array([token_of(op) for op in self._ops], dtype=np.int64)
-        self._strict = storage.strict
-
-    def first_after(self, moment: int, past: int, mark: int) -> Op | None:
-        """The first sent after a moment that the mark of the past lets through, and `mark` does not."""
-        first = int(np.searchsorted(self._called, moment, side="right"))
-        token = self._token[first:]
-        passes = (token > past) & (token <= mark) if self._strict else (token >= past) & (token < mark)
-        return self._ops[first + int(np.argmax(passes))] if np.any(passes) else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
-    """A read of a value that somebody went back to."""
-
-    op: Op
-    value: int  # the place of what it returned
-    last: int  # the place of the last value that had surely been there when it was called
-
-
-def _reads(values: Values, storage: Storage, suspects: Iterable[Op]) -> list[_Read]:
-    """All reads of the values that these reads returned, the first answered first."""
-    places = sorted({values.place_of(read) for read in suspects})
-    reads = [
-        _Read(op=op, value=place, last=values.last_before(values.moments(op)[0], fenced=storage.fenced))
-        for place in places
-        for op in values.zone(place).reads
-    ]
-    return sorted(reads, key=lambda read: (values.moments(read.op)[1], read.op.index))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Loss:
-    """A value that was lost for good, and the read that shows it."""
-
-    value: int  # its place
-    read: _Read
-    conflict: Conflict
-
-
-def _losses(
-    values: Values, storage: Storage, reads: Iterable[_Read], stale: _StaleWrites
-) -> dict[int, _Loss]:
-    """The values that were lost for good, each by the first read that shows it."""
-    losses: dict[int, _Loss] = {}
-    for read in reads:
-        lost = read.last
-        if lost in losses or values.settled[read.value] >= values.called[lost]:
-            continue
-        witness = _witness(values, storage, read, stale)
-        if witness is not None:
-            conflict = _lost_write(values, read, witness)
-            losses[lost] = _Loss(value=lost, read=read, conflict=conflict)
-    return losses
-
-
-def _witness(values: Values, storage: Storage, read: _Read, stale: _StaleWrites) -> tuple[Op, ...] | None:
-    """What shows that the past stayed or was acted on; nothing after a restart; None if it is not lost."""
-    returned = values.moments(read.op)[1]
-    if values.claimed[read.last] > returned:
-        return None
-    if values.stayed(read.last, returned):
-        return (values.last_seen_from_before(read.last),)
-    act = stale.first_after(returned, int(values.token[read.value]), int(values.token[read.last]))
-    if act is None and not _is_after_restart(values, storage, read):
-        return None
-    return None if values.came_back(read.last, read.op) else () if act is None else (act,)
-
-
-def _is_after_restart(values: Values, storage: Storage, read: _Read) -> bool:
-    """Was the storage restarted after the last value had been sent, and before the read returned?"""
-    write = values.zone(read.last).write
-    return write is not None and any_between(storage.restarts, write.called, read.op.returned or 0)
-
-
-def _lets_pass(values: Values, storage: Storage, read: _Read, write: Op) -> bool:
-    """Does the mark of the past let a write through that the one before does not?"""
-    token, strict = token_of(write), storage.strict
-    return storage.fenced and (
-        is_stale(token, int(values.token[read.last]), strict=strict)
-        and not is_stale(token, int(values.token[read.value]), strict=strict)
-    )
-
-
-def _lost_write(values: Values, read: _Read, witness: tuple[Op, ...]) -> Conflict:
+def _lost_write(values: Values, loss: Loss) -> Conflict:
+    read = loss.read
     past, lost = values.zone(read.value), values.zone(read.last)
     if lost.write is None:  # impossible: nothing had been there before what stood there at first
         raise AssertionError("the initial value cannot be lost to an older one")
-    because = dict.fromkeys((lost.settled_by, past.settled_by, read.op, *witness))
+    because = dict.fromkeys((lost.settled_by, past.settled_by, read.op, *loss.witness))
     return Conflict(
         anomaly="lost-write",
-        rule=Rule.GONE_FOR_GOOD,
+        breach=GONE_FOR_GOOD,
         accused=lost.write,
         because=tuple(op for op in because if op is not None and op is not lost.write),
     )
 
 
-def _high_water_regression(
-    values: Values, storage: Storage, loss: _Loss, reads: Iterable[_Read]
-) -> Conflict | None:
-    """The first read of a lower mark that belongs to a loss, after another had returned a higher one."""
-    if not storage.fenced:
-        return None
-    own = (
-        read
-        for read in reads
-        if read.last == loss.value and values.claimed[loss.value] <= values.moments(read.op)[1]
-    )
-    for read in sorted(own, key=lambda each: each.op.index):
-        higher = values.higher_read(int(values.token[read.value]), values.moments(read.op)[0])
-        if higher is not None:
-            lost = loss.conflict
-            because = dict.fromkeys((higher, lost.accused, *lost.because))
-            return Conflict(
-                anomaly="high-water-regression",
-                rule=Rule.MARK_WENT_BACK,
-                accused=read.op,
-                because=tuple(op for op in because if op is not read.op),
-                cause=lost,
-            )
-    return None
-
-
-def _returns(values: Values, storage: Storage, reads: Iterable[_Read]) -> dict[int, Op]:
+def _returns(values: Values, storage: Storage, reads: Iterable[Read]) -> dict[int, Op]:
     """For each read after a restart: what came back. Only that shows that nothing was lost."""
-    after_restart = [read for read in reads if storage.restarts and _is_after_restart(values, storage, read)]
+    after_restart = [read for read in reads if storage.restarts and is_after_restart(values, storage, read)]
     found = {read.op.index: values.came_back(read.last, read.op) for read in after_restart}
     return {index: op for index, op in found.items() if op is not None}
 
@@ -249,16 +152,91 @@ def _with_cause(
     values: Values,
     storage: Storage,
     conflict: Conflict,
-    losses: Iterable[_Loss],
-    regressions: Iterable[Conflict | None],
+    losses: Iterable[Loss],
+    results: Iterable[Conflict],
 ) -> Conflict:
     """Name the loss that a stale write follows from: nothing newer than what was lost proves it stale."""
     if conflict.anomaly != "stale-write":
         return conflict
     newest = max((op.token for op in conflict.because if op.token is not None), default=math.inf)
-    for loss, regression in zip(losses, regressions, strict=True):
+    for loss, result in zip(losses, results, strict=True):
         lost = values.zone(loss.value)
         is_after = lost.settled < conflict.accused.called and newest <= lost.token
-        if is_after and _lets_pass(values, storage, loss.read, conflict.accused):
-            return replace(conflict, cause=regression or loss.conflict)
+        if is_after and lets_pass(values, storage, loss.read, conflict.accused):
+            return replace(conflict, cause=result)
     return conflict
+
+
+def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
+    lost = conflict.accused
+    reads = [op for op in conflict.because if op.f == "read" and op.value != lost.value]
+    seen = [op for op in conflict.because if op.f == "read" and op.value == lost.value]
+    back = next(read for read in reads if (read.returned or 0) > lost.called)
+    past = [op for op in conflict.because if op.returned is not None and op.returned < lost.called]
+    after = [op for op in conflict.because if op.called > (back.returned or 0)]
+    return Story(
+        summary=(
+            f"the storage lost {content(lost.value)} with token {lost.token}, which {n.whom(lost)} had"
+            f" written to {lost.resource}: it went back to what it had held before"
+        ),
+        steps=(
+            *(_was_there(n, op) for op in past[:1]),
+            n.sent_step(lost),
+            n.acceptance((lost, *seen)),
+            *n.restart_steps(lost, back),
+            (
+                f"After that, a read by {n.whom(back)}, called {n.sent(back)}, returned {as_read(back)},"
+                f" which had been there before {content(lost.value)} was even sent."
+            ),
+            *(_after(n, op, lost) for op in after),
+            (
+                f"No client ever saw {content(lost.value)} again: it was gone for good, and no write had"
+                " replaced it."
+            ),
+        ),
+        proof=(*conflict.because, lost),
+    )
+
+
+def _was_there(n: Narrator, op: Op) -> str:
+    if op.f == "read":
+        return f"A read by {n.whom(op)} returned {as_read(op)} {n.answered(op)}, so it was there then."
+    return n.acceptance((op,))
+
+
+def _after(n: Narrator, op: Op, lost: Op) -> str:
+    if op.f == "read":
+        return (
+            f"A later read by {n.whom(op)}, called {n.sent(op)}, returned {as_read(op)}:"
+            f" {content(lost.value)} and everything after it was gone."
+        )
+    return (
+        f"Then {content(op.value)} with token {op.token} was sent by {n.whom(op)} {n.sent(op)} and took"
+        f" effect: a fence that remembered token {lost.token} would have refused it."
+    )
+
+
+def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
+    lost, reads = conflict.accused, conflict.because
+    return Story(
+        summary=(
+            f"the storage lost {content(lost.value)} with token {lost.token}, which {n.whom(lost)} had"
+            f" written to {lost.resource}: its own order of writes does not have it"
+        ),
+        steps=(
+            n.sent_step(lost),
+            *([n.acceptance((lost,))] if lost.outcome is Outcome.OK else []),
+            *(n.acceptance((lost, read)) for read in reads),
+            *n.restart_steps(lost, None),
+            f"But it is {n.place(lost)}, which has every write that the storage still knows.",
+        ),
+        proof=(lost, *reads),
+    )
+
+
+GONE_FOR_GOOD = Breach(story=_gone_for_good)  # because: what shows it was there, the past before and after
+GONE_FROM_LOG = Breach(story=_gone_from_log)  # because: the read that saw it, if one did
+
+CHECKER = Checker(
+    name="lost-write", evidence="committed", decides=("lost-write",), check=lost_in_log, compares_only=True
+)

@@ -9,8 +9,8 @@ import numpy as np
 
 from checkers.history.columns import ABSENT, Flags, Ints, indices
 from checkers.history.ranks import stable_order
-from checkers.storage.cluster_columns import Recorded
 from checkers.storage.log_columns import LogColumns
+from checkers.storage.recorded import Recorded
 
 NOWHERE = -1
 

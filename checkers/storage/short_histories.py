@@ -1,10 +1,10 @@
-"""A short history of a fenced storage that is right, told from one that may not be.
+"""Tells a short history of a fenced storage that is right from one that may not be.
 
 Over a few operations array passes cost more than they save, and most short histories are right.
 So the conditions of a fenced register are asked here in their plain form: every value read was
 written, with its token and not later; nothing carries a lower token than what had surely been
 reached before it was called; and each rejected write had a cause (see `rejections`). If they hold,
-the rules have nothing to find. Whatever is not so simple is left to the rules: fences, writes without a
+the rules have nothing to find. The rules judge everything else: fences, writes without a
 token, tokens that several accepted writes share, appends, and all that is wrong.
 """
 
@@ -14,7 +14,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from checkers.evidence import Evidence
+from checkers.history.columns import Operations
 from checkers.history.records import Header, Op, Outcome
+from checkers.memoized import memoized
 
 SHORT = 64
 """So many operations are looked at here first."""
@@ -32,9 +35,12 @@ class _Accepted:
     claimed: float  # and at this moment it was
 
 
-def attempts_if_right(operations: Sequence[Op], header: Header) -> dict[str, int] | None:
-    """How many stale writes were tried, as `Bulk.attempts` counts; None: the rules must say what is wrong."""
-    if not header.fenced or len(operations) > SHORT:
+@memoized
+def attempts_if_right(evidence: Evidence) -> dict[str, int] | None:
+    """How many stale writes were tried, as `attempts` counts; None: the rules must say what is wrong."""
+    operations, header = evidence.history.operations, evidence.history.header
+    is_long = isinstance(operations, Operations) or len(operations) > SHORT
+    if is_long or evidence.log is not None or not header.fenced:
         return None
     registers: dict[str, list[Op]] = {}
     for op in operations:

@@ -1,27 +1,45 @@
-"""Stale-write, decided by the storage's own order: a write that stands after a newer token.
+"""Stale-write: a write took effect after a write or a fence with a newer token had.
 
-Strict: after another write with an equal token, too. The logged token decides, whoever
+Strict: after another write with an equal token, too.
+
+**By the log**, it stands there after a newer token. The logged token decides, whichever client
 sent it, and a fence counts as a write does. Where fences are not logged, an acknowledged
 one shuts out what took effect after it: a write did so after everything up to its place in the
 log had been called.
+
+**By what clients saw**, it was called after a newer token had surely been accepted or fenced.
+Where no fence is promised it may also have been called before that: then it is stale if it was
+read after the newer value had been there, and does not surely come before it. Of several
+accepted writes with one token, a strict fence lets all but one pass wrongly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from checkers.conflict import Conflict, Rule
-from checkers.history.columns import ABSENT, Ints, indices
-from checkers.history.ranks import Summit
-from checkers.history.records import Header
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.evidence import Evidence
+from checkers.explain.cycles import Question, cycle
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content, listed, times
+from checkers.history.columns import ABSENT, Flags, Ints, indices
+from checkers.history.ranks import Summit, distinct, stable_order
+from checkers.history.records import WRITES, Op
 from checkers.storage.cluster_columns import ZoneColumns
+from checkers.storage.clusters import Zone
 from checkers.storage.log_columns import LogColumns
+from checkers.storage.recorded import log_of
 
 
-def in_log(log: LogColumns, header: Header) -> Iterator[Conflict]:
-    """Writes that stand in the log after a newer token."""
+def in_log(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes that the log has after a newer token."""
+    log, header = log_of(evidence), evidence.history.header
+    if log is None:
+        return
     strict = header.policy == "strict"
     has_token = log.token != ABSENT
     start = header.initial_token
@@ -36,7 +54,7 @@ def in_log(log: LogColumns, header: Header) -> Iterator[Conflict]:
     for position in _by_first_commit(log, indices(is_low | is_below)).tolist():
         yield Conflict(
             anomaly="stale-write",
-            rule=Rule.BELOW_THE_START if is_low[position] else Rule.LOGGED_AFTER_NEWER,
+            breach=BELOW_THE_START if is_low[position] else LOGGED_AFTER_NEWER,
             accused=log.op(position),
             because=() if is_low[position] else (log.op(int(highest[position])),),
         )
@@ -70,7 +88,7 @@ def after_fence(zones: ZoneColumns, log: LogColumns, starts: Ints) -> Iterator[C
         others = [] if latest == position or log.row[latest] == log.row[position] >= 0 else [latest]
         yield Conflict(
             anomaly="stale-write",
-            rule=Rule.SENT_AFTER_NEWER,
+            breach=SENT_AFTER_NEWER,
             accused=log.op(position),
             because=(zones.ops[fence], *map(log.op, others)),
         )
@@ -81,3 +99,212 @@ def _sent_last(zones: ZoneColumns, log: LogColumns, position: int) -> int:
     first = int(log.first[log.resource[position]])
     rows = log.row[first : position + 1]
     return first + int(np.argmax(np.where(rows >= 0, zones.columns.called[rows], 0)))
+
+
+def sent_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
+    """Writes that came after a newer token; marks their zones as broken."""
+    called = zones.ranks.called[zones.fenced_write]
+    level, mark = zones.level[zones.initials : zones.bare], zones.mark_with_fences
+    found = mark.before(called)
+    strict = zones.header.policy == "strict"
+    stale = indices(level <= found if strict else level < found)
+    broken[zones.initials + stale] = True
+    because = (
+        [zones.proof(entry) for entry in mark.entries_before(called[stale]).tolist()] if len(stale) else []
+    )
+    for place, proof in zip(stale.tolist(), because, strict=True):
+        breach = SENT_AFTER_NEWER if proof else BELOW_THE_START
+        yield Conflict(
+            anomaly="stale-write",
+            breach=breach,
+            accused=zones.write_of(zones.initials + place),
+            because=proof,
+        )
+    if strict:
+        yield from _second_uses(zones, broken)
+
+
+def _second_uses(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
+    """Strict: of several accepted writes with one token, all but one came too late."""
+    sound = indices(~broken[zones.initials : zones.bare]) + zones.initials
+    levels = zones.level[sound]
+    ordered = np.sort(levels)
+    if not np.any(ordered[1:] == ordered[:-1]):
+        return
+    different, numbers = distinct(levels)
+    shared = np.bincount(numbers, minlength=len(different))[numbers] > 1
+    first: dict[int, int] = {}
+    for place, level in zip(sound[shared].tolist(), levels[shared].tolist(), strict=True):
+        late, early = place, first.setdefault(level, place)
+        if late == early:
+            continue
+        if _surely_before(zones, late, early) and not _surely_before(zones, early, late):
+            late, early = early, late
+            first[level] = early
+        broken[late] = True
+        yield used_again(zones.zone(late), zones.zone(early))
+
+
+def _surely_before(zones: ZoneColumns, one: int, other: int) -> bool:
+    return bool(zones.settled[one] < zones.claimed[other])
+
+
+def used_again(late: Zone, early: Zone) -> Conflict:
+    """Accuse the write of a value whose token another value had used up, and name what shows their order."""
+    if late.write is None or early.write is None:  # impossible: the initial value is no second write
+        raise AssertionError("a second write without a write")
+    shown = [early.settled_by, late.claimed_by] if early.surely_before(late) else []
+    because = dict.fromkeys((early.write, *early.proof, *shown))
+    return Conflict(
+        anomaly="stale-write",
+        breach=SAME_TOKEN_TWICE,
+        accused=late.write,
+        because=tuple(op for op in because if op is not None and op is not late.write),
+    )
+
+
+def seen_after_newer(zones: ZoneColumns, known: Flags) -> Iterator[Conflict]:
+    """Where no fence is promised: writes read after a newer value had been there, but for `known` ones."""
+    fenced = slice(zones.initials, zones.bare)
+    suspects = indices(zones.mark.before(zones.claimed[fenced]) > zones.level[fenced]) + zones.initials
+    suspects = suspects[~known[suspects]]
+    if not len(suspects):
+        return
+    by_level = stable_order(zones.level)
+    levels = zones.level[by_level]
+    newest = zones.mark.before(zones.claimed[suspects])
+    firsts, lasts = np.searchsorted(levels, newest, "left"), np.searchsorted(levels, newest, "right")
+    for suspect, first, last in zip(suspects.tolist(), firsts.tolist(), lasts.tolist(), strict=True):
+        of_level = by_level[first:last]
+        newer = int(of_level[zones.settled[of_level] < zones.claimed[suspect]][0])
+        if zones.settled[suspect] >= zones.claimed[newer]:
+            zone = zones.zone(suspect)
+            seen_by = () if zone.claimed_by is None else (zone.claimed_by,)
+            yield Conflict(
+                anomaly="stale-write",
+                breach=SEEN_AFTER_NEWER,
+                accused=zones.write_of(suspect),
+                because=(*zones.zone(newer).proof, *seen_by),
+            )
+
+
+def came_after_higher(conflict: Conflict) -> bool:
+    """Is it a stale write that came after a value with a higher token, not with an equal one?"""
+    token = conflict.accused.token or 0
+    higher = (op for op in conflict.because if op.f != "fence" and (op.token or 0) > token)
+    return conflict.anomaly == "stale-write" and any(higher)
+
+
+def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> Story:
+    """Who held the lock, what held it up, who came between, and why the write came too late."""
+    write = conflict.accused
+    same = newer.token == write.token
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource} after"
+            f" the storage had {_had(newer)} with {'the same' if same else 'the newer'} token {newer.token}"
+        ),
+        steps=(
+            *n.grant_steps(*n.granted(write.resource, write.token)),
+            *n.fault_steps(write),
+            *([] if same else n.grant_steps(*n.granted(write.resource, newer.token))),
+            *cycle(n, question, _took_the_older(write, newer)),
+        ),
+    )
+
+
+def _had(newer: Op) -> str:
+    return f"accepted {content(newer.value)}" if newer.f in WRITES else "been fenced"
+
+
+def _took_the_older(write: Op, newer: Op) -> str:
+    if newer.f == "fence":
+        return f"the storage accepted token {write.token} after it had been fenced with token {newer.token}"
+    if newer.token == write.token:
+        return f"the storage accepted token {write.token} twice"
+    return (
+        "outdated data replaced newer data: the storage accepted the older token"
+        f" {write.token} after the newer token {newer.token}"
+    )
+
+
+def _stale_as_seen(n: Narrator, conflict: Conflict) -> Story:
+    newer = next(op for op in conflict.because if op.f in {*WRITES, "fence"})
+    return _stale(n, conflict, newer, Question(proof=conflict.proof, fenced=True, accused=conflict.accused))
+
+
+def _used_again(n: Narrator, conflict: Conflict) -> Story:
+    """Of two writes with one token, that came too late which surely came second; or one of the two."""
+    write, other = conflict.accused, conflict.because[0]
+    story = _stale_as_seen(n, conflict)
+    first = [op for op in conflict.proof if op is other or (op.f == "read" and op.value == other.value)]
+    last = [op for op in conflict.proof if op is write or (op.f == "read" and op.value == write.value)]
+    if any(one.precedes(two) for one in first for two in last):
+        return story
+    summary = (
+        f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}, and"
+        f" {content(other.value)} was accepted with the same token, which a strict fence accepts only once"
+    )
+    return replace(story, summary=summary)
+
+
+def _logged_after_newer(n: Narrator, conflict: Conflict) -> Story:
+    write, newer = conflict.accused, conflict.because[0]
+    log = (newer, write)
+    story = _stale(n, conflict, newer, Question(proof=log, fenced=True, timed=False, log=log, accused=write))
+    again = _again(n, write, newer)
+    if not again:
+        return story
+    what = f"{content(write.value)} with token {write.token} to {write.resource} by {n.whom(write)}"
+    which = "the same" if newer.token == write.token else "the newer"
+    had = f"the storage had {_had(newer)} with {which} token {newer.token}"
+    summary = f"the write of {what} took effect once more after {had}"
+    return replace(story, summary=summary, steps=(*again, *story.steps))
+
+
+def _again(n: Narrator, write: Op, newer: Op) -> tuple[str, ...]:
+    """Of a write that stands before a newer one and after it, that only the latter place is stale."""
+    numbers = n.numbers(write)
+    early = [number for number in numbers if number < n.numbers(newer)[0]]
+    if not early:
+        return ()
+    return (
+        (
+            f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}, and it took effect"
+            f" {times(len(numbers))}: in the storage's own order it is {listed(numbers)}."
+        ),
+        (
+            f"Number {early[0]} came before {n.stored(newer)}, in its turn; number {numbers[-1]} came after"
+            " it: that one is stale."
+        ),
+    )
+
+
+def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    start = n.history.header.initial_token
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource},"
+            f" whose token was {start} before the run"
+        ),
+        steps=(
+            *n.fault_steps(write),
+            *cycle(
+                n,
+                Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
+                f"the storage accepted token {write.token} although its token was already {start}",
+            ),
+        ),
+    )
+
+
+SENT_AFTER_NEWER = Breach(story=_stale_as_seen)  # because: what proves that a newer token had been accepted
+SEEN_AFTER_NEWER = Breach(story=_stale_as_seen)  # because: the newer write's proof, then who saw this one
+LOGGED_AFTER_NEWER = Breach(story=_logged_after_newer)  # because: the newer write
+SAME_TOKEN_TWICE = Breach(story=_used_again, is_pair=True)  # because: the other write
+BELOW_THE_START = Breach(story=_below_the_start)
+
+CHECKER = Checker(
+    name="stale-write", evidence="committed", decides=("stale-write",), check=in_log, compares_only=True
+)

@@ -1,8 +1,8 @@
-"""Did a storage that is said to be fenced accept a write without a token?
+"""Unfenced-write: a storage that is said to be fenced accepted a write without a token.
 
 Such a write takes no part in the order of tokens: it does not raise the mark, and no
-mark can refuse it. Its value was there for whoever read it, that is all. A write that was
-sent with a token, and that the commit log has without one, passed the fence by as well: but
+mark can refuse it. All it shows is that its value was there. A write that was
+sent with a token, and that the commit log has without one, got past the fence as well: but
 it is a write of that token, and stale where it stands after a newer one.
 """
 
@@ -12,13 +12,34 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.conflict import Conflict, Rule
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.evidence import Evidence
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
 from checkers.history.columns import OK
-from checkers.storage.cluster_columns import ZoneColumns
+from checkers.history.records import Outcome
+from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.log_columns import LogColumns
+from checkers.storage.recorded import log_of
+from checkers.storage.short_histories import attempts_if_right
+
+_COMPARES_TOKENS = (
+    "A fence compares tokens: a write without one gets past it, even long after the lock was lost."
+)
 
 
-def sent_without_a_token(zones: ZoneColumns) -> Iterator[Conflict]:
+def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes without a token that took effect, and those that lost theirs on the way."""
+    if not evidence.history.header.fenced or attempts_if_right(evidence) is not None:
+        return
+    log = log_of(evidence)
+    yield from _sent_without_a_token(zones_of(evidence))
+    if log is not None:
+        yield from _stored_without_a_token(log)
+
+
+def _sent_without_a_token(zones: ZoneColumns) -> Iterator[Conflict]:
     """Writes without a token that took effect: by their ok, by a read, or by the commit log."""
     columns = zones.columns
     places = np.arange(zones.bare, len(zones.level))
@@ -28,20 +49,87 @@ def sent_without_a_token(zones: ZoneColumns) -> Iterator[Conflict]:
         answered = columns.outcome[row] == OK or (zones.log is not None and zones.log.first_of_row[row] >= 0)
         yield Conflict(
             anomaly="unfenced-write",
-            rule=Rule.PASSED_THE_FENCE_BY,
+            breach=CARRIED_NO_TOKEN,
             accused=zones.ops[row],
             because=() if answered else tuple(zones.operations(zones.reads_of(place)[:1])),
         )
 
 
-def stored_without_a_token(log: LogColumns) -> Iterator[Conflict]:
+def _stored_without_a_token(log: LogColumns) -> Iterator[Conflict]:
     """Their clients had a token, and some way to the storage leaves it out; or no client sent them."""
     strays = log.stray_positions
     for position in strays[log.lost_their_tokens[strays]].tolist():
         stray = log.entry(position)
         yield Conflict(
             anomaly="unfenced-write",
-            rule=Rule.STORED_WITHOUT_A_TOKEN,
+            breach=LOST_ITS_TOKEN,
             accused=stray.accused,
             because=(stray.near,) if stray.near is not None else (),
         )
+
+
+def _carried_no_token(n: Narrator, conflict: Conflict) -> Story:
+    write, reads = conflict.accused, conflict.because
+    place = n.place(write) if n.numbers(write) and write.outcome is not Outcome.OK else ""
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} to {write.resource} without a token, and the"
+            " storage, which claims to be fenced, accepted it"
+        ),
+        steps=(
+            f"{n.who(write)} sent {content(write.value)} without a token {n.sent(write)}.",
+            *([f"{n.ending(write)}."] if not reads else []),
+            *([f"It is {place} in the storage's own order: it took effect."] if place else []),
+            *(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect." for read in reads),
+            _COMPARES_TOKENS,
+        ),
+        proof=(write, *reads),
+    )
+
+
+def _lost_its_token(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    if not write.lines:
+        return Story(
+            summary=(
+                f"an unknown client wrote {content(write.value)} to {write.resource} without a token, and the"
+                " storage, which claims to be fenced, accepted it"
+            ),
+            steps=(
+                (
+                    f"In the storage's own order, {content(write.value)} is number"
+                    f" {n.commit(write).seq}, and has no token. No client sent it there."
+                ),
+                _COMPARES_TOKENS,
+            ),
+            proof=conflict.because,
+        )
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} with token {write.token} to {write.resource}, and"
+            " the storage, which claims to be fenced, accepted it without the token"
+        ),
+        steps=(
+            n.sent_step(write),
+            f"In the storage's own order, it is number {n.commit(write).seq}, and has no token.",
+            _COMPARES_TOKENS,
+        ),
+        proof=(write, *conflict.because),
+    )
+
+
+CARRIED_NO_TOKEN = Breach(
+    story=_carried_no_token
+)  # because: the read, if no answer shows that it took effect
+LOST_ITS_TOKEN = Breach(story=_lost_its_token)  # because: a write that fits the log
+
+OBSERVED, COMMITTED = (
+    Checker(
+        name="unfenced-write",
+        evidence=evidence,
+        decides=("unfenced-write",),
+        check=unfenced_writes,
+        compares_only=True,
+    )
+    for evidence in ("observed", "committed")
+)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from checkers import parse
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence, gather
 from checkers.history.records import Op
-from checkers.storage.rules import observed
+from checkers.storage.registers import observed
 from tests.support.brute_force import renumbered
 from tests.support.in_columns import in_columns, lines_of
 
-Told = tuple[str, Rule, int, list[int]]
+Told = tuple[str, Breach, int, list[int]]
 
 
 def told(conflict: Conflict) -> Told:
-    return conflict.anomaly, conflict.rule, conflict.accused.index, [op.index for op in conflict.because]
+    return conflict.anomaly, conflict.breach, conflict.accused.index, [op.index for op in conflict.because]
 
 
 def seen(*operations: Op, **header: object) -> list[Told]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import pickle
-from typing import Any
+from dataclasses import replace
+from typing import Any, NoReturn
 
 import pytest
 
 import checkers
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Breach, Conflict
 from checkers.evidence import gather
-from checkers.explain.findings import STORIES, doubts_of, explained
-from checkers.storage import rules
+from checkers.explain.findings import doubts_of, explained
+from checkers.storage import registers, stale_writes
 from tests.support.repository import HISTORIES
 
 
@@ -304,7 +305,7 @@ def test_a_finding_is_told_only_when_somebody_asks() -> None:
     path = HISTORIES / "stale-write-observed.jsonl"
     evidence = gather(checkers.read(path))
 
-    told = [finding for finding in explained(evidence, rules.observed) if "account" in vars(finding)]
+    told = [finding for finding in explained(evidence, registers.OBSERVED) if "account" in vars(finding)]
 
     assert told == []
 
@@ -325,12 +326,14 @@ def test_a_finding_can_be_sent_to_another_process() -> None:
 def test_what_is_not_wrong_by_itself_stays_a_finding() -> None:
     path = HISTORIES / "stale-write-observed.jsonl"
     history = checkers.read(path)
-    conflicts = list(rules.observed(gather(history)))
+    conflicts = list(registers.observed(gather(history)))
 
     def sees_it_in_the_whole_run_only(evidence: Any) -> list[Conflict]:
         return conflicts if evidence.history.operations == history.operations else []
 
-    (finding,) = explained(gather(history), sees_it_in_the_whole_run_only)
+    checker = replace(registers.OBSERVED, check=sees_it_in_the_whole_run_only, compares_only=False)
+
+    (finding,) = explained(gather(history), checker)
 
     assert finding.summary.startswith("process 0 wrote '0-1' with token 33 to r0")
     assert finding.operations == (7, 8, 10, 11)
@@ -342,10 +345,10 @@ def test_what_is_not_wrong_by_itself_stays_a_finding() -> None:
 def test_what_cannot_be_told_stays_a_finding_and_is_said_in_the_verdict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def speechless(_narrator: Any, _conflict: Any) -> None:
+    def speechless(_narrator: Any, _conflict: Any) -> NoReturn:
         raise ZeroDivisionError("no words")
 
-    monkeypatch.setitem(STORIES, Rule.SENT_AFTER_NEWER, speechless)
+    monkeypatch.setattr(stale_writes, "SENT_AFTER_NEWER", Breach(story=speechless))
 
     verdict = checkers.judge(checkers.read(HISTORIES / "stale-write-observed.jsonl"))
 

@@ -11,12 +11,13 @@ from checkers.evidence import Evidence, gather
 from checkers.explain import shapes
 from checkers.explain.proof import alone
 from checkers.history.records import Commit, History, Op, Value
-from checkers.storage import rules
+from checkers.judge import AS_SEEN, COMMITTED, OTHERS
+from checkers.storage import lost_writes
 from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd
 from tests.support.storage_runs import Run
 
-CHECKS = sorted(shapes._OF_ORDER_ALONE, key=lambda check: check.__name__)
+CHECKS = [each for each in (*AS_SEEN, *COMMITTED, *OTHERS) if each.compares_only]
 
 
 def elsewhere(run: Run) -> Run:
@@ -73,7 +74,7 @@ def test_what_differs_in_times_tokens_and_names_has_one_shape(kind: str) -> None
                 found = shapes.conflicts_among(one, _part(same, rows), check)
 
                 assert len(shapes._known(one)) == known
-                assert list(found) == list(check(_part(same, rows))), (check, rows, run)
+                assert list(found) == list(check.check(_part(same, rows))), (check, rows, run)
 
 
 def _part(evidence: Evidence, rows: list[int]) -> Evidence:
@@ -85,7 +86,7 @@ def test_a_restart_of_the_storage_has_a_time_of_its_own() -> None:
     run = crowd(rng, "lost on restart")
     evidence = gather(run.history, run.commits, same_run=True)
 
-    shapes.conflicts_among(evidence, evidence, rules.lost_writes)
+    shapes.conflicts_among(evidence, evidence, lost_writes.CHECKER)
 
     assert shapes._known(evidence) == {}
     assert not shapes._has_restarts(Evidence(history=History(header=run.history.header, operations=())))

@@ -14,7 +14,7 @@ from checkers.conflict import Conflict
 from checkers.evidence import gather
 from checkers.history.appends import with_lists
 from checkers.history.records import Op
-from checkers.storage.rules import observed
+from checkers.storage.registers import observed
 from tests.support.brute_force import history_of, random_register_history, read, renumbered, write
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
@@ -35,7 +35,7 @@ def _of_lists(op: Op, *, told: bool) -> Op:
 def without_lists(conflict: Conflict) -> tuple[object, ...]:
     because = tuple(op.index for op in conflict.because)
     cause = None if conflict.cause is None else without_lists(conflict.cause)
-    return conflict.anomaly, conflict.rule, conflict.accused.index, because, cause
+    return conflict.anomaly, conflict.breach, conflict.accused.index, because, cause
 
 
 def found(operations: Sequence[Op], *, strict: bool, fenced: bool) -> list[tuple[object, ...]]:

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers import Commit, parse
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Conflict
 from checkers.evidence import gather
 from checkers.history.appends import with_lists
 from checkers.history.records import Header, History, List, Op, Outcome
-from checkers.lists.lost_updates import dropped_in_log, lost_updates
+from checkers.lists.lost_updates import SAME_LIST_READ, dropped_in_log, lost_updates
 from checkers.reference.lists import lost_elements, overwritten
 from tests.support.examples import examples
 from tests.support.simulation import Simulation
@@ -251,7 +251,7 @@ def lists(draw: st.DrawFn) -> History:
 
 
 def told(conflicts: list[Conflict]) -> set[object]:
-    return {each.because[0].element for each in conflicts if each.rule is not Rule.SAME_LIST_READ}
+    return {each.because[0].element for each in conflicts if each.breach is not SAME_LIST_READ}
 
 
 @settings(max_examples=examples(800 * ROUNDS), deadline=None)
@@ -263,7 +263,7 @@ def test_agrees_with_the_definition(run: History) -> None:
     assert bool(conflicts) == bool(lost or overwritten(run.operations))
     assert told(conflicts) <= lost
     assert bool(told(conflicts)) == bool(lost)
-    accused = [each.accused.index for each in conflicts if each.rule is not Rule.SAME_LIST_READ]
+    accused = [each.accused.index for each in conflicts if each.breach is not SAME_LIST_READ]
     assert len(accused) == len(set(accused))
 
 

@@ -14,7 +14,8 @@ from checkers.evidence import Evidence, gather
 from checkers.history.records import Header, Op, Outcome
 from checkers.reference import definitions
 from checkers.reference.storages import false_rejections, is_right, stale_writes
-from checkers.storage.rules import late_writes, observed
+from checkers.storage.late_writes import late_writes
+from checkers.storage.registers import observed
 from tests.support.brute_force import (
     explained_with_fences,
     explained_without_a_fence,

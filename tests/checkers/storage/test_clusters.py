@@ -10,11 +10,12 @@ import pytest
 
 import checkers
 from checkers import judge
-from checkers.conflict import Rule
 from checkers.evidence import gather
 from checkers.history import reader
 from checkers.history.records import Commit, Header, Op, Outcome
-from checkers.storage.clusters import Zone, initial_zone, went_back, written_zone
+from checkers.storage.clusters import Zone, initial_zone, written_zone
+from checkers.storage.misreads import UNWRITTEN
+from checkers.storage.stale_reads import went_back
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.events import event, history_file
 from tests.support.operations.registers import Register, flip_flops, registers
@@ -77,7 +78,7 @@ def test_the_initial_value_stands_before_every_place_of_a_log() -> None:
 def test_a_read_is_of_the_initial_value_only_with_its_value_and_its_token(seen: tuple[Any, ...]) -> None:
     (misread,) = register(read(0, seen, 0, 1)).misreads
 
-    assert misread.rule is Rule.VALUE_OF_NOBODY
+    assert misread.breach is UNWRITTEN
 
 
 def test_an_unanswered_write_without_a_token_hides_nothing_later() -> None:

@@ -15,7 +15,19 @@ from checkers.conflict import Conflict
 from checkers.coverage import coverage
 from checkers.evidence import Evidence, gather
 from checkers.history.columns import Operations
-from checkers.storage import rules
+from checkers.storage import (
+    commit_order,
+    duplicate_writes,
+    ghost_writes,
+    late_writes,
+    lost_writes,
+    mismatched_commits,
+    misreads,
+    phantom_accepts,
+    registers,
+    stale_writes,
+    unfenced_writes,
+)
 from checkers.verdict import Verdict
 from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd
@@ -30,18 +42,18 @@ RUNS = max(60, SCALE // len(KINDS) // 10)
 Rule = Callable[[Evidence], Iterable[Conflict]]
 
 RULES: dict[str, tuple[Rule, Rule]] = {
-    "stale in log": (rules.stale_in_log, fencing.stale_in_log),
-    "resolved": (rules.resolved, fencing.resolved),
-    "observed": (rules.observed, fencing.observed),
-    "against the log": (rules.against_the_log, order.against_the_log),
-    "phantom accepts": (rules.phantom_accepts, durability.phantom_accepts),
-    "lost writes": (rules.lost_writes, durability.lost_writes),
-    "read without commit": (rules.read_without_commit, durability.read_without_commit),
-    "ghosts": (rules.ghost_writes, durability.ghost_writes),
-    "duplicates": (rules.duplicate_writes, durability.duplicate_writes),
-    "strays": (rules.strays, durability.strays),
-    "unfenced": (rules.unfenced_writes, unfenced.unfenced_writes),
-    "late writes": (rules.late_writes, lateness.late_writes),
+    "stale in log": (stale_writes.in_log, fencing.stale_in_log),
+    "resolved": (registers.resolved, fencing.resolved),
+    "observed": (registers.observed, fencing.observed),
+    "against the log": (commit_order.against_the_log, order.against_the_log),
+    "phantom accepts": (phantom_accepts.phantom_accepts, durability.phantom_accepts),
+    "lost writes": (lost_writes.lost_in_log, durability.lost_writes),
+    "read without commit": (misreads.reads_not_logged, durability.read_without_commit),
+    "ghosts": (ghost_writes.ghost_writes, durability.ghost_writes),
+    "duplicates": (duplicate_writes.duplicate_writes, durability.duplicate_writes),
+    "mismatched commits": (mismatched_commits.mismatched_commits, durability.mismatched_commits),
+    "unfenced": (unfenced_writes.unfenced_writes, unfenced.unfenced_writes),
+    "late writes": (late_writes.late_writes, lateness.late_writes),
 }
 """Each rule on columns, and operation by operation."""
 

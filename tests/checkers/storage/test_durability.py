@@ -6,19 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.conflict import Rule
 from checkers.errors import HistoryError
 from checkers.evidence import Evidence, gather
 from checkers.history.records import Commit, Op, Outcome
 from checkers.judge import judge
-from checkers.storage.rules import (
-    late_writes,
-    lost_writes,
-    phantom_accepts,
-    read_without_commit,
-    strays,
-    unfenced_writes,
-)
+from checkers.storage.late_writes import late_writes
+from checkers.storage.lost_writes import GONE_FROM_LOG, lost_in_log
+from checkers.storage.mismatched_commits import LOGGED_OTHERWISE, NEVER_SENT, mismatched_commits
+from checkers.storage.misreads import READ_BUT_NOT_LOGGED, reads_not_logged
+from checkers.storage.phantom_accepts import NEVER_LOGGED, phantom_accepts
+from checkers.storage.unfenced_writes import LOST_ITS_TOKEN, unfenced_writes
 from checkers.verdict import Validity
 from tests.support.brute_force import history_of, read, renumbered, write
 
@@ -33,9 +30,9 @@ def evidence(operations: list[Op], *commits: tuple[str, int | None], fenced: boo
 def test_the_first_read_proves_that_a_write_not_in_the_log_was_lost() -> None:
     known = [write(0, 1, 0, 1), write(1, 2, 2, 3), read(2, ("v1", 2), 4, 5), read(3, ("v1", 2), 6, 7)]
 
-    (lost,) = lost_writes(evidence(known, ("v0", 1)))
+    (lost,) = lost_in_log(evidence(known, ("v0", 1)))
 
-    assert (lost.rule, lost.accused.index) == (Rule.GONE_FROM_LOG, 1)
+    assert (lost.breach, lost.accused.index) == (GONE_FROM_LOG, 1)
     assert [op.index for op in lost.because] == [2]
 
 
@@ -44,24 +41,24 @@ def test_an_unread_write_that_is_not_in_the_log_was_never_stored() -> None:
 
     (phantom,) = phantom_accepts(evidence(known, ("v0", 1)))
 
-    assert (phantom.rule, phantom.accused.index, phantom.because) == (Rule.NEVER_LOGGED, 1, ())
+    assert (phantom.breach, phantom.accused.index, phantom.because) == (NEVER_LOGGED, 1, ())
 
 
 def test_a_read_of_an_unanswered_write_not_in_the_log_is_wrong() -> None:
     known = [write(0, 1, 0, 1), write(1, 2, 2, 3, "info"), read(2, ("v1", 2), 4, 5), read(3, ("v1", 2), 6, 7)]
 
-    (wrong,) = read_without_commit(evidence(known, ("v0", 1)))
+    (wrong,) = reads_not_logged(evidence(known, ("v0", 1)))
 
-    assert (wrong.rule, wrong.accused.index) == (Rule.READ_BUT_NOT_LOGGED, 2)
+    assert (wrong.breach, wrong.accused.index) == (READ_BUT_NOT_LOGGED, 2)
     assert [op.index for op in wrong.because] == [1]
 
 
 def test_a_commit_with_another_token_than_was_sent_accuses_the_write() -> None:
     known = [write(0, 1, 0, 1), write(1, 2, 2, 3)]
 
-    (stray,) = strays(evidence(known, ("v0", 1), ("v1", 9)))
+    (stray,) = mismatched_commits(evidence(known, ("v0", 1), ("v1", 9)))
 
-    assert (stray.rule, stray.accused.index) == (Rule.LOGGED_OTHERWISE, 1)
+    assert (stray.breach, stray.accused.index) == (LOGGED_OTHERWISE, 1)
     assert [op.index for op in stray.because] == [0]
 
 
@@ -70,16 +67,16 @@ def test_a_commit_without_the_token_that_was_sent_passed_the_fence_by() -> None:
 
     (bare,) = unfenced_writes(known)
 
-    assert (bare.rule, bare.accused.index) == (Rule.STORED_WITHOUT_A_TOKEN, 1)
-    assert list(strays(known)) == []
+    assert (bare.breach, bare.accused.index) == (LOST_ITS_TOKEN, 1)
+    assert list(mismatched_commits(known)) == []
 
 
 def test_without_a_promised_fence_a_tokenless_commit_contradicts() -> None:
     known = evidence([write(0, 1, 0, 1), write(1, 2, 2, 3)], ("v0", 1), ("v1", None), fenced=False)
 
-    (stray,) = strays(known)
+    (stray,) = mismatched_commits(known)
 
-    assert (stray.rule, stray.accused.index) == (Rule.LOGGED_OTHERWISE, 1)
+    assert (stray.breach, stray.accused.index) == (LOGGED_OTHERWISE, 1)
     assert list(unfenced_writes(known)) == []
 
 
@@ -88,8 +85,8 @@ def test_a_commit_without_a_token_that_nobody_sent_is_an_unfenced_write() -> Non
 
     (unfenced,) = unfenced_writes(known)
 
-    assert unfenced.rule is Rule.STORED_WITHOUT_A_TOKEN
-    assert list(strays(known)) == []
+    assert unfenced.breach is LOST_ITS_TOKEN
+    assert list(mismatched_commits(known)) == []
 
 
 def test_a_commit_without_a_token_on_another_resource_is_told_as_that() -> None:
@@ -99,16 +96,16 @@ def test_a_commit_without_a_token_on_another_resource_is_told_as_that() -> None:
         Commit(seq=1, resource="r1", token=None, value="v1"),
     ]
 
-    (stray,) = strays(gather(known, log))
+    (stray,) = mismatched_commits(gather(known, log))
 
-    assert stray.rule is Rule.LOGGED_OTHERWISE
+    assert stray.breach is LOGGED_OTHERWISE
     assert list(unfenced_writes(gather(known, log))) == []
 
 
 def test_a_commit_that_nobody_sent_is_shown_beside_one_that_was_sent() -> None:
-    (stray,) = strays(evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", 9)))
+    (stray,) = mismatched_commits(evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", 9)))
 
-    assert (stray.rule, stray.accused.value, stray.accused.token) == (Rule.NEVER_SENT, "unheard-of", 9)
+    assert (stray.breach, stray.accused.value, stray.accused.token) == (NEVER_SENT, "unheard-of", 9)
     assert [op.index for op in stray.because] == [0]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence
 from checkers.history.records import Op, Outcome
-from checkers.storage.rules import observed
+from checkers.storage.registers import observed
 from tests.support.brute_force import (
     INITIAL,
     explained_with_a_fence,

@@ -16,7 +16,7 @@ from checkers.conflict import Conflict, firsts
 from checkers.evidence import Evidence, gather
 from checkers.history.records import FaultEvent, History, Op, Outcome
 from checkers.storage.clusters import Zone
-from checkers.storage.rules import observed
+from checkers.storage.registers import observed
 from tests.support.brute_force import INITIAL, history_of, read, renumbered, write
 from tests.support.in_columns import in_columns, lines_of
 from tests.support.operations.fencing import fenced_register, plain_register
@@ -58,7 +58,7 @@ def lost_by_definition(history: History) -> set[int]:
     (register,) = registers(Evidence(history=history))
     conflicts = before_losses(history)
     suspects = [
-        each.accused for each in conflicts if each.accused.f == "read" and each.rule.name in SUSPECT_RULES
+        each.accused for each in conflicts if each.accused.f == "read" and each.breach.name in SUSPECT_RULES
     ]
     values = {zone for zone in register.all_zones for read_ in zone.reads if read_ in suspects}
     stale = [each.accused for each in conflicts if each.anomaly == "stale-write"]

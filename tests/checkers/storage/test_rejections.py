@@ -6,15 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.conflict import Rule
+from checkers.conflict import Breach
 from checkers.history.records import Op
+from checkers.storage.false_or_stale import FALSE_OR_STALE
+from checkers.storage.rejections import NO_CAUSE
 from tests.support.brute_force import fenced, read, write
 from tests.support.conflicts import seen
 
-FALSE = ("false-rejection", Rule.NO_CAUSE)
+FALSE = ("false-rejection", NO_CAUSE)
 
 
-def judged(*operations: Op, **header: object) -> list[tuple[str, Rule]]:
+def judged(*operations: Op, **header: object) -> list[tuple[str, Breach]]:
     return [(anomaly, rule) for anomaly, rule, _, _ in seen(*operations, **header)]
 
 
@@ -24,7 +26,7 @@ def judged(*operations: Op, **header: object) -> list[tuple[str, Rule]]:
     [("strict", 1, [FALSE]), ("strict", 2, []), ("inclusive", 2, [FALSE]), ("inclusive", 3, [])],
 )
 def test_a_fence_refuses_lower_tokens_and_a_strict_one_equal_ones(
-    is_fenced: bool, policy: str, cause: int, expected: list[tuple[str, Rule]]
+    is_fenced: bool, policy: str, cause: int, expected: list[tuple[str, Breach]]
 ) -> None:
     operations = (write(0, cause, 0, 1), write(1, 2, 2, 3, "stale"))
 
@@ -41,7 +43,7 @@ def test_the_initial_token_is_a_cause(is_fenced: bool) -> None:
 @pytest.mark.parametrize(("called", "expected"), [(3, []), (4, [FALSE])])
 @pytest.mark.parametrize("is_fenced", [True, False], ids=["fenced", "unfenced"])
 def test_what_was_called_as_a_rejection_returned_can_be_its_cause(
-    called: int, expected: list[tuple[str, Rule]], is_fenced: bool
+    called: int, expected: list[tuple[str, Breach]], is_fenced: bool
 ) -> None:
     operations = (write(0, 2, 2, 3, "stale"), write(1, 5, called, 9))
 
@@ -65,7 +67,7 @@ def test_a_token_that_may_never_have_been_accepted_hides_none_above_it() -> None
 def test_a_token_that_was_accepted_too_late_hides_those_above_it() -> None:
     refused, lower, higher = write(1, 1, 4, 5, "stale"), write(2, 2, 6, 7), write(0, 3, 0, 1, "info")
 
-    assert seen(refused, lower, higher) == [("non-linearizable", Rule.FALSE_OR_STALE, 2, [1])]
+    assert seen(refused, lower, higher) == [("non-linearizable", FALSE_OR_STALE, 2, [1])]
 
 
 def test_of_a_token_that_was_accepted_another_use_was_no_cause() -> None:
@@ -80,8 +82,8 @@ def test_what_a_rejection_proves_is_held_against_each_later_value() -> None:
     first, second = write(2, 3, 4, 5), write(3, 4, 6, 7)
 
     assert seen(lost, refused, first, second) == [
-        ("non-linearizable", Rule.FALSE_OR_STALE, 2, [1]),
-        ("non-linearizable", Rule.FALSE_OR_STALE, 3, [1]),
+        ("non-linearizable", FALSE_OR_STALE, 2, [1]),
+        ("non-linearizable", FALSE_OR_STALE, 3, [1]),
     ]
 
 
@@ -92,5 +94,5 @@ def test_a_fence_may_have_caused_a_rejection_and_leaves_the_value() -> None:
 
     assert judged(older, ahead, refused, seen_again) == []
     assert judged(older, replace(write(1, 9, 2, 3, "info"), process=1), refused, seen_again) == [
-        ("non-linearizable", Rule.FALSE_OR_STALE)
+        ("non-linearizable", FALSE_OR_STALE)
     ]

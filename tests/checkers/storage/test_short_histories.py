@@ -8,10 +8,14 @@ from dataclasses import replace
 
 import pytest
 
+from checkers.evidence import Evidence
 from checkers.history.columns import Operations
 from checkers.history.records import Header, History, Op
-from checkers.storage.columnar_rules import Bulk
+from checkers.storage.attempts import attempts
+from checkers.storage.late_writes import late_writes
+from checkers.storage.registers import observed
 from checkers.storage.short_histories import attempts_if_right
+from checkers.storage.unfenced_writes import unfenced_writes
 from tests.support.broken_storages import KINDS
 from tests.support.brute_force import random_register_history
 from tests.support.crowds import crowd
@@ -27,21 +31,21 @@ HEADERS = [
 ]
 
 
-def on_columns(history: History) -> Bulk:
+def on_columns(history: History) -> Evidence:
     columns = Operations.of(history.operations, history.header.initial_value)
-    return Bulk(replace(history, operations=columns))
+    return Evidence(history=replace(history, operations=columns))
 
 
 def check(history: History, said: Counter[bool]) -> None:
-    attempts = attempts_if_right(history.operations, history.header)
+    if_right = attempts_if_right(Evidence(history=history))
 
-    rules = on_columns(history)
-    said[attempts is not None] += 1
-    if attempts is not None:
-        assert rules.observed == (), history
-        assert rules.late_writes == (), history
-        assert list(rules.bare_writes) == [], history
-        assert rules.attempts == attempts, history
+    columns = on_columns(history)
+    said[if_right is not None] += 1
+    if if_right is not None:
+        assert observed(columns) == (), history
+        assert late_writes(columns) == (), history
+        assert list(unfenced_writes(columns)) == [], history
+        assert attempts(columns) == if_right, history
 
 
 def test_random_registers() -> None:
@@ -53,7 +57,7 @@ def test_random_registers() -> None:
         operations = random_register_history(rng)
         history = History(header=header, operations=operations)
         check(history, said)
-        right += not on_columns(history).observed
+        right += not observed(on_columns(history))
 
     assert said[True] > right / 3, "most that is right is seen to be right"
 
@@ -71,6 +75,10 @@ def test_runs_of_broken_storages(kind: str) -> None:
 def test_what_is_not_so_simple_is_left_to_the_rules(f: str) -> None:
     other = Op(index=0, process=0, f=f, resource="r", called=1, token=1)
 
-    assert attempts_if_right([other], HEADERS[0]) is None
-    assert attempts_if_right([], HEADERS[0]) is not None
-    assert attempts_if_right([], replace(HEADERS[0], fenced=False)) is None
+    def found(*operations: Op, **header: bool) -> dict[str, int] | None:
+        history = History(header=replace(HEADERS[0], **header), operations=operations)
+        return attempts_if_right(Evidence(history=history))
+
+    assert found(other) is None
+    assert found() is not None
+    assert found(fenced=False) is None

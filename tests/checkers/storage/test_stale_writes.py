@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checkers.conflict import Rule
 from checkers.evidence import gather
 from checkers.history.records import Commit
-from checkers.storage.rules import stale_in_log
+from checkers.storage.stale_reads import WENT_BACK
+from checkers.storage.stale_writes import LOGGED_AFTER_NEWER, SEEN_AFTER_NEWER, SENT_AFTER_NEWER, in_log
 from tests.support.brute_force import fenced, history_of, read, renumbered, write
 from tests.support.conflicts import Told, seen, told
 
@@ -23,9 +23,9 @@ def test_who_reads_a_stale_write_after_it_was_replaced_went_back_each_time() -> 
     )
 
     assert found == [
-        ("stale-write", Rule.SENT_AFTER_NEWER, 1, [0]),
-        ("stale-read", Rule.WENT_BACK, 3, [1, 5, 2]),
-        ("stale-read", Rule.WENT_BACK, 4, [1, 5, 2]),
+        ("stale-write", SENT_AFTER_NEWER, 1, [0]),
+        ("stale-read", WENT_BACK, 3, [1, 5, 2]),
+        ("stale-read", WENT_BACK, 4, [1, 5, 2]),
     ]
 
 
@@ -39,8 +39,8 @@ def test_going_back_to_a_token_that_is_not_lower_is_no_stale_read() -> None:
             policy="inclusive",
         )
 
-    assert found(1)[2] == ("non-linearizable", Rule.WENT_BACK, 3, [1, 2])
-    assert found(2)[2] == ("non-linearizable", Rule.WENT_BACK, 3, [1, 2])
+    assert found(1)[2] == ("non-linearizable", WENT_BACK, 3, [1, 2])
+    assert found(2)[2] == ("non-linearizable", WENT_BACK, 3, [1, 2])
 
 
 def test_without_a_fence_an_equal_token_is_no_stale_write() -> None:
@@ -62,7 +62,7 @@ def test_without_a_fence_a_write_that_was_seen_after_a_newer_one_is_stale() -> N
         fenced=False,
     )
 
-    assert found == [("stale-write", Rule.SEEN_AFTER_NEWER, 1, [2, 3])]
+    assert found == [("stale-write", SEEN_AFTER_NEWER, 1, [2, 3])]
 
 
 def test_a_write_seen_as_the_newer_was_last_read_need_not_precede_it() -> None:
@@ -74,7 +74,7 @@ def test_a_write_seen_as_the_newer_was_last_read_need_not_precede_it() -> None:
         fenced=False,
     )
 
-    assert found == [("stale-write", Rule.SEEN_AFTER_NEWER, 0, [1, 2])]
+    assert found == [("stale-write", SEEN_AFTER_NEWER, 0, [1, 2])]
 
 
 def test_of_newer_writes_one_that_had_returned_before_the_read_is_shown() -> None:
@@ -87,7 +87,7 @@ def test_of_newer_writes_one_that_had_returned_before_the_read_is_shown() -> Non
         policy="inclusive",
     )
 
-    assert found == [("stale-write", Rule.SEEN_AFTER_NEWER, 0, [2, 3])]
+    assert found == [("stale-write", SEEN_AFTER_NEWER, 0, [2, 3])]
 
 
 def test_a_commit_without_a_token_hides_no_stale_write_that_follows() -> None:
@@ -97,6 +97,6 @@ def test_a_commit_without_a_token_hides_no_stale_write_that_follows() -> None:
         Commit(seq=seq, resource="r0", token=token, value=f"v{seq}") for seq, token in enumerate([None, 2, 1])
     ]
 
-    found = [told(each) for each in stale_in_log(gather(history, log))]
+    found = [told(each) for each in in_log(gather(history, log))]
 
-    assert found == [("stale-write", Rule.LOGGED_AFTER_NEWER, 2, [1])]
+    assert found == [("stale-write", LOGGED_AFTER_NEWER, 2, [1])]

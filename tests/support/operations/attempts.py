@@ -15,7 +15,7 @@ from tests.support.operations.registers import Register, registers, was_rejected
 
 
 def attempts(evidence: Evidence) -> dict[str, int]:
-    """As `Bulk.attempts`."""
+    """As `attempts`."""
     names = ("stale_writes_attempted", "stale_writes_rejected", "stale_writes_accepted")
     counts = dict.fromkeys(names, 0)
     grants = newest_grants(evidence)

@@ -14,13 +14,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Conflict
 from checkers.evidence import Evidence
 from checkers.history.commit_log import CommitLog
 from checkers.history.records import WRITES, Op, Outcome
 from checkers.history.restarts import any_between, restarts_of_storage
 from checkers.memoized import memoized
 from checkers.storage.clusters import Zone
+from checkers.storage.duplicate_writes import LOGGED_TWICE
+from checkers.storage.ghost_writes import FAILED_BUT_LOGGED, FENCE_FAILED_BUT_LOGGED
+from checkers.storage.lost_writes import GONE_FROM_LOG
+from checkers.storage.mismatched_commits import LOGGED_OTHERWISE, NEVER_SENT
+from checkers.storage.misreads import READ_BUT_NOT_LOGGED
+from checkers.storage.phantom_accepts import FENCE_NEVER_RAISED, NEVER_LOGGED
 from tests.support.operations.order import orders
 from tests.support.operations.registers import registers
 
@@ -68,7 +74,7 @@ def _missing(evidence: Evidence) -> Sequence[Conflict]:
         *(
             Conflict(
                 anomaly="lost-write" if any_between(restarts, fence.called, math.inf) else "phantom-accept",
-                rule=Rule.FENCE_NEVER_RAISED,
+                breach=FENCE_NEVER_RAISED,
                 accused=fence,
             )
             for fence in _missing_fences(evidence)
@@ -89,12 +95,12 @@ def _missing_fences(evidence: Evidence) -> Iterator[Op]:
 def _judged(write: Op, zone: Zone | None, *, restarted: bool) -> Conflict:
     reads = () if zone is None else zone.reads[:1]
     if restarted or (reads and write.outcome is Outcome.OK):
-        return Conflict(anomaly="lost-write", rule=Rule.GONE_FROM_LOG, accused=write, because=reads)
+        return Conflict(anomaly="lost-write", breach=GONE_FROM_LOG, accused=write, because=reads)
     if reads:
         return Conflict(
-            anomaly="non-linearizable", rule=Rule.READ_BUT_NOT_LOGGED, accused=reads[0], because=(write,)
+            anomaly="non-linearizable", breach=READ_BUT_NOT_LOGGED, accused=reads[0], because=(write,)
         )
-    return Conflict(anomaly="phantom-accept", rule=Rule.NEVER_LOGGED, accused=write)
+    return Conflict(anomaly="phantom-accept", breach=NEVER_LOGGED, accused=write)
 
 
 def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
@@ -103,8 +109,8 @@ def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
         return
     for op in evidence.named(*WRITES, "fence"):
         if op.outcome is Outcome.FAIL and op.index in evidence.log.of_operation:
-            rule = Rule.FENCE_FAILED_BUT_LOGGED if op.f == "fence" else Rule.FAILED_BUT_LOGGED
-            yield Conflict(anomaly="ghost-write", rule=rule, accused=op)
+            breach = FENCE_FAILED_BUT_LOGGED if op.f == "fence" else FAILED_BUT_LOGGED
+            yield Conflict(anomaly="ghost-write", breach=breach, accused=op)
 
 
 def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
@@ -113,10 +119,10 @@ def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
         return
     for op in evidence.named(*WRITES):
         if len(evidence.log.places(op)) > 1:
-            yield Conflict(anomaly="duplicate-write", rule=Rule.LOGGED_TWICE, accused=op)
+            yield Conflict(anomaly="duplicate-write", breach=LOGGED_TWICE, accused=op)
 
 
-def strays(evidence: Evidence) -> Iterator[Conflict]:
+def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:
     """Commits of what nobody sent, or not so: the log and the history contradict each other.
 
     A history that is cut short says nothing of who sent what it does not have.
@@ -129,7 +135,7 @@ def strays(evidence: Evidence) -> Iterator[Conflict]:
             continue
         yield Conflict(
             anomaly="non-linearizable",
-            rule=Rule.NEVER_SENT if stray.sent is None else Rule.LOGGED_OTHERWISE,
+            breach=NEVER_SENT if stray.sent is None else LOGGED_OTHERWISE,
             accused=stray.accused,
             because=(stray.near,) if stray.near is not None else (),
         )

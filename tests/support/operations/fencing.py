@@ -35,7 +35,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from checkers.conflict import Conflict, Rule, firsts
+from checkers.conflict import Conflict, firsts
 from checkers.evidence import Evidence, as_seen
 from checkers.high_water import HighWater, is_stale
 from checkers.history.columns import ABSENT, NEVER
@@ -43,9 +43,18 @@ from checkers.history.commit_log import CommitLog, Entry
 from checkers.history.records import Header, Op
 from checkers.history.restarts import restarts_of_storage
 from checkers.memoized import memoized
-from checkers.storage import lost_writes
-from checkers.storage.clusters import Zone, token_of, used_again, went_back
+from checkers.storage.clusters import Zone, token_of
 from checkers.storage.held_values import Values
+from checkers.storage.losses import Storage
+from checkers.storage.lost_writes import with_losses
+from checkers.storage.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK, went_back
+from checkers.storage.stale_writes import (
+    BELOW_THE_START,
+    LOGGED_AFTER_NEWER,
+    SEEN_AFTER_NEWER,
+    SENT_AFTER_NEWER,
+    used_again,
+)
 from tests.support.operations import rejections
 from tests.support.operations.order import LogOrder, orders
 from tests.support.operations.registers import Register, flip_flops, registers, wrote
@@ -60,13 +69,11 @@ def observed(evidence: Evidence) -> Sequence[Conflict]:
     if evidence.log is not None:
         return observed(as_seen(evidence))
     judge = fenced_register if evidence.history.header.fenced else plain_register
-    storage = lost_writes.Storage.of(evidence.history.header, evidence.history.faults)
+    storage = Storage.of(evidence)
     return [
         conflict
         for register in registers(evidence)
-        for conflict in lost_writes.told(
-            partial(of_register, register), storage, list(firsts(judge(register)))
-        )
+        for conflict in with_losses(partial(of_register, register), storage, list(firsts(judge(register))))
     ]
 
 
@@ -116,14 +123,12 @@ def _stale_among(entries: Iterable[Entry], header: Header) -> Iterator[Conflict]
             continue
         is_above = highest is None or not is_stale(token, token_of(highest), strict=strict)
         if not entry.commit.fence and is_stale(token, header.initial_token, strict=strict):
-            yield Conflict(anomaly="stale-write", rule=Rule.BELOW_THE_START, accused=op)
+            yield Conflict(anomaly="stale-write", breach=BELOW_THE_START, accused=op)
         elif is_above or highest is None:
             highest = op
         elif not entry.commit.fence and highest.index != op.index:
             # one write that stands twice is a duplicate-write
-            yield Conflict(
-                anomaly="stale-write", rule=Rule.LOGGED_AFTER_NEWER, accused=op, because=(highest,)
-            )
+            yield Conflict(anomaly="stale-write", breach=LOGGED_AFTER_NEWER, accused=op, because=(highest,))
 
 
 def fenced_register(register: Register) -> Iterator[Conflict]:
@@ -165,7 +170,7 @@ def plain_register(register: Register) -> Iterator[Conflict]:
         if not zone.surely_before(newer):
             yield Conflict(
                 anomaly="stale-write",
-                rule=Rule.SEEN_AFTER_NEWER,
+                breach=SEEN_AFTER_NEWER,
                 accused=zone.write,
                 because=(*newer.proof, zone.claimed_by),
             )
@@ -221,9 +226,7 @@ def _after_fence(register: Register, order: LogOrder) -> Iterator[Conflict]:
         if is_stale(token, found[0], strict=register.strict):
             latest = max((each.op for each in order.entries[: place + 1]), key=attrgetter("called"))
             because = (*found[1], *([] if latest.index == entry.op.index else [latest]))
-            yield Conflict(
-                anomaly="stale-write", rule=Rule.SENT_AFTER_NEWER, accused=entry.op, because=because
-            )
+            yield Conflict(anomaly="stale-write", breach=SENT_AFTER_NEWER, accused=entry.op, because=because)
 
 
 def _sent_after(register: Register, mark: Mark) -> Iterator[Conflict]:
@@ -231,8 +234,8 @@ def _sent_after(register: Register, mark: Mark) -> Iterator[Conflict]:
     for zone in register.written:
         found = None if zone.write is None else mark.before(zone.write.called)
         if zone.write and found and is_stale(zone.token, found[0], strict=register.strict):
-            rule = Rule.SENT_AFTER_NEWER if found[1] else Rule.BELOW_THE_START
-            yield Conflict(anomaly="stale-write", rule=rule, accused=zone.write, because=found[1])
+            breach = SENT_AFTER_NEWER if found[1] else BELOW_THE_START
+            yield Conflict(anomaly="stale-write", breach=breach, accused=zone.write, because=found[1])
 
 
 def _stale_reads(register: Register, zones: Iterable[Zone]) -> Iterator[Conflict]:
@@ -244,7 +247,7 @@ def _stale_reads(register: Register, zones: Iterable[Zone]) -> Iterator[Conflict
             if found is not None and found[0] > zone.token:
                 yield Conflict(
                     anomaly="stale-read",
-                    rule=Rule.OLDER_THAN_ACCEPTED,
+                    breach=OLDER_THAN_ACCEPTED,
                     accused=read,
                     because=found[1],
                 )
@@ -258,7 +261,7 @@ def _reads_after_replaced(register: Register, zone: Zone) -> Iterator[Conflict]:
             if other.settled < read.called:
                 yield Conflict(
                     anomaly="stale-read" if zone.token < other.token else "non-linearizable",
-                    rule=Rule.WENT_BACK,
+                    breach=WENT_BACK,
                     accused=read,
                     because=tuple(
                         op

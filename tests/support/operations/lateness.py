@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 
-from checkers.conflict import Conflict, Rule, came_after_newer
+from checkers.conflict import Conflict
 from checkers.evidence import Evidence
 from checkers.high_water import HighWater
 from checkers.history.records import Op
 from checkers.locks.leases import granted
 from checkers.memoized import memoized
+from checkers.storage.late_writes import AFTER_NEWER_GRANT
+from checkers.storage.stale_writes import came_after_higher
 from tests.support.operations.fencing import observed, resolved, stale_in_log
 from tests.support.operations.registers import registers
 
@@ -32,7 +34,7 @@ def late_writes(evidence: Evidence) -> Iterator[Conflict]:
             if grant is not None:
                 yield Conflict(
                     anomaly="late-write",
-                    rule=Rule.AFTER_NEWER_GRANT,
+                    breach=AFTER_NEWER_GRANT,
                     accused=zone.write,
                     because=(grant,),
                 )
@@ -46,7 +48,7 @@ def stale_writes(evidence: Evidence) -> AbstractSet[int]:
 
 def writes_after_newer(evidence: Evidence) -> AbstractSet[int]:
     """Those of them that came after a value with a higher token, not with an equal one."""
-    return {each.accused.index for each in _stale_writes(evidence) if came_after_newer(each)}
+    return {each.accused.index for each in _stale_writes(evidence) if came_after_higher(each)}
 
 
 @memoized

@@ -29,11 +29,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Conflict
 from checkers.evidence import Evidence
 from checkers.history.commit_log import CommitLog, Entry
 from checkers.history.records import WRITES, Header, Op, Outcome, Value
 from checkers.memoized import memoized
+from checkers.storage.commit_order import AGAINST_THE_LOG
+from checkers.storage.false_or_stale import FALSE_OR_STALE
 
 START = -1
 """The place of what was there before the run."""
@@ -251,13 +253,13 @@ class _Sweep:
         reached = self._reached
         if reached.refused is not None:
             return Conflict(
-                anomaly="non-linearizable", rule=Rule.FALSE_OR_STALE, accused=op, because=(reached.refused,)
+                anomaly="non-linearizable", breach=FALSE_OR_STALE, accused=op, because=(reached.refused,)
             )
         later = self._entries[reached.place].op
         by = () if reached.by is None else (reached.by,)
         return Conflict(
             anomaly=anomaly,
-            rule=Rule.AGAINST_THE_LOG,
+            breach=AGAINST_THE_LOG,
             accused=op,
             because=tuple({each.index: each for each in (*shown, later, *by)}.values()),
         )

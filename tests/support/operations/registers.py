@@ -8,13 +8,15 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
 from checkers.high_water import HighWater
 from checkers.history.commit_log import CommitLog
 from checkers.history.records import WRITES, Header, Op, Outcome, Value
 from checkers.memoized import memoized
-from checkers.storage.clusters import Zone, initial_zone, misread, written_zone
+from checkers.storage.clusters import Zone, initial_zone, written_zone
+from checkers.storage.ghost_writes import FAILED_BUT_READ
+from checkers.storage.misreads import READ_EARLY, UNWRITTEN, WRONG_TOKEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +136,7 @@ def _sort_reads(
     by_value = {write.value: write for write in writes}
     readers: dict[int | None, list[Op]] = defaultdict(list)
     misreads: list[Conflict] = []
-    ghosts: set[int] = set()
+    ghosts: dict[int, Conflict] = {}
     for read in operations:
         if read.f != "read" or read.outcome is not Outcome.OK:
             continue
@@ -143,21 +145,20 @@ def _sort_reads(
             if read.value == header.initial_value and read.token in {None, header.initial_token}:
                 readers[None].append(read)
             elif read.value not in strays:  # the log has it, which is told by itself
-                misreads.append(misread(Rule.VALUE_OF_NOBODY, read))
+                misreads.append(_misread(UNWRITTEN, read))
         elif None not in {write.token, read.token} and write.token != read.token and read.value not in strays:
-            misreads.append(misread(Rule.VALUE_WITH_WRONG_TOKEN, read, write))
+            misreads.append(_misread(WRONG_TOKEN, read, write))
         elif read.precedes(write):
-            misreads.append(misread(Rule.READ_BEFORE_WRITTEN, read, write))
+            misreads.append(_misread(READ_EARLY, read, write))
         else:
             readers[write.index].append(read)
-            if write.outcome is Outcome.FAIL and write.index not in ghosts:
-                ghosts.add(write.index)
-                misreads.append(
-                    Conflict(
-                        anomaly="ghost-write",
-                        rule=Rule.FAILED_BUT_READ,
-                        accused=write,
-                        because=(read,),
-                    )
+            if write.outcome is Outcome.FAIL:
+                ghost = Conflict(
+                    anomaly="ghost-write", breach=FAILED_BUT_READ, accused=write, because=(read,)
                 )
-    return readers, misreads
+                ghosts.setdefault(write.index, ghost)
+    return readers, [*misreads, *ghosts.values()]
+
+
+def _misread(breach: Breach, read: Op, *because: Op) -> Conflict:
+    return Conflict(anomaly="non-linearizable", breach=breach, accused=read, because=because)

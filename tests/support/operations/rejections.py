@@ -32,12 +32,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import accumulate
 
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Conflict
 from checkers.high_water import HighWater
 from checkers.history.faults import Fault
 from checkers.history.records import WRITES, Op, Outcome
 from checkers.history.restarts import any_between
 from checkers.storage.clusters import Zone, token_of
+from checkers.storage.false_or_stale import FALSE_OR_STALE
+from checkers.storage.rejections import NO_CAUSE
 from tests.support.operations.earliest import Earliest
 from tests.support.operations.order import LogOrder
 from tests.support.operations.registers import Register, wrote
@@ -147,7 +149,7 @@ def _against_causes(
             if op is not None and found is not None and found[0] > zone.token:
                 yield Conflict(
                     anomaly="non-linearizable",
-                    rule=Rule.FALSE_OR_STALE,
+                    breach=FALSE_OR_STALE,
                     accused=op,
                     because=found[1],
                 )
@@ -189,9 +191,7 @@ class _Levels:
         first = self._levels[hides].first
         if first is None:
             return _uncaused(rejected)
-        return Conflict(
-            anomaly="non-linearizable", rule=Rule.FALSE_OR_STALE, accused=first, because=(rejected,)
-        )
+        return Conflict(anomaly="non-linearizable", breach=FALSE_OR_STALE, accused=first, because=(rejected,))
 
 
 def _next_definite(levels: Sequence[_Level]) -> list[int]:
@@ -247,7 +247,7 @@ def _start(zone: Zone) -> float:
 
 
 def _uncaused(rejected: Op) -> Conflict:
-    return Conflict(anomaly="false-rejection", rule=Rule.NO_CAUSE, accused=rejected)
+    return Conflict(anomaly="false-rejection", breach=NO_CAUSE, accused=rejected)
 
 
 def _least(rejected: Op, *, strict: bool) -> int:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.conflict import Conflict, Rule
+from checkers.conflict import Conflict
 from checkers.evidence import Evidence
 from checkers.history.commit_log import CommitLog
 from checkers.history.records import Outcome
+from checkers.storage.unfenced_writes import CARRIED_NO_TOKEN, LOST_ITS_TOKEN
 from tests.support.operations.registers import registers
 
 
@@ -31,7 +32,7 @@ def _sent_without_a_token(evidence: Evidence) -> Iterator[Conflict]:
                 answered = zone.places or zone.write.outcome is Outcome.OK
                 yield Conflict(
                     anomaly="unfenced-write",
-                    rule=Rule.PASSED_THE_FENCE_BY,
+                    breach=CARRIED_NO_TOKEN,
                     accused=zone.write,
                     because=() if answered else zone.reads[:1],
                 )
@@ -43,7 +44,7 @@ def _stored_without_a_token(log: CommitLog | None) -> Iterator[Conflict]:
         if stray.lost_its_token:
             yield Conflict(
                 anomaly="unfenced-write",
-                rule=Rule.STORED_WITHOUT_A_TOKEN,
+                breach=LOST_ITS_TOKEN,
                 accused=stray.accused,
                 because=(stray.near,) if stray.near is not None else (),
             )

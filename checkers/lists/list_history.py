@@ -1,0 +1,151 @@
+"""What one list held: who appended each element, when it was known, and what each append had read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+
+from checkers.evidence import Evidence
+from checkers.history.records import WRITES, Element, Header, List, Op, Outcome
+
+
+def lists_of(evidence: Evidence) -> Iterator[Lists]:
+    """The resources that were appended to, and to which nothing else was written."""
+    if next(evidence.named("append"), None) is None:
+        return
+    for resource, operations in evidence.by_resource(*WRITES, "read").items():
+        appends = [op for op in operations if op.f == "append"]
+        is_mixed = any(op.f == "write" and op.outcome is not Outcome.FAIL for op in operations)
+        if appends and not is_mixed:
+            yield Lists(
+                resource=resource,
+                header=evidence.history.header,
+                appends=appends,
+                readings=list(_readings(operations)),
+            )
+
+
+def _readings(operations: Iterable[Op]) -> Iterator[tuple[Op, List]]:
+    for op in operations:
+        if (op.f == "append" and op.seen is not None) or (op.f == "read" and op.outcome is Outcome.OK):
+            yield op, found_by(op)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """The first proof that an element had been in the list."""
+
+    time: float  # ns
+    by: Op
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lists:
+    """What one resource held, by those who read it and wrote it."""
+
+    resource: str
+    header: Header
+    appends: Sequence[Op]
+    readings: Sequence[tuple[Op, List]]  # reads and appends, each with the list it read; by their calls
+
+    @cached_property
+    def appender(self) -> Mapping[Element, Op]:
+        """The append of each element."""
+        return {op.element: op for op in self.appends if op.element is not None}
+
+    @cached_property
+    def known(self) -> Mapping[Element, Known]:
+        """When each appended element was known first; the earliest first."""
+        known: dict[Element, Known] = {}
+        for time, op, shown in sorted(self._proofs(), key=lambda proof: proof[0]):
+            for element in shown:
+                if element not in known and element in self.appender:
+                    known[element] = Known(time=time, by=op)
+        return known
+
+    def _proofs(self) -> Iterator[tuple[int, Op, List]]:
+        for op in self.appends:
+            if op.outcome is Outcome.OK and op.returned is not None and op.element is not None:
+                yield op.returned, op, (op.element,)
+        seen: dict[List, int] = {}
+        for op, shown in self.readings:
+            if op.learned is not None and op.learned < seen.get(shown, op.learned + 1):
+                seen[shown] = op.learned
+                yield op.learned, op, shown
+
+    @cached_property
+    def writer(self) -> Mapping[List, Op]:
+        """The append that wrote each list."""
+        return {op.value: op for op in self.appends if isinstance(op.value, tuple)}
+
+    @cached_property
+    def shown_by(self) -> Mapping[List, Op]:
+        """Who first read each list."""
+        return {shown: op for op, shown in reversed(self.readings)}
+
+    def built_on(self, append: Op) -> List | None:
+        """The list that an append read: as it says, or else as a reader of what it wrote can see."""
+        if append.seen is not None:
+            return append.seen
+        wrote = append.value if isinstance(append.value, tuple) else ()
+        return wrote[:-1] if wrote in self.shown_by else None
+
+    def shown(self, append: Op) -> tuple[Op, ...]:
+        """Who read the list of an append that does not say what it had read."""
+        wrote = append.value
+        return () if append.seen is not None or not isinstance(wrote, tuple) else (self.shown_by[wrote],)
+
+    @cached_property
+    def left_out(self) -> Mapping[int, AbstractSet[Element]]:
+        """What each append, by its index, had read and did not write back."""
+        return {
+            op.index: set(op.seen).difference(op.value)
+            for op in self.appends
+            if op.seen is not None and isinstance(op.value, tuple)
+        }
+
+    def way_back(self, found: List, lost: Op, known: Known) -> Iterator[Op]:
+        """The appends that may have dropped it, from the list that lacks it; the last one is accused."""
+        built_on = set() if lost.seen is None else {op.index for op in self._back(lost.seen)}
+        for op in self._back(found):
+            if op.index in built_on or self._came_before(op, lost, known):
+                return
+            yield op
+            if lost.element in self.left_out.get(op.index, ()):
+                return
+
+    def _back(self, found: List) -> Iterator[Op]:
+        """The append that wrote a list, the one that wrote the list which that had read, and so on.
+
+        What an append read that does not say it is taken to be all but its own element.
+        """
+        passed: set[int] = set()
+        op = self._writer(found)
+        while op is not None and op.index not in passed:
+            passed.add(op.index)
+            yield op
+            found = found[:-1] if op.seen is None else op.seen
+            op = self._writer(found)
+
+    def _writer(self, found: List) -> Op | None:
+        """The append of a list; if it does not say what it read, its element shows that."""
+        op = self.writer.get(found)
+        if op is None and found:
+            last = self.appender.get(found[-1])
+            op = last if last is not None and last.outcome is Outcome.INFO else None
+        return op
+
+    def _came_before(self, op: Op, lost: Op, known: Known) -> bool:
+        if op.precedes(lost):
+            return True
+        if not self.header.fenced or op.token is None or lost.token is None:
+            return False
+        return op.token < lost.token and op.called <= known.time
+
+
+def found_by(reader: Op) -> List:
+    """The list that an operation read; a value that is none stands for a list without elements."""
+    value = reader.seen if reader.f == "append" else reader.value
+    return value if isinstance(value, tuple) else ()

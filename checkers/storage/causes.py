@@ -1,0 +1,153 @@
+"""Which tokens the mark of a fenced storage reached, and which of them can have caused a rejection.
+
+The accepted writes of a fenced storage are in the order of their tokens, so the mark passes
+through fixed *levels*. A level can be reached at its *start* at the earliest: when something
+that raised the mark to it was called. The cause of a rejection is the lowest level high enough
+that had started when the rejection returned. A level that was certainly reached, but started
+later, hides those above it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.history.columns import FENCE, Flags, Ints, indices
+from checkers.history.ranks import UNRANKED, distinct, places_in, stable_order
+from checkers.storage.cluster_columns import ZoneColumns
+
+_AT_ONCE = 32  # levels that are tried for all rejections together, before each is looked at alone
+
+
+def refused_heights(zones: ZoneColumns) -> Ints:
+    """The lowest mark that refuses each rejected write."""
+    heights: Ints = zones.height[zones.rejected] + (zones.header.policy == "inclusive")
+    return heights
+
+
+def were_shut_out(zones: ZoneColumns) -> bool:
+    """Had a token that refuses it surely been accepted before each rejected write was called?
+
+    If nothing else is wrong, no rejection is, then: its cause is that token or a lower one, and had
+    something been called after the rejection with a token below, that would be stale already.
+    """
+    called = zones.ranks.called[zones.rejected]
+    return bool((zones.mark.before(called) >= refused_heights(zones)).all())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Causes:
+    """The levels, and for each rejected write those that refuse it."""
+
+    levels: Levels
+    least: Ints  # the lowest level that refuses each
+    cause: Ints  # the one that can have caused it; -1 if one that came too late hides it
+
+
+def causes(zones: ZoneColumns, broken: Flags) -> Causes:
+    """Find what can have caused each rejection; `broken` zones are those of stale writes."""
+    levels = _levels(zones, broken)
+    least = places_in(levels.height, refused_heights(zones))
+    return Causes(
+        levels=levels, least=least, cause=_causes(levels, least, zones.ranks.returned[zones.rejected])
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Levels:
+    """The tokens that the marks reached, or may have: lowest first, resource by resource."""
+
+    height: Ints
+    definite: Flags
+    start: Ints  # rank; the mark cannot have been there before
+    firsts: Ints  # places of zones that can have been the first of their level
+    first_levels: Ints  # and their levels
+
+
+def _levels(zones: ZoneColumns, broken: Flags) -> Levels:
+    sure = indices(~broken & (zones.level >= zones.initial_height[zones.resource]))
+    raising = np.concatenate((zones.optional, zones.fences))
+    raising = raising[zones.height[raising] >= zones.initial_height[zones.columns.resource[raising]]]
+    height, level = distinct(np.concatenate((zones.level[sure], zones.height[raising])))
+    level, raised = level[: len(sure)], level[len(sure) :]
+    definite = np.zeros(len(height), dtype=np.bool_)
+    definite[level] = True
+    if zones.header.policy == "strict":  # one write uses a token up
+        may_raise = ~definite[raised] | (zones.columns.f[raising] == FENCE)
+        raising, raised = raising[may_raise], raised[may_raise]
+    firsts, first_levels = _possible_firsts(zones, sure, level, len(height))
+    start = np.full(len(height), UNRANKED, dtype=np.int64)
+    np.minimum.at(start, first_levels, called_of_zones(zones, firsts))
+    np.minimum.at(start, raised, zones.ranks.called[raising])
+    start[level[: zones.initials]] = zones.ranks.start
+    return Levels(height=height, definite=definite, start=start, firsts=firsts, first_levels=first_levels)
+
+
+def _possible_firsts(zones: ZoneColumns, places: Ints, level: Ints, count: int) -> tuple[Ints, Ints]:
+    """The zones that can have been the first of their level: none of the others surely came before.
+
+    With their levels.
+    """
+    if len(places) == count:  # one each
+        return places, level
+    settled, claimed = zones.settled[places], zones.claimed[places]
+    earliest = np.full(count, UNRANKED, dtype=np.int64)
+    np.minimum.at(earliest, level, settled)
+    one = np.zeros(count, dtype=np.int64)
+    at_earliest = indices(settled == earliest[level])
+    one[level[at_earliest]] = at_earliest
+    is_one = one[level] == np.arange(len(level))
+    next_earliest = np.full(count, UNRANKED, dtype=np.int64)
+    np.minimum.at(next_earliest, level[~is_one], settled[~is_one])
+    possible = claimed <= np.where(is_one, next_earliest[level], earliest[level])
+    any_possible = np.zeros(count, dtype=np.bool_)
+    any_possible[level[possible]] = True
+    possible |= ~any_possible[level]  # none: a flip-flop, which is found by itself
+    return places[possible], level[possible]
+
+
+def _causes(levels: Levels, least: Ints, returned: Ints) -> Ints:
+    """The lowest level that can have caused each rejection; -1 if one that came too late hides it."""
+    count = len(levels.height)
+    ever = np.append(np.minimum.accumulate(levels.start[::-1])[::-1], UNRANKED)
+    next_definite = np.append(np.where(levels.definite, np.arange(count), count), count)
+    next_definite = np.minimum.accumulate(next_definite[::-1])[::-1]
+    causes = np.full(len(least), -1, dtype=np.int64)
+    level, left = least.copy(), indices(ever[least] <= returned)
+    for _ in range(_AT_ONCE):
+        left = left[level[left] <= np.minimum(next_definite[least[left]], count - 1)]
+        can_be = levels.start[level[left]] <= returned[left]
+        causes[left[can_be]] = level[left[can_be]]
+        left = left[~can_be]
+        if not len(left):
+            break
+        level[left] += 1
+    for place in left.tolist():
+        upto = min(int(next_definite[least[place]]), count - 1) + 1
+        can_be_any = indices(levels.start[level[place] : upto] <= returned[place])
+        if len(can_be_any):
+            causes[place] = level[place] + can_be_any[0]
+    return causes
+
+
+def called_of_zones(zones: ZoneColumns, places: Ints) -> Ints:
+    """When each zone's write was called; before the run for initial values."""
+    if not len(zones.write):
+        return zones.ranks.start[places]
+    initial = places < zones.initials
+    write = zones.write[np.where(initial, 0, places - zones.initials)]
+    called: Ints = np.where(initial, zones.ranks.start[zones.resource[places]], zones.ranks.called[write])
+    return called
+
+
+def first_call(zones: ZoneColumns, rows: Ints, heights: Ints) -> Ints:
+    """When the first of these rows with each height or a higher one was called.
+
+    Those of a later resource have higher ranks than anything of an earlier one.
+    """
+    order = stable_order(zones.height[rows])
+    called = zones.ranks.called[rows][order]
+    ever = np.append(np.minimum.accumulate(called[::-1])[::-1], UNRANKED)
+    first: Ints = ever[np.searchsorted(zones.height[rows][order], heights)]
+    return first

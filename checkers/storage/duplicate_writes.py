@@ -1,0 +1,54 @@
+"""Duplicate-write: the log has one write more than once, so something retried it.
+
+The log is complete, and each value is written once: an honest storage has it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.evidence import Evidence
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content, listed, times
+from checkers.storage.recorded import log_of, recorded
+
+
+def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes that the log has more than once."""
+    log = log_of(evidence)
+    if log is None:
+        return
+    writes = recorded(evidence).writes
+    for row in writes[log.times_logged[writes] > 1].tolist():
+        yield Conflict(anomaly="duplicate-write", breach=LOGGED_TWICE, accused=recorded(evidence).ops[row])
+
+
+def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    numbers = n.numbers(write)
+    return Story(
+        summary=(
+            f"the write of {content(write.value)}{n.with_token(write)} to {write.resource} by"
+            f" {n.whom(write)} took effect {times(len(numbers))}"
+        ),
+        steps=(
+            f"{n.who(write)} sent {content(write.value)} once, {n.sent(write)}.",
+            (
+                f"In the storage's own order it is {listed(numbers)}:"
+                " something between the client and the storage repeated it."
+            ),
+        ),
+    )
+
+
+LOGGED_TWICE = Breach(story=_logged_twice)
+
+CHECKER = Checker(
+    name="duplicate-write",
+    evidence="committed",
+    decides=("duplicate-write",),
+    check=duplicate_writes,
+    compares_only=True,
+)

@@ -1,0 +1,141 @@
+"""Non-linearizable: either a rejection was false, or what came after it was stale.
+
+If a rejection had a cause, the mark had been there at the latest when it returned, and nothing
+that was called after that can have taken effect below it. What a rejection alone proves is
+less certain than what was accepted, so such a conflict is neither a stale-write nor a
+stale-read nor a false-rejection: one of the two is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.conflict import Breach, Conflict
+from checkers.explain.cycles import Question, cycle
+from checkers.explain.edges import Refusal
+from checkers.explain.excuses import MOST_TOLD, Excuse, excuses
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.history.columns import READ, Flags, Ints, indices
+from checkers.history.ranks import Summit
+from checkers.history.records import Op
+from checkers.storage.causes import Causes, first_call, refused_heights
+from checkers.storage.cluster_columns import ZoneColumns
+from checkers.storage.log_order import order_of
+
+
+def false_or_stale(accused: Op, rejected: Op) -> Conflict:
+    """One of these two is wrong."""
+    return Conflict(anomaly="non-linearizable", breach=FALSE_OR_STALE, accused=accused, because=(rejected,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Proved:
+    """Rejections, and the mark that they prove."""
+
+    by: Ints
+    mark: Summit
+
+
+def below_proved_marks(zones: ZoneColumns, found: Causes, odd: Flags) -> Iterator[Conflict]:
+    """What was called after a rejection had returned that proves a newer token, and carries an older."""
+    caused = indices(found.cause >= 0)
+    if not len(caused):
+        return
+    rejected, returned = zones.rejected, zones.ranks.returned[zones.rejected]
+    by_value = caused[first_call(zones, zones.fences, refused_heights(zones)[caused]) > returned[caused]]
+    height = found.levels.height[found.cause]
+    mark, mark_of_values = (
+        _Proved(by=rejected[each], mark=Summit(zones.ranks.size, returned[each], height[each]))
+        for each in (caused, by_value)
+    )
+    yield from _below(zones, mark, mark_of_values, odd)
+
+
+def _below(zones: ZoneColumns, caused: _Proved, by_value: _Proved, odd: Flags) -> Iterator[Conflict]:
+    written = np.arange(zones.initials, zones.bare)
+    late = written[caused.mark.before(zones.ranks.called[zones.fenced_write]) > zones.level[written]]
+    late = late[~odd[late]]
+    reads, of = zones.all_reads
+    old = indices(by_value.mark.before(zones.ranks.called[reads]) > zones.level[of])
+    old = old[~odd[of[old]] & (of[old] < zones.bare)]
+    row = np.concatenate((zones.write[late - zones.initials], reads[old]))
+    place = np.concatenate((late, of[old]))
+    is_read = zones.columns.f[row] == READ
+    for each in np.lexsort((row, is_read, place)).tolist():
+        rejections = by_value if is_read[each] else caused
+        entry = rejections.mark.entries_before(zones.ranks.called[row[each : each + 1]])[0]
+        yield false_or_stale(zones.ops[int(row[each])], zones.ops[int(rejections.by[entry])])
+
+
+def _causes(n: Narrator, conflict: Conflict) -> Iterable[Op]:
+    """What can have caused a rejection that contradicts the accused: the one that was sent first.
+
+    With a log, the first there that is a cause, and what shows that the accused comes before it.
+    """
+    accused, rejected = conflict.accused, conflict.because[0]
+    order = order_of(n.evidence)
+    if order is not None:
+        return order.causes(rejected, accused)
+    least = max(n.least_above(rejected), _shown(n, accused) + 1)
+    sent = n.index.raising(rejected.resource, least, rejected.returned or 0)
+    return sorted(sent, key=lambda op: op.called)[:1]
+
+
+def _shown(n: Narrator, op: Op) -> int:
+    """The token of what an operation wrote, fenced or read, also of a read whose answer has none."""
+    if op.token is None and op.f == "read":
+        writer = n.index.writer(op)
+        return n.history.header.initial_token if writer is None else writer.token or 0
+    return op.token or 0
+
+
+def _one_of_two(n: Narrator, conflict: Conflict) -> Story:
+    op, rejected = conflict.accused, conflict.because[0]
+    did = {"read": "read", "fence": "fenced"}.get(op.f, "wrote")
+    reached = _shown(n, op)
+    log = n.logged(conflict.proof, conflict.accused)
+    raising = (each for each in conflict.proof if each.f != "read" and each != rejected)
+    least = reached + 1 if log is None else n.least_above(rejected)
+    cause = next(each for each in (raising if log is None else log) if (each.token or 0) >= least)
+    in_time = n.index.raising(rejected.resource, n.least_above(rejected), rejected.returned or 0)
+    lower = [each for each in in_time if (each.token or 0) <= reached]
+    found = excuses(n, rejected, lower) if log is None else []  # a log says which was the first
+    return Story(
+        summary=(
+            f"either the storage wrongly refused {content(rejected.value)} with token {rejected.token}"
+            f" on {op.resource}, or what {n.whom(op)} {did} afterwards with token {reached} was"
+            " stale"
+        ),
+        steps=cycle(
+            n,
+            Question(
+                proof=conflict.proof,
+                fenced=log is None,
+                log=log,
+                refusal=Refusal(
+                    rejected=rejected,
+                    cause=cause,
+                    reached=reached,
+                    why_none=_none(n, found),
+                ),
+                accused=op,
+            ),
+            f"either the refusal was false, or {n.name(op)} with the lower token {reached} was stale",
+        ),
+        others=tuple(each for excuse in found for each in excuse.operations),
+    )
+
+
+def _none(n: Narrator, found: Sequence[Excuse]) -> str:
+    """Why no lower token can have been the reason for a refusal."""
+    if not found:
+        return "as no write with such a token had been sent by then that can have been accepted"
+    late = (f"{n.name(excuse.op)} was too late ({excuse.why})" for excuse in found[:MOST_TOLD])
+    return f"as {' and '.join(late)}"
+
+
+FALSE_OR_STALE = Breach(story=_one_of_two, needs=_causes)  # because: the rejection

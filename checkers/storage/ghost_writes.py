@@ -1,0 +1,109 @@
+"""Ghost-write: a write or fence that ended in *fail* took effect: the log has it, or a read returned it.
+
+An *info* that took effect is never one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.evidence import Evidence
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.history.columns import FAIL, FENCE, indices
+from checkers.history.ranks import is_repeated
+from checkers.history.records import Op
+from checkers.storage.cluster_columns import ZoneColumns
+from checkers.storage.recorded import log_of, recorded
+
+
+def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes and fences that ended in fail and that the log has."""
+    log = log_of(evidence)
+    if log is None:
+        return
+    asked = recorded(evidence)
+    for row in indices((log.first_of_row >= 0) & (asked.columns.outcome == FAIL)).tolist():
+        breach = FENCE_FAILED_BUT_LOGGED if asked.columns.f[row] == FENCE else FAILED_BUT_LOGGED
+        yield Conflict(anomaly="ghost-write", breach=breach, accused=asked.ops[row])
+
+
+def ghosts_that_were_read(zones: ZoneColumns) -> Iterator[Conflict]:
+    """Writes that ended in fail, each with the first read of its value."""
+    of_ghosts = indices(zones.columns.outcome[zones.read_write] == FAIL)
+    first = of_ghosts[~is_repeated(zones.read_write[of_ghosts])]
+    for read, write in zip(zones.reads[first].tolist(), zones.read_write[first].tolist(), strict=True):
+        yield Conflict(
+            anomaly="ghost-write",
+            breach=FAILED_BUT_READ,
+            accused=zones.ops[write],
+            because=(zones.ops[read],),
+        )
+
+
+def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    return Story(
+        summary=_failed_and_took_effect(n, write),
+        steps=(
+            *_failed(n, write),
+            f"But {content(write.value)} is {n.place(write)} in the storage's own order of stored writes.",
+        ),
+    )
+
+
+def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
+    write, read = conflict.accused, conflict.because[0]
+    return Story(
+        summary=_failed_and_took_effect(n, write),
+        steps=(
+            *_failed(n, write),
+            (
+                f"But {n.whom(read)} read {content(read.value)} {n.answered(read)}, and no other write has"
+                " that value, so it took effect."
+            ),
+        ),
+    )
+
+
+def _failed_and_took_effect(n: Narrator, write: Op) -> str:
+    return (
+        f"{n.whom(write)} was told that its write of {content(write.value)}{n.with_token(write)}"
+        f" to {write.resource} had failed, but it took effect"
+    )
+
+
+def _failed(n: Narrator, write: Op) -> tuple[str, ...]:
+    return (
+        n.sent_step(write),
+        (
+            f"It was told that this failed ({write.error}) {n.answered(write)}: after that answer it"
+            " must never take effect."
+        ),
+    )
+
+
+def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
+    fence = conflict.accused
+    return Story(
+        summary=(
+            f"{n.whom(fence)} was told that its fence of {fence.resource} with token {fence.token} had"
+            " failed, but it took effect"
+        ),
+        steps=(
+            f"{n.who(fence)} sent a fence with token {fence.token} {n.sent(fence)}.",
+            f"It was told that this failed ({fence.error}) {n.answered(fence)}.",
+            f"But that fence is {n.place(fence)} in the storage's own order.",
+        ),
+    )
+
+
+FAILED_BUT_LOGGED = Breach(story=_failed_but_logged)
+FAILED_BUT_READ = Breach(story=_failed_but_read)  # because: the read
+FENCE_FAILED_BUT_LOGGED = Breach(story=_fence_failed_but_logged)
+
+CHECKER = Checker(
+    name="ghost-write", evidence="committed", decides=("ghost-write",), check=ghost_writes, compares_only=True
+)

@@ -1,0 +1,61 @@
+"""High-water-regression: a fenced storage lost a value, and with it the mark that the value had raised.
+
+Of each loss (see `lost_writes`) it accuses the first read of a lower token that was called
+after another read had returned a higher one. A lower mark that comes back again is a stale-read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from checkers.conflict import Breach, Conflict
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import as_read
+from checkers.storage.held_values import Values
+from checkers.storage.losses import Loss, Read
+
+
+def high_water_regression(
+    values: Values, loss: Loss, lost: Conflict, reads: Iterable[Read]
+) -> Conflict | None:
+    """The first read of a lower mark that belongs to a loss, after another had returned a higher one."""
+    own = (
+        read
+        for read in reads
+        if read.last == loss.value and values.claimed[loss.value] <= values.moments(read.op)[1]
+    )
+    for read in sorted(own, key=lambda each: each.op.index):
+        higher = values.higher_read(int(values.token[read.value]), values.moments(read.op)[0])
+        if higher is not None:
+            because = dict.fromkeys((higher, lost.accused, *lost.because))
+            return Conflict(
+                anomaly="high-water-regression",
+                breach=MARK_WENT_BACK,
+                accused=read.op,
+                because=tuple(op for op in because if op is not read.op),
+                cause=lost,
+            )
+    return None
+
+
+def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
+    read, higher = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"the storage of {read.resource} forgot token {higher.token}: {n.whom(read)} read {as_read(read)}"
+            " after that"
+        ),
+        steps=(
+            f"A read by {n.whom(higher)} returned {as_read(higher)} {n.answered(higher)}.",
+            *n.restart_steps(higher, read),
+            f"After that, {n.whom(read)} called a read {n.sent(read)}.",
+            (
+                f"It returned {as_read(read)} {n.answered(read)}, and the higher token did not come back:"
+                " the storage's highest token had gone down."
+            ),
+        ),
+        proof=(higher, read),
+    )
+
+
+MARK_WENT_BACK = Breach(story=_mark_went_back)  # because: the higher read, what was lost, what shows that

@@ -1,0 +1,270 @@
+"""Where the log of each resource had got to at each moment, by what the clients saw.
+
+The log fixes the place of every write and fence, and a read stands after the write whose
+value it returned and before the next one. *Reached* is the highest place that the log had
+surely got to when an operation was called.
+
+- A write was there when its ok came back, so the log had got to its first place. It stands at
+  no place that had been passed when it was called, since it may stand twice: both count.
+- A read goes after the lowest place of its value that had not been replaced. A value that
+  was logged twice can be read after either, and the lowest leaves the most room to others.
+- Where fences are logged, the log had got to the first one with the token of a fence that was
+  acknowledged. Where it has none, since the storage logs only what raises the mark, an
+  acknowledged fence says that the mark was at its token.
+- A fenced write that was refused says the same of the lowest token that refuses it.
+
+All places are fixed but those of reads of values that were logged twice: these are put one after
+the other. Then what had been reached is a prefix maximum over the returns. *Levels* are the
+positions of the log, and one more for each resource, for what was there before the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from checkers.evidence import Evidence
+from checkers.history.columns import ABSENT, FENCE, OK, READ, Flags, Ints, indices
+from checkers.history.ranks import Summit, stable_order
+from checkers.history.records import Op
+from checkers.memoized import memoized
+from checkers.storage.log_columns import LogColumns
+from checkers.storage.read_places import NOWHERE, ReadPlaces, read_places
+from checkers.storage.recorded import Recorded, log_of, recorded
+
+
+@memoized
+def order_of(evidence: Evidence) -> LogOrder | None:
+    """The order that the log fixes; None without a log."""
+    log = log_of(evidence)
+    return None if log is None else LogOrder(recorded(evidence), log)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Late:
+    """Operations that come too late for their place, resource by resource."""
+
+    rows: Ints
+    reached: Ints  # the position that the log had surely got to when each was called
+    by: Ints  # the row that shows it
+    refusals: Ints  # the row of the refusal without which it would not be known, or NOWHERE
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Sightings:
+    """What had been reached when each row returned, and on whose word."""
+
+    levels: Ints  # 0: the row tells nothing
+    refusals: Ints  # the row of the refusal without which it would not be known, or NOWHERE
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The rows that tell something."""
+        return indices(self.levels > 0)
+
+
+class LogOrder:
+    """The storage's own order, held against what the clients saw."""
+
+    def __init__(self, recorded: Recorded, log: LogColumns) -> None:
+        self.recorded = recorded
+        self.log = log
+        self._above = np.arange(len(log.resources)) + 2  # of the level of a position, by resource
+
+    @cached_property
+    def late(self) -> Late:
+        """What comes too late, whatever refusals say."""
+        return self._shown(self._late, self._summit, self._sightings)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """For each position the rank at which the log can have got there at the earliest.
+
+        By then all up to there had been called, but for what was sent too late for its place.
+        """
+        misplaced = np.zeros(len(self.recorded.columns) + 1, dtype=np.bool_)
+        rows, _ = self._late
+        misplaced[rows[self.recorded.columns.f[rows] != READ]] = True
+        return self._latest_call((self.log.row >= 0) & ~misplaced[self.log.row])
+
+    @cached_property
+    def _called(self) -> Ints:
+        """For each position the rank at which all up to there had been called."""
+        return self._latest_call(self.log.row >= 0)
+
+    def _latest_call(self, counted: Flags) -> Ints:
+        called: Ints = np.where(counted, np.append(self.recorded.ranks.called, 0)[self.log.row], 0)
+        latest: Ints = np.maximum.accumulate(called)
+        return latest
+
+    def late_by_refusals(self, rows: Ints, positions: Ints) -> Late:
+        """What comes too late only because of refusals: their rows, and what positions they prove."""
+        levels, refusals = self._fixed.levels.copy(), self._fixed.refusals.copy()
+        levels[rows] = positions + self._above[self.recorded.columns.resource[rows]]
+        refusals[rows] = rows
+        sightings = self._with_repeated(_Sightings(levels=levels, refusals=refusals))
+        summit = self._summit_of(sightings)
+        late, reached = self._too_late(summit)
+        is_new = ~np.isin(late, self._late[0])
+        return self._shown((late[is_new], reached[is_new]), summit, sightings)
+
+    def first_mark(self, resource: Ints, tokens: Ints, *, above: bool) -> Ints:
+        """The first position at which the mark was at each token, or above it.
+
+        One before the first of its resource: it was so before the run. The number of all: never.
+        """
+        log, initial = self.log, self.recorded.header.initial_token
+        asked = log.scale.above(resource, tokens) if above else log.scale.heights(resource, tokens)
+        found = np.searchsorted(log.marks, asked)
+        found = np.where(found < log.end[resource], found, len(log))
+        at_start = tokens < initial if above else tokens <= initial
+        first: Ints = np.where(at_start, log.first[resource] - 1, found)
+        return first
+
+    def causes(self, rejected: Op, accused: Op) -> list[Op]:
+        """The first that the log has of what can have caused a rejection, which contradicts the accused.
+
+        Of a read also what shows that its value stands before that.
+        """
+        log, columns, ops = self.log, self.recorded.columns, self.recorded.ops
+        row = np.array([ops.row(rejected)])
+        resource, inclusive = columns.resource[row], self.recorded.header.policy == "inclusive"
+        place = int(self.first_mark(resource, columns.token[row], above=inclusive)[0])
+        first = int(log.first[resource[0]])
+        if not first <= place < len(log):
+            return []
+        positions = [place]
+        if accused.f == "read":
+            writes = np.arange(first, place + 1)
+            writes = writes[~log.fence[writes]]
+            own = indices(log.value[writes] == columns.value[ops.row(accused)])
+            following = own[-1] + 1 if len(own) else 0
+            positions += [*writes[own].tolist(), *writes[following : following + 1].tolist()]
+        return list(map(log.op, positions))
+
+    @cached_property
+    def missing_fences(self) -> Ints:
+        """Where fences are logged: those whose token the mark cannot have had when they were acknowledged."""
+        if not self._are_fences_logged:
+            return np.zeros(0, dtype=np.int64)
+        rows, positions = self._fenced
+        missing: Ints = rows[positions == len(self.log)]
+        order = self.recorded.order_of_resources[self.recorded.columns.resource[missing]]
+        return missing[np.argsort(order, kind="stable")]
+
+    @property
+    def _are_fences_logged(self) -> bool:
+        return self.log.has_fences and self.recorded.header.fenced
+
+    @cached_property
+    def _fenced(self) -> tuple[Ints, Ints]:
+        """The acknowledged fences, and the position that the log had got to; its end if it lacks them."""
+        log, columns, ranks = self.log, self.recorded.columns, self.recorded.ranks
+        rows = indices((columns.f == FENCE) & (columns.outcome == OK) & (columns.token != ABSENT))
+        resource, tokens = columns.resource[rows], columns.token[rows]
+        found = self.first_mark(resource, tokens, above=False)
+        raised = indices((found >= log.first[resource]) & (found < len(log)))
+        too_late = self._called[found[raised]] > ranks.returned[rows[raised]]
+        found[raised[too_late]] = len(log)
+        fences = indices(log.fence)
+        if not len(fences):  # of a part of a log that has some elsewhere
+            return rows, found
+        fences = fences[stable_order(log.height[fences])]
+        place = np.searchsorted(log.height[fences], log.scale.heights(resource, tokens))
+        fence = fences[np.minimum(place, len(fences) - 1)]
+        same = (log.token[fence] == tokens) & (log.resource[fence] == resource)
+        return rows, np.where(same, fence, found)
+
+    @cached_property
+    def _fixed(self) -> _Sightings:
+        """What shows how far the log had got, but for reads of values that were logged twice."""
+        log, columns, writes, reads = self.log, self.recorded.columns, self.recorded.writes, self.reads
+        position = np.full(len(columns), NOWHERE - 1, dtype=np.int64)
+        stored = writes[(columns.outcome[writes] == OK) & (log.first_of_row[writes] >= 0)]
+        position[stored] = log.first_of_row[stored]
+        position[reads.rows] = reads.first
+        if self._are_fences_logged:
+            fences, reached = self._fenced
+            known = reached < len(log)
+            position[fences[known]] = reached[known]
+        position[list(reads.repeated)] = NOWHERE - 1
+        levels = np.where(position < NOWHERE, 0, position + self._above[columns.resource])
+        return _Sightings(levels=levels, refusals=np.full(len(columns), NOWHERE, dtype=np.int64))
+
+    @cached_property
+    def _sightings(self) -> _Sightings:
+        return self._with_repeated(self._fixed)
+
+    @cached_property
+    def _summit(self) -> Summit:
+        return self._summit_of(self._sightings)
+
+    def _summit_of(self, sightings: _Sightings) -> Summit:
+        rows, ranks = sightings.rows, self.recorded.ranks
+        return Summit(ranks.size, ranks.returned[rows], sightings.levels[rows])
+
+    @cached_property
+    def _late(self) -> tuple[Ints, Ints]:
+        return self._too_late(self._summit)
+
+    def _too_late(self, summit: Summit) -> tuple[Ints, Ints]:
+        """The rows that come too late for their place, resource by resource, and the level reached."""
+        log, columns, reads = self.log, self.recorded.columns, self.reads
+        stored = indices(log.first_of_row >= 0)
+        rows = np.concatenate((stored, reads.rows))
+        last = np.concatenate((log.first_of_row[stored], log.following[reads.last + 1] - 1))
+        reached = summit.before(self.recorded.ranks.called[rows])
+        late = indices(reached > last + self._above[columns.resource[rows]])
+        rows, reached = rows[late], reached[late]
+        order = np.lexsort((rows, self.recorded.order_of_resources[columns.resource[rows]]))
+        return rows[order], reached[order]
+
+    def _shown(self, late: tuple[Ints, Ints], summit: Summit, sightings: _Sightings) -> Late:
+        rows, levels = late
+        by = rows
+        if len(rows):
+            by = sightings.rows[summit.entries_before(self.recorded.ranks.called[rows])]
+        reached = levels - self._above[self.recorded.columns.resource[rows]]
+        return Late(rows=rows, reached=reached, by=by, refusals=sightings.refusals[by])
+
+    def as_stored(self, row: int) -> Op:
+        """A read, or what the log has of a write or fence."""
+        position = int(self.log.first_of_row[row])
+        return self.recorded.ops[row] if position < 0 else self.log.op(position)
+
+    @cached_property
+    def reads(self) -> ReadPlaces:
+        """Where the log has what each read returned."""
+        return read_places(self.recorded, self.log)
+
+    def _with_repeated(self, fixed: _Sightings) -> _Sightings:
+        """Put the reads of values that were logged twice one after the other, by their calls."""
+        repeated = self.reads.repeated
+        if not repeated:
+            return fixed
+        rows = np.array(list(repeated), dtype=np.int64)
+        columns, ranks = self.recorded.columns, self.recorded.ranks
+        levels, refusals = fixed.levels.copy(), fixed.refusals.copy()
+        answered = np.union1d(fixed.rows, rows)
+        answered = answered[np.argsort(ranks.returned[answered], kind="stable")]
+        returned = ranks.returned[answered]
+        upto = reached = 0
+        by = NOWHERE
+        for row in rows[np.argsort(ranks.called[rows], kind="stable")].tolist():
+            end = int(np.searchsorted(returned, ranks.called[row]))
+            if end > upto:
+                between = answered[upto:end]
+                highest = between[np.argmax(levels[between])]
+                if levels[highest] > reached:
+                    reached, by = int(levels[highest]), int(highest)
+                upto = end
+            above = int(self._above[columns.resource[row]])
+            places = repeated[row]
+            free = (place for place in places if self.log.following[place + 1] + above > reached)
+            place = next(free, places[0])
+            levels[row] = place + above
+            if place != places[0]:
+                refusals[row] = refusals[by]
+        return _Sightings(levels=levels, refusals=refusals)

@@ -1,0 +1,123 @@
+"""Which values a register lost for good, by what clients saw; `lost_writes` has the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from checkers.evidence import Evidence
+from checkers.high_water import is_stale
+from checkers.history.faults import Fault
+from checkers.history.records import Op
+from checkers.history.restarts import any_between, restarts_of_storage
+from checkers.storage.clusters import token_of
+from checkers.storage.held_values import Values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """What is known of a storage besides its values."""
+
+    fenced: bool
+    strict: bool
+    restarts: Sequence[Fault]
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> Self:
+        """What the header promises, and the restarts that were seen."""
+        header = evidence.history.header
+        return cls(
+            fenced=header.fenced,
+            strict=header.policy == "strict",
+            restarts=restarts_of_storage(evidence.history.faults),
+        )
+
+
+class StaleWrites:
+    """The stale writes of a resource, in the order of their calls; none where there is no mark."""
+
+    def __init__(self, storage: Storage, values: Values, stale: Iterable[Op]) -> None:
+        self._ops = sorted(stale, key=lambda op: values.moments(op)[0]) if storage.fenced else []
+        self._called = np.array([values.moments(op)[0] for op in self._ops], dtype=np.int64)
+        self._token = np.array([token_of(op) for op in self._ops], dtype=np.int64)
+        self._strict = storage.strict
+
+    def first_after(self, moment: int, past: int, mark: int) -> Op | None:
+        """The first sent after a moment that the mark of the past lets through, and `mark` does not."""
+        first = int(np.searchsorted(self._called, moment, side="right"))
+        token = self._token[first:]
+        passes = (token > past) & (token <= mark) if self._strict else (token >= past) & (token < mark)
+        return self._ops[first + int(np.argmax(passes))] if np.any(passes) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """A read of a value that the storage went back to."""
+
+    op: Op
+    value: int  # the place of what it returned
+    last: int  # the place of the last value that had surely been there when it was called
+
+
+def reads_of_suspects(values: Values, storage: Storage, suspects: Iterable[Op]) -> list[Read]:
+    """All reads of the values that these reads returned, the first answered first."""
+    places = sorted({values.place_of(read) for read in suspects})
+    reads = [
+        Read(op=op, value=place, last=values.last_before(values.moments(op)[0], fenced=storage.fenced))
+        for place in places
+        for op in values.zone(place).reads
+    ]
+    return sorted(reads, key=lambda read: (values.moments(read.op)[1], read.op.index))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """A value that was lost for good, and the read that shows it."""
+
+    value: int  # its place
+    read: Read
+    witness: tuple[Op, ...]  # what shows that the past stayed or was acted on; nothing after a restart
+
+
+def losses_of(values: Values, storage: Storage, reads: Iterable[Read], stale: StaleWrites) -> dict[int, Loss]:
+    """The values that were lost for good, each by the first read that shows it."""
+    losses: dict[int, Loss] = {}
+    for read in reads:
+        lost = read.last
+        if lost in losses or values.settled[read.value] >= values.called[lost]:
+            continue
+        witness = _witness(values, storage, read, stale)
+        if witness is not None:
+            losses[lost] = Loss(value=lost, read=read, witness=witness)
+    return losses
+
+
+def _witness(values: Values, storage: Storage, read: Read, stale: StaleWrites) -> tuple[Op, ...] | None:
+    """What shows that the past stayed or was acted on; nothing after a restart; None if it is not lost."""
+    returned = values.moments(read.op)[1]
+    if values.claimed[read.last] > returned:
+        return None
+    if values.stayed(read.last, returned):
+        return (values.last_seen_from_before(read.last),)
+    act = stale.first_after(returned, int(values.token[read.value]), int(values.token[read.last]))
+    if act is None and not is_after_restart(values, storage, read):
+        return None
+    return None if values.came_back(read.last, read.op) else () if act is None else (act,)
+
+
+def is_after_restart(values: Values, storage: Storage, read: Read) -> bool:
+    """Was the storage restarted after the last value had been sent, and before the read returned?"""
+    write = values.zone(read.last).write
+    return write is not None and any_between(storage.restarts, write.called, read.op.returned or 0)
+
+
+def lets_pass(values: Values, storage: Storage, read: Read, write: Op) -> bool:
+    """Does the mark of the past let a write through that the one before does not?"""
+    token, strict = token_of(write), storage.strict
+    return storage.fenced and (
+        is_stale(token, int(values.token[read.last]), strict=strict)
+        and not is_stale(token, int(values.token[read.value]), strict=strict)
+    )

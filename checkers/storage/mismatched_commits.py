@@ -1,0 +1,88 @@
+"""Non-linearizable: the log has a commit that no client sent like that.
+
+No client sent the value there, or it was sent with another token or to another resource. A
+history that is cut short says nothing of who sent what it does not have. A write that
+lost its token on the way to a fenced storage is an unfenced-write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.evidence import Evidence
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.storage.recorded import log_of
+
+
+def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:
+    """Commits that no client sent as they were stored."""
+    log, history = log_of(evidence), evidence.history
+    if log is None:
+        return
+    positions = log.stray_positions
+    if history.header.fenced:
+        positions = positions[~log.lost_their_tokens[positions]]
+    if history.is_cut_short:
+        positions = positions[log.was_sent[positions]]
+    for stray in map(log.entry, positions.tolist()):
+        yield Conflict(
+            anomaly="non-linearizable",
+            breach=NEVER_SENT if stray.sent is None else LOGGED_OTHERWISE,
+            accused=stray.accused,
+            because=(stray.near,) if stray.near is not None else (),
+        )
+
+
+def _never_sent(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    commit = n.commit(write)
+    beside = "".join(f", next to {n.stored(op)} (sent {n.sent(op)})" for op in conflict.because)
+    what = n.stored(write)
+    did = "fenced" if commit.fence else "wrote"
+    return Story(
+        summary=(
+            f"the storage's own order of writes to {write.resource} has {what}, which no client sent there"
+        ),
+        steps=(
+            f"In the storage's own order, {what} is number {commit.seq}{beside}.",
+            (
+                f"The history has no {'such fence' if commit.fence else f'write of {what}'} on"
+                f" {write.resource}: somebody else {did} there, or one of the two records is wrong."
+            ),
+        ),
+        proof=conflict.because,
+    )
+
+
+def _logged_otherwise(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    commit = n.commit(write)
+    return Story(
+        summary=(
+            f"{n.whom(write)} sent {content(write.value)} with token {write.token} to {write.resource}, and"
+            f" the storage's own order has it with token {commit.token} on {commit.resource}"
+        ),
+        steps=(
+            n.sent_step(write),
+            (
+                f"In the storage's own order, it is number {commit.seq}, on {commit.resource} and with token"
+                f" {commit.token}: what was stored is not what was sent."
+            ),
+        ),
+        proof=(write, *conflict.because),
+    )
+
+
+NEVER_SENT = Breach(story=_never_sent)  # because: a write that is near it in the log
+LOGGED_OTHERWISE = Breach(story=_logged_otherwise)  # because: a write that is near it in the log
+
+CHECKER = Checker(
+    name="mismatched-commits",
+    evidence="committed",
+    decides=("non-linearizable",),
+    check=mismatched_commits,
+    compares_only=True,
+)

@@ -1,0 +1,119 @@
+"""Non-linearizable: a read that no write explains.
+
+Written values are unique, so a read belongs to one write. It is wrong if no client wrote that
+value there, if it was written with another token, or not before the read had returned. It is
+wrong, too, if the log lacks a write that nobody acknowledged and no restart of the storage can have undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.evidence import Evidence
+from checkers.explain.cycles import Question, cycle
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.storage.cluster_columns import ZoneColumns, zones_of
+from checkers.storage.missing import missing
+
+
+def misreads(zones: ZoneColumns) -> Iterator[Conflict]:
+    """Reads of what was not written, not with that token, or not yet; in the order of their calls."""
+    found = [(row, UNWRITTEN, -1) for row in zones.unwritten_reads.tolist()]
+    for breach, pair in ((WRONG_TOKEN, zones.wrong_token_reads), (READ_EARLY, zones.early_reads)):
+        rows, writes = (each.tolist() for each in pair)
+        found += [(row, breach, write) for row, write in zip(rows, writes, strict=True)]
+    for row, breach, write in sorted(found, key=lambda each: each[0]):
+        because = () if write < 0 else (zones.ops[write],)
+        yield Conflict(anomaly="non-linearizable", breach=breach, accused=zones.ops[row], because=because)
+
+
+def reads_not_logged(evidence: Evidence) -> Iterator[Conflict]:
+    """Reads of what the log lacks."""
+    for row in missing(evidence).contradicted.tolist():
+        zones = zones_of(evidence)
+        (read,) = zones.first_read_of_write(row)
+        yield Conflict(
+            anomaly="non-linearizable",
+            breach=READ_BUT_NOT_LOGGED,
+            accused=read,
+            because=(zones.ops[row],),
+        )
+
+
+def _unwritten(n: Narrator, conflict: Conflict) -> Story:
+    read = conflict.accused
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {content(read.value)}{n.with_token(read)} from {read.resource},"
+            " which no client had written there"
+        ),
+        steps=(
+            f"{n.who(read)} read {content(read.value)}{n.with_token(read)} {n.answered(read)}.",
+            (
+                f"No write of {content(read.value)} to {read.resource} was ever called, and it is not the"
+                " initial value."
+            ),
+        ),
+        others=tuple(op for op in [n.index.writer(read)] if op is not None),
+    )
+
+
+def _wrong_token(n: Narrator, conflict: Conflict) -> Story:
+    read, write = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {content(read.value)} from {read.resource} with token {read.token},"
+            f" but it was written with token {write.token}"
+        ),
+        steps=(
+            n.sent_step(write),
+            (
+                f"{n.who(read)} read {content(read.value)} with token {read.token} {n.answered(read)}, but"
+                " each value is written once: this value and this token do not belong together."
+            ),
+        ),
+    )
+
+
+def _read_early(n: Narrator, conflict: Conflict) -> Story:
+    read, write = conflict.accused, conflict.because[0]
+    return Story(
+        summary=f"{n.whom(read)} read {content(read.value)} from {read.resource} before it was written",
+        steps=cycle(
+            n,
+            Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
+            f"nobody can read {content(write.value)} before it is written",
+        ),
+    )
+
+
+def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
+    read, write = conflict.accused, conflict.because[0]
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {content(read.value)} from {read.resource}, which the storage's own"
+            " order of writes does not have"
+        ),
+        steps=(
+            n.sent_step(write),
+            f"{n.who(read)} read it {n.answered(read)}, so it took effect.",
+            f"But it is {n.place(write)}, which has every write that was stored.",
+        ),
+    )
+
+
+UNWRITTEN = Breach(story=_unwritten)
+WRONG_TOKEN = Breach(story=_wrong_token)  # because: the write
+READ_EARLY = Breach(story=_read_early)  # because: the write
+READ_BUT_NOT_LOGGED = Breach(story=_read_but_not_logged)  # because: the write
+
+CHECKER = Checker(
+    name="reads-not-logged",
+    evidence="committed",
+    decides=("non-linearizable",),
+    check=reads_not_logged,
+    compares_only=True,
+)

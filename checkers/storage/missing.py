@@ -1,0 +1,60 @@
+"""What the log lacks of what the clients know to have been there.
+
+The log is complete: what it does not have is not in the storage. A missing write that was
+acknowledged may have been there all the same, and have gone: if the storage was restarted after
+the write had been sent, or if a read returned its value. Then it was lost; otherwise it
+was never stored. One without an answer that somebody read was lost only if the storage was
+restarted: otherwise the read and the log contradict each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.evidence import Evidence
+from checkers.history.columns import FAIL, OK, Flags, Ints
+from checkers.memoized import memoized
+from checkers.storage.cluster_columns import zones_of
+from checkers.storage.log_order import order_of
+from checkers.storage.recorded import last_restart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Missing:
+    """The rows of what is missing."""
+
+    lost: Ints  # writes
+    never_stored: Ints  # acknowledged writes
+    contradicted: Ints  # writes that were read, and nothing else shows
+    lost_fences: Ints
+    never_raised: Ints  # acknowledged fences
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+_NOTHING = Missing(lost=_NONE, never_stored=_NONE, contradicted=_NONE, lost_fences=_NONE, never_raised=_NONE)
+
+
+@memoized
+def missing(evidence: Evidence) -> Missing:
+    """Sort what the log lacks by what became of it."""
+    order = order_of(evidence)
+    if order is None:
+        return _NOTHING
+    zones, log, restarted = zones_of(evidence), order.log, last_restart(evidence)
+    columns, writes, fences = zones.columns, zones.writes, order.missing_fences
+    was_read: Flags = np.zeros(len(columns), dtype=np.bool_)
+    was_read[zones.read_write] = True
+    outcome = columns.outcome[writes]
+    known = (outcome == OK) | (was_read[writes] & (outcome != FAIL))
+    gone = writes[known & (log.first_of_row[writes] < 0) & ~log.stored_elsewhere[writes]]
+    is_lost = (columns.called[gone] <= restarted) | (was_read[gone] & (columns.outcome[gone] == OK))
+    are_lost = columns.called[fences] <= restarted
+    return Missing(
+        lost=gone[is_lost],
+        never_stored=gone[~is_lost & ~was_read[gone]],
+        contradicted=gone[~is_lost & was_read[gone]],
+        lost_fences=fences[are_lost],
+        never_raised=fences[~are_lost],
+    )

@@ -1,0 +1,74 @@
+"""Phantom-accept: a write or fence was acknowledged, and the storage never did it.
+
+A write is missing from the log, which is complete; no read returned its value, and the storage
+was not restarted after it had been sent (else it is a lost-write, see `missing`). Where fences
+are logged, the same holds of a fence whose token the mark cannot have had when it was acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checkers.checker import Checker
+from checkers.conflict import Breach, Conflict
+from checkers.evidence import Evidence
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content
+from checkers.storage.missing import missing
+from checkers.storage.recorded import recorded
+
+
+def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
+    """What the storage acknowledged and never stored."""
+    known = missing(evidence)
+    for breach, rows in ((NEVER_LOGGED, known.never_stored), (FENCE_NEVER_RAISED, known.never_raised)):
+        for row in rows.tolist():
+            yield Conflict(anomaly="phantom-accept", breach=breach, accused=recorded(evidence).ops[row])
+
+
+def _never_logged(n: Narrator, conflict: Conflict) -> Story:
+    write = conflict.accused
+    return Story(
+        summary=(
+            f"the storage told {n.whom(write)} that {content(write.value)}{n.with_token(write)} was"
+            f" written to {write.resource}, but never stored it"
+        ),
+        steps=(
+            n.sent_step(write),
+            f"The storage said ok {n.answered(write)}, so it must have stored it.",
+            f"But {content(write.value)} is {n.place(write)}, which has every write that was stored.",
+        ),
+    )
+
+
+def _never_raised(n: Narrator, conflict: Conflict) -> Story:
+    fence = conflict.accused
+    return Story(
+        summary=(
+            f"the storage told {n.whom(fence)} that {fence.resource} was fenced with token {fence.token},"
+            " but its own order has no such token by then"
+        ),
+        steps=(
+            f"{n.who(fence)} sent a fence with token {fence.token} {n.sent(fence)}.",
+            (
+                f"The storage said ok {n.answered(fence)}: from then on its highest token had to be"
+                f" {fence.token} or above."
+            ),
+            (
+                f"But by its own order, which includes fences, nothing with token {fence.token} or above can"
+                " have been accepted by then."
+            ),
+        ),
+    )
+
+
+NEVER_LOGGED = Breach(story=_never_logged)
+FENCE_NEVER_RAISED = Breach(story=_never_raised)
+
+CHECKER = Checker(
+    name="phantom-accept",
+    evidence="committed",
+    decides=("phantom-accept",),
+    check=phantom_accepts,
+    compares_only=True,
+)

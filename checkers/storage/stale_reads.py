@@ -1,0 +1,182 @@
+"""Stale-read: a read returned a value although one with a higher token had been accepted before its call.
+
+A lagging replica answers so: the newer value comes back. A value that should not have been
+there at all, such as a stale write's, is judged as in a plain register: a read of it is wrong if
+it was called after another value had replaced it. So are the values of one token where a
+fence lets equal ones pass, and all values where no fence is promised (algorithm R): two
+values contradict each other if each must have been there before the other.
+
+A read that went back to a value whose token is not lower is non-linearizable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.conflict import Breach, Conflict
+from checkers.explain.cycles import Question, cycle
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import as_read, content
+from checkers.history.columns import Flags, Ints, indices
+from checkers.history.ranks import UNRANKED, Summit, distinct, is_repeated, places_in, stable_order
+from checkers.history.records import Op
+from checkers.storage.cluster_columns import ZoneColumns
+from checkers.storage.clusters import Zone
+
+
+def older_than_accepted(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
+    """Reads of an older value, called after a newer one had been accepted."""
+    reads, of = zones.all_reads
+    called = zones.ranks.called[reads]
+    stale = indices(zones.mark.before(called) > zones.level[of])
+    stale = stale[~odd[of[stale]] & (of[stale] < zones.bare)]
+    if not len(stale):
+        return
+    entries = zones.mark.entries_before(called[stale])
+    for place in np.lexsort((reads[stale], of[stale])).tolist():
+        yield Conflict(
+            anomaly="stale-read",
+            breach=OLDER_THAN_ACCEPTED,
+            accused=zones.ops[int(reads[stale[place]])],
+            because=zones.proof(int(entries[place])),
+        )
+
+
+def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
+    """Reads of a value that should not have been there, called after another had replaced it."""
+    reads, of = zones.all_reads
+    if not np.any(odd) and zones.bare == len(zones.level):
+        return
+    of_odd = indices(odd[of] | (of >= zones.bare))
+    known = indices(zones.settled != UNRANKED)
+    latest = Summit(zones.ranks.size, zones.settled[known], zones.claimed[known])
+    late = of_odd[latest.before(zones.ranks.called[reads[of_odd]]) > zones.settled[of[of_odd]]]
+    for place in np.unique(of[late]).tolist():
+        replaced = indices((zones.resource == zones.resource[place]) & (zones.claimed > zones.settled[place]))
+        replaced = replaced[(replaced != place) & (replaced >= zones.initials) & (replaced < zones.bare)]
+        for read in zones.reads_of(place).tolist():
+            before = zones.settled[replaced] < zones.ranks.called[read]
+            if np.any(before):
+                yield _replaced(zones, place, int(replaced[np.argmax(before)]), zones.ops[read])
+
+
+def _replaced(zones: ZoneColumns, place: int, by: int, read: Op) -> Conflict:
+    zone, other = zones.zone(place), zones.zone(by)
+    because = dict.fromkeys((zone.settled_by, other.claimed_by, *other.proof))
+    return Conflict(
+        anomaly="stale-read" if zone.token < other.token else "non-linearizable",
+        breach=WENT_BACK,
+        accused=read,
+        because=tuple(op for op in because if op is not None and op is not read),
+    )
+
+
+def flip_flops_of_levels(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
+    """Values of one token that contradict each other."""
+    sound = indices((~odd & (zones.settled != UNRANKED))[: zones.bare])
+    return _flip_flops(zones, sound, zones.level)
+
+
+def flip_flops_of_registers(zones: ZoneColumns) -> Iterator[Conflict]:
+    """Values of one register that contradict each other, whatever their tokens."""
+    if not _any_flip_flop(zones):
+        return iter(())
+    return _flip_flops(zones, indices(zones.settled != UNRANKED), zones.resource)
+
+
+def _any_flip_flop(zones: ZoneColumns) -> bool:
+    """Is anything wrong by algorithm R, among all zones of each register?
+
+    Of two zones that contradict each other, the one that settled first, if any, is claimed
+    after the other settled: it is among the `lasting` ones. If they settled at once, both are.
+    """
+    lasting = indices(zones.settled < zones.claimed)
+    reach = np.zeros(zones.ranks.size, dtype=np.int64)
+    np.maximum.at(reach, zones.settled[lasting], zones.claimed[lasting])
+    if np.count_nonzero(reach) < len(lasting):
+        return True  # two settled at once
+    np.maximum.accumulate(reach, out=reach)
+    settled, claimed = zones.settled[zones.initials :], zones.claimed[zones.initials :]
+    return bool(np.any(reach[np.minimum(settled, claimed) - 1] > settled))
+
+
+def _flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[Conflict]:
+    """Algorithm R among the zones of equal keys; one pair for each read that closes a flip-flop."""
+    different, numbers = distinct(key[places])
+    shared = np.bincount(numbers, minlength=len(different))[numbers] > 1
+    first = np.zeros(len(different), dtype=np.int64)
+    first[numbers[::-1]] = places[::-1]
+    places, numbers = places[shared], numbers[shared]
+    if not len(places):
+        return
+    by_time = stable_order(zones.settled[places])
+    places, numbers = places[by_time], numbers[by_time]
+    by_group = stable_order(numbers)
+    places, numbers = places[by_group], numbers[by_group]
+    base = numbers * (zones.ranks.size + 1)
+    settled, claimed = zones.settled[places], zones.claimed[places]
+    reach = np.minimum(np.arange(len(places)), places_in(base + settled, base + claimed))
+    latest = Summit(len(places) + 1, np.arange(len(places)) + 1, base + claimed + 1)
+    ahead = latest.before(reach + 1) - 1 - base
+    pairs = indices(settled < ahead)
+    if not len(pairs):
+        return
+    pairs = pairs[np.argsort(first[numbers[pairs]], kind="stable")]
+    one, other = places[latest.entries_before(reach[pairs] + 1)], places[pairs]
+    late = np.where(zones.claimed[one] >= zones.claimed[other], one, other)
+    is_older = zones.token[late] < zones.token[one + other - late]
+    first_of_each = ~is_repeated(2 * late + is_older)  # the others would accuse the same read of the same
+    for pair in zip(one[first_of_each].tolist(), other[first_of_each].tolist(), strict=True):
+        yield went_back(*map(zones.zone, pair))
+
+
+def went_back(one: Zone, other: Zone) -> Conflict:
+    """Accuse the read that closes a flip-flop: the later called of the two that overtook."""
+    late, early = sorted((one, other), key=lambda zone: zone.claimed, reverse=True)
+    accused = late.claimed_by
+    if accused is None:  # impossible: the later call of a flip-flop is a read's
+        raise AssertionError("a flip-flop without a read")
+    proof = (early.settled_by, late.settled_by, early.claimed_by)
+    return Conflict(
+        anomaly="stale-read" if late.token < early.token else "non-linearizable",
+        breach=WENT_BACK,
+        accused=accused,
+        because=tuple(dict.fromkeys(op for op in proof if op is not None and op != accused)),
+    )
+
+
+def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
+    read, newer = conflict.accused, conflict.because
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {as_read(read)} from {read.resource}"
+            f" although a write with the newer token {newer[0].token} had been accepted before"
+        ),
+        steps=cycle(
+            n,
+            Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
+            f"the read returned {as_read(read)} although token {newer[0].token} had been accepted before",
+        ),
+    )
+
+
+def _went_back(n: Narrator, conflict: Conflict) -> Story:
+    read = conflict.accused
+    others = [op.value for op in conflict.because if op.value != read.value]
+    return Story(
+        summary=(
+            f"{n.whom(read)} read {content(read.value)} from {read.resource} after {content(others[-1])} had"
+            " replaced it"
+        ),
+        steps=cycle(
+            n,
+            Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
+            "a replaced value came back, although each value is written once",
+        ),
+    )
+
+
+OLDER_THAN_ACCEPTED = Breach(story=_older_than_accepted)  # because: what proves a newer token
+WENT_BACK = Breach(story=_went_back)  # because: what shows that the other value came later
