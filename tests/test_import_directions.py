@@ -32,6 +32,23 @@ ROOMS = tuple(
 )
 """The lowest first, as `PACKAGES`."""
 
+JUDGMENT = (
+    "checkers.history",
+    "checkers.storage.stored_values",
+    "checkers.storage.log_columns",
+    "checkers.evidence",
+    "checkers.locks.leases",
+    "checkers.explain.narrator",  # the words that all explanations share
+    "checkers.conflict",
+    "checkers.checker",
+    "checkers.locks",  # here and in the next two: one file per anomaly
+    "checkers.lists",
+    "checkers.storage",
+    "checkers.explain.findings",
+    "checkers.judge",
+)
+"""From the history to the verdict, as `PACKAGES`: so each anomaly's file can have its own words."""
+
 ALONE = {
     "checkers.linearizability": {"checkers.errors", "checkers.history.records", "checkers.verdict"},
     "checkers.history": {
@@ -63,6 +80,10 @@ def test_rooms_of_the_harness_import_only_those_below(graph: Any) -> None:
     assert upward(graph, ROOMS) == []
 
 
+def test_the_judgment_imports_only_what_is_below(graph: Any) -> None:
+    assert upward(graph, JUDGMENT) == []
+
+
 def test_every_module_of_the_harness_is_in_a_room(modules: Mapping[str, str]) -> None:
     assert {name for name in modules if name.startswith("harness.") and name.count(".") == 1} == set(ROOMS)
 
@@ -84,6 +105,8 @@ def test_a_floor_that_can_be_used_alone_imports_little(graph: Any, floor: str) -
         ("checkers.judge", "from harness.target import Target", PACKAGES),
         ("workloads.register", "import harness.core.errors", PACKAGES),
         ("harness.engines.local", "def late():\n    from harness.nemesis import pause", ROOMS),
+        ("checkers.evidence", "from checkers.storage.stale_writes import in_log", JUDGMENT),
+        ("checkers.conflict", "from checkers.storage import stale_writes", JUDGMENT),
         ("harness.core.paths", "from harness.files.atomic_files import PRIVATE", ROOMS),
     ],
 )

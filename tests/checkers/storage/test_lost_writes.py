@@ -16,7 +16,9 @@ from checkers.conflict import Conflict, firsts
 from checkers.evidence import Evidence, gather
 from checkers.history.records import FaultEvent, History, Op, Outcome
 from checkers.storage.clusters import Zone
+from checkers.storage.false_or_stale import FALSE_OR_STALE
 from checkers.storage.registers import observed
+from checkers.storage.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
 from tests.support.brute_force import INITIAL, history_of, read, renumbered, write
 from tests.support.in_columns import in_columns, lines_of
 from tests.support.operations.fencing import fenced_register, plain_register
@@ -57,9 +59,7 @@ def lost_by_definition(history: History) -> set[int]:
     """The indexes of the writes that are lost for good."""
     (register,) = registers(Evidence(history=history))
     conflicts = before_losses(history)
-    suspects = [
-        each.accused for each in conflicts if each.accused.f == "read" and each.breach.name in SUSPECT_RULES
-    ]
+    suspects = [each.accused for each in conflicts if each.accused.f == "read" and each.breach in SUSPECT]
     values = {zone for zone in register.all_zones for read_ in zone.reads if read_ in suspects}
     stale = [each.accused for each in conflicts if each.anomaly == "stale-write"]
     return {
@@ -73,7 +73,7 @@ def lost_by_definition(history: History) -> set[int]:
     }
 
 
-SUSPECT_RULES = {"OLDER_THAN_ACCEPTED", "WENT_BACK", "FALSE_OR_STALE"}
+SUSPECT = (OLDER_THAN_ACCEPTED, WENT_BACK, FALSE_OR_STALE)
 
 
 def sent(zone: Zone) -> float:
