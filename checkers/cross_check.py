@@ -1,7 +1,7 @@
-"""What the clients saw, held against the storage's own order: is anything left to say?
+"""Compares what the clients saw with the storage's own order: which findings remain?
 
 The log decides what took effect and in which order, and the history is judged again with
-that knowledge (see `order` and `rejections`). What the clients saw says the same with less
+that knowledge (see `commit_order` and `registers`). What the clients saw says the same with less
 precision. It would accuse a read of what a duplicate put back, or a write that was never
 stored: with the log, there is another name for it, or nothing is wrong. Two kinds of findings
 remain:
@@ -29,9 +29,9 @@ _SAYS_NOTHING_OF_OTHERS = {"duplicate-write", "lost-update"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """The findings of the clients' view that are to be told beside those of the log."""
+    """The findings of the clients' view that are reported together with those of the log."""
 
-    told: tuple[Finding, ...]
+    kept: tuple[Finding, ...]
     disagreements: tuple[str, ...]  # one plain sentence each
 
 
@@ -48,20 +48,20 @@ def cross_check(evidence: Evidence, committed: Iterable[Finding], observed: Iter
     for finding in committed:
         accused[finding.accused][finding.anomaly] = finding
     decided = {finding.resource for finding in committed}
-    if evidence.log is not None:  # what nobody is known to have sent, the clients cannot see
+    if evidence.log is not None:  # clients cannot see what none of them sent
         decided.update(each.commit.resource for each in evidence.log.strays)
     index = HistoryIndex(evidence)
-    told: list[Finding] = []
+    kept: list[Finding] = []
     disagreements: list[str] = []
     for finding in observed:
         if finding.resource not in decided:
-            told.append(finding)
+            kept.append(finding)
             disagreements.append(_disagreement(finding))
         elif finding.anomaly in _AFTER_A_LOSS and finding.accused not in accused:
             others = _others(evidence, index, finding, accused)
             if others.keys() == {"lost-write"}:
-                told.append(replace(finding, caused_by=finding.caused_by or others["lost-write"]))
-    return Agreement(told=tuple(told), disagreements=tuple(disagreements))
+                kept.append(replace(finding, caused_by=finding.caused_by or others["lost-write"]))
+    return Agreement(kept=tuple(kept), disagreements=tuple(disagreements))
 
 
 def _others(

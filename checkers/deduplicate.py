@@ -18,37 +18,37 @@ def deduplicate(results: Iterable[CheckerResult]) -> tuple[Finding, ...]:
     the finding says that `also`: an expected name must not hide one that is not. What
     was lost from a list because of another finding names that as its cause.
     """
-    of_each: dict[tuple[int, bool], list[_Told]] = defaultdict(list)
+    of_each: dict[tuple[int, bool], list[_Candidate]] = defaultdict(list)
     for result in results:
         for finding in result.findings:
-            told = _Told(finding, is_committed=result.evidence == "committed")
-            of_each[finding.accused, finding.is_violation].append(told)
-    first = (_first(sorted(same, key=lambda told: _rank(told.finding))) for same in of_each.values())
+            candidate = _Candidate(finding, is_committed=result.evidence == "committed")
+            of_each[finding.accused, finding.is_violation].append(candidate)
+    first = (_first(sorted(same, key=lambda each: _rank(each.finding))) for same in of_each.values())
     joined = sorted(first, key=lambda finding: (_rank(finding), finding.accused))
     return tuple(_with_cause(finding, joined) for finding in joined)
 
 
-class _Told(NamedTuple):
+class _Candidate(NamedTuple):
     """A finding, and whether the storage's own order shows it."""
 
     finding: Finding
     is_committed: bool
 
 
-def _first(same: Sequence[_Told]) -> Finding:
+def _first(same: Sequence[_Candidate]) -> Finding:
     first = same[0].finding
-    also = dict.fromkeys(told.finding.anomaly for told in same[1:] if _is_of_another_event(told, first))
+    also = dict.fromkeys(each.finding.anomaly for each in same[1:] if _is_of_another_event(each, first))
     return replace(first, also=tuple(also)) if also else first
 
 
-def _is_of_another_event(told: _Told, first: Finding) -> bool:
-    """Does nothing tell it already?
+def _is_of_another_event(candidate: _Candidate, first: Finding) -> bool:
+    """Is it not the same event under a wider name?
 
     Each name that the log shows is an event of its own. What clients saw of one event may fit
     several names, above all the widest.
     """
-    finding = told.finding
-    if told.is_committed or finding.anomaly == first.anomaly:
+    finding = candidate.finding
+    if candidate.is_committed or finding.anomaly == first.anomaly:
         return finding.anomaly != first.anomaly
     is_apart = set(finding.because).isdisjoint(first.because)
     return is_apart and finding.anomaly != "non-linearizable"

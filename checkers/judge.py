@@ -105,7 +105,7 @@ def _judge(evidence: Evidence) -> Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """What all checkers found; no finding is explained before somebody asks."""
+    """What all checkers found; findings are explained on demand."""
 
     checkers: tuple[Checker, ...]  # those that ran
     results: tuple[CheckerResult, ...]  # of each of them
@@ -136,7 +136,7 @@ def _run(checker: Checker, evidence: Evidence, crashes: list[str]) -> CheckerRes
     try:
         looked_at = as_seen(evidence) if checker in AS_SEEN else evidence
         findings = tuple(explained(looked_at, checker))
-    except Exception as error:  # noqa: BLE001 - a broken checker says nothing about the run
+    except Exception as error:  # noqa: BLE001 - a broken checker decides nothing
         validity = Validity.UNKNOWN
         crashes.append(f"the checker {checker.name} crashed: {type(error).__name__}: {error}")
     if any(finding.is_violation for finding in findings):
@@ -167,8 +167,8 @@ def _joined(
     seen = next(result for result in results if _is_observed_register(result))
     committed = [each for result in results if result.evidence == "committed" for each in result.findings]
     agreement = cross_check(evidence, committed, seen.findings)
-    told = replace(seen, findings=agreement.told)
-    return deduplicate([told if result is seen else result for result in results]), agreement.disagreements
+    kept = replace(seen, findings=agreement.kept)
+    return deduplicate([kept if result is seen else result for result in results]), agreement.disagreements
 
 
 def _is_observed_register(result: CheckerResult) -> bool:
@@ -176,14 +176,14 @@ def _is_observed_register(result: CheckerResult) -> bool:
 
 
 def _by_anomaly(ran: Sequence[Checker], results: Sequence[CheckerResult]) -> tuple[CheckerResult, ...]:
-    """What each evidence says of each anomaly; a checker that decides several took its share of time."""
-    said: dict[tuple[str, Kind], CheckerResult] = {}
+    """One result for each anomaly and evidence; a checker's time is shared by the anomalies it decides."""
+    found: dict[tuple[str, Kind], CheckerResult] = {}
     for checker, result in zip(ran, results, strict=True):
         for name in checker.decides:
             key = (name, checker.evidence)
             own = _share(name, result, len(checker.decides))
-            said[key] = _both(said[key], own) if key in said else own
-    return tuple(said.values())
+            found[key] = _both(found[key], own) if key in found else own
+    return tuple(found.values())
 
 
 def _share(name: str, result: CheckerResult, shares: int) -> CheckerResult:

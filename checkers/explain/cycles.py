@@ -2,7 +2,7 @@
 
 The cycle is the shortest one in the precedence graph of the operations that prove a
 conflict (see `precedence`), and each of its edges becomes one step, which names its reason.
-What an edge follows from is told before it.
+The edges that an edge follows from become the steps before it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from checkers.explain.edges import EdgeWords, Refusal
 from checkers.explain.narrator import Narrator
 from checkers.history.records import WRITES, Header, Op, Outcome
 
-if TYPE_CHECKING:  # networkx takes its time to load: only who is told something waits for it
+if TYPE_CHECKING:  # networkx takes its time to load: only explanations wait for it
     from checkers.reference.precedence import Edge, Node, Timed
 
 _TO_BEGIN_WITH = {"INITIAL", "LOG_ORDER", "REAL_TIME", "REJECTED_BECAUSE"}
@@ -160,8 +160,8 @@ def around(edges: tuple[Edge, ...], words: Words, moral: str, accused: Node | No
         LookupError: there is no cycle.
     """
     edges = _turned(edges, words.operations, accused)
-    told = {(edge.before, edge.after): edge for each in edges for edge in _with_premises(each)}
-    return (*(words.step(edge) for edge in told.values()), f"So {moral}.")
+    steps = {(edge.before, edge.after): edge for each in edges for edge in _with_premises(each)}
+    return (*(words.step(edge) for edge in steps.values()), f"So {moral}.")
 
 
 def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed], accused: Node | None) -> tuple[Edge, ...]:

@@ -19,7 +19,7 @@ whose lease nobody knows, as of a session, ends with an acknowledged release alo
 was there before the run may last a lease, too.
 
 **The service was healthy.** No fault was in force but on clients and on the storage. A
-service that comes back from one may start every lease anew, so a lease more has to pass.
+service that comes back from one may restart every lease, so a lease more has to pass.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Surroundings:
         return self.header.grace / _BREATHS
 
     def patience(self, lease: int) -> float:
-        """How long a lock may take to be granted anew, in ns; `lease` is the longest that it knows."""
+        """How long a lock may take to be granted again, in ns; `lease` is the longest that it knows."""
         lease = max(lease, self.header.ttl or 0)
         return lease + self.header.grace if lease > 0 else math.inf
 
