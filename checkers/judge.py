@@ -226,12 +226,11 @@ def _worth_explaining(findings: Iterable[Finding], header: Header) -> Iterator[F
 
 
 def _cut_short(evidence: Evidence) -> Iterator[str]:
+    if not evidence.history.is_cut_short:
+        return
     missing = 0 if evidence.log is None else evidence.log.unsent
-    if missing and evidence.history.is_cut_short:
-        yield (
-            "the history ends in the middle of a line, and the storage's own order has"
-            f" {missing} writes of which it knows nothing: what else was done is not known"
-        )
+    more = f", and the storage's own order has {missing} writes of which it knows nothing" if missing else ""
+    yield f"the history ends in the middle of a line{more}: what else was done is not known"
 
 
 def _not_exercised(counts: Mapping[str, int], require: Mapping[str, int]) -> Iterator[str]:

@@ -101,12 +101,10 @@ class EdgeWords:
                 f"{self._rule_of_turns(before, after)}. This storage does not compare tokens, so {accepted}"
             )
         mark = self._n.history.header.initial_token if after is None else after.token
-        met = "stands at" if after is None else "was raised to" if after.f == "fence" else "has accepted"
+        met = "is at" if after is None else "was raised to" if after.f == "fence" else "has accepted"
         fence = "strict fence" if before.token == mark else "fence"
-        return (
-            f"a {fence} that {met} token {mark} refuses token {before.token} from then on, and yet"
-            f" {self._accepted(before)}"
-        )
+        accepted = self._accepted(before)
+        return f"a {fence} that {met} token {mark} must reject token {before.token}, but {accepted}"
 
     def _rule_of_turns(self, before: Op, after: Op | None) -> str:
         """Whose turn it was, where no fence says so."""
@@ -167,8 +165,8 @@ class EdgeWords:
     def _log_order(self, edge: Edge) -> str:
         n, (before, after) = self._n, self._ends(edge)
         return (
-            f"By the storage's own order, {self._both(edge)}: among what it accepted {n.stored(before)}"
-            f" is {n.place(before, first=True)}, and {n.stored(after)} is {n.place(after)}."
+            f"By the storage's own order, {self._both(edge)}: there, {n.stored(before)} is"
+            f" {n.place(before, first=True)} and {n.stored(after)} is {n.place(after)}."
         )
 
     def _rejected_because(self, edge: Edge) -> str:

@@ -72,9 +72,7 @@ def detect(text: Text) -> Format:
     for known, sign in _SIGNS:
         if sign.match(head):
             return known
-    raise HistoryError(
-        text.name, 1, f"this begins like no format that is known ({', '.join(Format)}): {head[:80]!r}"
-    )
+    raise HistoryError(text.name, 1, f"this is in no known format ({', '.join(Format)}): {head[:80]!r}")
 
 
 def read(path: Path) -> Foreign:

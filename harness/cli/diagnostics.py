@@ -201,7 +201,9 @@ def _leftovers() -> Finding:
         seen = f"invalid notes of earlier runs: {'; '.join(notes.refused)}"
         return Finding("leftovers", ok=False, seen=seen, remedy="inspect and remove them")
     if dead:
-        return Finding("leftovers", ok=False, seen=f"of {_killed(dead)}", remedy="fencepost clean")
+        return Finding(
+            "leftovers", ok=False, seen=f"there are some, of {_killed(dead)}", remedy="fencepost clean"
+        )
     return Finding("leftovers", ok=True, seen=f"none{_in_progress(alive)}")
 
 

@@ -18,7 +18,7 @@ from harness.report.sentences import capitalized
 from harness.report.zoo_twins import correct_twin, is_planted
 
 _RUN_MORE = "Nothing to fix. A run is a test, not a proof: repeat it with other seeds and faults."
-_RUN_TO_THE_END = "Run it again, and let it work to its end."
+_RUN_TO_THE_END = "Run it again and let it finish."
 _LABEL_ENDS = ": "
 
 
@@ -271,7 +271,7 @@ def _not_tested(verdict: _Verdict) -> Answer:
         Tone.UNSURE,
         "Not tested",
         " and ".join(short),
-        matters="That is no pass: a storage without any fence would have looked just the same.",
+        matters="This is not a pass: a storage without any fence would have looked the same.",
         remedy=_EXERCISE_IT,
     )
 
@@ -281,7 +281,7 @@ def _undecided(verdict: _Verdict) -> Answer:
         Tone.UNSURE,
         "Undecided",
         "; ".join(verdict.reasons) or "nothing could be judged",
-        matters="The run could not be judged, and that is no pass.",
+        matters="The run could not be judged: this is not a pass.",
         remedy=" ".join(_remedies(verdict.reasons)) or "Run it again.",
     )
 

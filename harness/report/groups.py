@@ -79,4 +79,4 @@ def _in_words(group: Group) -> str:
     if not group.certain:
         return f"probable cause: {group.cause}"
     rest = len(group.members) - group.certain
-    return f"cause: {group.cause}" + (f", in {rest:,} of them probably" if rest else "")
+    return f"cause: {group.cause}" + (f", probable in {rest:,}" if rest else "")

@@ -74,7 +74,8 @@ def listing(topology: Topology) -> str:
 def work(target: Target) -> str:
     """Describe the workload in one line for the user."""
     workload = target.workload
-    return f"{workload.kind}: {workload.clients} clients, {workload.resources} resources"
+    resources = "1 resource" if workload.resources == 1 else f"{workload.resources} resources"
+    return f"{workload.kind}: {workload.clients} clients, {resources}"
 
 
 def resources(target: Target) -> tuple[str, ...]:

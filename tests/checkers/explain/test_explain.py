@@ -43,7 +43,7 @@ def test_a_stale_write_is_told_with_the_pause_that_opened_the_window() -> None:
         ),
         (
             "By token order, the write of '0-1' must come before the write of '1-1': a fence that has"
-            " accepted token 34 refuses token 33 from then on, and yet it was accepted at 4.200 s (line 11)."
+            " accepted token 34 must reject token 33, but it was accepted at 4.200 s (line 11)."
         ),
         (
             "So outdated data replaced newer data: the storage accepted the older token 33 after the newer"
@@ -58,7 +58,7 @@ def test_the_storage_s_own_order_is_told_where_it_decides() -> None:
 
     assert finding.steps[2] == (
         "By the storage's own order, the write of '1-1' came before the write of '0-1':"
-        " among what it accepted '1-1' is number 1, and '0-1' is number 2."
+        " there, '1-1' is number 1 and '0-1' is number 2."
     )
     assert finding.operations == (6, 7, 8, 9)
 
@@ -122,7 +122,7 @@ def test_what_stood_there_before_the_run_is_told_as_such() -> None:
         "The initial value, with token 40 (line 1), came before the write of '0-1'.",
         (
             "By token order, the write of '0-1' must come before the initial value: a"
-            " fence that stands at token 40 refuses token 33 from then on, and yet it was accepted at 0.100 s"
+            " fence that is at token 40 must reject token 33, but it was accepted at 0.100 s"
             " (line 3)."
         ),
         ("So the storage accepted token 33 although its token was already 40."),
@@ -134,7 +134,7 @@ def test_two_writes_that_overlap_cannot_both_use_a_token_of_a_strict_fence() -> 
 
     assert first.startswith("By token order, the write of '0-1' must come before the write of '0-2':")
     assert second.startswith("By token order, the write of '0-2' must come before the write of '0-1':")
-    assert "a strict fence that has accepted token 33 refuses token 33 from then on" in first
+    assert "a strict fence that has accepted token 33 must reject token 33" in first
     assert end.endswith("So the storage accepted token 33 twice.")
 
 
@@ -153,8 +153,8 @@ def test_an_operation_against_the_storage_s_own_order_is_told() -> None:
             " at 0.100 s (line 3), and process 0 sent its write only later, at 0.200 s (line 4)."
         ),
         (
-            "By the storage's own order, the write of 'b' came before the write of 'a': among what it"
-            " accepted 'b' is number 1, and 'a' is number 2."
+            "By the storage's own order, the write of 'b' came before the write of 'a': there,"
+            " 'b' is number 1 and 'a' is number 2."
         ),
         ("So the storage's own order has 'b' before what was accepted earlier."),
     )

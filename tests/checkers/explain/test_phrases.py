@@ -33,8 +33,8 @@ def test_a_storage_without_a_fence_is_not_argued_by_one() -> None:
 
     assert steps[:2] == (
         (
-            "By the storage's own order, the write of '1-1' came before the write of '0-1': among what it"
-            " accepted '1-1' is number 1, and '0-1' is number 2."
+            "By the storage's own order, the write of '1-1' came before the write of '0-1': there,"
+            " '1-1' is number 1 and '0-1' is number 2."
         ),
         (
             "By token order, the write of '0-1' must come before the write of '1-1': token 33 belongs to an"

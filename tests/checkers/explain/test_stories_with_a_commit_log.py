@@ -45,7 +45,7 @@ def test_a_value_of_nobody_that_is_logged_twice_is_named_by_its_places(
     first, second = 1 + len(before), 2 + len(before)
     assert the(verdict, "an unknown client wrote").steps[0] == (
         f"By the storage's own order, the write of 's' (number {first}) came before the write of 's'"
-        f" (number {second}): among what it accepted 's' is number {first}, and 's' is number {second}."
+        f" (number {second}): there, 's' is number {first} and 's' is number {second}."
     )
 
 
@@ -64,8 +64,8 @@ def test_a_logged_fence_is_the_cause_of_a_refusal() -> None:
 
     steps = the(verdict, "either the storage").steps
     assert steps[0] == (
-        "By the storage's own order, the write of 's' came before the fence with token 4: among what it"
-        " accepted 's' is number 1, and the fence with token 4 is number 2."
+        "By the storage's own order, the write of 's' came before the fence with token 4: there,"
+        " 's' is number 1 and the fence with token 4 is number 2."
     )
     assert steps[1].startswith("By the rejection, the fence with token 4 came before the refused write")
 
@@ -85,7 +85,7 @@ def test_a_logged_fence_has_a_name() -> None:
     assert (
         the(verdict, "process 1 wrote 'v1'")
         .steps[1]
-        .endswith("among what it accepted 'v1' is number 1, and the fence with token 1 is number 2.")
+        .endswith("there, 'v1' is number 1 and the fence with token 1 is number 2.")
     )
 
 

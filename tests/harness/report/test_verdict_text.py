@@ -183,7 +183,7 @@ def test_a_run_that_challenged_nothing_is_no_pass() -> None:
     assert told(judged)[:4] == [
         "t: Not tested: no stale write was attempted",
         "  Verdict: unknown; not exercised: no stale write was attempted: run longer, or with faults",
-        "  Why it matters: That is no pass: a storage without any fence would have looked just the same.",
+        "  Why it matters: This is not a pass: a storage without any fence would have looked the same.",
         "  What to do: Run longer, or with faults, such as a pause of the holder before its write.",
     ]
 

@@ -111,7 +111,7 @@ def test_an_unexercised_run_is_shown_whole_and_is_no_pass(visitor: Visitor, quie
     page = visitor.open(quiet).page
     drawn(page)
 
-    expect(page.get_by_text("That is no pass")).to_be_visible()
+    expect(page.get_by_text("This is not a pass")).to_be_visible()
     assert pixels(page, "write") > 100
 
 
