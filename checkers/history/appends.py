@@ -1,14 +1,14 @@
-"""Appends whose client never told which list it wrote: which one it was, as far as something shows it.
+"""Appends without the list that they wrote: find it, if anything shows it.
 
 An append writes a list that ends with its element, and no other operation adds
-that element. So a list that ends with it and that stood in the resource is the
-list it wrote: a read returned it, another append found it, or the storage's own
-order has it. The storage's order is asked first. If several such lists were
-seen, all but one are lists that nobody wrote, and that is for a checker to say.
+that element. So a list in the resource that ends with it is the list that the
+append wrote: a read returned it, another append read it, or the storage's own
+order has it. The storage's order comes first. If several such lists were seen,
+nobody wrote all but one of them, and a checker reports that.
 
-If none was seen, the append may have written any list or none. Then it stands as
-if it had written what it is known to have read, and its element: as nobody saw
-that list either, it is one more write that may or may not have taken effect.
+If none was seen, the append may have written any list or none. Then we assume the
+list that it is known to have read, and its element: as nobody saw that list
+either, it is one more write that may or may not have taken effect.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from checkers.history.records import Commit, History, List, Op, Outcome
 
 
 def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
-    """The history with a list for each append that told none."""
+    """The history with a list for each append that has none."""
     if isinstance(history.operations, Operations):  # appends are never kept in columns
         return history
-    untold = {
+    without_list = {
         (op.resource, op.element): op for op in history.operations if op.f == "append" and op.value is None
     }
-    if not untold:
+    if not without_list:
         return history
-    lists = {op.index: _unseen(op) for op in untold.values()}
+    lists = {op.index: _unseen(op) for op in without_list.values()}
     lists |= {
-        untold[resource, shown[-1]].index: shown
+        without_list[resource, shown[-1]].index: shown
         for resource, shown in reversed(list(_shown(history, commits)))  # of several, the first stays
-        if (resource, shown[-1]) in untold
+        if (resource, shown[-1]) in without_list
     }
     return replace(
         history,
@@ -44,7 +44,7 @@ def with_lists(history: History, commits: Iterable[Commit] = ()) -> History:
 
 
 def _shown(history: History, commits: Iterable[Commit]) -> Iterator[tuple[str, List]]:
-    """The lists, with at least an element, that are known to have stood in a resource."""
+    """The lists, with at least one element, that a resource is known to have held."""
     for commit in commits:
         if isinstance(commit.value, tuple) and commit.value:
             yield commit.resource, commit.value
@@ -55,7 +55,7 @@ def _shown(history: History, commits: Iterable[Commit]) -> Iterator[tuple[str, L
 
 
 def read_by(op: Op) -> List | None:
-    """The list that an operation is known to have read; None if it read none, or nobody knows which."""
+    """The list that an operation is known to have read; None if it read none, or it is unknown."""
     if op.f == "append":
         return op.seen
     is_list = op.f == "read" and op.outcome is Outcome.OK and isinstance(op.value, tuple)

@@ -1,4 +1,4 @@
-"""Joins the events of a history into operations, and refuses what no processes can have recorded."""
+"""Joins the events of a history into operations, and refuses events that no process can have recorded."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from checkers.history.lines import Acquire, Append, ClientLine, FaultLine, Read,
 from checkers.history.records import WRITES, FaultEvent, Header, History, List, Op, Outcome, Value, op_of
 from checkers.printable import quoted
 
-_SAME = ("resource", "owner", "value", "element", "token")  # what a completion repeats of its invoke
+_SAME = ("resource", "owner", "value", "element", "token")  # repeated by a completion
 
 _ASKED_WITH_TOKEN = (*WRITES, "fence")  # elsewhere a token is the answer
 
 
 class Assembly:
-    """Joins invokes and completions into operations, and refuses what cannot be."""
+    """Joins invokes and completions into operations, and refuses impossible events."""
 
     def __init__(self, header: Header) -> None:
         self._header = header
@@ -36,7 +36,7 @@ class Assembly:
         self.notices: list[str] = []
 
     def add(self, line: Line, event: ClientLine | FaultLine) -> None:
-        """Take the next event.
+        """Add the next event.
 
         Raises:
             HistoryError: it cannot come after those before it.
@@ -50,7 +50,7 @@ class Assembly:
             self._complete(line, event)
 
     def finish(self) -> History:
-        """The history; operations that are still open stay so, as after a kill."""
+        """The history; open operations stay open, as after a kill."""
         for line, event, index in self._open.values():
             self._operations[index] = _pending(line, event, index)
         return History(
@@ -66,7 +66,7 @@ class Assembly:
             self._started = time
         if time < self._now:
             raise line.error(
-                f"time runs backwards from {self._now} to {time}; events stand in the order of time"
+                f"time runs backwards from {self._now} to {time}; events are in the order of time"
             )
         self._now = time
 
@@ -75,7 +75,7 @@ class Assembly:
         if process in self._ended:
             raise line.error(
                 f"process {process} ended in info at line {self._ended[process]} and is used again;"
-                " after an info a client goes on under a new process number"
+                " after an info a client continues under a new process number"
             )
         if process in self._open:
             raise line.error(
@@ -98,8 +98,7 @@ class Assembly:
         initial = self._header.initial_value
         if value == initial or (isinstance(initial, tuple) and value in initial):
             raise line.error(
-                f"value {as_recorded(value)} is the one that stood there before the run;"
-                " each value is written once in a run"
+                f"value {as_recorded(value)} is the initial one; each value is written once in a run"
             )
         self._written[value] = line.number
 
@@ -184,16 +183,16 @@ def _check_repeats(line: Line, event: ClientLine, invoked: Line, invoke: ClientL
     if _REPEATED[kind](event) == _REPEATED[kind](invoke):
         return
     for name in _repeated_names(kind):
-        asked, told = getattr(invoke, name), getattr(event, name)
-        if asked != told:
+        asked, repeated = getattr(invoke, name), getattr(event, name)
+        if asked != repeated:
             raise line.error(
-                f"{name} is {as_recorded(told)}, but the operation was invoked with"
+                f"{name} is {as_recorded(repeated)}, but the operation was invoked with"
                 f" {as_recorded(asked)} at line {invoked.number}"
             )
 
 
 def _repeated_names(kind: type[ClientLine]) -> list[str]:
-    """The fields that a completion repeats of its invoke; not what is the answer."""
+    """The fields that a completion repeats from its invoke; the answer is not one."""
     answers = {"token", "value"} if kind in {Acquire, Read} else set()
     return [name for name in _SAME if name in kind.__struct_fields__ and name not in answers]
 
@@ -204,17 +203,17 @@ _OUTCOMES = {str(outcome): outcome for outcome in Outcome}
 
 
 def _check_carries(line: Line, event: ClientLine, invoke: ClientLine) -> None:
-    """Does an ok carry what its kind of operation answers?"""
+    """Does an ok carry the answer of its kind of operation?"""
     if isinstance(event, Append):
         _check_lists(line, event)
     if event.type != "ok":
         return
     if isinstance(event, Acquire) and event.token is None:
-        raise line.error("an ok acquire without a token; it carries the one that was given")
+        raise line.error("an ok acquire without a token; it carries the granted one")
     if isinstance(event, Read) and event.token is UNSET:
-        raise line.error("an ok read without a token; it carries the one that was given, or null")
+        raise line.error("an ok read without a token; it carries the one that it read, or null")
     if isinstance(event, Read) and event.value is UNSET:
-        raise line.error("an ok read without a value; it carries the one that was read, or null")
+        raise line.error("an ok read without a value; it carries the one that it read, or null")
     attempt = getattr(event, "attempt", None)
     if attempt is not None and not invoke.time <= attempt <= event.time:
         raise line.error(
@@ -223,7 +222,7 @@ def _check_carries(line: Line, event: ClientLine, invoke: ClientLine) -> None:
 
 
 def _check_lists(line: Line, event: Append) -> None:
-    """Does an append tell its lists, as far as it must, and does the one it wrote end with its element?"""
+    """Does an append carry the required lists, and does the one it wrote end with its element?"""
     if event.type == "ok" and (event.read is None or event.written is None):
         raise line.error("an ok append without its lists; it carries the one it read and the one it wrote")
     if event.written is not None and event.written[-1:] != (event.element,):

@@ -1,10 +1,10 @@
-"""Columns of long histories, kept in a folder so that each history is read but once.
+"""A cache of the columns of long histories, so that each history is read only once.
 
-They are found by the digest of the history's bytes and by the version of the reader, which is
-the digest of its code: columns of another history, or of another release, are never looked at.
-They are believed if they are whole and if some history can have such columns; what they cannot
-show is that nobody wrote other columns on purpose. So the folder must be one that nobody but
-the user can write to, and not one that came with the history.
+The key is the digest of the history's bytes and the version of the reader, which is the digest
+of its code: columns of another history, or of another release, are never used. They are trusted
+if they are complete and some history can have such columns; this does not detect columns forged
+on purpose. So only the user may be able to write to the folder, and it must not have come with
+the history.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ARRAYS = (
 
 
 class _Rest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the arrays do not say."""
+    """Everything that is not in the arrays."""
 
     version: str
     digest: str  # of the history's bytes
@@ -58,7 +58,7 @@ class _Rest(msgspec.Struct, frozen=True, kw_only=True):
 
 @functools.cache
 def version() -> str:
-    """The version of the reader: the digest of the code that makes columns of lines."""
+    """The version of the reader: the digest of the code that reads lines into columns."""
     code = hashlib.sha256()
     for file in sorted(importlib.resources.files("checkers.history").iterdir(), key=lambda each: each.name):
         if file.name.endswith(".py"):
@@ -67,22 +67,21 @@ def version() -> str:
 
 
 def digest(history: BufferedReader) -> str:
-    """What the columns of a history are found by."""
+    """The key of the columns of a history."""
     history.seek(0)
     return hashlib.file_digest(history, "sha256").hexdigest()
 
 
 def path_of(folder: Path, of: str) -> Path:
-    """Where the columns of a history with that digest are."""
+    """The file with the columns of the history with that digest."""
     return folder / f"{of}-{version()[:16]}{_ENDING}"
 
 
 def keep(folder: Path, of: str, history: History, name: str) -> None:
-    """Write the columns of a history, if it has any; the oldest others go when all are too large.
+    """Write the columns of a history, if it has any; evict the oldest others if all are too large.
 
-    `of` is the digest of the bytes that they were made of, and `name` stands for the
-    file in its notices. A disk that takes no more costs the next reading its time, and
-    nothing else.
+    `of` is the digest of the history's bytes, and `name` is the name of the file in its
+    notices. If the disk is full, only the next read takes longer.
     """
     operations = history.operations
     if not isinstance(operations, Operations):
@@ -120,7 +119,7 @@ def _write(path: Path, arrays: dict[str, Any]) -> None:
 
 
 def trim(folder: Path, most: int = COLUMNS) -> None:
-    """Remove the columns that were not used for longest, until all have no more than `most` bytes."""
+    """Remove the least recently used columns until the rest has at most `most` bytes."""
     found = []
     for file in folder.iterdir():
         with contextlib.suppress(FileNotFoundError):  # another process trims as well
@@ -138,7 +137,7 @@ def trim(folder: Path, most: int = COLUMNS) -> None:
 
 
 def kept(folder: Path, of: str, header: Header, name: str) -> History | None:
-    """The history with that digest from its columns; None if there are none to be believed."""
+    """The history with that digest from its columns; None if there are none that can be trusted."""
     try:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with open(os.open(path_of(folder, of), flags), "rb") as file:  # noqa: PTH123 (a descriptor)
@@ -148,7 +147,7 @@ def kept(folder: Path, of: str, header: Header, name: str) -> History | None:
                 if (rest.version, rest.digest) != (version(), of):
                     return None
                 columns = _columns({name: arrays[name] for name in _ARRAYS}, rest)
-            os.utime(file.fileno())  # it is used
+            os.utime(file.fileno())  # it was used
     except Exception:  # noqa: BLE001 - a damaged archive fails in a dozen ways, all of them for the same reason
         return None
     return History(
@@ -161,30 +160,30 @@ def kept(folder: Path, of: str, header: Header, name: str) -> History | None:
 
 
 def _check_file(file: BinaryIO) -> None:
-    """Raise ValueError for what is not a file of ours, or holds more than it is long."""
+    """Raise ValueError for a file that is not ours, or is compressed."""
     found = os.fstat(file.fileno())
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_size > 2 * COLUMNS:
-        raise ValueError("this is no file that we have written")
+        raise ValueError("not a file that we have written")
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
     expected = {f"{name}.npy" for name in (*_ARRAYS, "rest")}
     if {member.filename for member in members} != expected or len(members) != len(expected):
-        raise ValueError("these are no columns")
+        raise ValueError("the names of the columns are wrong")
     if sum(member.file_size for member in members) > found.st_size:
-        raise ValueError("it is packed, and would grow")
+        raise ValueError("it is compressed")
     file.seek(0)
 
 
 def _columns(arrays: dict[str, Any], rest: _Rest) -> Columns:
-    """The columns, if they can be some.
+    """The columns, checked.
 
     Raises:
-        ValueError: they cannot.
+        ValueError: no history has such columns.
     """
     n = len(arrays["f"])
     for name, array in arrays.items():
         if array.shape != (n,) or array.dtype != (np.int8 if name in {"f", "outcome"} else np.int64):
-            raise ValueError(f"{name} is no column of {n} rows")
+            raise ValueError(f"{name} is not a column of {n} rows")
     _check_numbers(arrays["f"], len(FUNCTIONS))
     _check_numbers(arrays["outcome"], len(OUTCOMES))
     for name, table in _NUMBERED.items():

@@ -1,8 +1,8 @@
-"""Can these columns have been made of a history at all?
+"""Can these columns be those of a history?
 
-Whatever breaks what a rule on columns takes for granted is refused: tables that are too
-short, lines that are shared or out of order, times that run backwards, a process that
-does two things at once, a value that is written twice. Each is a pass over arrays.
+The rules rely on these invariants: tables are long enough, lines are unique and in order, times
+do not run backwards, a process does one thing at a time, and a value is written once. Each check
+is a pass over arrays.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _FIRST_LINE = 2  # after the header
 
 
 def is_sound(columns: Columns, other_lines: int) -> bool:
-    """Do the columns fit together? `other_lines` is how many lines of the history are no operation's."""
+    """Are the columns consistent? `other_lines` is the number of lines that belong to no operation."""
     return all(_holds(columns, other_lines))
 
 
 def _holds(columns: Columns, other_lines: int) -> Iterator[bool]:
-    """One requirement after another; each may take those before it for granted."""
+    """One requirement after another; each may rely on those before it."""
     answered = np.flatnonzero(columns.completed_line != ABSENT)
     lines = np.concatenate((columns.invoked_line, columns.completed_line[answered]))
     yield len(columns) > 0
@@ -46,7 +46,7 @@ def _holds(columns: Columns, other_lines: int) -> Iterator[bool]:
     yield bool(np.all(columns.invoked_line[1:] > columns.invoked_line[:-1]))
     yield bool(np.all(columns.completed_line[answered] > columns.invoked_line[answered]))
     yield _is_timed(columns, lines, answered)
-    yield _is_told(columns)
+    yield _has_tokens(columns)
     yield _is_sequential(columns)
     yield 0 <= columns.initial < len(columns.values)
     yield columns.values[0] is None
@@ -56,7 +56,7 @@ def _holds(columns: Columns, other_lines: int) -> Iterator[bool]:
 
 
 def _is_timed(columns: Columns, lines: Ints, answered: Ints) -> bool:
-    """Times stand in the order of lines, and none is missing."""
+    """Times are in the order of lines, and none is missing."""
     times = np.concatenate((columns.called, columns.learned[answered]))[np.argsort(lines)]
     is_info = columns.outcome == INFO
     known = np.where(is_info, NEVER, columns.learned)
@@ -70,8 +70,8 @@ def _is_timed(columns: Columns, lines: Ints, answered: Ints) -> bool:
     )
 
 
-def _is_told(columns: Columns) -> bool:
-    """What carries a token carries one; lengths of time and tokens are not below 0."""
+def _has_tokens(columns: Columns) -> bool:
+    """Required tokens are present; durations and tokens are not negative."""
     needs = (columns.f == FENCE) | (((columns.f == ACQUIRE) | (columns.f == READ)) & (columns.outcome == OK))
     attempt = columns.attempt
     outside = (attempt < columns.called) | (attempt > columns.learned)

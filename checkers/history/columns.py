@@ -1,8 +1,8 @@
 """A history as columns: one numpy array for each field of an operation, row by row in order of calls.
 
 A million operations are a few dozen megabytes this way, and a rule is a
-handful of passes over arrays. `Op` objects are made of the rows that somebody
-looks at.
+handful of passes over arrays. `Op` objects are created only for the rows that
+are looked at.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 ABSENT = np.iinfo(np.int64).min
-"""Stands in a column for a field that the operation does not have."""
+"""The value in a column if the operation does not have that field."""
 
 NEVER = np.iinfo(np.int64).max
-"""When an operation returned that did not."""
+"""The time of return of an operation that did not return."""
 
-_AT_ONCE = 1 << 14  # rows that are made into operations together
+_AT_ONCE = 1 << 14  # rows that become operations together
 
 FUNCTIONS = ("acquire", "renew", "release", "revoke", "write", "fence", "read", "append")
 ACQUIRE, RENEW, RELEASE, REVOKE, WRITE, FENCE, READ, APPEND = range(len(FUNCTIONS))
@@ -48,9 +48,9 @@ class Numbers(defaultdict[Any, int]):
 class Columns:
     """The fields of all operations; names and values are numbers of the tables below.
 
-    The lines stand in the order of time, and the rows in that of their invokes.
-    Two values have a number of their own: 0 is null, and `initial` is what
-    stood in a resource before the run.
+    Lines are in the order of time, and rows in the order of their invokes. Two
+    values have fixed numbers: 0 is null, and `initial` is the value of a
+    resource before the run.
     """
 
     f: NDArray[np.int8]  # of FUNCTIONS
@@ -79,8 +79,8 @@ class Columns:
     def of(cls, operations: Iterable[Op], initial: Value = None) -> Self:
         """The columns of some operations in the order of their calls; `ops` is the inverse.
 
-        Only what appends have of their own, their elements and what they read, is not in columns.
-        Lines may be missing, and events of the same time may be on any lines.
+        Only the elements of appends and the lists that they read are not in columns. Lines may
+        be missing, and events of the same time may be on any lines.
         """
         resources, owners, errors = Numbers(), Numbers(), Numbers()
         values = Numbers(None, initial)
@@ -164,7 +164,7 @@ _NO_LINES = (ABSENT, ABSENT)
 
 
 class Operations(Sequence[Op]):
-    """Columns as a sequence of operations; each is made when it is first asked for, and kept."""
+    """Columns as a sequence of operations; each is created on first use, and cached."""
 
     def __init__(self, columns: Columns, made: Iterable[Op] = ()) -> None:
         self.columns = columns
@@ -201,7 +201,7 @@ class Operations(Sequence[Op]):
         return op.index if self._row_of is None else self._row_of[op.index]
 
     def rows_of(self, operations: Iterable[Op | None]) -> Ints:
-        """The rows of some operations, -1 of those that are none of these."""
+        """The rows of some operations, -1 for those that are not in this sequence."""
         rows = self._row_of if self._row_of is not None else range(len(self))
         found = [-1 if op is None or op.index not in rows else rows[op.index] for op in operations]
         return np.array(found, dtype=np.int64)
@@ -216,7 +216,7 @@ class Operations(Sequence[Op]):
 
 
 def indices(flags: Flags) -> Ints:
-    """Where flags are set; `np.flatnonzero` takes twice the time over a few."""
+    """The indices of set flags; `np.flatnonzero` takes twice as long for a few."""
     return flags.nonzero()[0]
 
 
@@ -234,5 +234,5 @@ def _or_none(column: Ints, none: int = ABSENT) -> list[int | None]:
 
 
 def _named(table: Sequence[Any], column: NDArray[Any]) -> list[Any]:
-    """What the numbers of a column stand for."""
+    """The names that the numbers of a column denote."""
     return [None if number == ABSENT else table[number] for number in column.tolist()]

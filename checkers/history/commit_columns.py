@@ -60,14 +60,14 @@ class CommitColumns:
 
 
 class Commits(Sequence[Commit]):
-    """Columns as a sequence of commits; each is made when it is asked for."""
+    """Columns as a sequence of commits; each is created when it is used."""
 
     def __init__(self, columns: CommitColumns) -> None:
         self.columns = columns
 
     @classmethod
     def of(cls, commits: Iterable[Commit]) -> Commits:
-        """Commits as columns, if they are not yet."""
+        """Commits as columns, unless they already are."""
         return commits if isinstance(commits, Commits) else cls(CommitColumns.of(commits))
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
 """The storage's own order of accepted writes and fences, matched to the history of the clients.
 
 A commit *fits* if a client sent that value to that resource with that token; a fence fits
-if a client fenced that resource with that token. The log stands for the run, so one that is
+if a client fenced that resource with that token. The log speaks for the run, so one that is
 handed in and of which nothing fits is that of another run and is refused. The log in a run's
 own folder is evidence, whatever fits of it.
 
@@ -12,7 +12,7 @@ Single commits that do not fit contradict what the clients say they sent:
   that was sent with a token and is logged without one got past the fence.
 
 Such a commit is a *stray*. It took effect like any other: it raised the mark to the token
-that the log has, and stands where the log has it. A write whose token got lost on the way
+that the log has, and keeps its place in the log. A write whose token got lost on the way
 is one of the token that it was sent with.
 """
 
@@ -88,7 +88,7 @@ class Entry:
 
     @property
     def is_of_nobody(self) -> bool:
-        """Has no client sent it there, so that nothing is known of when it was sent?"""
+        """Did no client send it there, so that its time of sending is unknown?"""
         return self.sent is None or self.was_sent_elsewhere
 
 
@@ -128,7 +128,7 @@ class CommitLog:
         return any(entry.fits for entry in self.entries)
 
     def places(self, op: Op) -> tuple[int, ...]:
-        """Where an operation stands; nothing if it did not take effect there."""
+        """The places of an operation; none if it did not take effect there."""
         return tuple(entry.place for entry in self.of_operation.get(op.index, ()))
 
     def numbers(self, op: Op) -> list[int]:
@@ -140,21 +140,21 @@ class CommitLog:
         return tuple(each for each in self.of_resource.get(resource, ()) if not each.fits)
 
     def only(self, indexes: AbstractSet[int]) -> CommitLog:
-        """What is left of it if nothing but these operations had taken effect."""
+        """The log as if only these operations had taken effect."""
         left = [each for index in indexes for each in self.of_operation.get(index, ())]
         left += [each for index in indexes for each in self.moved.get(index, ())]
         by_place = {each.place: each for each in left}
         return CommitLog.of((by_place[place] for place in sorted(by_place)), has_fences=self.has_fences)
 
     def sent_last_before(self, write: Op) -> Op | None:
-        """Of what stands before a write on its resource, the operation that was sent last."""
+        """The operation before a write on its resource that was sent last."""
         first = self.of_operation[write.index][0].place
         before = (each for each in self.of_resource[write.resource] if each.place < first)
         return max((e.op for e in before if not e.is_of_nobody), key=lambda op: op.called, default=None)
 
     @property
     def unsent(self) -> int:
-        """How many commits are of what nobody sent."""
+        """The number of commits that nobody sent."""
         return sum(entry.sent is None for entry in self.entries)
 
     @property
@@ -164,7 +164,7 @@ class CommitLog:
 
     @property
     def stored_elsewhere(self) -> frozenset[int]:
-        """The indexes of the writes that stand in the log of another resource than they were sent to."""
+        """The indexes of the writes in the log of another resource than they were sent to."""
         moved = (each.sent for each in self.entries if each.sent is not None and each.was_sent_elsewhere)
         return frozenset(write.index for write in moved if write.index not in self.of_operation)
 
@@ -215,13 +215,13 @@ def _with_neighbours(entries: Iterable[Entry]) -> Iterator[Entry]:
             yield entry
         else:
             resource = entry.commit.resource if entry.sent is None else entry.sent.resource
-            beside = near.get(resource, anywhere)
-            is_itself = beside is not None and entry.sent is not None and beside.index == entry.sent.index
-            yield replace(entry, near=None if is_itself else beside)
+            nearest = near.get(resource, anywhere)
+            is_itself = nearest is not None and entry.sent is not None and nearest.index == entry.sent.index
+            yield replace(entry, near=None if is_itself else nearest)
 
 
 def of_another_run(entry: Entry) -> HistoryError:
-    """What is said of a log of which nothing fits, by its first entry."""
+    """The message about a log that does not fit, by its first entry."""
     commit, write = entry.commit, entry.sent
     if commit.fence:
         problem = f"a fence with token {commit.token} was committed, but the history has none of it"

@@ -24,7 +24,7 @@ from checkers.history.records import Commit
 from checkers.history.scanner import Scan
 
 LONG = 1 << 18
-"""A file of so many bytes is read as columns: for shorter ones that costs more than it gains."""
+"""The size in bytes from which a file is read as columns: below, that takes longer."""
 
 _DECODER = msgspec.json.Decoder(CommitLine)
 
@@ -33,7 +33,7 @@ def read_commits(path: str | os.PathLike[str]) -> Sequence[Commit]:
     """Read a commits.jsonl: the storage's own order of accepted writes and fences.
 
     Raises:
-        HistoryError: a line is no commit, or a resource's `seq` does not rise.
+        HistoryError: a line is not a commit, or a resource's `seq` does not rise.
     """
     path = Path(path)
     with gc_paused(), opened(path, limits.COMMITS, limits.SPLIT) as file:
@@ -41,7 +41,7 @@ def read_commits(path: str | os.PathLike[str]) -> Sequence[Commit]:
             try:
                 return Commits(_scanned(file, str(path)))
             except IrregularError:
-                pass  # it may be sound all the same; if not, the careful reader says what is wrong
+                pass  # it may still be valid; if not, the careful reader reports the error
         return _parsed(path)
 
 
@@ -55,7 +55,7 @@ def _parsed(path: Path) -> tuple[Commit, ...]:
         if commit.seq <= last.get(commit.resource, -1):
             raise line.error(
                 f"seq {commit.seq} does not come after {last[commit.resource]};"
-                " commits stand in the storage's own order, each with a seq of its own"
+                " commits are in the storage's own order, each with its own seq"
             )
         last[commit.resource] = commit.seq
         commits.append(
@@ -73,7 +73,7 @@ def _parsed(path: Path) -> tuple[Commit, ...]:
 
 
 def _scanned(file: BinaryIO, name: str) -> CommitColumns:
-    """Raise IrregularError if a parser has to look at it."""
+    """Raise IrregularError if only a parser can read it."""
     resources, values = Numbers(), Numbers(None)
     growing = GrowingColumns()
     for chunk in chunks(file):
@@ -109,7 +109,7 @@ def _columns(chunk: bytes, resources: Numbers, values: Numbers) -> dict[str, Col
 
 
 def _check_order(seq: Ints, resource: Ints) -> None:
-    """The numbers of each resource rise."""
+    """The `seq` of each resource must rise."""
     order = stable_order(resource)
     seq, resource = seq[order], resource[order]
     require(np.all((seq[1:] > seq[:-1]) | (resource[1:] != resource[:-1])))

@@ -1,7 +1,7 @@
-"""Reads many events at a time into columns, an event a row: by the scanner, or else by the parser.
+"""Reads many events at a time into columns, one row per event: by the scanner, or else by the parser.
 
-Both give the same columns, and neither says what is wrong: `IrregularError` leaves that to
-the careful reader.
+Both return the same columns, and neither reports errors: `IrregularError` leaves that to the
+careful reader.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from checkers.history.repeated_names import may_repeat_a_name
 from checkers.history.scanner import Scan
 
 INVOKE = len(OUTCOMES)
-"""The type of an event that asks; others are outcomes."""
+"""The type of an event that is a request; the other types are outcomes."""
 
 _KINDS = (lines.Acquire, lines.Renew, lines.Release, lines.Revoke, lines.Write, lines.Fence, lines.Read)
 _KIND: dict[type, int] = {kind: number for number, kind in enumerate(_KINDS)}
@@ -36,7 +36,7 @@ _DECODER = msgspec.json.Decoder(lines.PlainLine)
 
 
 class Tables:
-    """What the numbers in the columns stand for; ABSENT stands for a field that a line does not have."""
+    """The tables of the numbers in the columns; ABSENT denotes a field that a line does not have."""
 
     def __init__(self, initial: Value) -> None:
         self.resource = Numbers()
@@ -55,7 +55,7 @@ class _Presence:
 
     @classmethod
     def of(cls, name: str) -> _Presence:
-        """As the types of the lines have it."""
+        """The presence of a field by the types of the lines."""
         of_kinds = [
             next((each for each in msgspec.structs.fields(kind) if each.name == name), None)
             for kind in _KINDS
@@ -71,10 +71,10 @@ _PRESENCE = {name: _Presence.of(name) for kind in _KINDS for name in kind.__stru
 
 
 def read_chunk(chunk: bytes, tables: Tables) -> dict[str, Ints]:
-    """The columns of some whole lines, each with its newline, none of them the nemesis'.
+    """The columns of some complete lines, each with its newline, without those of the nemesis.
 
     Raises:
-        IrregularError: one of them is no such line.
+        IrregularError: one of them is not such a line.
     """
     try:
         return scanned(chunk, tables)
@@ -83,7 +83,7 @@ def read_chunk(chunk: bytes, tables: Tables) -> dict[str, Ints]:
 
 
 def scanned(chunk: bytes, tables: Tables) -> dict[str, Ints]:
-    """The columns by the scanner; IrregularError if a parser has to look at the lines."""
+    """The columns by the scanner; IrregularError if only a parser can read the lines."""
     found = Scan.of(chunk, ["f", *_PRESENCE])
     require(found.longest <= MAX_LINE)
     f = _named(found, "f", FUNCTIONS[: len(_KINDS)])
@@ -105,7 +105,7 @@ def _named(found: Scan, name: str, known: Sequence[str]) -> Ints:
 
 
 def _present(found: Scan, name: str, f: Ints, values: Ints) -> Ints:
-    """A column of a field that each kind of event has or lacks as it may."""
+    """The column of a field; each kind of event must have it, or lack it, by its type."""
     field, presence = found.fields[name], _PRESENCE[name]
     kinds = f[field.lines]
     require(np.all(presence.allowed[kinds]))
@@ -139,7 +139,7 @@ def parsed(chunk: bytes, tables: Tables) -> dict[str, Ints]:
 
 
 def _numbers(values: Iterable[Any], table: Mapping[Value, int] | None) -> list[int]:
-    """Integers, or what a table says of strings; ABSENT for a field that is not there."""
+    """Integers, or the numbers of strings in a table; ABSENT for a missing field."""
     if table is None:
         return [value if isinstance(value, int) else ABSENT for value in values]
     missing = UNSET if None in table else None

@@ -1,11 +1,10 @@
 """Reads the events of a long history in bulk, straight into columns.
 
-The types of the lines are those of `lines`, and what they must be to each
-other is what `history` says, but asked of all of them at once. Whatever is not
-as it should be ends in `IrregularError`, without a word about what it is: then
-the careful reader, line by line, finds the first thing that is wrong. Appends
-are left to it as well: with lists that grow, a history is long by its lists,
-and not by the number of its operations.
+The types of the lines are those of `lines`, and the rules are those of `assembly`,
+but checked on all events at once. Any violation raises `IrregularError` without
+details: then the careful reader, line by line, finds the first error. It also reads
+appends: with growing lists, a history is long because of its lists, and not because
+of the number of its operations.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ from checkers.history.records import FaultEvent, Header, History
 
 
 def read_events(file: BinaryIO, header: Header, name: str) -> History:
-    """Read what comes after the header.
+    """Read the events after the header.
 
     Raises:
-        IrregularError: something is wrong.
+        IrregularError: the history is invalid, or only a parser can read it.
     """
     reading = _Reading(header, name)
     with gc_paused():
@@ -58,14 +57,14 @@ class _Reading:
     def __init__(self, header: Header, name: str) -> None:
         self._header = header
         self._name = name
-        self._line = 1  # the last one that was taken
+        self._line = 1  # the last one that was read
         self._tables = Tables(header.initial_value)
         self._events = GrowingColumns()
         self._faults: list[FaultEvent] = []
         self._notices: list[str] = []
 
     def add(self, chunk: bytes) -> None:
-        """Take some lines more."""
+        """Add more lines."""
         if not chunk.endswith(b"\n"):
             chunk = self._last(chunk)
         numbers = np.arange(self._line + 1, self._line + 1 + chunk.count(b"\n"))
@@ -96,7 +95,7 @@ class _Reading:
         )
 
     def _last(self, text: bytes) -> bytes:
-        """A last line without its newline: whole, or half written."""
+        """A last line without its newline: complete, or half written."""
         cut = text.rfind(b"\n") + 1
         whole, last = text[:cut], text[cut:]
         if not is_cut_short(last):
@@ -106,7 +105,7 @@ class _Reading:
         return whole
 
     def _without_faults(self, chunk: bytes, numbers: Ints) -> tuple[bytes, Ints]:
-        """Take the nemesis' lines out."""
+        """The client lines; faults are collected."""
         rest: list[bytes] = []
         kept = np.ones(len(numbers), dtype=np.bool_)
         row = before = start = 0
@@ -125,7 +124,7 @@ class _Reading:
         return b"".join((*rest, chunk[before:])), numbers[kept]
 
     def _check_times(self, numbers: Ints, times: Ints) -> int:
-        """Events stand in the order of time, the nemesis' too; when was the first?"""
+        """Check that all events, the nemesis' included, are in the order of time; return the first time."""
         all_times = np.empty(self._line + 1, dtype=np.int64)
         present = np.zeros(self._line + 1, dtype=np.bool_)
         all_times[numbers], present[numbers] = times, True
@@ -136,7 +135,7 @@ class _Reading:
         return int(all_times[0])
 
     def _join(self, events: dict[str, Ints], rows: Ints, ends: Ints, initial: int) -> Columns:
-        """Make operations; the columns of events are given up one by one, as memory is for one set."""
+        """The operations; columns of events are freed one by one, to hold only one set in memory."""
         completed = ends >= 0
         outcome = np.where(completed, events.pop("type")[ends], INFO)
         ok = outcome == OK
@@ -209,7 +208,7 @@ def _check_repeats(events: dict[str, Ints], rows: Ints, ends: Ints) -> None:
 
 
 def _check_carries(events: dict[str, Ints], rows: Ints, ends: Ints) -> None:
-    """Does each ok carry what its kind of operation answers?"""
+    """Does each ok carry the answer of its kind of operation?"""
     ok = events["type"][ends] == OK
     rows, ends = rows[ok], ends[ok]
     f, token, attempt = events["f"][ends], events["token"][ends], events["attempt"][ends]

@@ -1,4 +1,4 @@
-"""The lines of the nemesis: which they are, and what they say."""
+"""The lines of the nemesis: recognize and decode them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from checkers.history.records import FaultEvent
 
 FAULT_DECODER = msgspec.json.Decoder(FaultLine)
 FAULT_SIGN = b'"nemesis"'
-"""What every line of the nemesis has in it, and hardly any other."""
+"""A part of every line of the nemesis, and of hardly any other."""
 
 
 def is_fault(line: Line) -> bool:
-    """Does the line come from the nemesis? A string may only look so: then its process decides."""
+    """Is it a line of the nemesis? If a string only looks like one, its process decides."""
     if FAULT_SIGN not in line.text:
         return False
     try:
         return msgspec.json.decode(line.text, type=_Process).process == "nemesis"
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
-        return False  # the decoder of a client's line says what is wrong with it
+        return False  # the decoder of a client's line reports the error
 
 
 def fault_event(line: Line, event: FaultLine) -> FaultEvent:
-    """What the nemesis saw."""
+    """The event of a line of the nemesis."""
     seen = event.value
     return FaultEvent(
         time=event.time,

@@ -1,8 +1,8 @@
-"""Files that others may have handed us: only regular ones are read, and only up to a limit.
+"""Files from untrusted sources: only regular ones are read, and only up to a limit.
 
-A pipe might never say anything, a device might never end, and to open one can have effects of
-its own. So a file is looked at before it is opened and once more when it is open: whatever
-somebody puts in its place in between is not read.
+A pipe might never send anything, a device might never end, and opening one can have side
+effects. So a file is checked before it is opened and again when it is open: a replacement in
+between is not read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from checkers.errors import HistoryError
 from checkers.history.limits import described
 
 _READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_OUR_OWN = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # no fault of the file
+_OUR_OWN = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # not caused by the file
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -28,15 +28,15 @@ _KINDS = {
     stat.S_IFBLK: "a device",
 }
 _PIECE = 1 << 24  # bytes
-REMEDY = "it is too large to be what it is called; look at it, and name another"
+REMEDY = "it is too large for such a file; check it, and name another"
 
 
 @contextmanager
 def opened(path: Path, most: int, remedy: str = REMEDY) -> Iterator[io.BufferedReader]:
-    """Open a file to read it; errors of the system while it is read are told as those of the file.
+    """Open a file to read it; an OSError while reading becomes an error of that file.
 
     Raises:
-        HistoryError: it is not there, no regular file, larger than `most` bytes, or cannot be read.
+        HistoryError: it does not exist, is not a regular file of at most `most` bytes, or cannot be read.
     """
     try:
         check(path.stat(), str(path), most, remedy)
@@ -44,7 +44,7 @@ def opened(path: Path, most: int, remedy: str = REMEDY) -> Iterator[io.BufferedR
             found = os.fstat(file.fileno())
             check(found, str(path), most, remedy)
             if not found.st_size and file.peek(1):
-                raise HistoryError(str(path), 0, "the system makes up what is in it; name a file on a disk")
+                raise HistoryError(str(path), 0, "the system generates its content; name a file on a disk")
             yield file
     except OSError as error:
         if error.errno in _OUR_OWN or error.filename not in (None, path, str(path)):
@@ -53,7 +53,7 @@ def opened(path: Path, most: int, remedy: str = REMEDY) -> Iterator[io.BufferedR
 
 
 def check(found: os.stat_result, name: str, most: int, remedy: str = REMEDY) -> None:
-    """Raise HistoryError for what is no regular file, or larger than `most` bytes."""
+    """Raise HistoryError unless it is a regular file of at most `most` bytes."""
     kind = stat.S_IFMT(found.st_mode)
     if kind != stat.S_IFREG:
         what = _KINDS.get(kind, "something else")
@@ -72,13 +72,13 @@ def read_bytes(path: Path, most: int, remedy: str = REMEDY) -> bytes:
     """
     with opened(path, most, remedy) as file:
         content = _read_up_to(file, most + 1)
-    if len(content) > most:  # it has grown, or does not say its size
+    if len(content) > most:  # it has grown, or does not report its size
         raise HistoryError(str(path), 0, f"it has more than {described(most)}; {remedy}")
     return content
 
 
 def _read_up_to(file: io.BufferedReader, most: int) -> bytes:
-    """As `read(most)`, which would reserve so much memory at once."""
+    """As `read(most)`, which would allocate all that memory at once."""
     pieces = []
     while most > 0 and (piece := file.read(min(most, _PIECE))):
         pieces.append(piece)
@@ -87,7 +87,7 @@ def _read_up_to(file: io.BufferedReader, most: int) -> bytes:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """The path of a file in a folder that others may have made.
+    """The path of a file in a folder from an untrusted source.
 
     Raises:
         HistoryError: a symbolic link leads out of the folder.

@@ -17,7 +17,7 @@ Column = NDArray[Any]
 
 
 def chunks(file: BinaryIO) -> Iterator[bytes]:
-    """Whole lines, many at a time; only the end of the file may lack its newline.
+    """Complete lines, many at a time; only the end of the file may lack its newline.
 
     Raises:
         IrregularError: a line is over the limit.
@@ -49,13 +49,13 @@ class GrowingColumns:
         for name, column in chunk.items():
             whole = self._columns.get(name, column)
             if len(whole) < self.count or not before:
-                longer = np.empty(2 * self.count, dtype=column.dtype)  # memory that is not used is not taken
+                longer = np.empty(2 * self.count, dtype=column.dtype)  # unused memory is never allocated
                 longer[:before] = whole[:before]
                 whole = self._columns[name] = longer
             whole[before : self.count] = column
 
     def take(self) -> dict[str, Column]:
-        """All columns; none is left here."""
+        """All columns; the object is empty afterwards."""
         taken = {name: column[: self.count] for name, column in self._columns.items()}
         self._columns.clear()
         return taken

@@ -1,4 +1,4 @@
-"""What a fast reader leaves to a more careful one."""
+"""The error by which a fast reader leaves lines to a careful one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 
 
 class IrregularError(Exception):
-    """The lines may be sound or wrong: a more careful reader has to look at them."""
+    """The lines may be valid or not: only a careful reader can decide."""
 
 
 def require(regular: bool | np.bool_) -> None:  # noqa: FBT001 - it reads as an assertion
-    """Raise IrregularError if it is not so."""
+    """Raise IrregularError unless the condition holds."""
     if not regular:
         raise IrregularError

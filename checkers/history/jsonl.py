@@ -1,4 +1,4 @@
-"""Files of JSON lines: bounded, typed, and forgiving only of a half-written last line."""
+"""Files of JSON lines: bounded, typed, and tolerant only of a half-written last line."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     unfinished: bool = False  # the last of its file, without its newline
 
     def error(self, problem: str) -> HistoryError:
-        """The error that points here and shows the line's beginning."""
+        """An error at this line, with its beginning."""
         shown = self.text[:_SHOWN].decode(errors="replace").rstrip("\r\n")
         more = "…" if len(self.text) > _SHOWN else ""
         return HistoryError(self.file, self.number, f"{problem}, in: {shown}{more}")
 
 
 def read_lines(path: Path, most: int = limits.HISTORY, remedy: str = limits.SPLIT) -> Iterator[bytes]:
-    """The lines of a file of no more than `most` bytes; a line over the limit arrives cut just beyond it.
+    """The lines of a file of at most `most` bytes; a line over the limit is cut just beyond it.
 
     Raises:
         HistoryError: it cannot be read, or is too large.
@@ -51,7 +51,7 @@ def read_lines(path: Path, most: int = limits.HISTORY, remedy: str = limits.SPLI
 def lines_of(
     file: BinaryIO, name: str, most: int = limits.HISTORY, remedy: str = limits.SPLIT
 ) -> Iterator[bytes]:
-    """The same for a file that is open: some that the system makes up do not say how large they are."""
+    """As `read_lines`, for an open file; files that the system generates do not report their size."""
     left = most
     while text := file.readline(MAX_LINE + 1):
         left -= len(text)
@@ -64,13 +64,13 @@ def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
     """The line as its type; None if it is the half-written end of a file that was cut short.
 
     Raises:
-        HistoryError: it is not UTF-8, not JSON, or not what such a line must be.
+        HistoryError: it is not UTF-8, not JSON, or not of that type.
     """
     try:
         decoded = decoder.decode(line.text if line.text.isascii() else line.text.decode())
         if not repeats_a_name(line.text):
             return decoded
-        problem = "a field that stands twice"
+        problem = "a field that occurs twice"
     except UnicodeDecodeError as error:
         problem = f"not UTF-8 ({error.reason} at byte {error.start})"
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
@@ -138,7 +138,7 @@ def _decode_together(lines: Sequence[Line], decoder: msgspec.json.Decoder[T]) ->
 
 
 def _out_of_range(problem: str) -> str | None:
-    """Say in plain words that a number is too large or too small, if that is the problem."""
+    """A plain message for a number that is too large or too small."""
     found = _BOUND.fullmatch(problem)
     if not found:
         return None
@@ -147,19 +147,19 @@ def _out_of_range(problem: str) -> str | None:
 
 
 def _malformed(text: bytes, problem: str) -> str:
-    """What stands where a parser stopped, such as NaN, which is no JSON."""
+    """The text at which a parser stopped, such as NaN, which is not JSON."""
     where = re.search(r"\(byte ([0-9]+)\)", problem)
     word = where and re.match(rb"[^\s,\]}]{1,20}", text[int(where[1]) :])
     return f": {word[0].decode(errors='replace')}" if word else ""
 
 
 def half_written(line: Line) -> str:
-    """The notice that a half-written last line was left out."""
+    """The notice about a half-written last line that was dropped."""
     return f"{line.file}:{line.number}: the last line is only half written and was left out"
 
 
 def is_cut_short(text: bytes) -> bool:
-    """Is it the beginning of a document that goes on? What is wrong in itself is none."""
+    """Is it the valid beginning of a longer document?"""
     try:
         msgspec.json.decode(text)
     except msgspec.DecodeError as error:

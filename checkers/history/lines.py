@@ -1,6 +1,6 @@
-"""The lines of the recorded files, as types: one definition gives the parser and the schema.
+"""The types of the recorded lines: one definition gives the parser and the schema.
 
-Fields that a line has beyond these are ignored, so that a newer recorder's file can be read.
+Unknown fields are ignored, so that files of a newer recorder can be read.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ EventType = Literal["invoke", "ok", "fail", "info"]
 
 
 class Initial(Struct, frozen=True, kw_only=True):
-    """What each resource held before the run."""
+    """The value and token of each resource before the run."""
 
     value: WireContent = None
     token: Mark = 0
 
 
 class HeaderLine(Struct, frozen=True, kw_only=True):
-    """The first line of history.jsonl: what the run was, and what it is judged by."""
+    """The first line of history.jsonl: the run, and the rules by which it is judged."""
 
     fencepost: Literal[1]
     target: str
@@ -51,7 +51,7 @@ class HeaderLine(Struct, frozen=True, kw_only=True):
 
 
 class Acquire(Struct, frozen=True, kw_only=True, tag_field="f", tag="acquire"):
-    """A request for the lock; ok carries the token that was granted."""
+    """A request for the lock; ok carries the granted token."""
 
     time: Nanoseconds
     process: Process
@@ -65,7 +65,7 @@ class Acquire(Struct, frozen=True, kw_only=True, tag_field="f", tag="acquire"):
 
 
 class Renew(Struct, frozen=True, kw_only=True, tag_field="f", tag="renew"):
-    """A request to keep the lease; fail says that it is lost."""
+    """A request to keep the lease; fail means that it is lost."""
 
     time: Nanoseconds
     process: Process
@@ -77,7 +77,7 @@ class Renew(Struct, frozen=True, kw_only=True, tag_field="f", tag="renew"):
 
 
 class Release(Struct, frozen=True, kw_only=True, tag_field="f", tag="release"):
-    """The end of a hold, whatever the service says to it."""
+    """The end of a hold, whatever the service answers."""
 
     time: Nanoseconds
     process: Process
@@ -99,9 +99,9 @@ class Revoke(Struct, frozen=True, kw_only=True, tag_field="f", tag="revoke"):
 
 
 class Write(Struct, frozen=True, kw_only=True, tag_field="f", tag="write"):
-    """A write of a value that is unique in the run; `error` is "stale" where a fence refused it.
+    """A write of a value that is unique in the run; `error` is "stale" if a fence refused it.
 
-    Without a token it passed the fence by.
+    Without a token it bypassed the fence.
     """
 
     time: Nanoseconds
@@ -114,9 +114,9 @@ class Write(Struct, frozen=True, kw_only=True, tag_field="f", tag="write"):
 
 
 class Append(Struct, frozen=True, kw_only=True, tag_field="f", tag="append"):
-    """A list read, and written back with one element more at its end; the element is unique in the run.
+    """A list read, and written back with one more element at its end; the element is unique in the run.
 
-    ok carries both lists, other answers carry what is known of them.
+    ok carries both lists, other outcomes those that are known.
     """
 
     time: Nanoseconds
@@ -144,7 +144,7 @@ class Fence(Struct, frozen=True, kw_only=True, tag_field="f", tag="fence"):
 class Read(Struct, frozen=True, kw_only=True, tag_field="f", tag="read"):
     """A read; ok carries the value and the token of the last accepted write.
 
-    The token is null where the storage tells none.
+    The token is null if the storage does not report it.
     """
 
     time: Nanoseconds
@@ -161,7 +161,7 @@ ClientLine = PlainLine | Append
 
 
 class FaultState(Struct, frozen=True, kw_only=True):
-    """What the nemesis observed, and of whom; `owner` and `resource` name the hold it hit."""
+    """The observed state of a fault, and its target; `owner` and `resource` name the hold that it hit."""
 
     target: str
     state: Literal["in force", "healed"]

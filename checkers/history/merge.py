@@ -2,7 +2,7 @@
 
 A process appends its events as they happen and may be killed at any moment, so
 the last line of its file may be half written. Two threads of one process write
-to the same file, so only the events of one *logical* process stand in order.
+to the same file, so only the events of one *logical* process are in order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from checkers.history.lines import Nanoseconds
 
 
 class _Stamp(msgspec.Struct):
-    """The part of an event that decides its place."""
+    """The part of an event that determines its place."""
 
     time: Nanoseconds
     process: int | str
@@ -40,7 +40,7 @@ def merge(parts: Iterable[Path], notify: Callable[[str], None] = lambda _notice:
     notice of each half-written last line that was dropped.
 
     Raises:
-        HistoryError: a line is no event, or time runs backwards within a process.
+        HistoryError: a line is not an event, or time runs backwards within a process.
     """
     events = [event for part in parts for event in _events(part, notify)]
     events.sort(key=lambda event: event[0])

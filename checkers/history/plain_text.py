@@ -1,4 +1,4 @@
-"""A plain ASCII text as arrays: what stands at many places of it, read at once."""
+"""A plain ASCII text as arrays: numbers and strings at many places are read at once."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _TEN, _UPPER, _LOWER = np.uint64(10), np.uint64(100 + (1_000_000 << 32)), np.uin
 
 
 class PlainText:
-    """A text and what is read from it; a place is an index of `codes`."""
+    """A text; a place is an index of `codes`."""
 
     def __init__(self, text: bytes) -> None:
-        """`text` is of ASCII alone."""
+        """`text` is ASCII."""
         padded = b"".join((_PAD, text, _PAD))
         self.start = len(_PAD)
         self.codes = np.frombuffer(padded, dtype=np.uint8)
@@ -47,7 +47,7 @@ class PlainText:
         return self._padded.decode("ascii")
 
     def has(self, piece: bytes, places: Ints) -> Flags:
-        """At which of the places does this piece begin?"""
+        """Does this piece begin at the places?"""
         found: Flags = self.codes.take(places) == piece[0]
         for further, code in enumerate(piece[1:], start=1):
             found &= self.codes.take(places + further) == code
@@ -59,7 +59,7 @@ class PlainText:
         return words
 
     def integers(self, starts: Ints, ends: Ints) -> Ints:
-        """The integers that are written there, none of them below 0."""
+        """The non-negative integers at these places."""
         digits = ends - starts
         most = int(digits.max(initial=0))
         require(most <= _DIGITS and not np.any((self.codes.take(starts) == _ZERO) & (digits > 1)))
@@ -72,7 +72,7 @@ class PlainText:
         return total.astype(np.int64)
 
     def numbers(self, starts: Ints, ends: Ints, table: Mapping[str, int]) -> Ints:
-        """What a table says of the strings that are written there; it is asked once for most of them."""
+        """The numbers of the strings at these places in a table; most strings are looked up once."""
         lengths = ends - starts
         most = min(int(lengths.max(initial=0)), _COMPARED)
         words = [self.words(starts + at, lengths - at) for at in range(0, most, 8)]
@@ -100,11 +100,11 @@ def _of_eight_digits(words: Words) -> Words:
 
 
 def _first_in_slot(words: list[Words], places: Ints) -> Ints:
-    """For each string one that may be the same: the first of those that have the same hash."""
+    """For each string one that may be equal: the first with the same hash."""
     slots = np.zeros(len(places), dtype=np.uint64)
     for word in words:
         slots = (slots ^ (slots >> _FOUR_UP) ^ word) * _MIXER
     slots >>= _SLOT
     first = np.empty(1 << _SLOT_BITS, dtype=np.int64)
-    first[slots[::-1]] = places[::-1]  # the last that is written to a slot stays
+    first[slots[::-1]] = places[::-1]  # the last one written to a slot wins
     return first[slots]

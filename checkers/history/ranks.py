@@ -1,6 +1,6 @@
 """Times and tokens as small numbers, such that all resources can be judged in one pass.
 
-Ranks of times are *resource-major*: those of a resource's events stand in the
+Ranks of times are *resource-major*: those of a resource's events are in the
 order of time, equal times have one rank, and every rank of an earlier resource
 is below. One more, the lowest of each resource, stands for
 "before the run". Heights do the same for tokens. So a prefix maximum over the
@@ -211,7 +211,7 @@ class Summit:
 
 
 def stable_order(numbers: Ints) -> Ints:
-    """The order that sorts numbers, equal ones as they stand; nothing to do if they are sorted."""
+    """The stable order that sorts numbers; sorted numbers cost nothing."""
     if not len(numbers) or bool(np.all(numbers[1:] >= numbers[:-1])):
         return np.arange(len(numbers))
     bits = len(numbers).bit_length()

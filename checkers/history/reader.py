@@ -1,8 +1,8 @@
-"""A history: what the clients asked, when, and what they were told; read and validated.
+"""Reads and validates a history: the requests of the clients, and their answers.
 
-A history is a header and one event a line, by time. What cannot have been
-recorded by sequential processes is refused with file, line and value: it is
-better to judge nothing than to judge something else.
+A history is a header and one event a line, by time. Events that sequential processes
+cannot have recorded are refused with file, line and value: it is better to judge
+nothing than something else.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ class _Version(msgspec.Struct):
 
 
 VERSIONS = (1,)
-"""The versions of history.jsonl that are read."""
+"""The supported versions of history.jsonl."""
 
 _VERSION = msgspec.json.Decoder(_Version)
 _HEADER = msgspec.json.Decoder(HeaderLine)
 _CLIENT = msgspec.json.Decoder(ClientLine)
 
 LONG = 1 << 18
-"""A file of so many bytes is read as columns: for shorter ones that costs more than it gains."""
+"""The size in bytes from which a file is read as columns: below, that takes longer."""
 
 _HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"strict"}'
 
@@ -86,12 +86,11 @@ _HEADER_EXAMPLE = '{"fencepost":1,"target":"a name","fenced":true,"policy":"stri
 def read(path: str | os.PathLike[str], *, cache: Path | None = None) -> History:
     """Read a history.jsonl.
 
-    The columns of a long one are quicker to read: they are kept in the folder `cache`,
-    where it is given, and found there again. What is in that folder is believed, so
-    nobody but the user may be able to write to it.
+    The columns of a long one are cached in the folder `cache`, if given, and read from there
+    the next time. The cache is trusted, so only the user may be able to write to it.
 
     Raises:
-        HistoryError: it cannot be the record of a run; the message has file, line and value.
+        HistoryError: it is not the record of a run; the message has file, line and value.
     """
     path = Path(path)
     name = str(path)
@@ -100,7 +99,7 @@ def read(path: str | os.PathLike[str], *, cache: Path | None = None) -> History:
 
 
 def _read_long(file: BufferedReader, name: str, cache: Path | None) -> History | None:
-    """Read a long history as columns; None if it is short, or if something is wrong with it."""
+    """Read a long history as columns; None if it is short or invalid."""
     if os.fstat(file.fileno()).st_size < LONG:
         return None
     digest = "" if cache is None else column_cache.digest(file)
@@ -113,8 +112,8 @@ def _read_long(file: BufferedReader, name: str, cache: Path | None) -> History |
     try:
         found = read_events(file, header, name)
     except IrregularError:
-        return None  # the careful reader says what is wrong, and where
-    if cache and digest == column_cache.digest(file):  # nobody wrote to it meanwhile
+        return None  # the careful reader reports the error and its line
+    if cache and digest == column_cache.digest(file):  # nobody wrote to it in the meantime
         column_cache.keep(cache, digest, found, name)
     return found
 
@@ -125,12 +124,12 @@ def _from_start(file: BufferedReader) -> BufferedReader:
 
 
 def parse(lines: Iterable[str | bytes], name: str = "history") -> History:
-    """Read a history from its lines; `name` stands for the file in messages.
+    """Read a history from its lines; `name` is the file's name in messages.
 
-    A half-written last line, as a killed recorder leaves it, is left out with a notice.
+    A half-written last line, as a killed recorder leaves it, is dropped with a notice.
 
     Raises:
-        HistoryError: the lines cannot be the record of a run.
+        HistoryError: the lines are not the record of a run.
     """
     numbered = batches(lines, name)
     first = next(numbered, None)
@@ -181,7 +180,7 @@ def _read_header(line: Line | None, name: str) -> Header:
 
 
 def _version_problem(line: Line) -> str | None:
-    """What is wrong with the version that a header names; None if it names none, or one that is read."""
+    """The problem with the version of a header; None if it has none, or a supported one."""
     try:
         version = _VERSION.decode(line.text).fencepost
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):

@@ -1,4 +1,4 @@
-"""What a run left behind: operations, faults, the storage's own order of writes."""
+"""The record of a run: operations, faults, and the storage's own order of writes."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from dataclasses import dataclass, field, fields
 from typing import Literal
 
 Element = str | int
-"""What an append adds to a list: a string or a 64-bit integer, each appended once in a run."""
+"""The element that an append adds to a list: a string or a 64-bit integer, each appended once in a run."""
 
 List = tuple[Element, ...]
-"""What is appended to, as it stood at some moment."""
+"""A state of a list that is appended to."""
 
 Value = Element | None | List
-"""What a resource holds: a string, a 64-bit integer or null, each written once in a run, or a list."""
+"""The value of a resource: a string, a 64-bit integer or null, each written once in a run, or a list."""
 
 WRITES = ("write", "append")
 """The operations that store a value: an append is a write of the list that it wrote."""
 
 Policy = Literal["strict", "inclusive"]
-"""What a fence lets through: strict, `token > mark`; inclusive, `token >= mark`."""
+"""The tokens that a fence accepts: strict, `token > mark`; inclusive, `token >= mark`."""
 
 
 DEFAULT_REQUIRE = {"stale_writes_attempted": 1}
-"""What a run must have counted at the least, unless its header says otherwise: the fence was challenged."""
+"""The minimal counts of a run, unless its header has others: the fence was challenged."""
 
 DEFAULT_GRACE = 10_000_000_000  # ns
-"""How long past the last lease a lock may be without a holder before it counts as stuck."""
+"""How long after the last lease a lock may have no holder before it counts as stuck."""
 
 
 class Outcome(enum.StrEnum):
@@ -40,10 +40,10 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Op:
-    """One operation: a call, and what came back.
+    """One operation: a call, and its result.
 
     The interval `[called, returned]` is closed, so an operation that returns
-    at 10 is concurrent with one that is called at 10.
+    at 10 is concurrent with one called at 10.
     """
 
     index: int  # position in History.operations
@@ -55,10 +55,10 @@ class Op:
     outcome: Outcome = Outcome.INFO
     owner: str | None = None
     token: int | None = None  # of a write: None if it carried none
-    value: Value = None  # written or read; an append's is the list it wrote, None while nobody knows it
+    value: Value = None  # written or read; of an append: the list it wrote, None if unknown
     element: Element | None = None  # what an append adds
-    seen: List | None = None  # the list that an append read; None if nobody knows it
-    ttl: int | None = None  # ns; ok: what was promised, otherwise what was asked for
+    seen: List | None = None  # the list that an append read; None if unknown
+    ttl: int | None = None  # ns; ok: the granted one, otherwise the requested one
     attempt: int | None = None  # ns; when the request that was granted was sent
     error: str | None = None
     learned: int | None = None  # ns; when the client saw the outcome, INFO included; None if never
@@ -70,7 +70,7 @@ class Op:
 
     @property
     def sent(self) -> int:
-        """When the request that was answered left at the earliest, in ns."""
+        """The earliest time at which the answered request was sent, in ns."""
         return self.called if self.attempt is None else self.attempt
 
 
@@ -87,7 +87,7 @@ def op_of(values: Iterable[object]) -> Op:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultEvent:
-    """What the nemesis saw: a fault in force, or healed."""
+    """An observation of the nemesis: a fault in force, or healed."""
 
     time: int  # ns
     kind: str  # pause partition …
@@ -101,7 +101,7 @@ class FaultEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """The first line of a history: what the run was, and what it is judged by."""
+    """The first line of a history: the run, and the rules by which it is judged."""
 
     target: str
     seed: int | None = None
@@ -143,5 +143,5 @@ class History:
 
     @property
     def is_cut_short(self) -> bool:
-        """Does the file end in the middle of a line, so that more may have been done than it has?"""
+        """Does the file end in the middle of a line, so that operations may be missing?"""
         return bool(self.notices)

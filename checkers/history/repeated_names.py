@@ -1,10 +1,9 @@
-r"""Objects that name a field twice: JSON leaves open which one counts, so no line may.
+r"""Objects with a repeated name: JSON does not define which one counts, so such lines are refused.
 
-The decoder takes the last one without a word. What it made of a line has each name
-once; if the line writes more, one of them stood twice. A name is a string before a
-colon, and nothing but white space can come between, so without such a gap each name
-ends in `":`. A string can hold that too, as `\\":`: then the line is looked at again,
-slowly and exactly.
+The decoder silently takes the last one. A decoded line has each name once; if the text has
+more names, one is repeated. A name is a string before a colon, with only white space in
+between, so without such a gap each name ends in `":`. A string can contain that too, as
+`\\":`: then the line is checked again, slowly and exactly.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from numpy.typing import NDArray
 
 _GAP = re.compile(rb'"[ \t\r\n]+:')
 _ANY = msgspec.json.Decoder()
-_QUOTE, _COLON, _NEWLINE, _BLANK = b'":\n '  # sound JSON has no byte below the blank but white space
+_QUOTE, _COLON, _NEWLINE, _BLANK = b'":\n '  # valid JSON has no byte below the blank but white space
 
 _NAMES = ["time", "process", "type", "f", "resource", "owner", "token", "value", "error", "ttl", "attempt"]
 _OTHER = 1 << len(_NAMES)
 
 
 def _bits() -> NDArray[np.int32]:
-    """For the last two bytes of a name a bit: those of our own lines differ, all others share one."""
+    """A bit for the last two bytes of a name: our own names have one each, all others share one."""
     bits = np.full(1 << 16, _OTHER, dtype=np.int32)
     for number, name in enumerate(_NAMES):
         before_last, last = f'"{name}'.encode()[-2:]
@@ -38,7 +37,7 @@ _BITS = _bits()
 
 
 def repeats_a_name(line: bytes) -> bool:
-    """Does an object, which must be sound JSON, or one within it, name a field twice?"""
+    """Does an object, which must be valid JSON, or one within it, repeat a name?"""
     decoded = msgspec.json.decode(line)
     if _has_names(line, len(decoded)) or _has_names(line, _names_in(decoded)):
         return False
@@ -50,7 +49,7 @@ def repeats_a_name(line: bytes) -> bool:
 
 
 def none_repeats_a_name(lines: bytes) -> bool:
-    """Is it certain that each line, one object of sound JSON, names each of its fields once?"""
+    """Is it certain that no line, each one object of valid JSON, repeats a name?"""
     return _has_names(lines, sum(map(len, _ANY.decode_lines(lines))))
 
 
@@ -67,16 +66,16 @@ def _names_in(decoded: object) -> int:
 
 
 def _has_names(text: bytes, count: int) -> bool:
-    """Are so many names all that can be in a text?"""
+    """Has a text no more names than `count`?"""
     return text.count(b'":') == count and not (
         (b'" ' in text or b'"\t' in text or b'"\r' in text or b'"\n' in text) and _GAP.search(text)
     )
 
 
 def may_repeat_a_name(lines: bytes) -> bool:
-    """Might one of many lines, each one object of sound JSON, name a field twice?
+    """Might one of many lines, each one object of valid JSON, repeat a name?
 
-    False is certain. True need not be: fields that we do not know look alike.
+    False is certain; True is not, since unknown names look alike.
     """
     text = np.frombuffer(lines, dtype=np.uint8)
     colons = text[1:] == _COLON
@@ -94,7 +93,7 @@ def may_repeat_a_name(lines: bytes) -> bool:
 
 
 class _TwiceError(Exception):
-    """A name stands twice in an object."""
+    """A name occurs twice in an object."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ _FORGETTING = ("kill", "restart", "failover")
 
 
 def restarts_of_storage(events: Iterable[FaultEvent]) -> list[Fault]:
-    """Kills, restarts and failovers of the storage or one of its members, as they were seen."""
+    """Observed kills, restarts and failovers of the storage or of one of its members."""
     return [
         fault
         for fault in faults_of(events)

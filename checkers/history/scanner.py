@@ -1,8 +1,8 @@
 r"""Reads JSON lines of one plain layout by array operations, without a parser.
 
 Our recorders write flat objects: known names, strings without escapes, integers and null, and
-either no white space or one blank after each colon and comma. In such a text a quote starts or
-ends a string and does nothing else, and what lies between two strings is one of five gaps:
+either no white space or one blank after each colon and comma. In such a text a quote only starts or
+ends a string, and between two strings is one of five gaps:
 
     :           after a name, before its string
     ,           after a string, before the next name
@@ -13,7 +13,7 @@ ends a string and does nothing else, and what lies between two strings is one of
 A text that begins with `{"`, ends with `}\n` and has no other gap is one JSON object a line, as
 long as each number is one: that is checked where a field is read. Everything else (an escape, a
 character beyond ASCII, a float, a nested value, an unknown or repeated name, other white space)
-raises `IrregularError`: it may be sound, but only a parser can tell.
+raises `IrregularError`: it may be valid, but only a parser can decide.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Field:
     """The values of one field, in the order of lines."""
 
     def __init__(self, text: PlainText, strings: _Strings, names: Ints, lines: Ints) -> None:
-        """`names` are those strings that are its name."""
+        """`names` are the strings that are its name."""
         require(np.all(lines[1:] > lines[:-1]))
         self.lines = lines  # that have it, from 0
         self._text = text
@@ -53,12 +53,12 @@ class Field:
         self.is_null[~self._is_string] = is_null
 
     def integers(self) -> Ints:
-        """The values, none of them below 0; ABSENT for null."""
+        """The non-negative values; ABSENT for null."""
         require(not np.any(self._is_string))
         return self._unless_null(self._text.integers(self._starts, self._ends))
 
     def numbers(self, table: Mapping[str, int]) -> Ints:
-        """What a table says of the strings; ABSENT for null."""
+        """The numbers of the strings in a table; ABSENT for null."""
         require(not len(self._starts))
         values = self._names[self._is_string] + 1
         starts, ends = self._strings.opens[values] + 1, self._strings.closes[values]
@@ -83,7 +83,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scan:
-    """Some lines, and the fields that they have by their names."""
+    """Some lines, with their fields by name."""
 
     count: int
     longest: int  # bytes of a line
@@ -93,7 +93,7 @@ class Scan:
     def of(cls, lines: bytes, names: Iterable[str]) -> Self:
         """Scan lines that end with a newline each.
 
-        `names`, of at most eight characters, are all that the lines may have.
+        `names`, of at most eight characters, are the only ones allowed.
 
         Raises:
             IrregularError: the lines have another layout, or another name.
@@ -124,7 +124,7 @@ class _Strings:
 
     @classmethod
     def of(cls, text: PlainText, quotes: Ints) -> Self:
-        """Raise IrregularError if a gap is none of the five, or is out of place."""
+        """Raise IrregularError if a gap is not one of the five, or is out of place."""
         opens, closes, nexts = quotes[:-1:2], quotes[1::2], quotes[2::2]
         is_spaced = text.codes[closes[0] + 2] == _BLANK
         colon, comma = (b": ", b", ") if is_spaced else (b":", b",")

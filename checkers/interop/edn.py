@@ -3,7 +3,7 @@
 `nil`, booleans, numbers and strings become Python's own, vectors and lists
 tuples, sets frozensets, maps dicts; keywords, symbols, characters and tagged
 literals become classes of their own. Nothing is looked up or run because of a
-tag. What EDN leaves open is refused: a key that stands twice, a number beyond
+tag. Anything that EDN leaves undefined is refused: a repeated key, a number beyond
 `atoms.MAX_DIGITS`, a form beyond `MAX_FORM` or nested deeper than `MAX_DEPTH`.
 
 The grammar: https://github.com/edn-format/edn
@@ -119,7 +119,7 @@ def read_elements(text: str) -> Iterator[Form]:
     """The elements of a text that is one vector or list, each with its own line.
 
     Raises:
-        EdnError: it is not EDN, or no vector, or something stands beside it.
+        EdnError: it is not EDN, not a vector, or there is more than the vector.
     """
     tokens = _TOKEN.finditer(text)
     closer = _CLOSES.get(next(tokens)["open"] or "")
@@ -205,7 +205,7 @@ class _Reader:
             if kind == "end":
                 break
             if ended:
-                raise self._error(place, "something stands behind the end of the vector")
+                raise self._error(place, "there is text after the end of the vector")
             if not stack:
                 self._start = place
                 if token[kind] == closer:
@@ -276,7 +276,7 @@ class _Reader:
         except TypeError:
             raise self._error(place, "a map with a map among its keys") from None
         if len(built) * 2 != len(items):
-            raise self._error(place, "a map with a key that stands twice")
+            raise self._error(place, "a map with a repeated key")
         return built
 
     def _set(self, items: list[Any], place: int) -> frozenset[Any]:
@@ -285,7 +285,7 @@ class _Reader:
         except TypeError:
             raise self._error(place, "a set with a map in it") from None
         if len(built) != len(items):
-            raise self._error(place, "a set with an element that stands twice")
+            raise self._error(place, "a set with a repeated element")
         return built
 
     def _illegal(self, place: int) -> EdnError:

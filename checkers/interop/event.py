@@ -1,4 +1,4 @@
-"""What any foreign history is made of: events, and from them calls."""
+"""The parts of every foreign history: events, and the calls that they form."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ TYPES: tuple[EventType, ...] = get_args(EventType)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One event of a client: it asks for something, or is told what came of it."""
+    """One event of a client: a request, or its outcome."""
 
     line: int  # from 1
     process: int
     type: EventType
     f: str
     value: Hashable = None
-    key: Hashable = None  # the object, where the file names it apart from the value
+    key: Hashable = None  # the object, if the file names it apart from the value
     time: int | None = None  # ns
     index: int | None = None
     refused: bool = False  # a cas failed because it found another value than it expected
@@ -31,7 +31,7 @@ class Event:
 
 
 def is_bystander(process: str, kind: object) -> bool:
-    """Is an event nobody's operation, whose process is a word and no number?
+    """Is the event not an operation, since its process is a word and not a number?
 
     The nemesis' are none, and neither are remarks. What else has a word for its process is a
     client that could not be judged, and leaving it out could make a right history wrong.
@@ -41,7 +41,7 @@ def is_bystander(process: str, kind: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """An event of somebody who is no client, such as the nemesis: kept, never judged."""
+    """An event of a process that is not a client, such as the nemesis: kept, never judged."""
 
     line: int
     process: str
@@ -52,7 +52,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One operation: what was asked and answered.
+    """One operation: its request and its answer.
 
     `called` and `returned` are places in the order of events: an operation
     precedes another iff it returned at a lower place than the other's call.
@@ -61,19 +61,19 @@ class Call:
     process: int
     f: str
     asked: Hashable
-    answered: Hashable = UNKNOWN  # what an ok said
+    answered: Hashable = UNKNOWN  # the value of an ok
     outcome: Outcome = Outcome.INFO
     key: Hashable = None
     refused: bool = False  # it failed because it found another value than it expected
     seen: Hashable = UNKNOWN  # what a refused cas found instead
     called: int
-    completed: int | None = None  # None if nothing was ever told
-    times: tuple[int | None, int | None] = (None, None)  # ns; of the events, where the file has them
+    completed: int | None = None  # None if there was no answer
+    times: tuple[int | None, int | None] = (None, None)  # ns; of the events, if the file has them
     lines: tuple[int, ...]  # of the invoke, then of the completion
 
     @property
     def returned(self) -> int | None:
-        """Where it ended; an info, though told, has no end."""
+        """The place where it ended; an info has no end."""
         return None if self.outcome is Outcome.INFO else self.completed
 
 
@@ -84,6 +84,6 @@ class Foreign:
     name: str  # the file, as messages name it
     calls: tuple[Call, ...]  # in the order of their invokes
     notes: tuple[Note, ...] = ()
-    notices: tuple[str, ...] = ()  # such as a half-written last line that was left out
+    notices: tuple[str, ...] = ()  # such as a half-written last line that was dropped
     leased: bool = False  # a hold of a lock may end by itself
-    is_ours: bool = False  # locks and what they protect stand in one file, under the same names
+    is_ours: bool = False  # locks and the values they protect are in one file, under the same names

@@ -39,13 +39,13 @@ def read(text: Text) -> Foreign:
 
 
 def calls(history: History) -> tuple[Call, ...]:
-    """The operations of a history as calls; at equal times calls come before returns, whoever asks."""
+    """The operations of a history as calls; at equal times calls come before returns, for all processes."""
     places = _places(history)
     return tuple(_call(op, places) for op in history.operations)
 
 
 def _initial_writes(history: History) -> Iterator[Call]:
-    """What stood there before the run, as a write of it by somebody before everything else."""
+    """The initial value, as a write before everything else."""
     if history.header.initial_value is None:
         return
     resources = dict.fromkeys(op.resource for op in history.operations if op.f in PROTECTED)
@@ -79,7 +79,7 @@ def _places(history: History) -> dict[_Moment, int]:
 
 
 def in_process_order(recorded: Sequence[Call]) -> list[Call]:
-    """Our calls as other tools take them: each process asks for nothing before it had its last answer.
+    """Our calls as other tools take them: each process sends a request only after its last answer.
 
     To us, an operation that is called when another returns is concurrent with it, even in one process.
     """

@@ -4,7 +4,7 @@
     judged.verdict.to_document()
 
 A lock whose grants carry tokens is also judged by its tokens: two holds with the
-same, or a later one with a lower. What that explains is not told a second time.
+same, or a later one with a lower. Violations that this explains are not reported twice.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ MODELS: dict[str, Callable[[], Model]] = dict(
         ).items()
     )
 )
-"""The models that a history can be judged by, by name."""
+"""The models by which a history can be judged, by name."""
 
 _WITHOUT_TOKENS = {"fenced-mutex": "owned-mutex", "reentrant-fenced-mutex": "reentrant-mutex"}
-_PROOF_BUDGET = 20_000  # configurations, for each try to leave something out
+_PROOF_BUDGET = 20_000  # configurations, for each attempt to drop operations
 _OF_TOKENS = ("duplicate-token", "token-regression")
 
 
 class Judged(NamedTuple):
-    """A verdict, and what to say of the file beside it."""
+    """A verdict, with the notices about the file."""
 
     verdict: Verdict
     notices: tuple[str, ...]
@@ -66,7 +66,7 @@ def judge_foreign(path: str | os.PathLike[str], model: str, budget: int = BUDGET
     """Judge a history in any format by a model of `MODELS`; `budget` is of configurations, per object.
 
     Raises:
-        HistoryError: it cannot be read as a history, or not as one of that model.
+        HistoryError: it is not a history, or not one of that model.
         ModelError: there is no such model.
     """
     if model not in MODELS:
@@ -75,18 +75,18 @@ def judge_foreign(path: str | os.PathLike[str], model: str, budget: int = BUDGET
         raise ModelError(f"no model is called {model!r}; {hint}")
     history = interop.read(Path(path))
     tokens = _tokens(history, model) if model in FENCED else ()
-    told = {finding.resource for result in tokens for finding in result.findings}
-    order = _order(history, model, budget, told)
+    wrong_tokens = {finding.resource for result in tokens for finding in result.findings}
+    order = _order(history, model, budget, wrong_tokens)
     notices = (*history.notices, *_left_out(history, model))
     return Judged(_verdict((*tokens, order.result), order.reasons), notices)
 
 
 def _left_out(history: Foreign, model: str) -> Iterator[str]:
-    """That a model does not know of the tokens of our own histories."""
+    """The notice that a model ignores the tokens of our own histories."""
     if history.is_ours and model not in FENCED:
         yield (
-            f"{history.name}: a {model} has no tokens, so those of this history are not looked at; without"
-            " --model they are"
+            f"{history.name}: a {model} has no tokens, so those of this history are ignored; without --model"
+            " they are judged"
         )
 
 
@@ -95,18 +95,18 @@ class _Order(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def _order(history: Foreign, model: str, budget: int, told: set[str]) -> _Order:
-    """Search for an order; where tokens are told to be wrong already, for one without them."""
+def _order(history: Foreign, model: str, budget: int, wrong_tokens: set[str]) -> _Order:
+    """Search for an order; for locks whose tokens are known to be wrong, without tokens."""
     began = time.perf_counter()
     judged = interop.operations(history, model)
     found = _judge(judged.operations, model, budget)
     findings = _findings(model, judged, found)
-    if told:
+    if wrong_tokens:
         bare = _WITHOUT_TOKENS[model]
         without = interop.operations(history, bare)
         rest = _findings(bare, without, _judge(without.operations, bare, budget))
-        findings = [each for each in findings if each.resource not in told]
-        findings += [each for each in rest if each.resource in told]
+        findings = [each for each in findings if each.resource not in wrong_tokens]
+        findings += [each for each in rest if each.resource in wrong_tokens]
     result = CheckerResult(
         name=model,
         validity=Validity.INVALID if findings else _undecided(found, judged),
@@ -118,7 +118,7 @@ def _order(history: Foreign, model: str, budget: int, told: set[str]) -> _Order:
 
 
 def _judge(operations: Sequence[Operation], model: str, budget: int) -> ModelVerdict:
-    """Is there an order? By comparing pairs where that decides, else by a search."""
+    """Is there an order? Decided by pairs of blocks if possible, else by a search."""
     if model in {"register", "cas-register"}:
         return judge_register(operations, budget=budget)
     if model == "owned-mutex":
@@ -132,8 +132,8 @@ def _findings(model: str, judged: Operations, found: ModelVerdict) -> list[Findi
 
 
 def _tokens(history: Foreign, model: str) -> tuple[CheckerResult, ...]:
-    """What the tokens of the grants show by themselves."""
-    interop.operations(history, model)  # it refuses what is no lock's history
+    """The violations by the tokens of the grants alone."""
+    interop.operations(history, model)  # refuses the history of anything but a lock
     verdict = judge(grants_of(history, reentrant=model.startswith("reentrant")))
     return tuple(result for result in verdict.checkers if result.name in _OF_TOKENS)
 
@@ -146,7 +146,7 @@ def _undecided(found: ModelVerdict, judged: Operations) -> Validity:
 
 def _reasons(found: ModelVerdict, judged: Operations, budget: int) -> tuple[str, ...]:
     if not judged.operations:
-        return ("not exercised: the history has no operation that tells anything",)
+        return ("not exercised: the history has no operation that shows anything",)
     if found.validity is not Validity.UNKNOWN:
         return ()
     return tuple(gave_up(judged.calls[position], budget) for position in found.unexplained)

@@ -1,4 +1,4 @@
-"""Grants that other tools recorded, as a history of ours: so that their tokens are judged.
+"""Grants recorded by other tools, as one of our own histories: so that their tokens are judged.
 
 There are no leases in them, so nothing is promised and no grant is early; what
 remains is that no two holds share a token, and that tokens rise with time.
@@ -14,7 +14,7 @@ from checkers.interop.operations import resource, token
 
 
 def grants_of(history: Foreign, *, reentrant: bool) -> History:
-    """The acquires and releases of a history; grants without a token are left out.
+    """The acquires and releases of a history; grants without a token are dropped.
 
     Times are the file's own where it has them, made to rise as its events do,
     otherwise the places of the events.
@@ -27,7 +27,7 @@ def grants_of(history: Foreign, *, reentrant: bool) -> History:
     operations: list[Op] = []
     for call in history.calls:
         if call.f not in {"acquire", "release"}:
-            continue  # of our own histories, what the lock protects
+            continue  # of our own histories: the values that the lock protects
         owner = holds.owner(call)
         if call.outcome is Outcome.OK and call.f == "acquire" and token(call) is None:
             continue
@@ -74,15 +74,15 @@ def _operation(call: Call, owner: str, index: int, times: dict[int, int]) -> Op:
 
 
 def rising_times(calls: Sequence[Call]) -> dict[int, int]:
-    """A time for each place, in ns, rising as the places do."""
-    told: dict[int, int | None] = {}
+    """A time for each place, in ns; times rise with the places."""
+    recorded: dict[int, int | None] = {}
     for call in calls:
-        told[call.called] = call.times[0]
+        recorded[call.called] = call.times[0]
         if call.completed is not None:
-            told[call.completed] = call.times[1]
+            recorded[call.completed] = call.times[1]
     times: dict[int, int] = {}
     now = -1
-    for place in sorted(told):
-        now = max(told[place] or 0, now + 1)
+    for place in sorted(recorded):
+        now = max(recorded[place] or 0, now + 1)
         times[place] = now
     return times

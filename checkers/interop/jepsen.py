@@ -107,7 +107,7 @@ class _HalfWrittenError(Exception):
 
 
 def _json_values(text: Text) -> Iterator[tuple[int, Any]]:
-    """The objects of an array, or those that stand one after another, each with its line."""
+    """The objects of an array, or a sequence of objects, each with its line."""
     reader = _JsonReader(text)
     if not reader.takes("["):
         while not reader.at_end():
@@ -120,7 +120,7 @@ def _json_values(text: Text) -> Iterator[tuple[int, Any]]:
         if not reader.takes("]"):
             raise reader.error("the array is not closed here, nor does it go on")
     if not reader.at_end():
-        raise reader.error("something stands behind the end of the array")
+        raise reader.error("there is text after the end of the array")
 
 
 class _JsonReader:
@@ -187,12 +187,12 @@ def _is_text(value: Any) -> bool:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     built = dict(pairs)
     if len(built) != len(pairs):
-        raise ValueError("an object with a name that stands twice")
+        raise ValueError("an object with a repeated name")
     return built
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no value that can be compared")
+    raise ValueError(f"{constant} cannot be compared")
 
 
 def _written(call: Call) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -211,8 +211,8 @@ def _written(call: Call) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _fields(call: Call, kind: Keyword, value: Any, time: int | None) -> dict[str, Any]:
-    told = thawed(value)
+    plain = thawed(value)
     fields = {"process": call.process, "type": kind, "f": Keyword(call.f)}
     if time is not None:
         fields = {"time": time} | fields
-    return fields | {"value": told if call.key is None else (thawed(call.key), told)}
+    return fields | {"value": plain if call.key is None else (thawed(call.key), plain)}

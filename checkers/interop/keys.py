@@ -3,9 +3,9 @@
 Linearizability is local: a history of several objects is right iff that of each
 one is (Herlihy and Wing, 1990), so each key can be judged by itself.
 
-Nothing in the file says that values are pairs of that kind. They are taken so
-iff every call asks with one: a plain read asks with nil, and a plain cas with
-[expected new], where an independent one asks with [key [expected new]].
+Nothing in the file says that values are such pairs. We assume it iff the value of every
+invoke is one: that of a plain read is nil, and that of a plain cas [expected new], but
+with independent keys it is [key [expected new]].
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _SIGNS = (":", "#", "[", "(", "{", '"', "'", "\\")
 
 
 class Split(NamedTuple):
-    """The calls, each about one object, and what to say of it."""
+    """The calls, each about one object, with the notices about them."""
 
     calls: tuple[Call, ...]
     notices: tuple[str, ...] = ()
 
 
 def split_keys(calls: Sequence[Call], file: str) -> Split:
-    """The calls with key and value apart, where their values are pairs of the two.
+    """The calls with key and value separated, if their values are pairs of the two.
 
     Raises:
         HistoryError: a call asked about one key and was answered about another, or
@@ -56,7 +56,7 @@ def _check_all_named(calls: Sequence[Call], file: str) -> None:
         raise HistoryError(
             file,
             bare.lines[0],
-            f"{bare.f} names no key, though line {named.lines[0]} names {dumps(thawed(named.key)):.80}",
+            f"{bare.f} names no key, but line {named.lines[0]} names {dumps(thawed(named.key)):.80}",
         )
 
 
@@ -71,17 +71,17 @@ def _split(call: Call, file: str) -> Call:
     key, asked = pair_of(call.asked) or (None, None)
     answered = call.answered
     if answered is not UNKNOWN:
-        told = pair_of(answered)
-        if told is None or told[0] != key:
+        pair = pair_of(answered)
+        if pair is None or pair[0] != key:
             raise HistoryError(
-                file, call.lines[-1], f"{answered!r:.80} answers a question about the key {key!r:.80}"
+                file, call.lines[-1], f"{answered!r:.80} is the answer to a request for the key {key!r:.80}"
             )
-        answered = told[1]
+        answered = pair[1]
     return replace(call, key=key, asked=asked, answered=answered)
 
 
 def name_of(key: Hashable) -> str:
-    """What a key is called: a text as it is, and what is no text as EDN writes it.
+    """The name of a key: a text as it is, anything else in EDN.
 
     No two keys share a name: a text that could be taken for another kind of value stands
     in quotes, and a symbol behind one, as Clojure does.

@@ -1,4 +1,4 @@
-"""Events that are maps, as Jepsen, Knossos and Porcupine write them, whatever the notation.
+"""Events that are maps, as Jepsen, Knossos and Porcupine write them, in any notation.
 
 The fields are `process type f value` and, where there are any, `index`, `time`
 (ns) and `key`. A failure tells nothing but that there was no effect, except of a
@@ -20,19 +20,19 @@ from checkers.linearizability.operation import UNKNOWN
 
 REFUSED = "precondition-failed"
 _MOST = 1 << 62  # of an index; of a time it is 146 years in nanoseconds
-_ABSENT = -1  # how Jepsen says that an event has no time or index
+_ABSENT = -1  # in Jepsen, an event without a time or index
 _SHOWN = 120  # characters
 
 
 def event(fields: Mapping[Any, Any], file: str, line: int) -> Event | Note:
-    """The event that a map is; keys may be keywords or strings.
+    """The event in a map; keys may be keywords or strings.
 
     Raises:
         HistoryError: a field is missing, or not what it must be.
     """
     plain = {_name(key): value for key, value in fields.items()}
     if len(plain) < len(fields):
-        raise HistoryError(file, line, f"a field that stands twice, in: {_shown(fields)}")
+        raise HistoryError(file, line, f"a field that occurs twice, in: {_shown(fields)}")
     try:
         return _event(plain, line)
     except (ValueError, RecursionError) as error:
@@ -45,7 +45,7 @@ def _event(fields: Mapping[str, Any], line: int) -> Event | Note:
     if type(process) is not int:
         return _note(fields, line, index, time)
     if not 0 <= process < INT64:
-        raise ValueError(f"process {process} is no process number")
+        raise ValueError(f"process {process} is not a process number")
     return Event(
         line=line,
         process=process,
@@ -61,12 +61,12 @@ def _event(fields: Mapping[str, Any], line: int) -> Event | Note:
 
 
 def _note(fields: Mapping[str, Any], line: int, index: int | None, time: int | None) -> Note:
-    """What the nemesis, or another process with a name instead of a number, tells."""
+    """An event of the nemesis, or of another process with a name instead of a number."""
     process = _word(fields, "process").removeprefix(":")
     if not is_bystander(process, _name(fields.get("type"))):
-        raise ValueError(f"process {process[:_SHOWN]!r} is no number, as a client's is")
-    told = f"{fields.get('type')} {fields.get('f')} {fields.get('value')}"
-    return Note(line=line, process=process, text=told[:_SHOWN], time=time, index=index)
+        raise ValueError(f"process {process[:_SHOWN]!r} is not a number; that of a client is")
+    text = f"{fields.get('type')} {fields.get('f')} {fields.get('value')}"
+    return Note(line=line, process=process, text=text[:_SHOWN], time=time, index=index)
 
 
 def _type(fields: Mapping[str, Any]) -> EventType:
@@ -84,7 +84,7 @@ def _word(fields: Mapping[str, Any], name: str) -> str:
     word = _name(value)
     if not isinstance(value, str | Symbol) or not word:
         raise ValueError(
-            f"no {name}" if value is None else f"{name} is {value!r:.{_SHOWN}}, which is no word"
+            f"no {name}" if value is None else f"{name} is {value!r:.{_SHOWN}}, which is not a word"
         )
     return word
 
@@ -99,7 +99,7 @@ def _number(fields: Mapping[str, Any], name: str) -> int | None:
 
 
 def _is_refused(fields: Mapping[str, Any]) -> bool:
-    """Did a cas fail because of what it found? A failure for any other reason tells nothing."""
+    """Did a cas fail because of the value that it found? Other failures show nothing."""
     if _name(fields["type"]) != "fail" or _name(fields["f"]) != "cas":
         return False
     error = fields.get("error")

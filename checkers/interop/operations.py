@@ -1,4 +1,4 @@
-"""Calls as the operations of a model: what each kind of object is asked, and answers.
+"""Calls as the operations of a model: the requests and answers of each kind of object.
 
 What tells nothing is left out: a failure, except of a cas that was refused, and
 a read without an answer. What ended in info, or never ended, may have had its
@@ -34,16 +34,16 @@ VOCABULARY: dict[str, frozenset[str]] = {
 """The operations that each model knows, by the names that histories use."""
 
 LOCKS = frozenset({"acquire", "renew", "release", "revoke", "fence"})
-"""What our own histories record of locks, and of the marks that their tokens leave: no value changes."""
+"""The operations on locks and marks in our own histories: no value changes."""
 
 PROTECTED = frozenset({"read", "write", "append", "fence"})
-"""What our own histories record of what a lock protects: no lock changes."""
+"""The operations on protected values in our own histories: no lock changes."""
 
 FENCED = frozenset({"fenced-mutex", "reentrant-fenced-mutex"})
 """The models whose grants carry tokens."""
 
 LOCK = "lock"
-"""What the lock of a history is called that does not name it."""
+"""The name of the lock in a history that does not name it."""
 
 _QUESTIONS = frozenset({"read", "get", "contains"})
 _FENCE = "fence"
@@ -52,7 +52,7 @@ _TRUTH: dict[Hashable, bool] = {Symbol("true"): True, Symbol("false"): False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operations:
-    """What a model judges: operations, and the call that each one is."""
+    """The operations for a model, and the call of each."""
 
     operations: tuple[Operation, ...]
     calls: tuple[Call, ...]
@@ -68,8 +68,8 @@ def operations(history: Foreign, model: str) -> Operations:
         raise HistoryError(
             history.name,
             1,
-            f"a hold under a lease may end by itself, which a {model} does not know of;"
-            " this history is judged without a model",
+            f"a hold under a lease may end by itself, which a {model} cannot express;"
+            " judge this history without a model",
         )
     about = history.calls
     if history.is_ours:
@@ -84,7 +84,7 @@ def operations(history: Foreign, model: str) -> Operations:
 
 
 def resource(call: Call, model: str) -> str:
-    """What the object is called that a call is about."""
+    """The name of the object of a call."""
     if call.key is not None:
         return name_of(call.key)
     return LOCK if model.endswith("mutex") else model.removeprefix("cas-")
@@ -104,7 +104,7 @@ def token(call: Call) -> int | None:
     if isinstance(answer, Map):
         fences = [fence for key, fence in answer.items if key in {Keyword(_FENCE), _FENCE}]
         if not fences or fences == [0]:
-            return None  # 0 is Hazelcast's word for none
+            return None  # in Hazelcast, 0 means none
         answer = fences[0] if len(fences) == 1 else answer
     if isinstance(answer, int):
         return answer
@@ -153,11 +153,11 @@ def _operation(call: Call, model: str) -> Operation:
 
 
 def _input(call: Call, model: str) -> Hashable:
-    """What was asked; of a lock nothing: its holder is the process."""
+    """The input of a call; nothing for a lock: its holder is the process."""
     if model.endswith("mutex") or call.f in {"read", "get"}:
         return None
     if call.f == "cas" and pair_of(call.asked) is None:
-        raise _wrong(call, 0, "a cas asks with [expected new]", call.asked)
+        raise _wrong(call, 0, "the value of a cas is [expected new]", call.asked)
     if model == "counter" and type(call.asked) is not int:
         raise _wrong(call, 0, "a counter adds whole numbers", call.asked)
     if model == "kv" and not isinstance(call.asked, str):
@@ -166,7 +166,7 @@ def _input(call: Call, model: str) -> Hashable:
 
 
 def _output(call: Call, model: str) -> Hashable:
-    """What was answered, where the model's answers mean something."""
+    """The answer, if it means anything in the model."""
     if call.outcome is Outcome.FAIL:
         return call.seen
     if call.outcome is Outcome.INFO:

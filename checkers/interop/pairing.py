@@ -1,4 +1,4 @@
-"""Events into calls: each completion to its invoke; what cannot have happened is refused.
+"""Joins events into calls: each completion with its invoke; impossible events are refused.
 
 A client is one process that does one thing at a time. After an info nobody
 knows whether its operation still goes on, so its process is never used again.
@@ -14,13 +14,13 @@ from checkers.interop.event import Call, Event, Foreign, Note
 from checkers.linearizability.operation import UNKNOWN
 
 REPEATS = frozenset({"write", "put", "append", "cas"})
-"""Operations whose ok says again what was asked."""
+"""Operations whose ok repeats the request."""
 
 _SHOWN = 80  # characters
 
 SLACK = 1_000_000_000
-"""How far, in ns, a time may lie before an earlier event's: Jepsen's clients used to read the
-clock first and stand in line for the history then. More than that was put together wrongly."""
+"""How far, in ns, a time may be before an earlier event's: Jepsen's clients used to read the clock
+before they queued for the history. A larger difference means that the file was merged wrongly."""
 
 
 def pair(events: Iterable[Event | Note], name: str) -> Foreign:
@@ -85,7 +85,7 @@ class _Pairing:
             raise self._error(
                 event,
                 f"process {process} ended in info at line {self._ended[process]} and is used again;"
-                " after an info a client goes on under a new process number",
+                " after an info a client continues under a new process number",
             )
         if process in self._open:
             since = self.calls[self._open[process]].lines[0]

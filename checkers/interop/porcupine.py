@@ -57,8 +57,8 @@ def read_key_values(text: Text) -> Foreign:
 def write_etcd(calls: Sequence[Call]) -> Iterator[str]:
     """The lines of an etcd log; values that are no whole numbers are numbered as they appear.
 
-    A cas that failed and told what it found is written as a read of that: the format
-    has no words for what was found.
+    A cas that failed with the value that it found is written as a read of it: the format
+    cannot express the value that it found.
 
     Raises:
         ValueError: the calls are about several registers, or no register's, or one of
@@ -93,23 +93,23 @@ def _events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
 
 
 def _event(found: re.Match[str], file: str, line: int) -> Event | Note:
-    process, told = found["process"], found["value"].split("\t")[0]
+    process, text = found["process"], found["value"].split("\t")[0]
     if process.startswith(":"):
         if not is_bystander(process[1:], found["type"]):
-            raise HistoryError(file, line, f"process {process:.80} is no number, as a client's is")
-        return Note(line=line, process=process[1:], text=f"{found['type']} {found['f']} {told:.80}")
+            raise HistoryError(file, line, f"process {process:.80} is not a number; that of a client is")
+        return Note(line=line, process=process[1:], text=f"{found['type']} {found['f']} {text:.80}")
     try:
-        value = _read_value(told)
+        value = _read_value(text)
     except ValueError as error:
         problem = error.problem if isinstance(error, edn.EdnError) else error
-        raise HistoryError(file, line, f"{problem}, in: {told:.80}") from None
+        raise HistoryError(file, line, f"{problem}, in: {text:.80}") from None
     kind = _type(found["type"])
     is_pair = pair_of(value) is not None
     if kind in {"invoke", "ok"} and not (
         is_pair if found["f"] == "cas" else value is None or type(value) is int
     ):
         raise HistoryError(
-            file, line, f"{found['f']} of {told:.80}; the register holds whole numbers, or nil"
+            file, line, f"{found['f']} of {text:.80}; the register holds whole numbers, or nil"
         )
     return Event(
         line=line,
@@ -121,10 +121,10 @@ def _event(found: re.Match[str], file: str, line: int) -> Event | Note:
     )
 
 
-def _read_value(told: str) -> Hashable:
-    if _OCTAL.search(told):
+def _read_value(text: str) -> Hashable:
+    if _OCTAL.search(text):
         raise ValueError("a number that begins with 0")
-    return frozen(edn.loads(told))
+    return frozen(edn.loads(text))
 
 
 def _type(said: str) -> EventType:
@@ -149,9 +149,7 @@ def _as_read(call: Call) -> Call:
         return call
     expected, _ = pair_of(call.asked) or (UNKNOWN, UNKNOWN)
     if call.seen == expected:
-        raise ValueError(
-            f"line {call.lines[-1]}: an etcd log has no words for a cas that failed over what it expected"
-        )
+        raise ValueError(f"line {call.lines[-1]}: an etcd log cannot express a cas that failed on a match")
     return replace(
         call, f="read", asked=None, answered=call.seen, outcome=Outcome.OK, refused=False, seen=UNKNOWN
     )
@@ -177,12 +175,12 @@ def _written(call: Call, numbers: dict[object, str]) -> Iterator[tuple[int, str]
     if call.outcome is Outcome.FAIL and not call.refused:
         return  # it tells nothing
     if call.f != "read" and None in _values(call):
-        raise ValueError(f"line {call.lines[0]}: an etcd log has no words for a {call.f} of nil")
+        raise ValueError(f"line {call.lines[0]}: an etcd log cannot express a {call.f} of nil")
     asked = _value(call, numbers) if call.f != "read" else "nil"
     yield call.called, f"{_MARK}{call.process}\t:invoke\t:{call.f}\t{asked}\n"
     if call.completed is not None:
-        told = _value(call, numbers) if call.outcome is not Outcome.INFO else ":timed-out"
-        yield call.completed, f"{_MARK}{call.process}\t:{call.outcome}\t:{call.f}\t{told}\n"
+        text = _value(call, numbers) if call.outcome is not Outcome.INFO else ":timed-out"
+        yield call.completed, f"{_MARK}{call.process}\t:{call.outcome}\t:{call.f}\t{text}\n"
 
 
 def _value(call: Call, numbers: dict[object, str]) -> str:

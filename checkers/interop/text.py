@@ -1,4 +1,4 @@
-"""A file's text: bounded, UTF-8, and whether its end is missing."""
+"""The text of a file: bounded, UTF-8, and possibly cut short."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ BOM = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What stands in a file that another tool wrote."""
+    """The text of a file that another tool wrote."""
 
     name: str
     content: str
 
     @property
     def is_cut(self) -> bool:
-        """Does its last line lack its end, as when the writer was killed?"""
+        """Is its last line half written, as when the writer was killed?"""
         return not self.content.endswith("\n")
 
     @property
@@ -30,7 +30,7 @@ class Text:
         return self.content.count("\n") + self.is_cut
 
     def half_written(self) -> str:
-        """The notice that a half-written last line was left out."""
+        """The notice about a half-written last line that was dropped."""
         return f"{self.name}:{self.last_line}: the last line is only half written and was left out"
 
 

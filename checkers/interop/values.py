@@ -1,4 +1,4 @@
-"""Values that can be compared: what a history's file holds, made hashable and equal only if the same.
+"""The values of a history, made hashable, and equal only if they are the same.
 
 Python takes True for 1 and 1.0 for 1; a register that held one and gave the
 other would look right. So booleans and numbers that are not whole become words. What
@@ -30,7 +30,7 @@ class Map:
 
 
 def frozen(value: Any, depth: int = 0) -> Hashable:
-    """The value as one that a model can hold.
+    """The value in a form that a model can hold.
 
     Raises:
         ValueError: it cannot be compared, or is beyond a limit.
@@ -80,5 +80,5 @@ def thawed(value: Hashable) -> Any:
 def _word(value: float | Fraction | Decimal) -> Symbol:
     """A boolean, or a number that is not whole, as it is written."""
     if not isinstance(value, Fraction) and not math.isfinite(value):
-        raise ValueError(f"{value} is no value that can be compared")
+        raise ValueError(f"{value} cannot be compared")
     return Symbol(dumps(value + 0.0 if isinstance(value, float) else value))  # -0.0 is 0.0

@@ -1,4 +1,4 @@
-"""Histories as files of other tools, and other tools' histories as files of ours."""
+"""Exports histories to formats of other tools, and imports theirs into ours."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from checkers.interop.operations import VOCABULARY, operations, resource, token
 from checkers.nearest import nearest
 
 WRITERS = {"jepsen-edn": jepsen.write_edn, "porcupine-etcd": porcupine.write_etcd}
-"""How a history can be written for other tools."""
+"""The formats of other tools, with their writers."""
 
 _INT64 = 1 << 63
-_MOST_KEYS = 20  # named to somebody who asked for another
+_MOST_KEYS = 20  # in the message about an unknown key
 
 
 def export(history: Foreign, form: str, model: str | None = None, key: str | None = None) -> Iterator[str]:
-    """The lines of a history for another tool: all of it, or what a model knows, or about one object.
+    """The lines of a history for another tool: all, or the operations of a model, or those on one object.
 
     Raises:
-        HistoryError: the format has no words for it.
+        HistoryError: the format cannot express it.
     """
     recorded = in_process_order(history.calls) if history.is_ours else history.calls
     calls = [
@@ -39,7 +39,7 @@ def export(history: Foreign, form: str, model: str | None = None, key: str | Non
         if (model is None or call.f in VOCABULARY[model]) and (key is None or _is_about(call, key))
     ]
     if key is not None and not any(_is_about(call, key) for call in history.calls):
-        raise HistoryError(history.name, 1, f"nothing here is about {key}{_hint(history.calls, key)}")
+        raise HistoryError(history.name, 1, f"no operation is about {key}{_hint(history.calls, key)}")
     try:
         return WRITERS[form](calls)
     except ValueError as error:
@@ -52,15 +52,19 @@ def as_ours(history: Foreign, model: str) -> Iterator[str]:
     A register is written as a storage without a fence: every token is 0.
 
     Raises:
-        HistoryError: history.jsonl has no words for it.
+        HistoryError: history.jsonl cannot express it.
     """
-    judged = operations(history, model)  # it refuses what is not that model's
+    judged = operations(history, model)  # refuses operations that the model does not have
     if model.endswith("mutex"):
         _check_tokens(history.name, judged.calls)
         return _lines(grants_of(history, reentrant=model.startswith("reentrant")))
     if model == "register":
         return _lines(_register(history, judged.calls))
-    raise HistoryError(history.name, 1, f"history.jsonl has no words for a {model}; judge it as it is")
+    raise HistoryError(
+        history.name,
+        1,
+        f"history.jsonl cannot express a {model}; judge the file itself, with --model {model}",
+    )
 
 
 def _check_tokens(file: str, calls: Sequence[Call]) -> None:
@@ -71,7 +75,7 @@ def _check_tokens(file: str, calls: Sequence[Call]) -> None:
             raise HistoryError(file, call.lines[-1], str(error)) from None
         if given is not None and given < 0:
             raise HistoryError(
-                file, call.lines[-1], f"token {given} is below 0, where history.jsonl's tokens begin"
+                file, call.lines[-1], f"token {given} is below 0, but tokens in history.jsonl start at 0"
             )
 
 
@@ -98,8 +102,8 @@ def _register(history: Foreign, calls: Sequence[Call]) -> History:
                 raise HistoryError(
                     history.name,
                     call.lines[0],
-                    f"value {value!r:.80} also stands there {where}; history.jsonl takes each value once,"
-                    " judge this one as it is",
+                    f"value {value!r:.80} is also written {where}; in history.jsonl each value is unique:"
+                    " judge the file itself, with --model",
                 )
             written[value] = call.lines[0]
     made = [_register_op(history.name, call, index, times) for index, call in enumerate(calls)]
@@ -159,10 +163,10 @@ def _events(op: Op) -> Iterator[dict[str, Any]]:
     if op.f in {"read", "write"}:
         carried["value"] = op.value
     asked = carried if op.f == "write" else {}
-    told = carried if op.outcome is Outcome.OK and op.f in {"read", "acquire"} else asked
+    answer = carried if op.outcome is Outcome.OK and op.f in {"read", "acquire"} else asked
     yield {"time": op.called, "type": "invoke"} | head | asked
     if op.learned is not None:
-        yield {"time": op.learned, "type": op.outcome.value} | head | told
+        yield {"time": op.learned, "type": op.outcome.value} | head | answer
 
 
 def _line(fields: dict[str, Any]) -> str:

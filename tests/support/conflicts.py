@@ -10,15 +10,15 @@ from checkers.storage.registers import observed
 from tests.support.brute_force import renumbered
 from tests.support.in_columns import in_columns, lines_of
 
-Told = tuple[str, Breach, int, list[int]]
+Summary = tuple[str, Breach, int, list[int]]
 
 
-def told(conflict: Conflict) -> Told:
+def summary_of(conflict: Conflict) -> Summary:
     return conflict.anomaly, conflict.breach, conflict.accused.index, [op.index for op in conflict.because]
 
 
-def seen(*operations: Op, **header: object) -> list[Told]:
+def seen(*operations: Op, **header: object) -> list[Summary]:
     lines = lines_of(renumbered(operations), **header)
     found = list(observed(Evidence(history=parse(lines))))
     assert found == list(observed(gather(in_columns(lines))))
-    return [told(each) for each in found]
+    return [summary_of(each) for each in found]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 def event(time: int, kind: str, process: int, resource: str, value: str | None = None) -> dict[str, object]:
     f = "read" if value is None else "write"
-    told = {"token": 1, "value": value} if f == "write" or kind == "ok" else {}
-    return {"time": time, "type": kind, "process": process, "f": f, "resource": resource} | told
+    response = {"token": 1, "value": value} if f == "write" or kind == "ok" else {}
+    return {"time": time, "type": kind, "process": process, "f": f, "resource": resource} | response
 
 
 def history_file(path: Path, *events: dict[str, object]) -> Path:

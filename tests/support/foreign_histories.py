@@ -13,7 +13,7 @@ from checkers.linearizability.operation import UNKNOWN
 from tests.support.repository import HISTORIES
 
 FOLDER = HISTORIES / "foreign"
-GOLDEN = (".facts.json", ".words.txt")  # what is found in a sample, beside it
+GOLDEN = (".facts.json", ".words.txt")  # the golden files of a sample
 CASES = sorted(path for path in FOLDER.iterdir() if not path.name.endswith(GOLDEN))
 
 WRITE = "{:process 0, :type :invoke, :f :write, :value 1}"

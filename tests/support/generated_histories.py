@@ -137,9 +137,9 @@ def _grants(rng: random.Random) -> Case:
     return _case(rng, history_with_grants(rng))
 
 
-def _list(rng: random.Random, *, told: bool) -> Case:
+def _list(rng: random.Random, *, with_lists: bool) -> Case:
     """A right list, or one of whose answers one was given to another."""
-    operations = list(list_history(rng, told=told))
+    operations = list(list_history(rng, with_lists=with_lists))
     answers = [op for op in operations if op.seen is not None or op.f == "read"]
     if answers and rng.random() < 0.6:
         one, other = rng.choice(answers), rng.choice(answers)
@@ -242,7 +242,7 @@ GENERATED: dict[str, Kind] = {
     **{f"no log: {kind}": Kind(partial(_broken, kind=kind, with_log=False), 15) for kind in KINDS},
     "log: two resources": Kind(partial(_two_resources, make=_of_any_storage), 150),
     "no log: two locks": Kind(partial(_two_resources, make=_lock), 100),
-    "no log: two lists": Kind(partial(_two_resources, make=partial(_list, told=False)), 60),
+    "no log: two lists": Kind(partial(_two_resources, make=partial(_list, with_lists=False)), 60),
     "log: without tokens": Kind(partial(_without_tokens, with_log=True), 100),
     "no log: without tokens": Kind(partial(_without_tokens, with_log=False), 60),
     "no log: register": Kind(_register, 150),
@@ -251,8 +251,8 @@ GENERATED: dict[str, Kind] = {
     "no log: one level": Kind(_one_level, 60),
     "no log: locks": Kind(_lock, 250),
     "no log: grants and writes": Kind(_grants, 150),
-    "no log: lists": Kind(partial(_list, told=False), 120),
-    "no log: lists that are told": Kind(partial(_list, told=True), 80),
+    "no log: lists": Kind(partial(_list, with_lists=False), 120),
+    "no log: lists that are told": Kind(partial(_list, with_lists=True), 80),
     "log: simulated runs": Kind(partial(_simulated, with_log=True), 100),
     "no log: simulated runs": Kind(partial(_simulated, with_log=False), 60),
 }

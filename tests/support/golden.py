@@ -1,4 +1,4 @@
-"""What the terminal and the page say of each recorded run, as text, in a golden file beside the recording.
+"""What the terminal and the page say of each recorded run, as text, in a golden file next to the recording.
 
     make golden        # or: .venv/bin/python -m tests.support.golden [NAME...]
 

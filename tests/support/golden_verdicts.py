@@ -5,7 +5,7 @@
 writes what is found now. Read the difference before you commit it: a change of words may be
 an improvement, a change of facts is a change of verdicts.
 
-- `NAME.facts.json` and `NAME.words.txt` beside each literal, foreign and recorded history;
+- `NAME.facts.json` and `NAME.words.txt` next to each literal, foreign and recorded history;
 - `generated/KIND.txt`: a line of facts for each history of `generated_histories`.
 """
 
@@ -32,7 +32,7 @@ from tests.support.recorded_runs import RECORDINGS, recorded, unpack
 HISTORIES = RECORDINGS.parent
 MASS = HISTORIES / "generated"
 FACTS, WORDS = GOLDEN
-_MOST_TOLD = 4  # findings of each name, in the words of one history
+_MOST_SHOWN = 4  # findings of each name, in the words of one history
 
 Judge = Callable[[], Verdict]
 
@@ -78,7 +78,7 @@ def _recorded(name: str) -> Verdict:
         commits = run / "commits.jsonl"
         order = checkers.read_commits(commits) if commits.exists() else None
         verdict = checkers.judge(checkers.read(run / "history.jsonl"), order, same_run=True)
-        verdict.to_document()  # told while the files are there
+        verdict.to_document()  # explained while the files exist
         return verdict
 
 
@@ -132,11 +132,11 @@ def words_of(verdict: Verdict) -> str:
         *(f"reason: {each}" for each in verdict.reasons),
         *(f"notice: {each}" for each in verdict.notices),
     ]
-    told: dict[tuple[str, bool], int] = {}
+    shown: dict[tuple[str, bool], int] = {}
     for finding in (*verdict.findings, *verdict.counted):
         key = (finding.anomaly, finding.is_violation)
-        told[key] = told.get(key, 0) + 1
-        if told[key] <= _MOST_TOLD:
+        shown[key] = shown.get(key, 0) + 1
+        if shown[key] <= _MOST_SHOWN:
             lines += ["", f"{finding.anomaly}: {finding.summary}", *(f"- {step}" for step in finding.steps)]
     return "\n".join(lines).strip() + "\n"
 
@@ -153,22 +153,22 @@ def line_of_facts(number: int, case: Case) -> str:
     """
     verdict = checkers.judge(case.history, case.commits, same_run=True)
     operations = case.history.operations
-    told = [_told(operations, finding) for finding in (*verdict.findings, *verdict.counted)]
-    beside = [
+    explained = [_explained(operations, finding) for finding in (*verdict.findings, *verdict.counted)]
+    notes = [
         f"{result.name} {result.evidence[:3]} {_bare(operations, finding)}"
         for result in verdict.checkers
         for finding in result.findings
     ]
     counts = [f"{name} {count}" for name, count in verdict.coverage.items() if count]
     crashed = [reason for reason in verdict.reasons if "crash" in reason]
-    parts = (told, beside, counts, crashed)
+    parts = (explained, notes, counts, crashed)
     checksum = zlib.crc32(shown(case).encode())
     return " | ".join(
         [f"{number} {checksum:08x} {verdict.validity.word}", *("; ".join(part) for part in parts)]
     )
 
 
-def _told(operations: Sequence[Op], finding: Finding) -> str:
+def _explained(operations: Sequence[Op], finding: Finding) -> str:
     proof = ",".join(map(str, finding.operations))
     also = f" also {','.join(finding.also)}" if finding.also else ""
     cause = finding.caused_by

@@ -26,10 +26,12 @@ def lines_of(operations: Sequence[Op], **header: object) -> list[str]:
         asked = {"process": op.process, "f": op.f, "resource": op.resource}
         asked |= {"token": op.token, "value": op.value} if op.f != "read" else {}
         events.append((op.called, 0, {"time": op.called, "type": "invoke", **asked}))
-        told = {"token": op.token, "value": op.value} if op.f == "read" and op.outcome is Outcome.OK else {}
-        told |= {"error": op.error} if op.error else {}
+        response = (
+            {"token": op.token, "value": op.value} if op.f == "read" and op.outcome is Outcome.OK else {}
+        )
+        response |= {"error": op.error} if op.error else {}
         learned = op.called if op.learned is None else max(op.learned, op.called)
-        events.append((learned, 1, {"time": learned, "type": op.outcome, **asked, **told}))
+        events.append((learned, 1, {"time": learned, "type": op.outcome, **asked, **response}))
     events.sort(key=lambda event: event[:2])
     head = {"fencepost": 1, "target": "t", "require": {"stale_writes_attempted": 0}, **header}
     return [json.dumps(line) + "\n" for line in (head, *(event for _, _, event in events))]
@@ -39,7 +41,7 @@ def without_times(verdict: Verdict) -> Verdict:
     return replace(verdict, checkers=tuple(replace(each, seconds=0.0) for each in verdict.checkers))
 
 
-def read_or_told(path: Path) -> History | str:
+def read_or_error(path: Path) -> History | str:
     try:
         found = read(path)
     except HistoryError as error:

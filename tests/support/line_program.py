@@ -23,11 +23,11 @@ AND (mark < :token OR (mark = :token AND :inclusive) OR NOT :fenced)
 
 
 class Program:
-    def __init__(self, file: str, told: Any) -> None:
+    def __init__(self, file: str, config: Any) -> None:
         self.database = sqlite3.connect(file, isolation_level=None, timeout=5)
-        self.ttl = told["lock"]["ttl_ms"]
-        self.fenced = told["storage"]["fencing"] != "none"
-        self.inclusive = told["storage"]["policy"] == "inclusive"
+        self.ttl = config["lock"]["ttl_ms"]
+        self.fenced = config["storage"]["fencing"] != "none"
+        self.inclusive = config["storage"]["policy"] == "inclusive"
 
     def set_up(self, request: Any) -> dict[str, str]:
         self.database.executescript(TABLES)

@@ -91,7 +91,7 @@ def _strays(r: Resource) -> Iterator[str]:
     for entry in r.entries:
         commit, op = entry.commit, entry.op
         if r.header.fenced and commit.token is None:
-            continue  # an unfenced write, whoever sent it
+            continue  # an unfenced write, from any client
         if op is None and not r.is_cut_short:
             yield "non-linearizable"
         if op is not None and op.token != commit.token:

@@ -287,8 +287,8 @@ class Simulation:
         lists = {"read": found, "written": [*found, element]}
         answer = yield from self._call(lambda now: self.storage.write(now, lists["written"], token))
         if answer is None:
-            told = self.rng.choice([{}, {"read": found}, lists])
-            self._record(process, "info", "append", error="timed out", **asked, **told)
+            known = self.rng.choice([{}, {"read": found}, lists])
+            self._record(process, "info", "append", error="timed out", **asked, **known)
             return process + self.clients
         kind, error = ("ok", None) if answer[0] else ("fail", "stale")
         self._record(process, kind, "append", error=error, **asked, **lists)

@@ -209,10 +209,10 @@ def history_with_grants(rng: random.Random) -> tuple[Op, ...]:
     return renumbered(operations)
 
 
-def list_history(rng: random.Random, *, told: bool = False) -> tuple[Op, ...]:
+def list_history(rng: random.Random, *, with_lists: bool = False) -> tuple[Op, ...]:
     """Reads of a list and appends to it, most of which read and write at one moment.
 
-    `told`: every append tells which lists it read and wrote.
+    `with_lists`: every append has the lists that it read and wrote.
     """
     horizon = rng.choice([6, 12, 20])
     asked, moments = [], []
@@ -235,7 +235,7 @@ def list_history(rng: random.Random, *, told: bool = False) -> tuple[Op, ...]:
         late = 0 if rng.random() < 0.8 else rng.choice([1, 3])
         moments.append((found, min(found + late, returned) if outcome is not Outcome.INFO else found + late))
     operations = _appended(rng, asked, moments)
-    return renumbered(operations if told else [_forgotten(rng, op) for op in operations])
+    return renumbered(operations if with_lists else [_forgotten(rng, op) for op in operations])
 
 
 def _appended(rng: random.Random, asked: list[Op], moments: list[tuple[float, float]]) -> list[Op]:

@@ -27,7 +27,7 @@ def run_named(name: str) -> str:
 
 
 class Endpoint(str):
-    """Where a server is, with what it asks for beside."""
+    """Where a server is, and the credentials that it needs."""
 
     __slots__ = ("password",)
     password: str
@@ -125,7 +125,7 @@ def hand_over(first: Lock, second: Lock, resource: str) -> tuple[Grant, int, Gra
 def storage_clients(
     kind: str, endpoints: Sequence[str], *, fencing: str, timeout: float = 1.0
 ) -> Iterator[Callable[..., Storage]]:
-    """Give what opens clients, of this fencing unless it is told another; close them all at the end."""
+    """Give a function that opens clients, by default with this fencing; close them all at the end."""
     opened = []
 
     def open_one(fencing: str = fencing, policy: str = "strict", timeout: float = timeout) -> Any:

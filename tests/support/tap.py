@@ -129,7 +129,7 @@ class Tap:
             assert not wire.is_alive(), f"a connection is still open that has sent {self._sent.get(wire)!r}"
 
     def close(self) -> None:
-        """Accept no more, whoever comes."""
+        """Accept no more connections."""
         for listener in self._listeners:
             with suppress(OSError):
                 listener.shutdown(socket.SHUT_RDWR)  # else one more is accepted
@@ -175,7 +175,7 @@ class Tap:
                     self._stop()
 
     def _hand_on(self, source: socket.socket, target: socket.socket) -> None:
-        """Hand on what is answered, until there is no more, or it is enough; whoever has gone gets nothing."""
+        """Forward the answer up to its end or the limit; a client that is gone gets nothing."""
         left = self.cut_after
         with suppress(OSError):
             while left > 0 and (chunk := source.recv(65536)):

@@ -199,12 +199,11 @@ def test_a_search_that_gave_up_says_at_which_answer() -> None:
     )
 
 
-def test_a_model_without_tokens_says_that_it_does_not_look_at_them() -> None:
+def test_a_model_without_tokens_says_that_it_ignores_them() -> None:
     path = HISTORIES / "stale-write-with-its-reads.jsonl"
 
     (notice,) = judge_foreign(path, "register").notices
 
     assert notice == (
-        f"{path}: a register has no tokens, so those of this history are not looked at; without --model they"
-        " are"
+        f"{path}: a register has no tokens, so those of this history are ignored; without --model they are"
     )

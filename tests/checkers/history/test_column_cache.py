@@ -17,7 +17,7 @@ from checkers import History, judge, parse, read
 from checkers.history import column_cache, reader
 from checkers.history.columns import ABSENT, on_lines
 from tests.support.events import event, history_file
-from tests.support.in_columns import read_or_told, without_times
+from tests.support.in_columns import read_or_error, without_times
 from tests.support.simulation import Simulation
 
 
@@ -46,7 +46,7 @@ def columns_in(cache: Path) -> Path:
     return file
 
 
-def test_the_columns_of_a_history_stand_for_it(
+def test_cached_columns_replace_the_history(
     long_history: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = read(long_history, cache=cache)
@@ -77,7 +77,7 @@ def test_a_copy_of_a_history_has_the_same_columns_under_its_own_name(
     assert read(copy, cache=cache).notices[0].startswith(f"{copy}:")
 
 
-def test_columns_beside_a_history_are_not_looked_at(long_history: Path, cache: Path) -> None:
+def test_columns_next_to_a_history_are_ignored(long_history: Path, cache: Path) -> None:
     """A folder that somebody sent cannot carry a verdict: not even in the very columns that we would keep."""
     whole = read(long_history, cache=cache)
     kept = columns_in(cache)
@@ -182,7 +182,7 @@ def test_columns_of_another_history_are_not_believed(long_history: Path, cache: 
 
     found = read(long_history, cache=cache)
 
-    assert replace(found, operations=tuple(found.operations)) == read_or_told(long_history)
+    assert replace(found, operations=tuple(found.operations)) == read_or_error(long_history)
 
 
 def test_damaged_columns_are_not_believed(long_history: Path, cache: Path) -> None:
@@ -324,7 +324,7 @@ def two_registers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
 
 
-def test_nothing_that_lies_beside_a_history_is_run(two_registers: Path) -> None:
+def test_no_file_next_to_a_history_is_executed(two_registers: Path) -> None:
     cache = two_registers.parent
     header = read(two_registers, cache=cache).header
     (file,) = cache.glob("*.npz")

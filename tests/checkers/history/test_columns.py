@@ -27,7 +27,7 @@ from checkers.storage.registers import observed
 from tests.support.brute_force import fenced, random_register_history, renumbered
 from tests.support.events import BYTES, HOSTILE
 from tests.support.examples import examples
-from tests.support.in_columns import in_columns, lines_of, read_or_told, without_times
+from tests.support.in_columns import in_columns, lines_of, read_or_error, without_times
 from tests.support.repository import HISTORIES
 from tests.support.simulation import Simulation
 
@@ -154,24 +154,24 @@ def test_what_the_careful_reader_refuses_is_left_to_it(data: st.DataObject) -> N
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
         path = Path(folder) / "history.jsonl"
         path.write_bytes(bytes(text))
-        slow = read_or_told(path)
+        slow = read_or_error(path)
         patch.setattr(reader, "LONG", 0)
 
-        assert read_or_told(path) == slow
+        assert read_or_error(path) == slow
 
 
 def test_a_long_file_is_read_in_chunks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
     text = "".join(Simulation(seed=1, end=200_000).lines()).replace('"r0"', '"é"')
     path.write_text(text + '{"time":')
-    slow = read_or_told(path)
+    slow = read_or_error(path)
     monkeypatch.setattr(growing, "CHUNK", 1000)
     monkeypatch.setattr(reader, "LONG", 0)
 
     found = read(path)
 
     assert isinstance(found.operations, Operations)
-    assert read_or_told(path) == slow
+    assert read_or_error(path) == slow
     assert found.operations[-2:] == tuple(found.operations)[-2:]
     assert found.notices
 

@@ -88,7 +88,7 @@ def test_what_stood_there_before_the_run_has_a_number() -> None:
     assert columns.values[0] is None
 
 
-def test_appends_keep_their_elements_beside_their_columns() -> None:
+def test_appends_keep_their_elements_outside_of_the_columns() -> None:
     operations = Operations.of([APPENDED])
 
     assert list(operations) == [APPENDED]

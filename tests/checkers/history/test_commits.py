@@ -86,7 +86,7 @@ def test_an_edited_log_gives_the_same_commits_or_the_same_error(lines: Any, edit
         ('{"seq":6,"resource":null,"token":3,"value":"b"}', "Expected `str`"),
         ('{"seq":null,"resource":"r0","token":3,"value":"b"}', "Expected `int`"),
         ('{"resource":"r0","token":3,"value":"b"}', "missing required field `seq`"),
-        ('{"seq":6,"seq":7,"resource":"r0","token":3,"value":"b"}', "stands twice"),
+        ('{"seq":6,"seq":7,"resource":"r0","token":3,"value":"b"}', "occurs twice"),
         ('{"seq":6,"resource":"r0","tok', "only half written"),
     ],
 )

@@ -34,7 +34,7 @@ def test_a_process_may_begin_at_time_0(tmp_path: Path) -> None:
     assert len(merge([part])) == 1
 
 
-def test_parts_are_merged_by_time_and_a_half_written_end_is_told(tmp_path: Path) -> None:
+def test_parts_are_merged_by_time_and_half_written_ends_dropped(tmp_path: Path) -> None:
     one, two = tmp_path / "client-0.jsonl", tmp_path / "client-1.jsonl"
     other = changed(WRITE, process=1, time=30, value="b")
     renew = '{"time":35,"process":7,"type":"invoke","f":"renew","resource":"r0","owner":"0-1"}'

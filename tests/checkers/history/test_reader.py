@@ -57,7 +57,7 @@ def test_an_operation_that_is_still_open_at_the_end_is_pending() -> None:
     assert (op.outcome, op.returned, op.learned, op.lines) == (Outcome.INFO, None, None, (2,))
 
 
-def test_a_write_may_carry_no_token_and_a_read_may_tell_none() -> None:
+def test_a_write_may_carry_no_token_and_a_read_may_have_none() -> None:
     bare, written = without(WRITE, "token"), changed(WRITTEN, token=None)
 
     write, read_ = parse([HEADER, bare, written, READ, changed(WAS_READ, token=None)]).operations
@@ -79,9 +79,9 @@ def test_an_append_without_an_answer_may_know_its_lists(kind: str) -> None:
     knows_one = without(knows_all, "written")
     knows_none = without(knows_one, "read")
 
-    told = [parse([HEADER, APPEND, end]).operations[0] for end in (knows_all, knows_one, knows_none)]
+    operations = [parse([HEADER, APPEND, end]).operations[0] for end in (knows_all, knows_one, knows_none)]
 
-    assert [(op.seen, op.value) for op in told] == [(("x",), ("x", "e")), (("x",), None), (None, None)]
+    assert [(op.seen, op.value) for op in operations] == [(("x",), ("x", "e")), (("x",), None), (None, None)]
     (pending,) = parse([HEADER, APPEND]).operations
     assert (pending.seen, pending.value, pending.element) == (None, None, "e")
 
@@ -101,10 +101,10 @@ def test_a_list_is_kept_once_however_often_it_is_read() -> None:
 
 def test_the_header_has_the_grace_and_the_fence_of_a_new_holder() -> None:
     plain = parse([HEADER]).header
-    told = parse([changed(HEADER, grace=5, fence_on_acquire=True, initial={"value": [1, "x"]})]).header
+    read_header = parse([changed(HEADER, grace=5, fence_on_acquire=True, initial={"value": [1, "x"]})]).header
 
     assert (plain.grace, plain.fence_on_acquire) == (10_000_000_000, False)
-    assert (told.grace, told.fence_on_acquire, told.initial_value) == (5, True, (1, "x"))
+    assert (read_header.grace, read_header.fence_on_acquire, read_header.initial_value) == (5, True, (1, "x"))
 
 
 def test_the_header_says_what_is_expected() -> None:
@@ -190,7 +190,7 @@ def test_fields_that_are_not_known_are_left_aside() -> None:
         (
             [changed(HEADER, initial={"value": ["e"], "token": 0}), APPEND],
             2,
-            "value 'e' is the one that stood there before the run",
+            "value 'e' is the initial one",
         ),
         ([HEADER, without(WRITE, "value")], 2, "missing required field `value`"),
         ([HEADER, changed(WRITE, time=1.0)], 2, "got `float`"),

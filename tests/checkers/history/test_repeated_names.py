@@ -1,4 +1,4 @@
-"""A field that stands twice in a line counts once, and nobody can say which: the line is refused."""
+"""A repeated field is ambiguous: the line is refused."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ HEADER = (
 
 
 @pytest.mark.parametrize("line", ONCE)
-def test_what_stands_once_is_told_from(line: str) -> None:
+def test_a_name_that_occurs_once_is_not_repeated(line: str) -> None:
     assert not repeats_a_name(line.encode())
 
 
 @pytest.mark.parametrize("line", TWICE)
-def test_what_stands_twice(line: str) -> None:
+def test_a_name_that_occurs_twice_is_repeated(line: str) -> None:
     assert repeats_a_name(line.encode())
 
 
 @pytest.mark.parametrize("line", TWICE[:5] + TWICE[-1:])
-def test_what_stands_twice_is_seen_among_many_lines(line: str) -> None:
+def test_a_repeated_name_is_found_among_many_lines(line: str) -> None:
     for lines in ((line,), (line, *ONCE[:3]), (*ONCE[:3], line)):
         assert may_repeat_a_name("".join(f"{each}\n" for each in lines).encode())
 
@@ -86,10 +86,10 @@ def test_a_history_with_a_field_twice_is_refused(tmp_path: Path, count: int) -> 
     events[-1] = events[-1].replace('"token"', '"value":7,"token"')
     path.write_text(HEADER + "".join(events))
 
-    with pytest.raises(HistoryError, match=f":{2 * count + 1}: a field that stands twice, in: "):
+    with pytest.raises(HistoryError, match=f":{2 * count + 1}: a field that occurs twice, in: "):
         checkers.read(path)
 
 
 def test_a_header_with_a_field_twice_is_refused() -> None:
-    with pytest.raises(HistoryError, match="history:1: a field that stands twice"):
+    with pytest.raises(HistoryError, match="history:1: a field that occurs twice"):
         checkers.parse([HEADER.replace('"fenced":true', '"policy":"inclusive"')])

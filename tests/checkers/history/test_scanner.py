@@ -164,7 +164,7 @@ TEXTS = st.text(st.characters(min_codepoint=32, max_codepoint=127, exclude_chara
 
 @pytest.mark.parametrize("mixer", [plain_text._MIXER, plain_text._MIXER * 0])
 @given(texts=st.lists(st.one_of(TEXTS, TEXTS.map(lambda text: "-" * 45 + text))))
-def test_strings_are_told_apart(mixer: Any, texts: list[Any]) -> None:
+def test_different_strings_get_different_numbers(mixer: Any, texts: list[Any]) -> None:
     """Also if all of them have the same hash, or begin alike."""
     texts = [*texts, *texts[::2], "a"]
     lines = "".join(f'{{"value":"{text}"}}\n' for text in texts)

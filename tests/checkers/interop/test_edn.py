@@ -92,8 +92,8 @@ def test_reads(text: str, form: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{:a 1 :a 2}", "a key that stands twice"),
-        ("#{1 1}", "an element that stands twice"),
+        ("{:a 1 :a 2}", "a repeated key"),
+        ("#{1 1}", "a repeated element"),
         ("{:a}", "a key that has no value"),
         ("{{:a 1} 2}", "a map among its keys"),
         ("[1)", "closes nothing"),
@@ -153,7 +153,7 @@ def test_elements_of_a_vector_have_their_own_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"), [("[1] 2", "behind the end"), ("[1", "before the vector's"), ("{}", "no vector")]
+    ("text", "problem"), [("[1] 2", "after the end"), ("[1", "before the vector's"), ("{}", "no vector")]
 )
 def test_what_is_not_one_vector_has_no_elements(text: str, problem: str) -> None:
     with pytest.raises(EdnError, match=problem):

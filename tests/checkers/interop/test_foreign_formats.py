@@ -66,7 +66,7 @@ def test_the_nemesis_is_kept_as_notes() -> None:
     assert {call.process for call in history.calls} == {0, 1, 3}
 
 
-def test_an_info_never_tells_what_it_carries(file: Callable[[Any], Path]) -> None:
+def test_the_value_of_an_info_is_ignored(file: Callable[[Any], Path]) -> None:
     path = file(
         "{:process 0, :type :invoke, :f :read, :value nil}\n{:process 0, :type :info, :f :read, :value 9}\n"
         + "\n".join([WRITE.replace("0", "1", 1), WROTE.replace("0", "1", 1)])
@@ -76,7 +76,7 @@ def test_an_info_never_tells_what_it_carries(file: Callable[[Any], Path]) -> Non
     assert judge_foreign(path, "register").verdict.validity is Validity.VALID
 
 
-def test_a_failed_cas_tells_nothing_unless_it_says_what_it_found(file: Callable[[Any], Path]) -> None:
+def test_a_failed_cas_shows_only_the_value_that_it_found(file: Callable[[Any], Path]) -> None:
     cas = "{:process 0, :type :invoke, :f :cas, :value [1 2]}\n{:process 0, :type :fail, :f :cas, :value [1 2]%s}\n"
 
     def validity(field: str) -> Validity:
@@ -169,21 +169,21 @@ def test_no_set_holds_an_element_twice(file: Callable[[Any], Path]) -> None:
     path = file(
         "".join(
             f"{{:process 0, :type {kind}, :f {f}, :value {value}}}\n"
-            for f, asked, told in ((":add", "1", "1"), (":read", "nil", "[1 1]"))
-            for kind, value in ((":invoke", asked), (":ok", told))
+            for f, asked, answered in ((":add", "1", "1"), (":read", "nil", "[1 1]"))
+            for kind, value in ((":invoke", asked), (":ok", answered))
         )
     )
 
     assert judge_foreign(path, "set").verdict.validity is Validity.INVALID
 
 
-def test_that_keys_are_judged_one_by_one_is_told() -> None:
+def test_a_notice_says_that_keys_are_judged_one_by_one() -> None:
     _, notices = judge_foreign(FOLDER / "register.keys.invalid.edn", "register")
 
     assert any("the 2 keys are judged one by one" in notice for notice in notices)
 
 
-def test_a_lock_that_two_held_is_told_beside_its_tokens(file: Callable[[Any], Path]) -> None:
+def test_a_lock_with_two_holders_is_reported_with_its_tokens(file: Callable[[Any], Path]) -> None:
     path = file(
         "".join(
             f"{{:process {process}, :type {kind}, :f :acquire, :value {value}}}\n"
@@ -197,7 +197,7 @@ def test_a_lock_that_two_held_is_told_beside_its_tokens(file: Callable[[Any], Pa
     assert verdict.anomalies == {"duplicate-token": 1, "token-regression": 0, "non-linearizable": 1}
 
 
-def test_times_that_run_backwards_a_little_do_not_count_but_are_told(file: Callable[[Any], Path]) -> None:
+def test_times_slightly_out_of_order_are_ignored_with_a_notice(file: Callable[[Any], Path]) -> None:
     path = file(WRITE.replace("{", "{:time 500 ") + "\n" + WROTE.replace("{", "{:time 400 ") + "\n")
 
     verdict, notices = judge_foreign(path, "register")

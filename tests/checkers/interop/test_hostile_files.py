@@ -93,8 +93,8 @@ HOSTILE = {
     "a cas of three": (b"{:process 0, :type :invoke, :f :cas, :value [1 2 3]}\n", 1, "expected new"),
     "a vector cut off": (f"[{WRITE}\n {WROTE}".encode(), 2, "before the vector's"),
     "an array cut off": (b'[{"process": 0, "type": "invoke", "f": "read"},\n', 2, "not JSON|array"),
-    "something behind": (b"[]\n[]", 2, "behind the end"),
-    "something behind an array": (b'[{"process": 0, "type": "invoke", "f": "read"}]\n]', 2, "behind the end"),
+    "something behind": (b"[]\n[]", 2, "after the end"),
+    "something behind an array": (b'[{"process": 0, "type": "invoke", "f": "read"}]\n]', 2, "after the end"),
     "a bare form": (f"{WRITE}\n7\n".encode(), 2, "7 is no event"),
     "a torn log line": (
         b"INFO  jepsen.util - 0\t:invoke\t:read\tnil\nINFO  jepsen.util - 0\t:o\n",
@@ -102,11 +102,11 @@ HOSTILE = {
         "no event of a log",
     ),
     "a word in a log": (b"INFO  jepsen.util - 0\t:invoke\t:write\t:timed-out\n", 1, "whole numbers"),
-    "a name twice": (b'{"process": 0, "process": 1, "type": "invoke", "f": "read"}\n', 1, "stands twice"),
+    "a name twice": (b'{"process": 0, "process": 1, "type": "invoke", "f": "read"}\n', 1, "repeated name"),
     "a keyword and a text of one name": (
         b'{:process 0, "process" 1, :type :invoke, :f :read}\n',
         1,
-        "a field that stands twice",
+        "a field that occurs twice",
     ),
     "a client with a name": (b"{:process :client0, :type :invoke, :f :write, :value 1}\n", 1, "client0"),
     "a process in quotes": (
@@ -130,7 +130,7 @@ HOSTILE = {
             b"{:process 1 :type :invoke :f :get :value nil}\n"
         ),
         2,
-        'get names no key, though line 1 names "x"',
+        'get names no key, but line 1 names "x"',
     ),
     "a number with a zero before it in a log": (b"0\t:invoke\t:write\t010\n", 1, "begins with 0"),
     "a map that is not closed, before others": (f"{WRITE[:-1]}\n{WROTE}\n{WRITE}".encode(), 1, "inside of"),

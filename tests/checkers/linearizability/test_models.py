@@ -141,7 +141,7 @@ def test_an_operation_that_a_model_does_not_know_is_impossible(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
-def test_every_model_tells_its_objects_and_kinds_apart(name: str) -> None:
+def test_every_model_distinguishes_its_objects_and_kinds(name: str) -> None:
     model = MODELS[name]()
 
     assert isinstance(model, Keys)
@@ -240,7 +240,7 @@ def test_an_acquire_within_a_hold_repeats_its_token() -> None:
     assert after(model, held, ok("release", "a"), ok("acquire", "a", 4)) == FencedNested("a", 1, 4, 4)
 
 
-def test_an_acquire_within_a_hold_tells_the_token_that_nobody_had_seen() -> None:
+def test_an_acquire_within_a_hold_reveals_its_unknown_token() -> None:
     unseen = lost("acquire", "a")
 
     assert after(ReentrantFencedMutex(), unseen, ok("acquire", "a", 5)) == FencedNested("a", 2, 5, 5)

@@ -102,7 +102,7 @@ def test_a_lock_cannot_be_released_before_it_is_acquired() -> None:
     assert clash == Clash(contradiction=Contradiction.RELEASED_BEFORE_ACQUIRED, operations=(0, 1))
 
 
-def test_what_failed_tells_nothing() -> None:
+def test_a_failed_operation_shows_nothing() -> None:
     refused = acquire("b", 2, 3, outcome=Outcome.FAIL)
 
     assert clash_of(acquire("a", 0, 1), refused, release("b", 2, 3, outcome=Outcome.FAIL)) is None

@@ -261,7 +261,7 @@ def test_each_register_is_judged_in_its_own_way() -> None:
     assert verdict.conflicts == (Clash(contradiction=Contradiction.BOTH_FIRST, operations=(2, 2, 3)),)
 
 
-def test_a_read_that_tells_nothing_is_left_out() -> None:
+def test_a_read_without_an_answer_is_ignored() -> None:
     assert clash_of(read(UNKNOWN, 0, 1), read("a", 2, None, outcome=Outcome.INFO)) is None
 
 

@@ -105,7 +105,7 @@ def test_an_empty_history_is_right() -> None:
     assert is_right((), CasRegister())
 
 
-def test_operations_may_stand_in_any_sequence() -> None:
+def test_operations_may_be_in_any_sequence() -> None:
     history = (op("read", 10, 11, answer=2), op("write", 0, 1, 1), op("write", 5, 6, 2))
 
     assert is_right(history, Register())

@@ -120,16 +120,16 @@ def test_a_list_is_right_iff_nothing_was_lost_or_overwritten() -> None:
     assert not disagreements(random_histories(list_history, "lists"), is_list, nothing_lost)
 
 
-def test_lost_updates_are_told_by_their_definition() -> None:
+def test_lost_updates_agree_with_their_definition() -> None:
     def fast(operations: Any) -> bool:
         return not list(lost_updates(gather(history_of(operations, strict=False))))
 
-    histories = random_histories(lambda rng: list_history(rng, told=True), "updates")
+    histories = random_histories(lambda rng: list_history(rng, with_lists=True), "updates")
 
     assert not disagreements(histories, fast, nothing_lost)
 
 
-def test_lists_that_were_not_told_are_found_again() -> None:
+def test_missing_lists_are_found_again() -> None:
     def nothing_lost(operations: Any) -> bool:
         return not list(lost_updates(gather(history_of(operations, strict=False))))
 

@@ -1,4 +1,4 @@
-"""The precedence graph: what follows from what, and which cycle is told."""
+"""The precedence graph: what follows from what, and which cycle is reported."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def block(*members: int) -> Block:
     return Block(first=members[0], members=members)
 
 
-def told(edges: list[Any]) -> list[tuple[Any, Any, Any]]:
+def reasons_of(edges: list[Any]) -> list[tuple[Any, Any, Any]]:
     return [(edge.before, edge.reason, edge.after) for edge in edges]
 
 
-def test_what_had_returned_before_a_call_stands_before_it() -> None:
+def test_an_operation_that_returned_before_a_call_comes_first() -> None:
     order = graph((0, 1), (2, 3))
 
-    assert told([order.edge(0, 1)]) == [(0, Reason.REAL_TIME, 1)]
+    assert reasons_of([order.edge(0, 1)]) == [(0, Reason.REAL_TIME, 1)]
     assert not order.graph.has_edge(1, 0)
 
 
-def test_what_touches_or_has_not_returned_stands_in_no_order() -> None:
+def test_overlapping_operations_are_not_ordered() -> None:
     assert not graph((0, 2), (2, 3), (0, None)).graph.edges
 
 
-def test_what_was_there_before_the_run_stands_before_everything() -> None:
+def test_the_initial_value_comes_before_everything() -> None:
     order = graph((0, 1), (0, 1))
 
     order.put_first(INITIAL)
 
-    assert told([order.edge(INITIAL, 0), order.edge(INITIAL, 1)]) == [
+    assert reasons_of([order.edge(INITIAL, 0), order.edge(INITIAL, 1)]) == [
         (INITIAL, Reason.INITIAL, 0),
         (INITIAL, Reason.INITIAL, 1),
     ]
@@ -76,7 +76,7 @@ def test_a_value_is_not_read_any_more_after_the_next_was_written() -> None:
 
     follows = order.edge(2, 1)
     assert follows.reason is Reason.REPLACED
-    assert told(follows.premise) == [(0, Reason.REAL_TIME, 1)]
+    assert reasons_of(follows.premise) == [(0, Reason.REAL_TIME, 1)]
 
 
 def test_a_value_that_was_read_later_was_written_later() -> None:
@@ -88,7 +88,7 @@ def test_a_value_that_was_read_later_was_written_later() -> None:
 
     follows = order.edge(0, 1)
     assert follows.reason is Reason.WRITTEN_LATER
-    assert told(follows.premise) == [(0, Reason.REAL_TIME, 2)]
+    assert reasons_of(follows.premise) == [(0, Reason.REAL_TIME, 2)]
 
 
 def test_blocks_that_share_an_operation_do_not_exclude_each_other() -> None:
@@ -108,8 +108,8 @@ def test_a_contradiction_is_a_cycle_whose_edges_follow_each_other() -> None:
     assert not order.saturate()
 
     cycle = order.shortest_cycle()
-    assert told(cycle) == [(1, Reason.REAL_TIME, 2), (2, Reason.REPLACED, 1)]
-    assert told(cycle[1].premise) == [(0, Reason.REAL_TIME, 1)]
+    assert reasons_of(cycle) == [(1, Reason.REAL_TIME, 2), (2, Reason.REPLACED, 1)]
+    assert reasons_of(cycle[1].premise) == [(0, Reason.REAL_TIME, 1)]
 
 
 def test_without_a_contradiction_there_is_no_cycle() -> None:
@@ -119,7 +119,7 @@ def test_without_a_contradiction_there_is_no_cycle() -> None:
     assert order.shortest_cycle() == ()
 
 
-def test_of_several_cycles_the_one_that_takes_the_fewest_steps_is_told() -> None:
+def test_the_cycle_with_the_fewest_steps_is_reported() -> None:
     order = graph((0, 1), (2, 3), (4, 5))
     order.add(2, Reason.TOKEN_ORDER, 0)
     order.add(2, Reason.TOKEN_ORDER, 1)
@@ -155,11 +155,11 @@ def test_a_rejection_can_be_caused_by_what_has_a_higher_token(storage: Any) -> N
     assert list(storage.possible_causes(rejected)) == [1]
 
 
-def test_a_cause_stands_before_its_rejection(storage: Any) -> None:
+def test_a_cause_comes_before_its_rejection(storage: Any) -> None:
     order = storage.order({2: 1})
 
     assert not order.saturate()
-    assert told(order.shortest_cycle()) == [
+    assert reasons_of(order.shortest_cycle()) == [
         (1, Reason.REJECTED_BECAUSE, 2),
         (2, Reason.REAL_TIME, 3),
         (3, Reason.REPLACED, 1),

@@ -208,8 +208,8 @@ def accused_of(anomaly: str, operations: Sequence[Op], *, strict: bool, fenced: 
 
 def test_without_a_fence_a_write_is_stale_only_if_so_in_every_order() -> None:
     def some_stale_and_no_others(operations: Any) -> bool:
-        told = accused_of("stale-write", operations, strict=False)
-        return bool(told) and told <= stale_writes(operations, header(strict=False))
+        accused = accused_of("stale-write", operations, strict=False)
+        return bool(accused) and accused <= stale_writes(operations, header(strict=False))
 
     def some_stale(operations: Any) -> bool:
         return bool(stale_writes(operations, header(strict=False)))
@@ -234,7 +234,7 @@ def test_without_a_fence_rejections_are_false_by_definition(strict: bool) -> Non
 
 
 @pytest.mark.parametrize("fenced", [True, False])
-def test_late_writes_are_told_by_their_definition(fenced: bool) -> None:
+def test_late_writes_agree_with_their_definition(fenced: bool) -> None:
     def definition(operations: Any) -> set[int]:
         stale = accused_of("stale-write", operations, strict=False, fenced=fenced)
         return definitions.late_writes(operations, stale)

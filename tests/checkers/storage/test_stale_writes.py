@@ -9,7 +9,7 @@ from checkers.history.records import Commit
 from checkers.storage.stale_reads import WENT_BACK
 from checkers.storage.stale_writes import LOGGED_AFTER_NEWER, SEEN_AFTER_NEWER, SENT_AFTER_NEWER, in_log
 from tests.support.brute_force import fenced, history_of, read, renumbered, write
-from tests.support.conflicts import Told, seen, told
+from tests.support.conflicts import Summary, seen, summary_of
 
 
 def test_who_reads_a_stale_write_after_it_was_replaced_went_back_each_time() -> None:
@@ -30,7 +30,7 @@ def test_who_reads_a_stale_write_after_it_was_replaced_went_back_each_time() -> 
 
 
 def test_going_back_to_a_token_that_is_not_lower_is_no_stale_read() -> None:
-    def found(token: int) -> list[Told]:
+    def found(token: int) -> list[Summary]:
         return seen(
             write(0, 5, 0, 1),
             write(1, 2, 2, 3),
@@ -97,6 +97,6 @@ def test_a_commit_without_a_token_hides_no_stale_write_that_follows() -> None:
         Commit(seq=seq, resource="r0", token=token, value=f"v{seq}") for seq, token in enumerate([None, 2, 1])
     ]
 
-    found = [told(each) for each in in_log(gather(history, log))]
+    found = [summary_of(each) for each in in_log(gather(history, log))]
 
     assert found == [("stale-write", LOGGED_AFTER_NEWER, 2, [1])]

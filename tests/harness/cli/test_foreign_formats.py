@@ -37,13 +37,13 @@ def test_recheck_judges_another_tools_history_by_a_model(fencepost: Any) -> None
 
 
 def test_recheck_by_a_model_prints_a_verdict_document(fencepost: Any) -> None:
-    told = fencepost(
+    ran = fencepost(
         "recheck", FOREIGN / "fenced-mutex.duplicate-token.edn", "--model", "fenced-mutex", "--format", "json"
     )
 
-    document = json.loads(told.stdout)
+    document = json.loads(ran.stdout)
     jsonschema.validate(document, schemas.schemas()["verdict"])
-    assert told.returncode == 1
+    assert ran.returncode == 1
     assert document["anomalies"] == {"duplicate-token": 1, "token-regression": 0, "non-linearizable": 0}
     assert document["findings"][0]["operations"] == [1, 2, 5, 6]
     assert document["target"] is None
@@ -54,29 +54,29 @@ def test_recheck_says_where_a_file_is_no_history(fencepost: Any, tmp_path: Path)
     file = tmp_path / "history.edn"
     file.write_text("{:process 0, :type :ok, :f :read, :value 1}\n")
 
-    told = fencepost("recheck", file, "--model", "register")
+    ran = fencepost("recheck", file, "--model", "register")
 
-    assert told.returncode == 4
-    assert f"{file}:1: process 0 has no operation open" in told.stderr
-    assert "Traceback" not in told.stderr
+    assert ran.returncode == 4
+    assert f"{file}:1: process 0 has no operation open" in ran.stderr
+    assert "Traceback" not in ran.stderr
 
 
 def test_the_order_of_commits_does_not_go_with_a_model(fencepost: Any) -> None:
     file = FOREIGN / "register.valid.json"
 
-    told = fencepost("recheck", file, "--model", "register", "--commits", file)
+    ran = fencepost("recheck", file, "--model", "register", "--commits", file)
 
-    assert told.returncode == 4
-    assert "--commits" in told.stderr
+    assert ran.returncode == 4
+    assert "--commits" in ran.stderr
 
 
 def test_every_model_is_offered(fencepost: Any) -> None:
     from checkers.interop.foreign import MODELS
 
-    told = fencepost("recheck", "x", "--model", "none")
+    ran = fencepost("recheck", "x", "--model", "none")
 
-    assert told.returncode == 4
-    assert all(name in told.stderr for name in MODELS)
+    assert ran.returncode == 4
+    assert all(name in ran.stderr for name in MODELS)
 
 
 def test_import_writes_a_history_that_recheck_judges(fencepost: Any, tmp_path: Path) -> None:
@@ -85,22 +85,22 @@ def test_import_writes_a_history_that_recheck_judges(fencepost: Any, tmp_path: P
     written = fencepost(
         "import", FOREIGN / "fenced-mutex.token-regression.edn", "--model", "fenced-mutex", "-o", ours
     )
-    told = fencepost("recheck", ours)
+    ran = fencepost("recheck", ours)
 
     assert written.returncode == 0, written.stderr
-    assert told.returncode == 1, told.stderr
-    assert "token 16" in told.stdout
+    assert ran.returncode == 1, ran.stderr
+    assert "token 16" in ran.stdout
 
 
 @pytest.mark.parametrize(
     ("sample", "model"), [("mutex.invalid.edn", "mutex"), ("mutex.invalid.edn", "owned-mutex")]
 )
 def test_import_refuses_a_history_whose_fault_it_would_hide(fencepost: Any, sample: str, model: str) -> None:
-    told = fencepost("import", FOREIGN / sample, "--model", model)
+    ran = fencepost("import", FOREIGN / sample, "--model", model)
 
-    assert told.returncode == 4
-    assert f"as a {model} this history is invalid, and history.jsonl cannot express why" in told.stderr
-    assert told.stdout == ""
+    assert ran.returncode == 4
+    assert f"as a {model} this history is invalid, and history.jsonl cannot express why" in ran.stderr
+    assert ran.stdout == ""
 
 
 @pytest.mark.parametrize(("answer", "problem"), [("-5", "token -5 is below 0"), ('"five"', "not 'five'")])
@@ -113,19 +113,19 @@ def test_import_refuses_what_cannot_be_a_token(
         f"{{:process 0, :type :ok, :f :acquire, :value {answer}}}\n"
     )
 
-    told = fencepost("import", file, "--model", "mutex")
+    ran = fencepost("import", file, "--model", "mutex")
 
-    assert told.returncode == 4
-    assert f"{file}:2: " in told.stderr
-    assert problem in told.stderr
+    assert ran.returncode == 4
+    assert f"{file}:2: " in ran.stderr
+    assert problem in ran.stderr
 
 
 def test_import_refuses_what_our_histories_have_no_words_for(fencepost: Any) -> None:
-    told = fencepost("import", FOREIGN / "cas-register.valid.edn", "--model", "cas-register")
+    ran = fencepost("import", FOREIGN / "cas-register.valid.edn", "--model", "cas-register")
 
-    assert told.returncode == 4
-    assert "no words for a cas-register" in told.stderr
-    assert told.stdout == ""
+    assert ran.returncode == 4
+    assert "no words for a cas-register" in ran.stderr
+    assert ran.stdout == ""
 
 
 def test_export_writes_what_jepsen_and_porcupine_read(fencepost: Any, tmp_path: Path) -> None:
@@ -134,24 +134,24 @@ def test_export_writes_what_jepsen_and_porcupine_read(fencepost: Any, tmp_path: 
         file = tmp_path / form
 
         written = fencepost("export", ours, "--to", form, "--model", "register", "--key", "r0", "-o", file)
-        told = fencepost("recheck", file, "--model", "register")
+        ran = fencepost("recheck", file, "--model", "register")
 
         assert written.returncode == 0, written.stderr
-        assert told.returncode == 0, told.stdout + told.stderr
+        assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def test_an_etcd_log_is_of_one_register(fencepost: Any) -> None:
-    told = fencepost("export", FOREIGN / "register.keys.invalid.edn", "--to", "porcupine-etcd")
+    ran = fencepost("export", FOREIGN / "register.keys.invalid.edn", "--to", "porcupine-etcd")
 
-    assert told.returncode == 4
-    assert "this history has 2: x, y; name one" in told.stderr
+    assert ran.returncode == 4
+    assert "this history has 2: x, y; name one" in ran.stderr
 
 
 def test_a_refused_import_leaves_the_file_that_is_there(fencepost: Any, tmp_path: Path) -> None:
     kept = tmp_path / "keep.jsonl"
     kept.write_text("recorded\n")
 
-    told = fencepost(
+    ran = fencepost(
         "import",
         FOREIGN / "cas-register.valid.edn",
         "--model",
@@ -161,7 +161,7 @@ def test_a_refused_import_leaves_the_file_that_is_there(fencepost: Any, tmp_path
         "--force",
     )
 
-    assert told.returncode == 4
+    assert ran.returncode == 4
     assert kept.read_text() == "recorded\n"
     assert [file.name for file in tmp_path.glob("*keep*")] == ["keep.jsonl"]
 
@@ -188,17 +188,17 @@ def test_a_file_is_overwritten_only_by_force(
 
 
 def test_a_pipe_is_written_to_directly(fencepost: Any) -> None:
-    told = fencepost(
+    ran = fencepost(
         "export", HISTORIES / "valid-strict-own-token.jsonl", "--to", "jepsen-edn", "-o", "/dev/stdout"
     )
 
-    assert told.returncode == 0, told.stderr
-    assert ":invoke" in told.stdout
+    assert ran.returncode == 0, ran.stderr
+    assert ":invoke" in ran.stdout
 
 
 @pytest.mark.parametrize("file", ["nowhere/history.edn", "."])
-def test_an_output_that_cannot_be_a_file_is_told_in_a_sentence(fencepost: Any, file: str) -> None:
-    told = fencepost(
+def test_an_output_that_cannot_be_a_file_is_refused_in_a_sentence(fencepost: Any, file: str) -> None:
+    ran = fencepost(
         "export",
         HISTORIES / "valid-strict-own-token.jsonl",
         "--to",
@@ -208,18 +208,18 @@ def test_an_output_that_cannot_be_a_file_is_told_in_a_sentence(fencepost: Any, f
         "--force",
     )
 
-    assert told.returncode == 4
-    assert "folder" in told.stderr
-    assert "Traceback" not in told.stderr
+    assert ran.returncode == 4
+    assert "folder" in ran.stderr
+    assert "Traceback" not in ran.stderr
 
 
 def test_export_of_a_key_that_is_not_there_names_those_that_are(fencepost: Any) -> None:
     ours = HISTORIES / "valid-strict-own-token.jsonl"
 
-    told = fencepost("export", ours, "--to", "jepsen-edn", "--key", "x9")
+    ran = fencepost("export", ours, "--to", "jepsen-edn", "--key", "x9")
 
-    assert (told.returncode, told.stdout) == (4, "")
-    assert told.stderr == f"{ours}:1: nothing here is about x9; there are: r0\n"
+    assert (ran.returncode, ran.stdout) == (4, "")
+    assert ran.stderr == f"{ours}:1: no operation is about x9; there are: r0\n"
 
 
 def test_export_takes_a_run_as_recheck_does(fencepost: Any, tmp_path: Path) -> None:
@@ -238,29 +238,29 @@ def test_export_takes_a_run_as_recheck_does(fencepost: Any, tmp_path: Path) -> N
 def test_a_run_that_was_killed_is_joined_before_it_is_exported(fencepost: Any, tmp_path: Path) -> None:
     (tmp_path / "runs" / "t" / "one" / "events").mkdir(parents=True)
 
-    told = fencepost("export", "runs/t/one", "--to", "jepsen-edn")
+    ran = fencepost("export", "runs/t/one", "--to", "jepsen-edn")
 
-    assert told.returncode == 4
-    assert "has no history.jsonl yet: the run was killed; `" in told.stderr
-    assert "recheck runs/t/one` creates it" in told.stderr
+    assert ran.returncode == 4
+    assert "has no history.jsonl yet: the run was killed; `" in ran.stderr
+    assert "recheck runs/t/one` creates it" in ran.stderr
 
 
-def test_another_tools_history_without_a_model_is_told_how_it_is_judged(fencepost: Any) -> None:
-    told = fencepost("recheck", FOREIGN / "cas-register.valid.edn")
+def test_another_tools_history_without_a_model_is_shown_how_to_judge_it(fencepost: Any) -> None:
+    ran = fencepost("recheck", FOREIGN / "cas-register.valid.edn")
 
-    assert told.returncode == 4
-    assert "to judge another tool's history, name its model: --model cas-register" in told.stderr
+    assert ran.returncode == 4
+    assert "to judge another tool's history, name its model: --model cas-register" in ran.stderr
 
 
 def test_a_misspelled_model_is_answered_with_the_nearest_in_one_sentence(fencepost: Any) -> None:
-    told = fencepost("recheck", FOREIGN / "cas-register.valid.edn", "--model", "cas-regster")
+    ran = fencepost("recheck", FOREIGN / "cas-register.valid.edn", "--model", "cas-regster")
 
-    assert told.returncode == 4
-    assert told.stderr == "unknown model cas-regster; did you mean cas-register?\n"
+    assert ran.returncode == 4
+    assert ran.stderr == "unknown model cas-regster; did you mean cas-register?\n"
 
 
 def test_a_folder_that_is_no_run_has_no_history_to_judge_by_a_model(fencepost: Any, tmp_path: Path) -> None:
-    told = fencepost("recheck", tmp_path, "--model", "set")
+    ran = fencepost("recheck", tmp_path, "--model", "set")
 
-    assert told.returncode == 4
-    assert told.stderr == f"{tmp_path} is not a run folder: it has no history.jsonl\n"
+    assert ran.returncode == 4
+    assert ran.stderr == f"{tmp_path} is not a run folder: it has no history.jsonl\n"
