@@ -205,5 +205,6 @@ def test_a_model_without_tokens_says_that_it_ignores_them() -> None:
     (notice,) = judge_foreign(path, "register").notices
 
     assert notice == (
-        f"{path}: a register has no tokens, so those of this history are ignored; without --model they are"
+        f"{path}: a register has no tokens, so those of this history are ignored; without --model"
+        " they are judged"
     )
