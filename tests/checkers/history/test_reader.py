@@ -166,7 +166,7 @@ def test_fields_that_are_not_known_are_left_aside() -> None:
             4,
             "value 'a' is also written at line 2",
         ),
-        ([HEADER, changed(WRITE, value=None)], 2, "value null is the one that stood there"),
+        ([HEADER, changed(WRITE, value=None)], 2, "value null is the initial one"),
         ([HEADER, ACQUIRE, without(ACQUIRED, "token")], 3, "an ok acquire without a token"),
         ([HEADER, READ, without(WAS_READ, "token")], 3, "an ok read without a token"),
         ([HEADER, READ, without(WAS_READ, "value")], 3, "an ok read without a value"),

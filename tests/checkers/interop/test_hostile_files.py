@@ -47,11 +47,11 @@ HOSTILE = {
         "recursion|nested",
     ),
     "deep array": (b"[" * 100_000 + b"]" * 100_000, 1, "nested deeper"),
-    "not a number": (WRITE.replace("1}", "##NaN}").encode() + b"\n", 1, "nan is no value"),
+    "not a number": (WRITE.replace("1}", "##NaN}").encode() + b"\n", 1, "nan cannot be compared"),
     "not a number in JSON": (
         b'{"process": 0, "type": "invoke", "f": "write", "value": NaN}\n',
         1,
-        "NaN is no value",
+        "NaN cannot be compared",
     ),
     "a huge number": (WRITE.replace("1}", "9" * 40 + "}").encode() + b"\n", 1, "beyond 64 bits"),
     "a huger number of JSON": (b'{"process": 0, "value": ' + b"9" * 5000 + b"}\n", 1, "not JSON"),
@@ -112,12 +112,12 @@ HOSTILE = {
     "a process in quotes": (
         b'{"process": "0", "type": "invoke", "f": "write", "value": 1}\n',
         1,
-        "process '0' is no number",
+        "process '0' is not a number",
     ),
     "a client with a name in a log": (
         b"INFO  jepsen.util - :client0\t:invoke\t:write\t1\n",
         1,
-        "process :client0 is no number",
+        "process :client0 is not a number",
     ),
     "half a surrogate pair": (
         b'{"process": 0, "type": "invoke", "f": "write", "value": "\\ud800"}\n',
