@@ -27,10 +27,15 @@ from tests.support.examples import examples
 from tests.support.missing import miss
 from tests.support.recorded_runs import unpack
 from tests.support.scripts import ScriptEngine
-from tests.support.selection import BOTH_ENGINES, in_running_order, leave_out_slow_tests, mark
+from tests.support.selection import BOTH_ENGINES, leave_out_slow_tests, mark
 
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")  # how fast the machine is, no test judges
+settings.register_profile(
+    "unhurried",
+    max_examples=examples(settings.default.max_examples),
+    deadline=None,  # no test judges how fast the machine is
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("unhurried")
 
 # For mutation testing: that an example fails is enough, and each time the same ones.
 settings.register_profile(
@@ -41,8 +46,6 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("share", max_examples=examples(settings.default.max_examples))
-settings.load_profile("share")
 
 
 unfit_docker = pytest.StashKey[str]()  # why the Docker engine that answers is of no use
@@ -60,12 +63,10 @@ def pytest_report_header(config: pytest.Config) -> str:
     return ""
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures that they ask for, and order them for several processes."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the fixtures that they ask for."""
     for item in items:
         mark(item)
-    if hasattr(config, "workerinput"):
-        items[:] = in_running_order(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -39,7 +39,7 @@ def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:
 def _never_sent(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     commit = n.commit(write)
-    beside = "".join(f", next to {n.stored(op)} (sent {n.sent(op)})" for op in conflict.because)
+    other = "".join(f"; {n.stored(op)} (sent {n.sent(op)}) is {n.place(op)}" for op in conflict.because)
     what = n.stored(write)
     did = "fenced" if commit.fence else "wrote"
     return Story(
@@ -47,7 +47,7 @@ def _never_sent(n: Narrator, conflict: Conflict) -> Story:
             f"the storage's own order of writes to {write.resource} has {what}, which no client sent there"
         ),
         steps=(
-            f"In the storage's own order, {what} is number {commit.seq}{beside}.",
+            f"In the storage's own order, {what} is number {commit.seq}{other}.",
             (
                 f"The history has no {'such fence' if commit.fence else f'write of {what}'} on"
                 f" {write.resource}: somebody else {did} there, or one of the two records is wrong."

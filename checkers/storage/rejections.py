@@ -12,8 +12,8 @@ before it returned.
 With a commit log the mark is known at each place, whatever raised it. The cause is the first
 place with a mark high enough, and the log can have got there once all that comes up to there
 had been called. What the log lacks may be the cause only if it may have been there for a
-while: an acknowledged write, anything that a restart of the storage may have undone, and a
-fence where the log has none.
+while: an acknowledged write or fence, anything that a restart of the storage may have undone,
+and any fence where the log has none.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ from checkers.storage import commit_order
 from checkers.storage.causes import Causes, called_of_zones, causes, first_call, refused_heights
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.false_or_stale import below_proved_marks, false_or_stale
-from checkers.storage.log_columns import LogColumns
-from checkers.storage.log_order import order_of
+from checkers.storage.log_order import LogOrder, order_of
 from checkers.storage.recorded import last_restart
 
 _FAR = 1 << 63  # ns; later than everything
@@ -83,7 +82,8 @@ def of_logged(evidence: Evidence) -> Iterator[Conflict]:
         return
     log, inclusive = order.log, zones.header.policy == "inclusive"
     resource, returned = columns.resource[rejected], zones.ranks.returned[rejected]
-    by_another = first_call(zones, _unlogged(zones, log, last_restart(evidence)), refused_heights(zones))
+    unlogged = _unlogged(zones, order, last_restart(evidence))
+    by_another = first_call(zones, unlogged, refused_heights(zones))
     may_be_another = by_another <= returned
     place = order.first_mark(resource, columns.token[rejected], above=inclusive)
     at_start = place < log.first[resource]
@@ -97,14 +97,16 @@ def of_logged(evidence: Evidence) -> Iterator[Conflict]:
         yield from commit_order.conflicts_of(order, late)
 
 
-def _unlogged(zones: ZoneColumns, log: LogColumns, restarted: int) -> Ints:
+def _unlogged(zones: ZoneColumns, order: LogOrder, restarted: int) -> Ints:
     """The rows of what the log lacks, and may have raised the mark for a while."""
-    columns = zones.columns
+    columns, log = zones.columns, order.log
     is_logged = log.first_of_row >= 0
     writes = zones.writes[columns.token[zones.writes] != ABSENT]
     undone = columns.called <= restarted
     may_be_undone = writes[(columns.outcome[writes] == INFO) & ~is_logged[writes] & undone[writes]]
-    fences = zones.fences if not log.has_fences else zones.fences[undone[zones.fences]]
+    fences = zones.fences
+    if log.has_fences:
+        fences = np.concatenate((fences[undone[fences]], order.missing_fences))
     seen = zones.fenced_write[~is_logged[zones.fenced_write]]
     return np.concatenate((seen, zones.optional, may_be_undone, fences))
 

@@ -39,11 +39,13 @@ def of_verdict(document: VerdictDocument, *, interrupted: bool = False) -> ExitC
     """Return the exit code of a judged run.
 
     An interrupted run with an unexpected anomaly is a violation; one that had not yet
-    found an expected anomaly is only interrupted. Its recorded history
-    is never a pass, whenever it is judged again: it is unknown what the rest would have shown.
+    found an expected anomaly is only interrupted. Judged again, an interrupted run that is valid
+    so far is unknown: nobody knows what the rest would have shown.
     """
-    if document.as_expected:
-        code = ExitCode.UNKNOWN if document.interrupted else ExitCode.AS_EXPECTED
+    if document.interrupted and document.verdict == "valid":
+        code = ExitCode.UNKNOWN
+    elif document.as_expected:
+        code = ExitCode.AS_EXPECTED
     elif document.verdict == "unknown":
         code = ExitCode.UNKNOWN
     else:

@@ -298,7 +298,8 @@ def _unlogged_causes(r: Resource, rejected: Op, least: int) -> Iterator[Op]:
         if op.token is None or op.token < least or op.called > (rejected.returned or 0) or op is rejected:
             continue
         if op.f == "fence":
-            if not r.logs_fences or r.restarted_after(op.called):
+            is_missing = op.outcome is Outcome.OK and _fenced_at(r, op) is None
+            if not r.logs_fences or is_missing or r.restarted_after(op.called):
                 yield op
         elif not r.places(op):
             lost = op.outcome is Outcome.INFO and r.restarted_after(op.called)

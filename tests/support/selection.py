@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 ENGINES = {"docker_engine", "local_engine"}
-LAST_WAIT = 0.8  # the place in the order of tests after which none needs servers
 BOTH_ENGINES = ["local", pytest.param("docker", marks=pytest.mark.slow)]
 """Parameters for what must hold on either."""
 
@@ -31,23 +30,6 @@ def mark(item: pytest.Item) -> None:
         item.add_marker("browser")
     if group := _shared_by(item):
         item.add_marker(pytest.mark.xdist_group(group))
-
-
-def in_running_order(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Mix the tests that wait for servers with those that compute, so that neither leaves a core idle.
-
-    Groups start first, as one that started last would run alone at the end; and the end computes.
-    """
-    grouped_first = sorted(items, key=lambda item: item.get_closest_marker("xdist_group") is None)
-    waiting = [item for item in grouped_first if _waits(item)]
-    computing = [item for item in grouped_first if not _waits(item)]
-    placed = [(LAST_WAIT * rank / len(waiting), item) for rank, item in enumerate(waiting)]
-    placed += [(rank / len(computing), item) for rank, item in enumerate(computing)]
-    return [item for _, item in sorted(placed, key=lambda each: each[0])]
-
-
-def _waits(item: pytest.Item) -> bool:
-    return any(item.get_closest_marker(name) for name in ("engine", "browser"))
 
 
 def _shared_by(item: pytest.Item) -> str:

@@ -47,17 +47,19 @@ def between(server: Any, at_once: bytes = b"") -> Iterator[Any]:
         with suppress(OSError):
             while True:
                 client, _ = listener.accept()
-                there = socket.create_connection((server.host, server.port))
-                client.sendall(at_once)
                 opened.append(client)
+                there = socket.create_connection((server.host, server.port))
                 behind.append(there)
+                client.sendall(at_once)
                 for way in ((client, there), (there, client)):
                     threading.Thread(target=copy, args=way, daemon=True).start()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=accept, daemon=True).start()
+        accepting = threading.Thread(target=accept, daemon=True)
+        accepting.start()
         yield f"127.0.0.1:{listener.getsockname()[1]}", say
         listener.shutdown(socket.SHUT_RDWR)
+        accepting.join()
         for each in opened + behind:
             each.close()
 

@@ -75,7 +75,19 @@ def test_the_first_sufficient_token_in_the_log_causes_a_refusal() -> None:
 
     assert the(verdict, "either the storage").steps[0].endswith(" order is 3 (number 1).")
     assert the(verdict, "the storage's own order of writes").steps[0] == (
-        "In the storage's own order, 's' is number 1, next to the fence with token 4 (sent at 0 ns (line 2))."
+        "In the storage's own order, 's' is number 1; the fence with token 4 (sent at 0 ns (line 2)) is number 2."
+    )
+
+
+def test_a_value_of_nobody_is_placed_by_the_number_of_another_write() -> None:
+    elsewhere = Commit(seq=1, resource="r1", token=1, value="s")
+
+    verdict = judged(
+        write(0, 1, 1, 2), commits=[elsewhere, Commit(seq=2, resource="r0", token=1, value="v0")]
+    )
+
+    assert the(verdict, "the storage's own order of writes").steps[0] == (
+        "In the storage's own order, 's' is number 1; 'v0' (sent at 0 ns (line 2)) is number 2."
     )
 
 

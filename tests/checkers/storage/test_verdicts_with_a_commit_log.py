@@ -89,6 +89,19 @@ def test_an_acknowledged_fence_that_the_log_lacks_was_never_stored() -> None:
     assert names(judged([first, replace(second, token=3)], log((3, None)))) == []
 
 
+def test_an_acknowledged_fence_that_the_log_lacks_excuses_a_refusal() -> None:
+    first, lacking, refused = fence(write(0, 1, 0, 1)), fence(write(1, 3, 6, 8)), write(2, 2, 7, 9, "stale")
+
+    assert names(judged([first, lacking, refused], log((1, None)))) == ["phantom-accept"]
+
+
+def test_a_fence_that_found_its_token_reached_excuses_no_earlier_refusal() -> None:
+    first, after, refused = fence(write(0, 1, 0, 1)), fence(write(1, 3, 2, 10)), write(2, 2, 4, 5, "stale")
+    operations = [first, after, refused, write(3, 3, 8, 9)]
+
+    assert names(judged(operations, log((1, None), (3, "v3")), policy="inclusive")) == ["false-rejection"]
+
+
 def test_a_fence_of_nobody_raises_the_mark_and_is_told() -> None:
     accepted, late = write(0, 1, 0, 1), write(1, 2, 2, 3)
 

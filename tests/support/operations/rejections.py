@@ -97,7 +97,8 @@ def _unlogged(register: Register, order: LogOrder, restarts: Sequence[Fault]) ->
         if is_info and op.index not in order.logged and any_between(restarts, op.called, math.inf):
             yield op
     for fence in register.fences:
-        if not order.has_fences or any_between(restarts, fence.called, math.inf):
+        is_missing = fence.outcome is Outcome.OK and order.was_fenced(fence) is None
+        if not order.has_fences or is_missing or any_between(restarts, fence.called, math.inf):
             yield fence
 
 

@@ -165,6 +165,7 @@ def test_tokens_are_compared_as_numbers_of_any_size(
     assert storage.read(resource) == ("higher", token)
 
 
+@pytest.mark.usefixtures("resource")  # a storage is set up before it is asked for anything
 @pytest.mark.parametrize("fenced", [False, True])
 def test_a_missing_resource_is_neither_a_success_nor_stale(
     open_storage: Any, commits_of: Callable[..., list[tuple[Any, Any]]], kind: str, fenced: bool
