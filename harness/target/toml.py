@@ -30,6 +30,8 @@ def loads(text: str) -> dict[str, Any]:
 
     Raises ValueError: it is invalid (a tomllib.TOMLDecodeError), or exceeds a limit.
     """
+    if any(key[0].count(".") > _MOST_DOTS for key in _DOTTED.finditer(text)):
+        raise ValueError(_TOO_DEEP)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -42,6 +44,10 @@ def loads(text: str) -> dict[str, Any]:
     return data
 
 
+_MOST_DOTS = 200  # of one key: tomllib takes quadratic time for more
+_DOTTED = re.compile(
+    r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')(?:\s*+\.\s*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+'))*+"""
+)
 _TOO_DEEP = f"tables or lists are nested deeper than {MAX_DEPTH}"
 _TOO_BIG = "a number is beyond 64 bits"
 

@@ -46,7 +46,7 @@ def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 
 TARGETS = {
     "deep lists": (f"x = {DEEP}", "nested deeper than 16"),
-    "deep dotted keys": (".".join("a" * 5_000) + " = 1", "nested deeper than 16"),
+    "deep dotted keys": (".".join("a" * 200_000) + " = 1", "nested deeper than 16"),
     "a deep header": ("[" + ".".join("a" * 20_000) + "]", "nested deeper than 16"),
     "a number of many digits": (f"x = {DIGITS}", "beyond 64 bits"),
     "a hexadecimal number of many digits": (f"x = 0x{DIGITS}", "beyond 64 bits"),
