@@ -14,15 +14,8 @@ from checkers.conflict import Breach, Conflict
 from checkers.evidence import gather
 from checkers.explain.findings import doubts_of, explained
 from checkers.storage import registers, stale_writes
+from tests.support.only_finding import only_finding
 from tests.support.repository import HISTORIES
-
-
-def only_finding(name: str) -> checkers.Finding:
-    path = HISTORIES / f"{name}.jsonl"
-    commits = path.with_suffix(".commits.jsonl")
-    order = checkers.read_commits(commits) if commits.exists() else None
-    (finding,) = checkers.judge(checkers.read(path), order).findings
-    return finding
 
 
 def test_a_stale_write_is_told_with_the_pause_that_opened_the_window() -> None:
@@ -199,66 +192,6 @@ def test_a_rejection_without_a_cause_is_told_against_all_writes(name: str, why: 
     assert not finding.account.doubt
 
 
-def test_an_early_grant_says_until_when_the_lease_was_promised() -> None:
-    finding = only_finding("early-grant-renewed")
-
-    assert finding.summary == (
-        "process 1 was granted the lock on r0 at 3.000 s,"
-        " while the lease of process 0 was promised until 3.500 s"
-    )
-    assert finding.steps == (
-        "Process 0 was granted the lock on r0 with token 33 at 0.100 s (line 3).",
-        (
-            "Its lease was renewed: process 5 sent the renewal at 1.500 s (line 5), and the lock service"
-            " promised it for 2.000 s from then on (line 6): at least until 3.500 s."
-        ),
-        "Until then process 0 had not started to release it.",
-        (
-            "Process 1 was the later holder: by real time, process 1 only later sent the request that was"
-            " granted, at 2.900 s (its call began at line 4)."
-        ),
-        (
-            "No late release or renewal of another hold came in between: the lock service itself gave"
-            " away the lock of process 0."
-        ),
-        "So the lock was given to process 1 at 3.000 s (line 7), before 3.500 s: too early.",
-    )
-
-
-def test_an_early_grant_says_when_the_holder_began_to_give_the_lock_back() -> None:
-    finding = only_finding("early-grant-before-the-release")
-
-    assert "the lease of process 0 was promised until 1.500 s" in finding.summary
-    assert finding.steps[1:3] == (
-        (
-            "It requested its lease at 0.000 s, and the lock service promised it for 2.000 s from then on"
-            " (line 3): at least until 2.000 s."
-        ),
-        "Process 0 started to release it only at 1.500 s (line 6): the promise held until then.",
-    )
-
-
-def test_tokens_that_do_not_rise_are_told_as_a_cycle_of_grants() -> None:
-    finding = only_finding("token-regression-same-owner")
-
-    assert finding.summary == (
-        "process 0 was granted the lock on r0 with token 33 at 0.500 s (line 7), though the same token 33"
-        " had been granted at 0.100 s (line 3)"
-    )
-    assert finding.steps[0] == (
-        "Process 0 released the lock in between: its release was acknowledged at 0.300 s (line 5), so the"
-        " later grant is a new hold."
-    )
-    assert finding.steps[1].startswith(
-        "By real time, the grant of token 33 to process 0 at line 3 came before the grant of token 33 to"
-        " process 0 at line 7:"
-    )
-    assert finding.steps[-1].endswith(
-        "to a storage, this newer holder looks like an older one, or like the same one."
-    )
-    assert len(finding.operations) == 6
-
-
 def test_either_of_two_readings_is_told_as_both() -> None:
     finding = only_finding("non-linearizable-false-or-stale")
 
@@ -415,20 +348,3 @@ def test_every_finding_names_the_operation_that_is_wrong(name: str) -> None:
         assert document["accused"] == [line for op in sent for line in op.lines]
         assert set(document["accused"]) | set(document["against"]) <= set(document["operations"])
         assert not set(document["accused"]) & set(document["against"])
-
-
-def test_an_early_grant_names_the_release_that_probably_freed_the_lock() -> None:
-    finding = only_finding("early-grant-after-a-late-release")
-
-    assert finding.account.cause == (4, 8)
-    assert (
-        "In between, process 0 sent the release of another hold at 1.900 s (line 4), answered at 2.600 s"
-        " (line 8): it probably freed the lock of process 1."
-    ) in finding.steps
-
-
-def test_an_early_grant_that_nobody_released_is_the_lock_service_s_own() -> None:
-    finding = only_finding("early-grant-renewed")
-
-    assert finding.account.cause == ()
-    assert finding.steps[-2].endswith("the lock service itself gave away the lock of process 0.")
