@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +39,17 @@ TOPOLOGY = Topology(
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     engine = request.getfixturevalue(f"{request.param}_engine")
     with engine.start(TOPOLOGY, request.getfixturevalue("run_id"), tmp_path, print) as cluster:
+        wait_until_the_replica_follows(cluster)
         yield cluster
+
+
+def wait_until_the_replica_follows(cluster: Any) -> None:
+    """A server that has just started may take longer than a client would wait."""
+    primary = redis_at(at(cluster, "redis-1"))
+    deadline = time.monotonic() + 20
+    primary.execute("SET", "probe", 1)
+    while not reached_replica(primary, 500):
+        assert time.monotonic() < deadline, "the replica does not follow"
 
 
 def promoted(cluster: Any, hold: Any = None) -> Any:
