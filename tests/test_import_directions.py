@@ -28,6 +28,7 @@ ROOMS = tuple(
         "run",
         "campaign",  # many runs, every night
         "cli",
+        "pytest_plugin",  # imported by pytest only
     )
 )
 """The lowest first, as `PACKAGES`."""

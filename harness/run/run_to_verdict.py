@@ -12,6 +12,7 @@ from harness.core.errors import InfrastructureError
 from harness.core.events import Event, Notice, RunJudged
 from harness.engines.choice import EngineName, choose
 from harness.engines.cleanup import sweep
+from harness.engines.engine import Engine
 from harness.run import runner as running
 from harness.target import Target
 
@@ -53,14 +54,24 @@ def run(
     chosen = choose(engine, lambda sentence: notify(Notice(text=sentence)))
     for sentence in sweep().notices:
         notify(Notice(text=sentence))
-    options = running.RunOptions(seed=seed, faults=faults, runs=Path(runs), notify=notify)
+    return to_verdict(
+        target, chosen, running.RunOptions(seed=seed, faults=faults, runs=Path(runs), notify=notify)
+    ).verdict
+
+
+def to_verdict(target: Target, engine: Engine, options: running.RunOptions) -> RunJudged:
+    """Run a target on an engine until its servers have stopped, and return how it was judged.
+
+    `options.notify` gets every event. Raises as `run` does, and EngineUnavailableError before
+    anything starts if the engine cannot run the target.
+    """
     judged: RunJudged | None = None
-    with closing(running.run(target, chosen, options)) as events:
+    with closing(running.run(target, engine, options)) as events:
         for event in events:
-            notify(event)
+            options.notify(event)
             judged = event if isinstance(event, RunJudged) else judged
     if judged is None:
         raise InfrastructureError(f"{target.name}: the run ended without a verdict")
     if judged.interrupted:
         raise KeyboardInterrupt(f"interrupted; the verdict on the recording is in {judged.folder}")
-    return judged.verdict
+    return judged

@@ -1,0 +1,264 @@
+"""The pytest plugin, in pytest's own sessions: the fixture, target files as tests, and what a session shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import EngineUnavailableError
+from harness.core.events import RunJudged
+from harness.engines.engine import Engine
+from harness.engines.local import LocalEngine
+from harness.pytest_plugin import runs
+from harness.run.recheck import judge_folder
+from harness.run.runner import RunOptions
+from harness.target import Target
+
+pytest_plugins = ["pytester"]
+
+TARGET = """
+name = "{name}"
+expect = "valid"
+[lock]
+kind = "redis"
+ttl = "2s"
+[storage]
+kind = "sqlite"
+fencing = "conditional-update"
+[[faults]]
+kind = "pause"
+target = "holder"
+at = "before-write"
+until = "superseded"
+"""
+TEST = """
+def test_it(fencepost):
+    run = fencepost.run("targets/mine.toml", duration="20s", seed=7)
+    assert run.verdict == "valid", run.explanation
+"""
+
+
+class Recorded:
+    """Stands in for the runs on real servers: it gives recorded ones, and remembers what was asked for."""
+
+    def __init__(self, unpack: Callable[[str], Path]) -> None:
+        self._unpack = unpack
+        self.calls: list[tuple[Target, Engine, RunOptions]] = []
+        self.recording = "etcd-postgres"
+        self.refusal = ""
+
+    def __call__(self, target: Target, engine: Engine, options: RunOptions) -> RunJudged:
+        self.calls.append((target, engine, options))
+        if self.refusal:
+            raise EngineUnavailableError(self.refusal)
+        folder = self._unpack(self.recording)
+        judged = judge_folder(folder)
+        return RunJudged(
+            folder=folder,
+            verdict=judged.verdict,
+            document=judged.document,
+            history=judged.history,
+            report=folder / "report.html",
+        )
+
+
+@pytest.fixture
+def recorded(recorded_run: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    made = Recorded(recorded_run)
+    monkeypatch.setattr(runs, "to_verdict", made)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _swept(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    swept: list[str] = []
+    monkeypatch.setattr(runs, "sweep", lambda: swept.append("swept"))
+    yield swept
+    assert len(swept) <= 1, "leftovers are removed once in a session"
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A project with a target and a test in their folders."""
+    (pytester.path / "pytest.ini").write_text("[pytest]\n")
+    (pytester.path / "targets").mkdir()
+    (pytester.path / "targets/mine.toml").write_text(TARGET.format(name="mine"))
+    (pytester.path / "tests").mkdir()
+    (pytester.path / "tests/test_it.py").write_text(TEST)
+    return pytester
+
+
+def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return project.runpytest_inprocess("-p", "no:cacheprovider", "--fencepost-engine=local", *options)
+
+
+def test_pytest_finds_the_plugin_by_its_entry_point() -> None:
+    (found,) = entry_points(group="pytest11", name="fencepost")
+
+    assert found.value == "harness.pytest_plugin.plugin"
+
+
+def test_a_valid_run_passes_with_its_options(project: pytest.Pytester, recorded: Recorded) -> None:
+    run(project, "--fencepost-set=workload.clients=3").assert_outcomes(passed=1)
+
+    ((target, engine, options),) = recorded.calls
+    assert (target.name, target.workload.duration, target.workload.clients) == ("mine", 20 * 10**9, 3)
+    assert isinstance(engine, LocalEngine)
+    assert options.seed == 7
+
+
+def test_a_violation_fails_with_its_explanation(project: pytest.Pytester, recorded: Recorded) -> None:
+    recorded.recording = "etcd-postgres-unfenced"
+
+    result = run(project)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E*AssertionError: mine: *",
+            "E*So outdated data replaced newer data*",
+            "*Captured fencepost mine call*",
+            "report *report.html",
+        ]
+    )
+
+
+def test_runs_are_kept_below_basetemp(project: pytest.Pytester, recorded: Recorded) -> None:
+    run(project, "--basetemp=kept").assert_outcomes(passed=1)
+
+    assert recorded.calls[0][2].runs == project.path / "kept/fencepost"
+
+
+def test_a_target_is_found_from_any_folder(
+    project: pytest.Pytester, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project.path / "tests")
+
+    run(project, "test_it.py").assert_outcomes(passed=1)
+
+    assert recorded.calls[0][0].name == "mine"
+
+
+def test_without_an_engine_a_test_is_skipped_with_the_reason(
+    project: pytest.Pytester, recorded: Recorded
+) -> None:
+    recorded.refusal = "redis is not installed"
+
+    result = run(project, "-rs", "--fencepost", "targets", "tests")
+
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["SKIPPED*mine: redis is not installed"])
+
+
+def test_without_an_engine_a_test_fails_where_one_is_required(
+    project: pytest.Pytester, recorded: Recorded
+) -> None:
+    recorded.refusal = "redis is not installed"
+
+    result = run(project, "--fencepost-require")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["--fencepost-require is set, and mine: redis is not installed"])
+
+
+def test_target_files_are_collected_on_request_only(project: pytest.Pytester, recorded: Recorded) -> None:
+    (project.path / "targets/pyproject.toml").write_text('[project]\nname = "x"\n')
+
+    run(project, "targets").assert_outcomes()
+    result = run(project, "--fencepost", "targets", "-v")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["targets/mine.toml::mine PASSED*"])
+    assert len(recorded.calls) == 1
+
+
+def test_a_target_file_fails_with_its_explanation_alone(project: pytest.Pytester, recorded: Recorded) -> None:
+    recorded.recording = "not-exercised"
+
+    result = run(project, "--fencepost", "targets")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["mine: *", "*not exercised*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*def runtest*")
+
+
+def test_a_broken_target_file_fails_with_its_errors(project: pytest.Pytester, recorded: Recorded) -> None:
+    (project.path / "targets/mine.toml").write_text("name = \n")
+
+    result = run(project, "--fencepost", "targets")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*mine.toml:1: invalid TOML*"])
+    assert recorded.calls == []
+
+
+def test_the_marker_gives_defaults_and_selects(project: pytest.Pytester, recorded: Recorded) -> None:
+    (project.path / "tests/test_it.py").write_text(
+        """
+import pytest
+
+@pytest.mark.fencepost(target="targets/mine.toml", seed=5, overrides=["workload.clients=4"])
+def test_marked(fencepost):
+    assert fencepost.run().as_expected
+    assert fencepost.run(seed=6).as_expected
+
+def test_without_a_run():
+    pass
+"""
+    )
+
+    run(project, "-m", "fencepost", "--strict-markers").assert_outcomes(passed=1, deselected=1)
+
+    assert [(target.workload.clients, options.seed) for target, _, options in recorded.calls] == [
+        (4, 5),
+        (4, 6),
+    ]
+
+
+def test_one_engine_serves_a_session(
+    project: pytest.Pytester, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen: list[str] = []
+
+    def choose(name: str) -> Engine:
+        chosen.append(name)
+        return LocalEngine()
+
+    monkeypatch.setattr(runs, "choose", choose)
+
+    run(project, "--fencepost", "targets", "tests").assert_outcomes(passed=2)
+
+    assert chosen == ["local"]
+    assert len({id(engine) for _, engine, _ in recorded.calls}) == 1
+
+
+def test_the_report_is_in_the_junit_file(project: pytest.Pytester, recorded: Recorded) -> None:
+    run(project, "--junit-xml=junit.xml").assert_outcomes(passed=1)
+
+    assert recorded.calls
+    assert '<property name="fencepost_report" value="' in (project.path / "junit.xml").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("local_engine")
+def test_workers_of_xdist_run_targets_on_real_servers(project: pytest.Pytester) -> None:
+    for name in ("mine", "yours"):
+        (project.path / f"targets/{name}.toml").write_text(TARGET.format(name=name))
+
+    result = project.runpytest_subprocess(
+        *("-p", "no:cacheprovider", "-n", "2", "--fencepost", "--fencepost-engine=local"),
+        *("--fencepost-require", "--fencepost-set=workload.duration=8s", "--basetemp=kept", "targets"),
+    )
+
+    result.assert_outcomes(passed=2)
+    assert {
+        report.parent.parent.name for report in project.path.glob("kept/*/fencepost/*/2*/report.html")
+    } == {
+        "mine",
+        "yours",
+    }
