@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from checkers.history.reader import Commit
+from checkers.printable import shorten
 from workloads.client import Lock, Session, Storage
 from workloads.settings import LockSettings, StorageSettings
 
@@ -39,13 +40,23 @@ def load(path: str, needed: Sequence[str]) -> Any:
     try:
         found = getattr(import_module(module), name)
     except Exception as error:  # importing a user's module may raise anything
-        raise InvalidClassError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
+        raise InvalidClassError(
+            f"{path} cannot be loaded: {type(error).__name__}: {error} ({_searched()})"
+        ) from error
     if hasattr(found, "__getattr__"):  # it may delegate missing methods to another client
         return found
     missing = [method for method in needed if not callable(getattr(found, method, None))]
     if missing:
         raise InvalidClassError(f"{path} has no {', no '.join(missing)}: it needs {', '.join(needed)}")
     return found
+
+
+def _searched() -> str:
+    found_in = os.environ.get("PYTHONPATH")
+    return (
+        f"searched: PYTHONPATH, which is {found_in or 'not set'}; the installed packages;"
+        f" the current folder, {shorten(os.getcwd())}"  # noqa: PTH109
+    )
 
 
 def connect_lock(settings: LockSettings, renewals: Session) -> Lock:

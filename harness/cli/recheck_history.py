@@ -14,7 +14,7 @@ from checkers.printable import message
 from harness.cli.progress import progress
 from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.core.paths import as_seen_from_here
-from harness.files.environment import options_in
+from harness.files.environment import repetition_in
 from harness.report.console import console
 from harness.report.recorded_run import unread
 from harness.report.verdict_text import JudgedRun, Line, Tone, verdict_lines
@@ -51,5 +51,5 @@ def _judged_run(path: Path, found: Judged) -> JudgedRun:
         folder=as_seen_from_here(path) if path.is_dir() else None,
         report=as_seen_from_here(report) if report.exists() else None,
         seed=found.history.header.seed if (path / "target.toml").exists() else None,
-        options=options_in(path),
+        repetition=repetition_in(path),
     )

@@ -19,6 +19,7 @@ from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
 from harness.engines.engine import Engine
+from harness.files.environment import repetition_in
 from harness.files.run_folder import EVENTS
 from harness.report.console import Console, console
 from harness.report.verdict_text import JudgedRun, Line, summary, verdict_lines
@@ -83,7 +84,7 @@ def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -
                     case RunStarted():
                         started = event
                     case RunJudged():
-                        judged_run = _judged_run(target, event, started, options.again)
+                        judged_run = _judged_run(target, event, started)
                         screen.write(verdict_lines(judged_run))
                         printed = True
                         yield judged_run
@@ -104,9 +105,7 @@ def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -
         ) from None
 
 
-def _judged_run(
-    target: Target, judged: RunJudged, started: RunStarted | None, again: tuple[str, ...]
-) -> JudgedRun:
+def _judged_run(target: Target, judged: RunJudged, started: RunStarted | None) -> JudgedRun:
     return JudgedRun(
         target=target.name,
         document=judged.document,
@@ -114,7 +113,7 @@ def _judged_run(
         folder=as_seen_from_here(judged.folder),
         report=as_seen_from_here(judged.report) if judged.report.exists() else None,
         seed=started.seed if started else None,
-        options=again,
+        repetition=repetition_in(judged.folder),
         interrupted=judged.interrupted,
     )
 

@@ -13,11 +13,17 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from harness.core.invocation import Repetition
 from harness.files import run_files
 
 
-def environment(cluster: dict[str, Any], command: Sequence[str], again: Sequence[str] = ()) -> dict[str, Any]:
-    """Describe the harness, the machine and the cluster, for environment.json."""
+def environment(
+    cluster: dict[str, Any], command: Sequence[str], again: Sequence[str], *, own_code: bool
+) -> dict[str, Any]:
+    """Describe the harness, the machine and the cluster, for environment.json.
+
+    `own_code`: the target names files or modules that are found from the current folder.
+    """
     return {
         **cluster,
         "fencepost": metadata.version("fencepost"),
@@ -29,18 +35,28 @@ def environment(cluster: dict[str, Any], command: Sequence[str], again: Sequence
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": list(command),
         "again": list(again),
+        **(_place() if own_code else {}),
     }
 
 
-def options_of(recorded: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the options that repeat a run, from its environment.json; empty if it has none."""
-    again = recorded.get("again")
-    return tuple(each for each in again if isinstance(each, str)) if isinstance(again, list) else ()
+def _place() -> dict[str, str]:
+    found_in = os.environ.get("PYTHONPATH", "")
+    return {"folder": str(Path.cwd())} | ({"pythonpath": found_in} if found_in else {})
 
 
-def options_in(folder: Path) -> tuple[str, ...]:
-    """Like `options_of`, from a run's folder."""
-    return options_of(run_files.document(folder, run_files.ENVIRONMENT))
+def repetition_of(recorded: Mapping[str, Any]) -> Repetition:
+    """Return what it takes to repeat a run, from its environment.json."""
+    again, folder, found_in = (recorded.get(key) for key in ("again", "folder", "pythonpath"))
+    return Repetition(
+        options=tuple(each for each in again if isinstance(each, str)) if isinstance(again, list) else (),
+        folder=folder if isinstance(folder, str) else "",
+        python_path=found_in if isinstance(found_in, str) else "",
+    )
+
+
+def repetition_in(folder: Path) -> Repetition:
+    """Like `repetition_of`, from a run's folder."""
+    return repetition_of(run_files.document(folder, run_files.ENVIRONMENT))
 
 
 def git_commit() -> str | None:

@@ -110,5 +110,7 @@ def missing(words: tuple[str, ...]) -> str | None:
     """Say why a command cannot be started; None if it can."""
     if shutil.which(words[0]):
         return None
-    where = "from here" if "/" in words[0] else "on PATH"
-    return f"there is no executable program {words[0]} {where}"
+    where = " on PATH"
+    if "/" in words[0]:
+        where = "" if Path(words[0]).is_absolute() else f" from the current folder, {Path.cwd()}"
+    return f"there is no executable program {words[0]}{where}"

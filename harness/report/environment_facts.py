@@ -7,10 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.files.environment import options_of
+from harness.core.invocation import NOTHING_ELSE, Repetition
+from harness.files.environment import repetition_of
 from harness.report.sentences import title
 
-_TITLES = {"fencepost": "Fencepost", "cpus": "CPUs", "command": "Started with"}
+_TITLES = {
+    "fencepost": "Fencepost",
+    "cpus": "CPUs",
+    "command": "Started with",
+    "folder": "Started in",
+    "pythonpath": "PYTHONPATH",
+}
 _ELSEWHERE = {"servers", "images", "began", "again"}
 """Shown in the table, at the head of the page, or with the commands."""
 _FIRST = ("fencepost", "git_commit", "engine", "command")
@@ -22,7 +29,7 @@ class Environment:
 
     began: str = ""  # ISO 8601
     engine: str = ""
-    options: tuple[str, ...] = ()  # that repeat the run
+    repetition: Repetition = NOTHING_ELSE
     columns: tuple[str, ...] = ()  # of the table of servers, without that of their names
     servers: tuple[tuple[str, ...], ...] = ()  # a row each, the name first
     facts: tuple[tuple[str, str], ...] = ()  # the rest, by title
@@ -39,7 +46,7 @@ def surroundings(environment: Mapping[str, Any]) -> Environment:
     return Environment(
         began=_plain(environment.get("began", "")),
         engine=_plain(name) if name else "",
-        options=options_of(environment),
+        repetition=repetition_of(environment),
         columns=columns,
         servers=tuple(
             (name, *(server.get(column, "") for column in columns)) for name, server in servers.items()

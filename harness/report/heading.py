@@ -34,7 +34,7 @@ def heading(recorded: Recorded, laid_out: Timeline | None) -> Heading:
     """Read the head of a page from a run's folder; what is not recorded is left out."""
     target = recorded.history.header.target if recorded.history else recorded.folder.parent.name
     story, changed = _story(recorded.target_file or "", target)
-    if "--no-faults" in recorded.environment.options:
+    if "--no-faults" in recorded.environment.repetition.options:
         changed = (*changed, "--no-faults")
     facts = (
         _date(recorded),

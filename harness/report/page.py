@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checkers.document import CheckerDocument, FindingDocument
-from harness.core.invocation import again, typed
+from harness.core.invocation import again, typed_anywhere
 from harness.report import wording
 from harness.report.answer import Answer, answer
 from harness.report.causes import Opening, Openings
@@ -124,8 +124,8 @@ def page(recorded: Recorded) -> Page:
         twin=said.twin.read_text(encoding="utf-8") if said.twin else "",
         folder=str(recorded.folder),
         rerun=_rerun(recorded, head.target),
-        recheck=typed("recheck", recorded.folder),
-        show=typed("show", recorded.folder),
+        recheck=typed_anywhere("recheck", recorded.folder),
+        show=typed_anywhere("show", recorded.folder),
     )
 
 
@@ -208,6 +208,4 @@ def _rerun(recorded: Recorded, target: str) -> str:
     seed = recorded.plan.seed
     if seed is None and recorded.history:
         seed = recorded.history.header.seed
-    return again(
-        str(file) if recorded.target_file is not None else target, seed, recorded.environment.options
-    )
+    return again(file if recorded.target_file is not None else target, seed, recorded.environment.repetition)

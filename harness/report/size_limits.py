@@ -39,9 +39,10 @@ def _document(document: Document) -> Document:
 
 
 def _environment(environment: Environment) -> Environment:
+    how = environment.repetition
     return replace(
         environment,
-        options=_texts(environment.options[:_MOST_STEPS]),
+        repetition=replace(how, options=_texts(how.options[:_MOST_STEPS])),
         columns=_texts(environment.columns[:_MOST]),
         servers=tuple(_texts(row[: _MOST + 1]) for row in environment.servers[:_MOST]),
         facts=tuple((_text(title), _text(fact)) for title, fact in environment.facts[:_MOST]),

@@ -10,7 +10,7 @@ from pathlib import Path
 from checkers.anomalies import ANOMALIES
 from checkers.document import FindingDocument, VerdictDocument
 from checkers.history.reader import History
-from harness.core.invocation import again, typed
+from harness.core.invocation import NOTHING_ELSE, Repetition, again, typed
 from harness.report.answer import Answer, answer, refused, times
 from harness.report.answer import Tone as AnswerTone
 from harness.report.causes import Openings
@@ -50,7 +50,7 @@ class JudgedRun:
     folder: Path | None = None
     report: Path | None = None
     seed: int | None = None
-    options: tuple[str, ...] = ()  # that a repetition needs beside target and seed
+    repetition: Repetition = NOTHING_ELSE
     interrupted: bool = False
 
 
@@ -170,7 +170,7 @@ def _next_steps(run: JudgedRun) -> Iterator[Line]:
     if run.report:
         yield Line(f"look         {typed('show', run.folder)}", Tone.COMMAND, 2)
     if run.seed is not None:
-        repeated = again(run.folder / "target.toml", run.seed, run.options)
+        repeated = again(run.folder / "target.toml", run.seed, run.repetition)
         yield Line(f"run again    {repeated}", Tone.COMMAND, 2)
 
 

@@ -126,6 +126,16 @@ def check(target: Target) -> None:
     services.check(target)
 
 
+def depends_on_folder(target: Target) -> bool:
+    """Does the target name a program, a class or a file that is found from the current folder?"""
+    sides = (target.lock, target.storage)
+    return (
+        target.client is not None
+        or any(":" in side.kind for side in sides)
+        or any(getattr(side, "password_file", None) for side in sides)
+    )
+
+
 def passwords(target: Target) -> tuple[str, ...]:
     """Return the passwords that a target names, to hide them; ConfigurationError if one is missing."""
     sides = (password_of(target.lock, "lock"), password_of(target.storage, "storage"))

@@ -97,7 +97,13 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             )
         )
         folder.write_json(
-            "environment.json", environment(cluster.environment(), options.command, options.again)
+            "environment.json",
+            environment(
+                cluster.environment(),
+                options.command,
+                options.again,
+                own_code=deployment.depends_on_folder(target),
+            ),
         )
         storage = deployment.storage_of(target, cluster, folder.path)
         admin = deployment.admin_client(target, cluster, folder.path, command) if command else None

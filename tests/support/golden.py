@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
-from harness.files.environment import options_in
+from harness.files.environment import repetition_in
 from harness.report import verdict_text
 from harness.run.recheck import recheck
 from tests.support.recorded_runs import RECORDINGS, ROOT, recorded, unpack
@@ -48,7 +48,7 @@ def said(name: str) -> str:
                 folder=run,
                 report=report,
                 seed=judged.history.header.seed,
-                options=options_in(run),
+                repetition=repetition_in(run),
             )
         )
         lines = [

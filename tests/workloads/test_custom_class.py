@@ -43,12 +43,14 @@ def test_the_example_runs_and_is_judged(folder: Path, settings: tuple[str, ...],
     assert document["verdict"] == verdict
     assert document["coverage"]["stale_writes_attempted"] >= 1
     assert {"committed", "observed"} == {each["evidence"] for each in document["checkers"]}
+    assert f"run again    cd {folder} && PYTHONPATH={ROOT} " in done.stderr
 
 
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
         ("lock.kind=nowhere:Lock", "files: nowhere:Lock cannot be loaded: ModuleNotFoundError"),
+        ("lock.kind=nowhere:Lock", "the installed packages; the current folder, /"),
         ("lock.kind=files:Nothing", "files: files:Nothing cannot be loaded: AttributeError"),
         ("lock.kind=files:FileStorage", "files:FileStorage has no acquire, no release, no revoke, no close"),
         ("storage.kind=files:FileLock", "files:FileLock has no write, no read"),

@@ -108,7 +108,11 @@ def test_a_pause_at_write_sent_follows_the_programs_event(run: Any, tmp_path: Pa
             4,
             "mine: client.command: there is no executable program no-such-program on PATH",
         ),
-        (["./not-here"], 4, "mine: client.command: there is no executable program ./not-here from here"),
+        (
+            ["./not-here"],
+            4,
+            "mine: client.command: there is no executable program ./not-here from the current folder, /",
+        ),
         ([sys.executable, "nothing.py"], 3, "ended with status 2; its last lines in "),
         (["echo", "hello"], 3, "did not become ready: the program said hello: "),
         ([sys.executable, "-c", "raise RuntimeError('my words')"], 3, "RuntimeError: my words"),

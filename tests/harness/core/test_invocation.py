@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.core.invocation import typed
+from harness.core.invocation import Repetition, again, typed
 
 
 @pytest.fixture
@@ -58,6 +58,17 @@ def test_another_program_with_that_name_on_path_is_not_this_one(
     monkeypatch.setenv("PATH", str(other.parent))
 
     assert typed("doctor") == ".venv/bin/fencepost doctor"
+
+
+def test_a_run_is_repeated_by_a_command_for_any_folder(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start_as(monkeypatch, ".venv/bin/fencepost")
+
+    command = again(Path("runs/t/1/target.toml"), 7, Repetition(options=("--engine", "local")))
+
+    here = Path.cwd()
+    assert command == f"{program} run {here}/runs/t/1/target.toml --seed 7 --engine local"
 
 
 def test_a_program_started_under_another_name_gets_the_plain_name(

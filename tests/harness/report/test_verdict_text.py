@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from checkers import ANOMALIES
+from harness.core.invocation import Repetition
 from harness.report.verdict_text import JudgedRun, Tone, summary, verdict_lines
 from tests.support.paused_writer import STALE, paused_history
 from tests.support.verdicts import verdict_of
 
-FOLDER = Path("runs/etcd-postgres/20260101T000000-abc123")
+FOLDER = Path("/runs/etcd-postgres/20260101T000000-abc123")
 
 
 def document(
@@ -74,9 +75,20 @@ def test_a_fenced_run_says_how_many_stale_writes_were_turned_away() -> None:
 def test_a_run_is_repeated_with_the_options_that_it_was_given() -> None:
     judged = document(stale_writes_attempted=1, stale_writes_rejected=1)
 
-    lines = told(judged, folder=FOLDER, seed=7, options=("--engine", "local", "--no-faults"))
+    how = Repetition(options=("--engine", "local", "--no-faults"))
+    lines = told(judged, folder=FOLDER, seed=7, repetition=how)
 
     again = f"fencepost run {FOLDER}/target.toml --seed 7 --engine local --no-faults"
+    assert lines[-1] == f"  run again    {again}"
+
+
+def test_a_run_of_own_code_is_repeated_from_the_folder_of_that_code() -> None:
+    judged = document(stale_writes_attempted=1, stale_writes_rejected=1)
+    how = Repetition(folder="/home/me/my lock", python_path="lib")
+
+    lines = told(judged, folder=FOLDER, seed=7, repetition=how)
+
+    again = f"cd '/home/me/my lock' && PYTHONPATH=lib fencepost run {FOLDER}/target.toml --seed 7"
     assert lines[-1] == f"  run again    {again}"
 
 
