@@ -11,107 +11,97 @@ cannot end it, and reach the page as text.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from checkers.history.columns import Ints
-from checkers.history.reader import Op, Outcome, Value
 from checkers.printable import shorten
 from harness.report.bands import Band
-from harness.report.commit_times import Accepted
-from harness.report.holds import Hold, end_of
+from harness.report.chart_columns import EXACT, Scale, accepted_columns, as_text, operation_columns
+from harness.report.holds import Hold
 from harness.report.lanes import Lanes
 from harness.report.scenes import Scene, Span
 from harness.report.step_references import label, numbered
+from harness.report.thinning import MOST_OPERATIONS, Kept, keep
 from harness.report.timeline import Timeline
 
-MOST_OPERATIONS = 100_000
 MOST_BYTES = 6_000_000  # of a drawing's data: a page stays well under 10 MB
 MOST_BANDS = 2_000
-_MOST_ELEMENTS = 20  # of a list
-EXACT = 2**53  # the first whole number that a browser's may be rounded from
-OK, REJECTED, FAILED, UNKNOWN = range(4)
+_SAMPLE = 2_000  # operations
+_ROOM = 0.95  # of the bytes; operations differ in length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """The operations that a report carries, and how many it had to leave out."""
+class Drawing:
+    """A drawing's data as JSON, and the operations in it."""
 
-    operations: Sequence[Op]
-    left_out: int
-
-
-def keep(timeline: Timeline, scenes: Iterable[Scene], most: int = MOST_OPERATIONS) -> Kept:
-    """Everything, or what the scenes need in full and an even sample of the rest."""
-    operations = timeline.operations
-    if len(operations) <= most:
-        return Kept(operations=operations, left_out=0)
-    chosen = np.zeros(len(operations), dtype=np.bool_)
-    for scene in scenes:
-        chosen[list(_needed(scene))] = True
-        inside = timeline.rows_within(scene.start, scene.end)
-        if np.count_nonzero(chosen) + len(inside) <= most:
-            chosen[inside] = True
-    others = np.flatnonzero(~chosen)
-    stride = -(-len(others) // max(1, most - int(np.count_nonzero(chosen))))
-    chosen[others[::stride]] = True
-    kept = tuple(operations.at(np.flatnonzero(chosen)))
-    return Kept(operations=kept, left_out=len(operations) - len(kept))
+    text: str
+    kept: Kept
 
 
 def fitted(
     timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, most_bytes: int = MOST_BYTES
-) -> tuple[dict[str, Any], Kept]:
+) -> Drawing:
     """The swimlane's data, with as many operations as a page can carry."""
-    most = MOST_OPERATIONS
-    while True:
+
+    def drawn(most: int) -> Drawing:
         kept = keep(timeline, scenes, most)
-        document = drawing(timeline, scenes, lanes, kept)
-        if most <= 1 or len(script_safe(document)) <= most_bytes:
-            return document, kept
-        most = min(most, len(kept.operations)) // 2
+        return Drawing(text=script_safe(drawing(timeline, scenes, lanes, kept)), kept=kept)
+
+    most = MOST_OPERATIONS
+    if len(timeline.operations) > _SAMPLE:
+        most = min(most, _room(drawn(1), drawn(_SAMPLE), most_bytes))
+    while len((found := drawn(most)).text) > most_bytes and most > 1:
+        most = min(most, len(found.kept.rows)) // 2
+    return found
+
+
+def _room(least: Drawing, sample: Drawing, most_bytes: int) -> int:
+    """How many operations fit, judged by how much longer a sample is than what the scenes need."""
+    more = max(1, len(sample.kept.rows) - len(least.kept.rows))
+    each = max(1, len(sample.text) - len(least.text)) / more  # bytes
+    return max(1, len(least.kept.rows) + int((_ROOM * most_bytes - len(least.text)) / each))
 
 
 def drawing(timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, kept: Kept) -> dict[str, Any]:
     """The swimlane's data."""
-    operations = _shown(kept.operations, timeline, scenes)
-    shown = np.array([op.index for op in operations], dtype=np.int64)
-    held = timeline.holds.among(shown)
+    columns = timeline.operations.columns
+    rows = _shown(kept.rows, timeline, scenes)
+    held = timeline.holds.among(rows)
     bands = _bands(timeline, scenes)
-    names = {op.resource for op in operations} | {scene.resource for scene in scenes}
-    resources = sorted(names)
-    played = {lanes.lane(op.process) for op in operations} | {
+    named = {columns.resources[number] for number in np.unique(columns.resource[rows]).tolist()}
+    resources = sorted(named | {scene.resource for scene in scenes})
+    played = {lanes.lane(process) for process in np.unique(columns.process[rows]).tolist()} | {
         lane for scene in scenes for lane in scene.lanes
     }
-    rows = sorted(played | {band.lane for band in bands.values() if band.lane is not None})
+    clients = sorted(played | {band.lane for band in bands.values() if band.lane is not None})
     servers = sorted({band.target for band in bands.values() if band.lane is None})
-    accepted = _stored(timeline, scenes, shown)
-    scale = _Scale(
+    accepted = _stored(timeline, scenes, rows)
+    scale = Scale(
         start=timeline.start,
         tick=1 + (timeline.end - timeline.start) // EXACT,
         resources={name: place for place, name in enumerate(resources)},
-        operations={op.index: place for place, op in enumerate(operations)},
-        lanes={lane: place for place, lane in enumerate(rows)},
+        operations={row: place for place, row in enumerate(rows.tolist())},
+        lanes={lane: place for place, lane in enumerate(clients)},
         servers={name: place for place, name in enumerate(servers)},
         bands={number: place for place, number in enumerate(bands)},
-        accepted={number: place for place, number in enumerate(accepted)},
+        accepted={number: place for place, number in enumerate(accepted.tolist())},
     )
-    stored = list(accepted.values())
     return {
         "tick": scale.tick,
         "length": scale.time(timeline.end),
         "complete": not kept.left_out,
-        "lanes": [lanes.names[lane] for lane in rows],
+        "lanes": [lanes.names[lane] for lane in clients],
         "servers": [shorten(name) for name in servers],
         "resources": [shorten(name) for name in resources],
-        "operations": _operations(operations, lanes, scale),
+        "operations": operation_columns(timeline.operations, rows, lanes, scale),
         "holds": sorted((_hold(hold, scale) for hold in held), key=lambda hold: hold[0]),
         "bands": [_band(band, scale) for band in bands.values()],
-        "accepted": _accepted(stored, scale),
-        "ordered": any(write.seq is not None for write in stored),
+        "accepted": accepted_columns(timeline.accepted, accepted, scale),
+        "ordered": len(accepted) > 0 and timeline.accepted.commits is not None,
         "scenes": [_scene(scene, scale) for scene in scenes],
     }
 
@@ -127,93 +117,24 @@ def _bands(timeline: Timeline, scenes: Sequence[Scene]) -> dict[int, Band]:
     return {number: timeline.bands[number] for number in chosen}
 
 
-def _stored(timeline: Timeline, scenes: Sequence[Scene], shown: Ints) -> dict[int, Accepted]:
-    """The accepted writes to draw, by their places; of those that nobody sent, an even sample."""
+def _stored(timeline: Timeline, scenes: Sequence[Scene], rows: Ints) -> Ints:
+    """The places of the accepted writes to draw; of those that nobody sent, an even sample."""
+    accepted = timeline.accepted
     wanted = {place for scene in scenes for place in scene.strays}
-    strays = [place for place in timeline.accepted.strays().tolist() if place not in wanted]
+    strays = [place for place in accepted.strays().tolist() if place not in wanted]
     wanted.update(strays[:: 1 + len(strays) // MOST_BANDS])
-    drawn = np.flatnonzero(np.isin(timeline.accepted.operation, shown)).tolist()
-    places = sorted(wanted.union(drawn))
-    return dict(zip(places, timeline.accepted.take(places), strict=True))
+    drawn = np.isin(accepted.operation, rows)
+    drawn[list(wanted)] = True
+    return np.flatnonzero(drawn)
 
 
-def _shown(operations: Sequence[Op], timeline: Timeline, scenes: Sequence[Scene]) -> tuple[Op, ...]:
+def _shown(rows: Ints, timeline: Timeline, scenes: Sequence[Scene]) -> Ints:
     """Leave out the renewals of clients that wait: their lease is no hold yet, and would look like one."""
-    waited = timeline.holds.renewed_while_waiting()
-    proof = {index for scene in scenes for index in _needed(scene)}
-    return tuple(op for op in operations if op.f != "renew" or op.index in proof or not waited[op.index])
+    needed = [row for scene in scenes for row in scene.needed]
+    return rows[~timeline.holds.renewed_while_waiting[rows] | np.isin(rows, needed)]
 
 
-def _needed(scene: Scene) -> set[int]:
-    """The operations without which a scene cannot be drawn."""
-    return {
-        *scene.proof,
-        *scene.holds,
-        *(index for mention in scene.mentions for index in mention.operations),
-    }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Scale:
-    """How moments, resources, operations and the rest are written down: by their places."""
-
-    start: int
-    tick: int  # ns
-    resources: Mapping[str, int]
-    operations: Mapping[int, int]
-    lanes: Mapping[int, int]
-    servers: Mapping[str, int]
-    bands: Mapping[int, int]
-    accepted: Mapping[int, int]
-
-    def time(self, moment: int) -> int:
-        return max(0, moment - self.start) // self.tick
-
-    def positions(self, indexes: Iterable[int | None]) -> list[int]:
-        return [self.operations[index] for index in indexes if index is not None and index in self.operations]
-
-
-def _text(value: Value) -> str | None:
-    """A value or token as a browser can carry it: never as a number, which it would round."""
-    if value is None:
-        return None
-    if isinstance(value, int) and abs(value) < EXACT:  # the most frequent by far; short, and only digits
-        return str(value)
-    if isinstance(value, tuple):
-        before = ["…"] * (len(value) > _MOST_ELEMENTS)
-        return shorten(", ".join([*before, *map(str, value[-_MOST_ELEMENTS:])]))
-    return shorten(str(value))
-
-
-def _operations(operations: Sequence[Op], lanes: Lanes, scale: _Scale) -> dict[str, list[Any]]:
-    kinds = sorted({op.f for op in operations})
-    kind = {name: place for place, name in enumerate(kinds)}
-    return {
-        "kinds": kinds,
-        "kind": [kind[op.f] for op in operations],
-        "lane": [scale.lanes[lanes.lane(op.process)] for op in operations],
-        "process": [str(op.process) for op in operations],
-        "resource": [scale.resources[op.resource] for op in operations],
-        "outcome": [_outcome(op) for op in operations],
-        "from": [scale.time(op.called) for op in operations],
-        "to": [scale.time(end_of(op)) for op in operations],
-        "token": [_text(op.token) for op in operations],
-        "value": [_text(op.value if op.element is None else op.element) for op in operations],
-        "error": [_text(op.error) for op in operations],
-        "call": [op.lines[0] if op.lines else 0 for op in operations],
-        "answer": [op.lines[1] if len(op.lines) > 1 else 0 for op in operations],
-    }
-
-
-def _outcome(op: Op) -> int:
-    if op.outcome is Outcome.OK:
-        return OK
-    if op.outcome is Outcome.INFO:
-        return UNKNOWN
-    return REJECTED if op.error == "stale" else FAILED
-
-
-def _hold(hold: Hold, scale: _Scale) -> list[Any]:
+def _hold(hold: Hold, scale: Scale) -> list[Any]:
     return [
         scale.time(hold.granted),
         scale.lanes[hold.lane],
@@ -221,14 +142,14 @@ def _hold(hold: Hold, scale: _Scale) -> list[Any]:
         scale.time(hold.leased_until),
         scale.time(hold.believed_until),
         -1 if hold.promised is None else scale.time(hold.promised),
-        _text(hold.token),
+        as_text(hold.token),
         hold.renewals,
         shorten(hold.owner or ""),
         scale.operations[hold.grant],
     ]
 
 
-def _band(band: Band, scale: _Scale) -> dict[str, Any]:
+def _band(band: Band, scale: Scale) -> dict[str, Any]:
     return {
         "kind": band.kind,
         "target": shorten(band.target),
@@ -241,20 +162,7 @@ def _band(band: Band, scale: _Scale) -> dict[str, Any]:
     }
 
 
-def _accepted(stored: Sequence[Accepted], scale: _Scale) -> dict[str, list[Any]]:
-    return {
-        "at": [scale.time(write.at) for write in stored],
-        "earliest": [scale.time(write.earliest) for write in stored],
-        "latest": [scale.time(write.latest) for write in stored],
-        "seq": [_text(write.seq) for write in stored],
-        "resource": [scale.resources.get(write.resource, -1) for write in stored],
-        "token": [_text(write.token) for write in stored],
-        "value": [_text(write.value) for write in stored],
-        "operation": [(scale.positions([write.operation]) or [-1])[0] for write in stored],
-    }
-
-
-def _scene(scene: Scene, scale: _Scale) -> dict[str, Any]:
+def _scene(scene: Scene, scale: Scale) -> dict[str, Any]:
     operations, bands = numbered(scene.mentions)
     return {
         "anomaly": scene.anomaly,
@@ -283,7 +191,7 @@ def _scene(scene: Scene, scale: _Scale) -> dict[str, Any]:
     }
 
 
-def _span(span: Span, scale: _Scale) -> dict[str, Any]:
+def _span(span: Span, scale: Scale) -> dict[str, Any]:
     return {
         "from": scale.time(span.start),
         "to": scale.time(span.end),

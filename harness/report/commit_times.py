@@ -27,7 +27,7 @@ from checkers.history.columns import (
     Ints,
     Operations,
 )
-from checkers.history.commit_columns import Commits
+from checkers.history.commit_columns import CommitColumns, Commits
 from checkers.history.reader import Commit, History, Op, Value
 from harness.report.rows import with_columns
 
@@ -92,6 +92,12 @@ class AcceptedWrites(Sequence[Accepted]):
                 earliest=earliest,
                 latest=latest,
             )
+
+    def written(self, places: Ints) -> tuple[Columns | CommitColumns, Ints]:
+        """The columns that have what was written at some places, and its rows in them."""
+        if self.commits is None:
+            return self.operations.columns, self.operation[places]
+        return self.commits.columns, self.commit[places]
 
     def strays(self) -> Ints:
         """The places of those that nobody is known to have sent."""

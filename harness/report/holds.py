@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -102,6 +103,7 @@ class Holds:
         found = self._at(rows.tolist())
         return (hold for hold in found if hold.promised is not None and start <= hold.promised <= end)
 
+    @cached_property
     def renewed_while_waiting(self) -> Flags:
         """For each row: is it a renewal that was called before its owner was first granted the lock?"""
         columns, grants = self._operations.columns, self.grants.rows

@@ -10,7 +10,7 @@ from harness.core.invocation import again, typed_anywhere
 from harness.report import wording
 from harness.report.answer import Answer, answer
 from harness.report.causes import Opening, Openings
-from harness.report.chart_data import Kept, fitted, script_safe
+from harness.report.chart_data import fitted, script_safe
 from harness.report.counters import Counter, counters
 from harness.report.environment_facts import Environment
 from harness.report.groups import Group, explained, groups
@@ -23,6 +23,7 @@ from harness.report.recorded_plan import RecordedFault
 from harness.report.recorded_run import Recorded
 from harness.report.scenes import Scene, Stage, findings, matters_from, rejections
 from harness.report.step_references import label, numbered
+from harness.report.thinning import Kept
 from harness.report.timeline import Timeline, timeline
 
 _MOST_SCENES = 100
@@ -141,7 +142,7 @@ def _timed(
     stage = Stage(laid_out, clients, recorded.history)
     scenes = findings(found[:_MOST_SCENES], stage) if found else rejections(stage)
     causes = [openings.of(finding) for finding in found[:_MOST_SCENES]] or [None] * len(scenes)
-    drawn, kept = fitted(laid_out, scenes, clients)
+    drawn = fitted(laid_out, scenes, clients)
     return Timed(
         timeline=laid_out,
         scenes=tuple(
@@ -150,8 +151,8 @@ def _timed(
         ),
         findings=len(found),
         latency=summaries(laid_out.operations),
-        kept=kept,
-        data=script_safe({"drawing": drawn, "latency": _points(laid_out)}),
+        kept=drawn.kept,
+        data=f'{{"drawing":{drawn.text},"latency":{script_safe(_points(laid_out))}}}',
     )
 
 

@@ -21,6 +21,11 @@ def ends(columns: Columns) -> Ints:
     return np.where(columns.returned == NEVER, learned, columns.returned)
 
 
+def number_of_stale(columns: Columns) -> int:
+    """The number of the error of a refused write; one that no operation has where none was refused."""
+    return columns.errors.index("stale") if "stale" in columns.errors else len(columns.errors)
+
+
 class Lines:
     """Finds the operations that are recorded on lines of their history."""
 

@@ -22,6 +22,7 @@ from checkers.locks.stuck_locks import stretches
 from harness.report.bands import Band
 from harness.report.holds import Hold, end_of
 from harness.report.lanes import Lanes
+from harness.report.rows import number_of_stale
 from harness.report.step_references import Mention, Mentions
 from harness.report.timeline import Timeline
 from harness.report.window import Claim, claimed, opening
@@ -91,6 +92,12 @@ class Scene:
         return LABELS.get(self.anomaly, self.anomaly.replace("-", " "))
 
     @property
+    def needed(self) -> frozenset[int]:
+        """The operations without which it cannot be drawn."""
+        named = (index for mention in self.mentions for index in mention.operations)
+        return frozenset((*self.proof, *self.holds, *named))
+
+    @property
     def is_violation(self) -> bool:
         """Is something wrong, other than the fence at work?"""
         return self.anomaly != REJECTED
@@ -144,18 +151,13 @@ def rejections(stage: Stage) -> tuple[Scene, ...]:
 def _rejections(timeline: Timeline, lanes: Lanes) -> Iterator[_Event]:
     operations, columns = timeline.operations, timeline.operations.columns
     writes = columns.rows(WRITE, APPEND, FENCE)
-    refused = writes[(columns.outcome[writes] == FAIL) & (columns.error[writes] == _number_of_stale(columns))]
+    refused = writes[(columns.outcome[writes] == FAIL) & (columns.error[writes] == number_of_stale(columns))]
     accepted = writes[(columns.outcome[writes] == OK) & (columns.token[writes] != ABSENT)]
     for row, write in zip(refused.tolist(), operations.at(refused), strict=True):
         levels = _levels(columns, accepted[columns.resource[accepted] == columns.resource[row]])
         place = int(np.searchsorted(columns.token[levels], max(-1, int(columns.token[row])), side="right"))
         if place < len(levels) and int(columns.called[levels[place]]) <= end_of(write):
             yield _rejection(write, operations[int(levels[place])], lanes)
-
-
-def _number_of_stale(columns: Columns) -> int:
-    """The number of the error of a refused write; one that no operation has where none was refused."""
-    return columns.errors.index("stale") if "stale" in columns.errors else len(columns.errors)
 
 
 def _levels(columns: Columns, accepted: Ints) -> Ints:

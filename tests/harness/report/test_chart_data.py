@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness.report.chart_data import drawing, keep, script_safe
+from harness.report.chart_data import drawing, script_safe
 from harness.report.lanes import lanes
 from harness.report.recorded_run import load
 from harness.report.scenes import Stage, findings
+from harness.report.thinning import keep
 from harness.report.timeline import timeline
 from tests.support.report_folder import STALE, laid_out, recorded
 from tests.support.sample_run import write_sample
@@ -26,9 +27,9 @@ def test_a_long_history_is_thinned_but_not_where_it_matters(tmp_path: Path) -> N
     kept = keep(whole, [scene], most=500)
 
     inside = {op.index for op in whole.within(scene.start, scene.end)}
-    assert len(kept.operations) <= 500
-    assert kept.left_out == len(whole.operations) - len(kept.operations)
-    assert inside <= {op.index for op in kept.operations}
+    assert len(kept.rows) <= 500
+    assert kept.left_out == len(whole.operations) - len(kept.rows)
+    assert inside <= set(kept.rows.tolist())
 
 
 def test_nothing_in_the_data_can_end_its_script_element() -> None:
