@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 from pydantic.config import JsonDict
 
 from harness.core.duration import NS
 from harness.core.fields import STRICT, Duration
 from harness.network.topology import REPLICA
-from harness.target.fields import CLASS_PATTERN, LONGEST_TTL, OWN, PROGRAM, VARIABLE_PATTERN, Image, kind_of
+from harness.target.fields import CLASS_PATTERN, LONGEST_TTL, VARIABLE_PATTERN, Image
+from harness.target.kinds import models_by_kind, selected_by_kind
 from harness.target.url import Url
 
 SHORTEST_ETCD_TTL = 2 * NS["s"]
@@ -313,26 +314,9 @@ AnyLock = (
     | ProgramLock
     | OwnLock
 )
-LOCKS: dict[str, type[AnyLock]] = {
-    "etcd": EtcdLock,
-    "etcd-lock": EtcdService,
-    "http": HttpLock,
-    "kahuna": KahunaLock,
-    "redis": RedisLock,
-    "redlock": Redlock,
-    "zookeeper": ZookeeperLock,
-    PROGRAM: ProgramLock,
-    OWN: OwnLock,
-}
-LockSpec = Annotated[
-    Annotated[EtcdLock, Tag("etcd")]
-    | Annotated[EtcdService, Tag("etcd-lock")]
-    | Annotated[HttpLock, Tag("http")]
-    | Annotated[KahunaLock, Tag("kahuna")]
-    | Annotated[RedisLock, Tag("redis")]
-    | Annotated[Redlock, Tag("redlock")]
-    | Annotated[ZookeeperLock, Tag("zookeeper")]
-    | Annotated[ProgramLock, Tag(PROGRAM)]
-    | Annotated[OwnLock, Tag(OWN)],
-    Discriminator(kind_of),
-]
+LOCKS: dict[str, type[AnyLock]] = models_by_kind(AnyLock)
+
+if TYPE_CHECKING:
+    LockSpec = AnyLock
+else:
+    LockSpec = selected_by_kind(AnyLock)

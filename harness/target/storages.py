@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, Discriminator, Field, Tag
+from pydantic import BaseModel, Field
 
 from harness.core.fields import STRICT
-from harness.target.fields import CLASS_PATTERN, OWN, PROGRAM, VARIABLE_PATTERN, Image, kind_of
+from harness.target.fields import CLASS_PATTERN, VARIABLE_PATTERN, Image
+from harness.target.kinds import models_by_kind, selected_by_kind
 from harness.target.url import Url
 
 Policy = Literal["strict", "inclusive"]
@@ -253,26 +254,9 @@ AnyStorage = (
     | ProgramStorage
     | OwnStorage
 )
-STORAGES: dict[str, type[AnyStorage]] = {
-    "dynamodb": DynamodbStorage,
-    "etcd": EtcdStorage,
-    "http": HttpStorage,
-    "postgres": PostgresStorage,
-    "redis": RedisStorage,
-    "sqlite": SqliteStorage,
-    "zookeeper": ZookeeperStorage,
-    PROGRAM: ProgramStorage,
-    OWN: OwnStorage,
-}
-StorageSpec = Annotated[
-    Annotated[DynamodbStorage, Tag("dynamodb")]
-    | Annotated[EtcdStorage, Tag("etcd")]
-    | Annotated[HttpStorage, Tag("http")]
-    | Annotated[PostgresStorage, Tag("postgres")]
-    | Annotated[RedisStorage, Tag("redis")]
-    | Annotated[SqliteStorage, Tag("sqlite")]
-    | Annotated[ZookeeperStorage, Tag("zookeeper")]
-    | Annotated[ProgramStorage, Tag(PROGRAM)]
-    | Annotated[OwnStorage, Tag(OWN)],
-    Discriminator(kind_of),
-]
+STORAGES: dict[str, type[AnyStorage]] = models_by_kind(AnyStorage)
+
+if TYPE_CHECKING:
+    StorageSpec = AnyStorage
+else:
+    StorageSpec = selected_by_kind(AnyStorage)

@@ -1,0 +1,25 @@
+"""The kinds of a section: one model each, selected by the section's `kind`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Union, get_args
+
+from pydantic import BaseModel, Discriminator, Tag
+
+from harness.target.fields import OWN, kind_of
+
+
+def models_by_kind(union: object) -> dict[str, type[Any]]:
+    """Map the kind of each model of a union to the model; `OWN` is that of a user's class."""
+    return {_kind_of_model(model): model for model in get_args(union)}
+
+
+def selected_by_kind(union: object) -> object:
+    """Annotate a union of models, so that a section is validated only by the model that its kind selects."""
+    tagged = tuple(Annotated[model, Tag(kind)] for kind, model in models_by_kind(union).items())
+    return Annotated[Union[tagged], Discriminator(kind_of)]  # noqa: UP007 - `|` needs the members one by one
+
+
+def _kind_of_model(model: type[BaseModel]) -> str:
+    names = get_args(model.model_fields["kind"].annotation)
+    return str(names[0]) if names else OWN
