@@ -17,6 +17,7 @@ from harness.clients.recorder import RecordedSession
 from harness.network.ports import free_addresses
 from harness.network.topology import Address
 from harness.processes.supervisor import Supervisor
+from tests.support.challenged import run_until_challenged
 from tests.support.command import fencepost, refused, run_target, run_words
 from tests.support.repository import ROOT
 from tests.support.scripts import started, wait_until_listening
@@ -193,8 +194,11 @@ def granted_at_last(address: Address) -> Any:
 
 
 def run(tmp_path: Path, name: str, url: str, *settings: str) -> CompletedProcess[str]:
-    """Run a target of the example against a service at another address."""
-    return run_target(tmp_path, EXAMPLE / f"{name}.toml", *at(url), *settings)
+    """Run a target of the example against a service at another address, until it was challenged."""
+    target = EXAMPLE / f"{name}.toml"
+    return run_until_challenged(
+        lambda duration: run_target(tmp_path, target, *at(url), duration, *settings), seconds=6
+    )
 
 
 def run_refused(tmp_path: Path, url: str, *settings: str) -> CompletedProcess[str]:
@@ -202,7 +206,7 @@ def run_refused(tmp_path: Path, url: str, *settings: str) -> CompletedProcess[st
 
 
 def at(url: str) -> tuple[str, ...]:
-    return (f"lock.url={url}", f"storage.url={url}", "workload.duration=6s")
+    return (f"lock.url={url}", f"storage.url={url}")
 
 
 class TestRun:

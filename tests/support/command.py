@@ -12,13 +12,13 @@ from tests.support.repository import ROOT
 from tests.support.warm_command import WarmCommand
 
 FENCEPOST = [sys.executable, "-m", "harness.cli"]
-DEADLINE = 60  # s
+DEADLINE = 300  # s; a guard, far beyond what a call takes on a slow machine
 STARTS_CLIENTS = {"run", "zoo", "campaign"}
 warm = WarmCommand()
 
 
 def fencepost(
-    folder: Path, *arguments: str | Path, timeout: float = 100, **environment: str
+    folder: Path, *arguments: str | Path, timeout: float = DEADLINE, **environment: str
 ) -> CompletedProcess[str]:
     """Run it in any folder; `environment` adds to this process' own.
 
@@ -39,7 +39,7 @@ def fencepost(
     )
 
 
-def refused(folder: Path, *arguments: str | Path, timeout: float = 100) -> CompletedProcess[str]:
+def refused(folder: Path, *arguments: str | Path, timeout: float = DEADLINE) -> CompletedProcess[str]:
     """Call what is refused before any client starts."""
     words = [str(each) for each in arguments]
     return warm(words, folder, os.environ | {"PYTHONPATH": str(ROOT)}, timeout)
@@ -56,7 +56,7 @@ def run_target(
     target: Path | str,
     *settings: str,
     engine: str = "local",
-    timeout: float = 100,
+    timeout: float = DEADLINE,
     **environment: str,
 ) -> CompletedProcess[str]:
     """Run a target; its verdict is the JSON on stdout."""

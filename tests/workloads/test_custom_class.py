@@ -12,7 +12,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.support.command import refused, run_target, run_words
+from tests.support.challenged import run_until_challenged
+from tests.support.command import DEADLINE, refused, run_target, run_words
 from tests.support.repository import ROOT
 
 EXAMPLE = ROOT / "examples/own-class"
@@ -25,7 +26,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *settings: str) -> CompletedProcess[str]:
-    return run_target(folder, "files.toml", "workload.duration=6s", *settings)
+    return run_until_challenged(
+        lambda duration: run_target(folder, "files.toml", duration, *settings), seconds=6
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,14 +137,14 @@ def called_as_installed(folder: Path, *words: str) -> CompletedProcess[str]:
         env=clean,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=DEADLINE,
         check=False,
     )
 
 
 def test_only_the_class_is_imported_from_the_current_folder(folder: Path, hostile: Path) -> None:
-    done = called_as_installed(
-        folder, "run", "--engine", "local", "--set", "workload.duration=6s", "files.toml"
+    done = run_until_challenged(
+        lambda duration: called_as_installed(folder, *run_words("files.toml", duration)), seconds=6
     )
 
     assert sorted(mark.name for mark in hostile.iterdir()) == []

@@ -32,6 +32,8 @@ class TestRun:
         assert any("not exercised" in reason for reason in document["reasons"])
         newest = tmp_path / "runs" / "etcd-postgres" / "latest"
         assert json.loads((newest / "verdict.json").read_text()) == document
+        header = (newest / "history.jsonl").read_text().splitlines()[0]
+        assert json.loads(header)["seed"] == 7
         assert "target.toml --seed 7 --engine local --no-faults\n" in done.stderr
         again = fencepost("recheck", "etcd-postgres", "--format", "json")
         assert "target.toml --seed 7 --engine local --no-faults\n" in again.stderr

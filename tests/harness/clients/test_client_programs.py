@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from harness.files.log_limit import CUT, MOST
+from tests.support.challenged import ATTEMPTED, Condition, counted, run_until_challenged
 from tests.support.command import run_target
 from tests.support.repository import ROOT
 
@@ -37,13 +38,15 @@ until = "superseded"
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
-    """Run a target with that command as its clients, and a pause at each write."""
+    """Run a target with that command as its clients, and a pause at each write, until it was challenged."""
 
-    def run_it(command: Any, *settings: Any) -> Any:
+    def run_it(command: Any, *settings: Any, was_challenged: Condition = ATTEMPTED) -> Any:
         (tmp_path / "mine.toml").write_text(
             TARGET.format(command=json.dumps([str(word) for word in command]))
         )
-        return run_target(tmp_path, "mine.toml", "workload.duration=4s", *settings)
+        return run_until_challenged(
+            lambda duration: run_target(tmp_path, "mine.toml", duration, *settings), 4, was_challenged
+        )
 
     return run_it
 
@@ -95,6 +98,7 @@ def test_a_pause_at_write_sent_follows_the_programs_event(run: Any, tmp_path: Pa
         'faults.0={kind="pause", target="holder", at="write-sent", lasts="1.5 ttl"}',
         "require.stale_writes_attempted=0",
         "require.pauses=1",
+        was_challenged=counted("pauses"),
     )
 
     assert done.returncode == 0, done.stderr
@@ -144,6 +148,7 @@ def test_a_program_that_floods_stderr_neither_fills_the_disk_nor_blocks(run: Any
         "require.stale_writes_attempted=0",
         "workload.clients=3",
         "workload.resources=1",
+        was_challenged=lambda _verdict: have_grown_over(MOST, tmp_path / "runs/mine/latest/logs"),
     )
 
     assert done.returncode == 0, done.stderr
@@ -151,3 +156,7 @@ def test_a_program_that_floods_stderr_neither_fills_the_disk_nor_blocks(run: Any
     logs = list((tmp_path / "runs/mine/latest/logs").glob("client-*.log"))
     assert {log.stat().st_size for log in logs} == {MOST + len(CUT)}
     assert all(log.read_bytes().endswith(CUT) for log in logs)
+
+
+def have_grown_over(size: int, logs: Path) -> bool:
+    return all(log.stat().st_size > size for log in logs.glob("client-*.log"))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.network.topology import ServerSpec, Topology
+from tests.support.challenged import run_until_challenged
+from tests.support.command import run_target
 from tests.support.missing import need
 from tests.support.selection import BOTH_ENGINES
 
@@ -21,7 +21,7 @@ SERVERS = Topology(
     partitions=False,
 )
 
-FENCEPOST = Path(sys.executable).with_name("fencepost")
+BOTH_SIDES = {"storage", "lock:redis-1"}
 KILLED = """\
 name = "killed"
 expect = "valid"
@@ -67,26 +67,44 @@ def test_acknowledged_writes_survive_kills_of_both_sides(
     need(request.getfixturevalue(f"{engine}_engine"), SERVERS)
     (tmp_path / "killed.toml").write_text(KILLED)
 
-    command = [FENCEPOST, "run", "killed.toml", "--engine", engine, "--format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=110, check=False)
+    folder = tmp_path / "runs" / "killed" / "latest"
+
+    done = run_until_challenged(
+        lambda duration: run_target(tmp_path, "killed.toml", duration, engine=engine),
+        seconds=9,
+        was_challenged=lambda _verdict: was_killed_after_an_acknowledged_write(folder),
+    )
 
     assert done.returncode == 0, done.stderr
     verdict = json.loads(done.stdout)
     assert verdict["verdict"] == "valid"
     assert verdict["coverage"]["kills"] >= 2
-    folder = tmp_path / "runs" / "killed" / "latest"
-    plan = json.loads((folder / "plan.json").read_text())
-    kills = [fault for fault in plan["faults"] if fault["kind"] == "kill"]
-    assert {fault["target"] for fault in kills} == {"storage", "lock:redis-1"}
+    kills = kills_of(folder)
+    assert {fault["target"] for fault in kills} == BOTH_SIDES
     assert all(fault["requested"] <= fault["in_force"] < fault["healed"] for fault in kills)
-    last = max(fault["in_force"] for fault in kills if fault["target"] == "storage")
-    acknowledged = {
+    acknowledged = acknowledged_before_the_last_kill(folder)
+    assert acknowledged
+    assert acknowledged <= {commit["value"] for commit in events_of(folder / "commits.jsonl")}
+
+
+def kills_of(folder: Path) -> list[Any]:
+    plan = json.loads((folder / "plan.json").read_text())
+    return [fault for fault in plan["faults"] if fault["kind"] == "kill"]
+
+
+def was_killed_after_an_acknowledged_write(folder: Path) -> bool:
+    targets = {fault["target"] for fault in kills_of(folder)}
+    return targets == BOTH_SIDES and bool(acknowledged_before_the_last_kill(folder))
+
+
+def acknowledged_before_the_last_kill(folder: Path) -> set[Any]:
+    """Return the values of the writes that were acknowledged before the storage was last killed."""
+    last = max(fault["in_force"] for fault in kills_of(folder) if fault["target"] == "storage")
+    return {
         event["value"]
         for event in events_of(folder / "history.jsonl")
         if (event["f"], event["type"]) == ("write", "ok") and event["time"] < last
     }
-    assert acknowledged
-    assert acknowledged <= {commit["value"] for commit in events_of(folder / "commits.jsonl")}
 
 
 def events_of(file: Path) -> list[Any]:

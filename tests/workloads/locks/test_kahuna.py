@@ -20,6 +20,7 @@ from harness.network.ports import free_addresses
 from harness.network.systems import SYSTEMS, Unfit
 from harness.network.topology import Address
 from harness.processes.supervisor import Supervisor
+from tests.support.challenged import ATTEMPTED, Condition, counted, run_until_challenged
 from tests.support.command import run_target
 from tests.support.repository import ROOT
 from tests.support.scripts import started
@@ -163,8 +164,12 @@ def test_a_kahuna_that_is_too_old_is_refused(supervisor: Supervisor) -> None:
         is_ready("kahuna", old)
 
 
-def run(tmp_path: Path, target: str, *settings: str) -> Any:
-    return run_target(tmp_path, target, "workload.duration=10s", *settings, engine="docker", timeout=300)
+def run(tmp_path: Path, target: str, *settings: str, was_challenged: Condition = ATTEMPTED) -> Any:
+    return run_until_challenged(
+        lambda duration: run_target(tmp_path, target, duration, *settings, engine="docker"),
+        10,
+        was_challenged,
+    )
 
 
 def first_tokens(tmp_path: Path, target: str) -> dict[tuple[Any, Any], Any]:
@@ -230,7 +235,12 @@ def test_a_client_can_be_cut_off_from_it(stand_in: str, tmp_path: Path) -> None:
         + '\n[[faults]]\nkind = "partition"\ntarget = "holder"\nfrom = "lock"\nevery = "5s"\nlasts = "2s"\n'
     )
 
-    done = run(tmp_path, "cut.toml", f"lock.image={stand_in}")
+    done = run(
+        tmp_path,
+        "cut.toml",
+        f"lock.image={stand_in}",
+        was_challenged=counted("stale_writes_attempted", "partitions"),
+    )
 
     assert judged(done, tmp_path, "cut", "valid")["coverage"]["partitions"] >= 1
 

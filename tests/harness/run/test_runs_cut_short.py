@@ -1,0 +1,146 @@
+"""Runs that are interrupted or killed: they can be judged, and leave nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections import Counter
+from operator import itemgetter
+from pathlib import Path
+from signal import Signals
+from subprocess import Popen
+from typing import Any
+
+import psutil
+import pytest
+from psutil import Process
+
+from tests.support.command import DEADLINE, fencepost
+from tests.support.installed_command import start
+from tests.support.selection import BOTH_ENGINES
+from tests.support.waiting import PATIENCE, wait_for
+
+pytestmark = pytest.mark.engine
+
+LONG = "workload.duration=600s"
+LABEL = "label=fencepost"
+
+
+@pytest.fixture(params=BOTH_ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    request.getfixturevalue(f"{request.param}_engine")
+    return str(request.param)
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """This test's own state folder, so that no other command sweeps first."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "fencepost"
+
+
+def descendants(process: Any) -> list[Process]:
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def alive(processes: list[Process]) -> list[Any]:
+    return [each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+
+
+def left_in_docker(run_id: Any) -> list[Any]:
+    if shutil.which("docker") is None:
+        return []
+    mine = f"{LABEL}={run_id}"
+    asked = (
+        ["docker", "ps", "-aq", "--filter", mine],
+        ["docker", "network", "ls", "-q", "--filter", mine],
+        ["docker", "volume", "ls", "-q", "--filter", mine],
+    )
+    return [
+        line
+        for command in asked
+        for line in subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+    ]
+
+
+def started_run(engine: str, target: str, cwd: Path) -> Any:
+    """A run in progress that has recorded a write with a token that had been superseded."""
+    process = start("run", target, "--engine", engine, "--set", LONG, cwd=cwd)
+    latest = cwd / "runs" / target / "latest"
+    assert wait_for(lambda: has_accepted_a_stale_write(latest), 2 * PATIENCE), end(process)
+    return process, latest.resolve()
+
+
+def has_accepted_a_stale_write(folder: Path) -> bool:
+    """Has a write been acknowledged that was called after one with a newer token had been?"""
+    events = sorted(recorded_so_far(folder), key=itemgetter("time"))
+    newest: Counter[str] = Counter()  # the highest token that was acknowledged, by resource
+    called: dict[Any, int] = {}  # the highest one when a process called its write
+    for event in events:
+        if event["f"] != "write":
+            continue
+        process, resource = event["process"], event["resource"]
+        if event["type"] == "invoke":
+            called[process] = newest[resource]
+        elif event["type"] == "ok":
+            if event["token"] < called[process]:
+                return True
+            newest[resource] = max(newest[resource], event["token"])
+    return False
+
+
+def recorded_so_far(folder: Path) -> list[Any]:
+    """Return what the clients of a run in progress have recorded, without a line that is not complete."""
+    files = (folder / "events").glob("client-*.jsonl")
+    lines = [line for file in files for line in file.read_text().splitlines(keepends=True)]
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def end(process: Popen[Any]) -> Any:
+    process.kill()
+    return process.communicate()
+
+
+@pytest.mark.parametrize(
+    "interruption", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
+def test_an_interrupted_run_is_judged_and_leaves_nothing_behind(
+    engine: str, tmp_path: Path, state: Path, interruption: Signals
+) -> None:
+    process, folder = started_run(engine, "etcd-postgres-unfenced", tmp_path)
+    children = descendants(process)
+
+    os.killpg(process.pid, interruption)
+    stdout, stderr = process.communicate(timeout=DEADLINE)
+
+    assert process.returncode == 130, stderr
+    assert "stale-write" in stdout
+    assert json.loads((folder / "verdict.json").read_text())["verdict"] == "invalid"
+    assert wait_for(lambda: not alive(children))
+    assert left_in_docker(folder.name) == []
+    assert list(state.iterdir()) == []
+
+
+def test_a_killed_run_can_be_judged_and_leaves_nothing_behind(
+    engine: str, tmp_path: Path, state: Path
+) -> None:
+    process, folder = started_run(engine, "etcd-postgres-unfenced", tmp_path)
+    children = descendants(process)
+
+    process.kill()
+    process.communicate(timeout=DEADLINE)
+    assert wait_for(lambda: not alive(children)), "every child dies with the harness"
+    done = fencepost(tmp_path, "recheck", folder, "--format", "json")
+
+    assert done.returncode == 0, done.stderr
+    verdict = json.loads(done.stdout)
+    assert verdict["anomalies"]["stale-write"] >= 1
+    assert "only what the clients saw was judged" in done.stderr
+    assert {checker["evidence"] for checker in verdict["checkers"] if checker["name"] == "stale-write"} == {
+        "observed"
+    }
+    assert left_in_docker(folder.name) == []
+    assert list(state.iterdir()) == []

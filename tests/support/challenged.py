@@ -1,0 +1,54 @@
+"""Repeat a real run until its faults challenged it: a run that was not challenged proves nothing.
+
+On a loaded machine the few seconds of a run can pass before a pause outlives a lease. Such a
+run ends as "not exercised", or without the event that a test is about. It is repeated with
+another seed and for longer. A run that ends in any other way is returned at once, so that the
+test fails on the first wrong verdict.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from subprocess import CompletedProcess
+from typing import Any
+
+from harness.core.exit_codes import ExitCode
+
+PATIENCE = 240.0  # s; no run begins later
+LONGEST = 60  # s of one run
+Condition = Callable[[dict[str, Any]], bool]
+Start = Callable[[str], CompletedProcess[str]]
+
+
+def counted(*names: str, least: int = 1) -> Condition:
+    """Is each of these counts of the coverage high enough?"""
+    return lambda verdict: all(verdict["coverage"][name] >= least for name in names)
+
+
+ATTEMPTED = counted("stale_writes_attempted")
+
+
+def run_until_challenged(
+    start: Start, seconds: int, was_challenged: Condition = ATTEMPTED
+) -> CompletedProcess[str]:
+    """Start a run with a setting of its duration, twice as long each time, until one was challenged.
+
+    Its stdout is the verdict as JSON. Return the first run that was challenged, or that ended
+    neither as expected nor as "not exercised"; or the last one.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        done = start(f"workload.duration={seconds}s")
+        if not proves_nothing(done, was_challenged) or time.monotonic() > deadline:
+            return done
+        seconds = min(2 * seconds, LONGEST)
+
+
+def proves_nothing(done: CompletedProcess[str], was_challenged: Condition = ATTEMPTED) -> bool:
+    """Did a run end as expected or as "not exercised", without being challenged?"""
+    if done.returncode == ExitCode.UNKNOWN:
+        reasons = json.loads(done.stdout)["reasons"]
+        return bool(reasons) and all(reason.startswith("not exercised: ") for reason in reasons)
+    return done.returncode == ExitCode.AS_EXPECTED and not was_challenged(json.loads(done.stdout))
