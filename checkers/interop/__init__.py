@@ -44,6 +44,13 @@ class Format(enum.StrEnum):
     PORCUPINE_KV = "porcupine-kv"
 
 
+NOT_A_HISTORY = "this is not a history that Fencepost knows"
+ACCEPTED = (
+    'accepted are Fencepost\'s own history.jsonl, whose first line is a header {"fencepost":1,…}, and, with'
+    " --model, histories of Jepsen (EDN or JSON), Knossos (EDN) and Porcupine (etcd or key-value logs)"
+)
+"""The formats of the readers, for a message."""
+
 _READERS: dict[Format, Callable[[Text], Foreign]] = {
     Format.FENCEPOST: fencepost.read,
     Format.JEPSEN_EDN: jepsen.read_edn,
@@ -72,7 +79,7 @@ def detect(text: Text) -> Format:
     for known, sign in _SIGNS:
         if sign.match(head):
             return known
-    raise HistoryError(text.name, 1, f"this is in no known format ({', '.join(Format)}): {head[:80]!r}")
+    raise HistoryError(text.name, 1, f"{NOT_A_HISTORY}: it begins with {head[:80]!r}; {ACCEPTED}")
 
 
 def read(path: Path) -> Foreign:

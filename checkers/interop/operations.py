@@ -39,6 +39,9 @@ LOCKS = frozenset({"acquire", "renew", "release", "revoke", "fence"})
 PROTECTED = frozenset({"read", "write", "append", "fence"})
 """The operations on protected values in our own histories: no lock changes."""
 
+OURS = LOCKS - _LOCK
+"""The operations that only our own histories have."""
+
 FENCED = frozenset({"fenced-mutex", "reentrant-fenced-mutex"})
 """The models whose grants carry tokens."""
 
@@ -75,7 +78,7 @@ def operations(history: Foreign, model: str) -> Operations:
     if history.is_ours:
         others = PROTECTED if VOCABULARY[model] == _LOCK else LOCKS
         about = tuple(call for call in about if call.f not in others)
-    calls = tuple(call for call in about if _tells(_known(call, history.name, model)))
+    calls = tuple(call for call in about if _tells(_known(call, history, model)))
     try:
         made = tuple(_operation(call, model) for call in calls)
     except _ValueOfCallError as error:
@@ -117,17 +120,31 @@ class _ValueOfCallError(Exception):
         self.line = line
 
 
-def _known(call: Call, file: str, model: str) -> Call:
+def _known(call: Call, history: Foreign, model: str) -> Call:
     known = VOCABULARY[model]
     if call.f not in known:
         others = [name for name, words in VOCABULARY.items() if call.f in words]
         hint = f"; {', '.join(others)} {'do' if len(others) > 1 else 'does'}" if others else ""
         raise HistoryError(
-            file,
+            history.name,
             call.lines[0],
-            f"{model} has no operation {call.f!r:.80}, only {', '.join(sorted(known))}{hint}",
+            f"{model} has no operation {call.f!r:.80}, only {', '.join(sorted(known))}{hint}"
+            f"{_way_out(history, model)}",
         )
     return call
+
+
+def _way_out(history: Foreign, model: str) -> str:
+    """What to do with a history that also has operations that the model does not know."""
+    names = {call.f for call in history.calls}
+    if VOCABULARY[model] == _LOCK and names & OURS:
+        return (
+            f"; this was exported from a Fencepost run, whose leases may end by themselves, which a {model}"
+            " cannot express: judge the run itself, with `fencepost recheck RUN` and no --model"
+        )
+    if names & VOCABULARY[model]:
+        return f"; `fencepost export --model {model}` keeps only the operations of a {model}"
+    return ""
 
 
 def _tells(call: Call) -> bool:

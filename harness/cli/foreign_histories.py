@@ -12,11 +12,16 @@ from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from checkers.interop.foreign import judge_foreign
 from checkers.interop.writing import as_ours, export
+from harness.cli.output import say
 from harness.cli.progress import progress
 from harness.core.exit_codes import ExitCode, of_verdict
 from harness.report.console import console
 from harness.report.verdict_text import MOST_FINDINGS, Line, Tone, proof
 
+LEASES_END = (
+    "leases may end without a release, which no mutex expresses: another checker may call this export wrong"
+    " although the run is right; `fencepost recheck` without --model judges the run itself"
+)
 _HEADLINES = {
     "valid": ("VALID: one order of the operations explains every answer", Tone.GOOD),
     "invalid": ("VIOLATION", Tone.BAD),
@@ -41,7 +46,10 @@ def recheck_by_model(
 
 def export_history(path: Path, form: str, model: str | None, key: str | None) -> Iterator[str]:
     """Yield the lines of a history in another tool's format."""
-    return export(interop.read(path), form, model, key)
+    history = interop.read(path)
+    if history.leased and model is not None and model.endswith("mutex"):
+        say(f"note: {LEASES_END}")
+    return export(history, form, model, key)
 
 
 def import_history(path: Path, model: str) -> Iterator[str]:

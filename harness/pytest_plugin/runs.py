@@ -19,6 +19,7 @@ from harness.core.events import RunJudged
 from harness.engines.choice import EngineName, choose
 from harness.engines.cleanup import sweep
 from harness.engines.engine import Engine
+from harness.files.environment import repetition_in
 from harness.report.verdict_text import JudgedRun, verdict_lines
 from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import RunOptions
@@ -97,18 +98,17 @@ def run(item: pytest.Item, named: Path, **options: Unpack[Options]) -> Run:
         target = load(_file(item, named), overrides, faults=faults)
         try:
             engine = _engine(config, options.get("engine", config.getoption("--fencepost-engine")))
-            again = ("--engine", engine.name, *["--no-faults"] * (not faults))
             settings = RunOptions(
                 seed=config.getoption("--fencepost-seed") if seed is None else seed,
                 faults=faults,
                 runs=_folder(config),
-                again=again,
+                again=("--engine", engine.name, *["--no-faults"] * (not faults)),
             )
             with _turn(config):
                 judged = to_verdict(target, engine, settings)
         except EngineUnavailableError as error:
             _miss(config, f"{target.name}: {error}")
-    made = _run(target, judged, again)
+    made = _run(target, judged)
     lines = f"seed    {made.seed}\nreport  {made.report}\nfolder  {made.folder}"
     item.add_report_section("call", f"fencepost {target.name}", lines)
     item.user_properties.append(("fencepost_report", str(made.report)))
@@ -121,7 +121,7 @@ def _file(item: pytest.Item, named: Path) -> str | Path:
     return next((file for file in found if file.is_file()), str(named))
 
 
-def _run(target: Target, judged: RunJudged, again: tuple[str, ...]) -> Run:
+def _run(target: Target, judged: RunJudged) -> Run:
     seed = judged.history.header.seed
     shown = JudgedRun(
         target=target.name,
@@ -130,7 +130,7 @@ def _run(target: Target, judged: RunJudged, again: tuple[str, ...]) -> Run:
         folder=judged.folder,
         report=judged.report if judged.report.exists() else None,
         seed=seed,
-        options=again,
+        repetition=repetition_in(judged.folder),
     )
     return Run(
         verdict=judged.verdict.validity.word,

@@ -141,22 +141,28 @@ def _read(path: Path) -> History:
     try:
         return checkers.read(path, cache=column_folder())
     except HistoryError as error:
-        other = _other_format(path) if error.line == 1 else None
+        other = _what_else(path) if error.line == 1 else None
         if other is None:
             raise
-        raise ConfigurationError(
-            f'{path}: it does not begin with the header {{"fencepost":1,…}}, but looks like {other}:'
-            " to judge another tool's history, name its model: --model cas-register"
-        ) from None
+        raise ConfigurationError(f"{path}: {other}") from None
 
 
-def _other_format(path: Path) -> interop.Format | None:
-    """Return the format of another tool that the file's beginning matches, if any."""
+def _what_else(path: Path) -> str | None:
+    """Say what a file is that is none of our histories; None if it looks like a broken one of ours."""
+    found: interop.Format | None = None
     try:
         found = interop.detect(read_text(path))
-    except HistoryError:
+        if found is not interop.Format.FENCEPOST:
+            interop.read(path)
+    except HistoryError as error:
+        if error.line == 1:
+            return f"{interop.NOT_A_HISTORY}; {interop.ACCEPTED}"
+    if found is None or found is interop.Format.FENCEPOST:
         return None
-    return None if found is interop.Format.FENCEPOST else found
+    return (
+        f'it does not begin with the header {{"fencepost":1,…}}, but looks like {found}:'
+        " to judge another tool's history, name its model: --model cas-register"
+    )
 
 
 def recheck(path: Path, commits: Path | None = None, stage: Stage = ignore) -> Judged:

@@ -13,9 +13,13 @@ from harness.core.exit_codes import ExitCode
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @OVERRIDES
 def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
-    """Check target files, or all in a folder, and report every error."""
+    """Check target files, or all in a folder, and report every error.
+
+    A valid target that no engine of this machine can run is reported too; that is no error.
+    """
     from checkers.printable import LONGEST_LINE, shorten
     from harness.core.errors import ConfigurationError
+    from harness.run.engine_fit import engine_fit
     from harness.target import load
     from harness.target.selection import targets as select
 
@@ -24,8 +28,14 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     code = ExitCode.AS_EXPECTED if selected.names else ExitCode.NOTHING_SELECTED
     for file in selected.names:
         try:
-            click.echo(shorten(f"{file}: ok, {described(load(file, overrides))}", LONGEST_LINE))
+            target = load(file, overrides)
         except ConfigurationError as error:
             say(str(error))
             code = ExitCode.CONFIGURATION
+        else:
+            fit = engine_fit(target)
+            where = "; on Docker only" if fit.on_docker_only else ""
+            click.echo(shorten(f"{file}: ok, {described(target)}{where}", LONGEST_LINE))
+            if fit.nowhere:
+                say(f"{file}: {fit.nowhere}")
     return code

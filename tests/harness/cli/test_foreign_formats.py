@@ -61,6 +61,38 @@ def test_recheck_says_where_a_file_is_no_history(fencepost: Any, tmp_path: Path)
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.parametrize(
+    "content", ['{"a": 1, "b": [1, 2]}', "[1, 2, 3]", "some words", '{"a": 1}\n{"b": 2}']
+)
+def test_recheck_says_that_a_file_is_no_history_and_what_is(
+    fencepost: Any, tmp_path: Path, content: str
+) -> None:
+    file = tmp_path / "rubbish.json"
+    file.write_text(content)
+
+    ran = fencepost("recheck", file)
+
+    assert ran.returncode == 4
+    assert "is not a history that Fencepost knows" in ran.stderr
+    assert "Jepsen (EDN or JSON), Knossos (EDN) and Porcupine" in ran.stderr
+    assert "looks like" not in ran.stderr
+
+
+def test_a_model_that_cannot_judge_an_exported_run_names_the_way_out(
+    fencepost: Any, recorded_run: Any, tmp_path: Path
+) -> None:
+    run, file = recorded_run("etcd-postgres"), tmp_path / "history.edn"
+    fencepost("export", run, "--to", "jepsen-edn", "-o", file)
+
+    leased = fencepost("recheck", file, "--model", "fenced-mutex").stderr
+    mixed = fencepost("recheck", file, "--model", "register").stderr
+    noted = fencepost("export", run, "--to", "jepsen-edn", "--model", "mutex", "-o", "-").stderr
+
+    assert "judge the run itself, with `fencepost recheck RUN` and no --model" in leased
+    assert "`fencepost export --model register` keeps only the operations of a register" in mixed
+    assert noted.startswith("note: leases may end without a release")
+
+
 def test_the_order_of_commits_does_not_go_with_a_model(fencepost: Any) -> None:
     file = FOREIGN / "register.valid.json"
 

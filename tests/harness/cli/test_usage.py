@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from harness.cli import schemas
+from tests.support import command
 from tests.support.repository import ROOT
 
 
@@ -141,6 +142,18 @@ class TestTargets:
             "wrong.toml: storage: is missing",
             "wrong.toml:3: lock = 3: must be a table",
         ]
+
+    def test_validate_says_that_no_engine_here_can_run_a_valid_target(self, tmp_path: Path) -> None:
+        target = str(ROOT / "targets/redlock-postgres-clock.toml")
+
+        done = command.fencepost(tmp_path, "validate", target, DOCKER_HOST="unix:///nowhere/docker.sock")
+
+        assert done.returncode == 0
+        assert f"{target}: ok, " in done.stdout
+        assert (
+            f"{target}: no engine of this machine can run it: the local engine cannot move the clock"
+            in done.stderr
+        )
 
     @pytest.mark.parametrize("name", schemas.schemas())
     def test_a_schema_can_be_printed(self, fencepost: Any, name: str) -> None:

@@ -1,0 +1,35 @@
+"""`make install`, with a Python that installs nothing."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.support.repository import ROOT
+
+MAKES_NO_ENVIRONMENT = """#!/bin/sh
+case "$*" in
+*venv*) mkdir -p .venv/bin && printf '#!/bin/sh\\necho pip >&2\\n' >.venv/bin/pip && chmod +x .venv/bin/pip ;;
+esac
+"""
+
+
+def test_the_first_line_says_what_is_installed_and_how_long_it_takes(tmp_path: Path) -> None:
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    python = tmp_path / "python"
+    python.write_text(MAKES_NO_ENVIRONMENT)
+    python.chmod(0o755)
+
+    made = subprocess.run(
+        ["make", "install", f"PYTHON={python}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert made.stdout == (
+        "installing Python packages into .venv: takes about a minute, longer on a slow network\n"
+    )
+    assert made.stderr == "pip\npip\n"
