@@ -1,4 +1,4 @@
-"""Imports point one way, between packages and between the rooms of `harness`; there is no circle."""
+"""Imports point one way, between packages and between the rooms of `harness`; there are no import cycles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.import_graph import circles, import_graph, sources, upward
+from tests.support.import_graph import cycles, import_graph, sources, upward
 from tests.support.repository import ROOT
 
 PACKAGES = ("checkers", "workloads", "harness", "fencepost", "tools")
@@ -90,7 +90,7 @@ def test_every_module_of_the_harness_is_in_a_room(modules: Mapping[str, str]) ->
 
 
 def test_no_modules_import_one_another(graph: Any) -> None:
-    assert list(circles(graph)) == []
+    assert list(cycles(graph)) == []
 
 
 @pytest.mark.parametrize("floor", ALONE)
@@ -119,8 +119,8 @@ def test_a_planted_import_upwards_is_found(
     assert [edge[0] for edge in upward(graph, floors)] == [module]
 
 
-def test_a_planted_circle_is_found(modules: Mapping[str, str]) -> None:
+def test_a_planted_cycle_is_found(modules: Mapping[str, str]) -> None:
     planted = "from harness.core.paths import path_of\n"
     graph = import_graph({**modules, "harness.core.errors": modules["harness.core.errors"] + planted})
 
-    assert frozenset({"harness.core.errors", "harness.core.paths"}) in circles(graph)
+    assert frozenset({"harness.core.errors", "harness.core.paths"}) in cycles(graph)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -30,7 +31,7 @@ def import_graph(modules: Sources) -> nx.DiGraph[str]:
     return graph
 
 
-def circles(graph: nx.DiGraph[str]) -> set[frozenset[str]]:
+def cycles(graph: nx.DiGraph[str]) -> set[frozenset[str]]:
     """Find the groups of modules that import one another."""
     return {frozenset(group) for group in nx.strongly_connected_components(graph) if len(group) > 1}
 
@@ -49,11 +50,22 @@ def upward(graph: nx.DiGraph[str], floors: tuple[str, ...]) -> list[tuple[str, s
 
 
 def _imported(text: str, modules: Sources) -> Iterator[str]:
+    for module, names in _imports(text):
+        if not names and module in modules:
+            yield module
+        for name in names:
+            full = f"{module}.{name}"
+            if full in modules or module in modules:
+                yield full if full in modules else module
+
+
+@cache
+def _imports(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Parse the imports of a module: what it imports, and the names it takes from there."""
+    found: list[tuple[str, tuple[str, ...]]] = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in modules)
+            found += ((alias.name, ()) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                full = f"{node.module}.{alias.name}"
-                if full in modules or node.module in modules:
-                    yield full if full in modules else node.module
+            found.append((node.module, tuple(alias.name for alias in node.names)))
+    return tuple(found)
