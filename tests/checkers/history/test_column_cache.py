@@ -16,7 +16,6 @@ import pytest
 from checkers import History, judge, parse, read
 from checkers.history import column_cache, reader
 from checkers.history.columns import ABSENT, on_lines
-from tests.support.events import event, history_file
 from tests.support.in_columns import read_or_error, without_times
 from tests.support.simulation import Simulation
 
@@ -305,23 +304,6 @@ class Mischief:
 
     def __reduce__(self) -> tuple[object, ...]:
         return os.mkdir, (str(self._folder),)
-
-
-@pytest.fixture
-def two_registers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """On each register a write, and a read that is called when the write returns."""
-    monkeypatch.setattr(reader, "LONG", 0)
-    return history_file(
-        tmp_path / "history.jsonl",
-        event(1, "invoke", 0, "r0", "v0"),
-        event(1, "invoke", 1, "r1", "v1"),
-        event(2, "ok", 0, "r0", "v0"),
-        event(2, "invoke", 2, "r0"),
-        event(2, "ok", 1, "r1", "v1"),
-        event(2, "invoke", 3, "r1"),
-        event(3, "ok", 2, "r0", None),
-        event(4, "ok", 3, "r1", None),
-    )
 
 
 def test_no_file_next_to_a_history_is_executed(two_registers: Path) -> None:

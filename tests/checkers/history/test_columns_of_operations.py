@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 from checkers import parse, read
-from checkers.history import reader
 from checkers.history.columns import Columns, Operations
 from checkers.history.ranks import UNRANKED, rank
 from checkers.history.records import Op, Outcome, op_of
 from tests.support.broken_storages import KINDS
 from tests.support.brute_force import random_register_history, renumbered
-from tests.support.events import event, history_file
 from tests.support.simulation import Simulation
 from tests.support.storage_runs import simulate
 
@@ -133,23 +131,6 @@ def test_moments_of_different_resources_do_not_mix() -> None:
 
             assert max(ranks.called[of[0]].max(), ended.max(initial=0)) < ranks.start[later]
             assert ranks.start[later] < ranks.called[of[1]].min()
-
-
-@pytest.fixture
-def two_registers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """On each register a write, and a read that is called when the write returns."""
-    monkeypatch.setattr(reader, "LONG", 0)
-    return history_file(
-        tmp_path / "history.jsonl",
-        event(1, "invoke", 0, "r0", "v0"),
-        event(1, "invoke", 1, "r1", "v1"),
-        event(2, "ok", 0, "r0", "v0"),
-        event(2, "invoke", 2, "r0"),
-        event(2, "ok", 1, "r1", "v1"),
-        event(2, "invoke", 3, "r1"),
-        event(3, "ok", 2, "r0", None),
-        event(4, "ok", 3, "r1", None),
-    )
 
 
 def test_operations_in_columns_are_a_sequence_that_keeps_what_it_made(two_registers: Path) -> None:

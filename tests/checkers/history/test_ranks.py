@@ -132,23 +132,6 @@ def test_of_equal_heights_the_earliest_counts_then_the_first() -> None:
     assert summit.until(np.array([1, 2, 6, 7])).tolist() == [0, 4, 4, 6]
 
 
-@pytest.fixture
-def two_registers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """On each register a write, and a read that is called when the write returns."""
-    monkeypatch.setattr(reader, "LONG", 0)
-    return history_file(
-        tmp_path / "history.jsonl",
-        event(1, "invoke", 0, "r0", "v0"),
-        event(1, "invoke", 1, "r1", "v1"),
-        event(2, "ok", 0, "r0", "v0"),
-        event(2, "invoke", 2, "r0"),
-        event(2, "ok", 1, "r1", "v1"),
-        event(2, "invoke", 3, "r1"),
-        event(3, "ok", 2, "r0", None),
-        event(4, "ok", 3, "r1", None),
-    )
-
-
 def test_times_are_ranked_register_by_register_and_equal_times_alike(two_registers: Path) -> None:
     operations = read(two_registers).operations
     assert isinstance(operations, Operations)
