@@ -2,6 +2,7 @@
 
 from harness.cli.commands.campaign import campaign
 from harness.cli.commands.clean import clean
+from harness.cli.commands.corpus import corpus
 from harness.cli.commands.doctor import doctor
 from harness.cli.commands.export import export
 from harness.cli.commands.import_ import import_
@@ -13,4 +14,18 @@ from harness.cli.commands.targets import targets
 from harness.cli.commands.validate import validate
 from harness.cli.commands.zoo import zoo
 
-COMMANDS = (run, recheck, campaign, export, import_, show, validate, targets, zoo, schema, doctor, clean)
+COMMANDS = (
+    run,
+    recheck,
+    campaign,
+    corpus,
+    export,
+    import_,
+    show,
+    validate,
+    targets,
+    zoo,
+    schema,
+    doctor,
+    clean,
+)

@@ -1,0 +1,230 @@
+"""A corpus: recorded histories with the verdict that each must keep, judged again without any server.
+
+`corpus/<target>-<fingerprint>/` holds one run in a few KB: `expected.json`, and compressed its
+target, its plan of faults, and the lines that prove its first finding. Where those alone are judged
+differently, it holds the whole history.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+
+from checkers.document import FindingDocument, VerdictDocument
+from checkers.errors import HistoryError
+from checkers.history import limits
+from checkers.history.files import inside, read_bytes
+from checkers.printable import as_json
+from harness.campaign.fingerprint import fingerprint
+from harness.core.errors import ConfigurationError
+from harness.files import run_files
+from harness.files.atomic_files import USER_MODE, replace_file, replacement
+from harness.files.environment import git_commit
+from harness.files.run_folder import COMMITS, HISTORY, PLAN
+from harness.report.answer import times
+from harness.run.recheck import Judged, judge_file
+
+EXPECTED = "expected.json"
+COMPRESSED = ".xz"
+_MOST_STORED = 4 << 20  # bytes of an entry, compressed
+_MOST_JUDGED = 256 << 20  # bytes of a file, decompressed
+_MOST_MEMORY = 128 << 20  # bytes; to decompress
+_DIGITS = 12
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """What an entry must be judged as, and where it came from; expected.json."""
+
+    version: int = msgspec.field(name="schema", default=1)
+    target: str
+    seed: int | None
+    verdict: str
+    as_expected: bool
+    anomalies: dict[str, int]  # the violations, by name
+    fingerprint: str | None
+    minimal: bool  # is it the proof of one finding, or the whole history?
+    plan: str | None  # the digest of the plan of faults
+    fencepost: str
+    git_commit: str | None
+
+    def differences(self, document: VerdictDocument) -> str:
+        """Say how a verdict differs from this one; "" if it does not."""
+        return ", ".join(
+            f"{name} {now}, was {was}"
+            for name, now, was in (
+                ("verdict", document.verdict, self.verdict),
+                ("as expected", document.as_expected, self.as_expected),
+                ("violations", times(document.violations) or "none", times(self.anomalies) or "none"),
+            )
+            if now != was
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """An entry that was judged again."""
+
+    path: Path
+    change: str = ""  # how its verdict differs from what is expected
+    error: str = ""  # why it could not be judged
+
+
+def add(run: Path, corpus: Path) -> Path:
+    """Judge a run, store it as an entry, and return the entry's folder.
+
+    Raises ConfigurationError if its verdict is unknown, or if the entry is there already.
+    """
+    run_files.check(run)
+    judged = _judged(run)
+    document, header = judged.document, judged.history.header
+    if document.verdict == "unknown":
+        raise ConfigurationError(f"{run}: its verdict is unknown: {'; '.join(document.reasons)}")
+    first = document.findings[0] if document.findings else None
+    shape = fingerprint(header.target, document.as_dict()) if first else None
+    with TemporaryDirectory() as temporary:
+        proof = Path(temporary)
+        minimal = False
+        if first and shape:
+            _write_proof(run, first, proof)
+            minimal = _is_judged_alike(proof, document, shape)
+        source = proof if minimal else run
+        expected = Expected(
+            target=header.target,
+            seed=header.seed,
+            verdict=document.verdict,
+            as_expected=document.as_expected,
+            anomalies=dict(_judged(source).document.violations),
+            fingerprint=shape,
+            minimal=minimal,
+            plan=digest(run / PLAN),
+            fencepost=metadata.version("fencepost"),
+            git_commit=git_commit(),
+        )
+        entry = corpus / f"{header.target}-{shape or f'valid-{header.seed}'}"
+        files = {HISTORY: source / HISTORY, COMMITS: source / COMMITS}
+        _store(entry, expected, files | {name: run / name for name in (PLAN, run_files.TARGET)})
+    return entry
+
+
+def entries(corpus: Path) -> tuple[Path, ...]:
+    """Return the folders of all entries, by name."""
+    return tuple(sorted(file.parent for file in corpus.glob(f"*/{EXPECTED}")))
+
+
+def read_expected(entry: Path) -> Expected:
+    """Read what an entry must be judged as.
+
+    Raises ConfigurationError where the file is broken.
+    """
+    try:
+        raw = read_bytes(inside(entry, EXPECTED), _MOST_STORED)
+        return msgspec.json.decode(raw, type=Expected)
+    except (HistoryError, msgspec.DecodeError) as error:
+        raise ConfigurationError(f"{entry / EXPECTED}: {error}") from None
+
+
+def check(corpus: Path) -> Iterator[Checked]:
+    """Judge every entry again; one that cannot be judged does not stop the others."""
+    for entry in entries(corpus):
+        try:
+            expected = read_expected(entry)
+            with TemporaryDirectory() as temporary:
+                _unpack(entry, Path(temporary))
+                judged = _judged(Path(temporary))
+        except (HistoryError, ConfigurationError) as error:
+            yield Checked(path=entry, error=str(error))
+        else:
+            yield Checked(path=entry, change=expected.differences(judged.document))
+
+
+def seeds(corpus: Path) -> Mapping[str, tuple[int, ...]]:
+    """Of each target, the seeds of its entries."""
+    found: dict[str, dict[int, None]] = {}
+    for entry in entries(corpus):
+        expected = read_expected(entry)
+        if expected.seed is not None:
+            found.setdefault(expected.target, {})[expected.seed] = None
+    return {target: tuple(numbers) for target, numbers in found.items()}
+
+
+def digest(plan: Path) -> str | None:
+    """Name the schedule of faults in a plan.json: it is the same for every run of a target with a seed."""
+    try:
+        schedule = json.loads(read_bytes(plan, limits.DOCUMENT))["planned"]
+    except (HistoryError, ValueError, KeyError, TypeError):
+        return None
+    return hashlib.sha256(json.dumps(schedule, sort_keys=True).encode()).hexdigest()[:_DIGITS]
+
+
+def _judged(folder: Path) -> Judged:
+    commits = folder / COMMITS
+    return judge_file(folder / HISTORY, commits if commits.exists() else None, same_run=True)
+
+
+def _write_proof(run: Path, finding: FindingDocument, to: Path) -> None:
+    """Write the lines that prove a finding, and the log's entries about the same writes."""
+    lines = (run / HISTORY).read_bytes().splitlines(keepends=True)
+    kept = [lines[0], *(lines[number - 1] for number in sorted(set(finding.operations)))]
+    (to / HISTORY).write_bytes(b"".join(kept))
+    if (run / COMMITS).exists():
+        wanted = {_stored(json.loads(line)) for line in kept[1:]}
+        with (run / COMMITS).open("rb") as log, (to / COMMITS).open("wb") as short:
+            short.writelines(line for line in log if _stored(json.loads(line)) in wanted)
+
+
+def _stored(line: Mapping[str, Any]) -> tuple[object, ...]:
+    """What a line of the history and one of the log have in common."""
+    return line.get("resource"), line.get("token"), json.dumps(line.get("value"))
+
+
+def _is_judged_alike(proof: Path, document: VerdictDocument, shape: str) -> bool:
+    try:
+        alone = _judged(proof).document
+    except HistoryError:
+        return False
+    same = (alone.verdict, alone.as_expected) == (document.verdict, document.as_expected)
+    return same and bool(alone.findings) and fingerprint(alone.target or "", alone.as_dict()) == shape
+
+
+def _store(entry: Path, expected: Expected, files: Mapping[str, Path]) -> None:
+    if entry.exists():
+        raise ConfigurationError(f"{entry} is there already: remove it to replace it")
+    packed = {name: lzma.compress(file.read_bytes()) for name, file in files.items() if file.exists()}
+    size = sum(map(len, packed.values()))
+    if size > _MOST_STORED:
+        raise ConfigurationError(
+            f"{expected.target}: {size:,} bytes compressed are too many for a corpus; record a shorter run"
+        )
+    entry.mkdir(parents=True)
+    for name, content in packed.items():
+        with replacement(entry / f"{name}{COMPRESSED}", USER_MODE) as file:
+            file.write(content)
+    document = as_json(msgspec.to_builtins(expected), 1)
+    replace_file(entry / EXPECTED, [document, "\n"], USER_MODE)
+
+
+def _unpack(entry: Path, to: Path) -> None:
+    """Decompress the history and the log of an entry, which may come from a stranger, up to a limit."""
+    for name in (HISTORY, COMMITS):
+        packed = inside(entry, f"{name}{COMPRESSED}")
+        if name == COMMITS and not packed.exists():
+            continue
+        decompressor = lzma.LZMADecompressor(memlimit=_MOST_MEMORY)
+        try:
+            content = decompressor.decompress(read_bytes(packed, _MOST_STORED), _MOST_JUDGED)
+        except lzma.LZMAError as error:
+            raise ConfigurationError(f"{packed}: cannot be decompressed: {error}") from None
+        if not decompressor.eof:
+            raise ConfigurationError(
+                f"{packed}: is cut short, or too long: at most {_MOST_JUDGED:,} bytes are read"
+            )
+        (to / name).write_bytes(content)

@@ -1,0 +1,67 @@
+"""`fencepost corpus`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.options import RUNS, as_path
+from harness.cli.output import say
+
+FOLDER = "corpus"
+
+
+@click.group(short_help="Keep verdicts on recorded runs from changing.")
+def corpus() -> None:
+    """Keep recorded runs with the verdict that each must have, and judge them again in seconds."""
+
+
+@corpus.command(short_help="Store a run with its verdict.")
+@click.argument("recorded", metavar="RUN")
+@click.option(
+    "--corpus",
+    "folder",
+    default=FOLDER,
+    show_default=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    callback=as_path,
+    help="The folder of the corpus.",
+)
+@RUNS
+def add(recorded: str, folder: Path, runs: Path) -> None:
+    """Store what proves a run's first finding, its verdict and its plan; without a finding, all of it."""
+    from checkers.printable import message
+    from harness.campaign import corpus as entries
+    from harness.cli.selection import run_folder
+
+    added = entries.add(run_folder(recorded, runs).resolve(), folder)
+    expected = entries.read_expected(added)
+    size = sum(file.stat().st_size for file in added.iterdir())
+    what = "the proof of its first finding" if expected.minimal else "its whole history"
+    click.echo(message(f"{added}: {expected.verdict}, {what}, {size:,} bytes"))
+
+
+@corpus.command(short_help="Judge all of it again.")
+@click.argument("folder", metavar="[DIR]", default=FOLDER, type=click.Path(path_type=Path), callback=as_path)
+def check(folder: Path) -> int:
+    """Judge every stored run again, without a server; the exit code is 1 if a verdict has changed."""
+    from checkers.printable import message
+    from harness.campaign import corpus as entries
+    from harness.core.exit_codes import ExitCode, of_several
+
+    codes = []
+    for checked in entries.check(folder):
+        if checked.error:
+            say(checked.error)
+            codes.append(ExitCode.CONFIGURATION)
+        elif checked.change:
+            click.echo(message(f"{checked.path}: {checked.change}"))
+            codes.append(ExitCode.VIOLATION)
+        else:
+            codes.append(ExitCode.AS_EXPECTED)
+    if not codes:
+        say(f"{folder} has no entries: add one with `fencepost corpus add RUN`")
+    else:
+        click.echo(f"{codes.count(ExitCode.AS_EXPECTED)} of {len(codes)} verdicts are as before")
+    return of_several(codes)

@@ -1,0 +1,140 @@
+"""The corpus: what is stored of a run, and that every change of a verdict is named."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.campaign import corpus
+from harness.core.errors import ConfigurationError
+from harness.core.exit_codes import ExitCode
+from tests.support.command import fencepost
+
+Unpack = Callable[[str], Path]
+
+
+def entry(unpack: Unpack, tmp_path: Path, name: str = "etcd-postgres-unfenced") -> Path:
+    return corpus.add(unpack(name), tmp_path / "corpus")
+
+
+def expect(of: Path, **changes: Any) -> None:
+    """Let an entry expect something else."""
+    file = of / corpus.EXPECTED
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+def test_an_entry_holds_the_proof_in_a_few_kilobytes(recorded_run: Unpack, tmp_path: Path) -> None:
+    added = entry(recorded_run, tmp_path)
+
+    expected = corpus.read_expected(added)
+    history = lzma.decompress((added / "history.jsonl.xz").read_bytes()).splitlines()
+    assert (expected.verdict, expected.as_expected, expected.minimal) == ("invalid", True, True)
+    assert expected.anomalies == {"stale-write": 1}
+    assert len(history) < 12
+    assert added.name == f"etcd-postgres-unfenced-{expected.fingerprint}"
+    assert sum(file.stat().st_size for file in added.iterdir()) < 6_000
+    assert len(str(expected.plan)) == 12
+    assert {file.name for file in added.iterdir()} == {
+        "expected.json",
+        *(f"{name}.xz" for name in ("history.jsonl", "commits.jsonl", "plan.json", "target.toml")),
+    }
+
+
+def test_a_valid_run_is_kept_whole(recorded_run: Unpack, tmp_path: Path) -> None:
+    added = entry(recorded_run, tmp_path, "etcd-postgres")
+
+    expected = corpus.read_expected(added)
+    stored = lzma.decompress((added / "history.jsonl.xz").read_bytes())
+    assert (expected.verdict, expected.minimal, expected.anomalies) == ("valid", False, {})
+    assert stored == next(tmp_path.glob("etcd-postgres/*/history.jsonl")).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "name", ["check-then-write", "fence-counter-deleted", "asynchronous-commit", "etcd-postgres-append"]
+)
+def test_what_is_stored_is_judged_the_same_again(recorded_run: Unpack, tmp_path: Path, name: str) -> None:
+    added = entry(recorded_run, tmp_path, name)
+
+    assert list(corpus.check(tmp_path / "corpus")) == [corpus.Checked(path=added)]
+
+
+def test_a_changed_verdict_is_named(recorded_run: Unpack, tmp_path: Path) -> None:
+    added = entry(recorded_run, tmp_path)
+    expect(added, verdict="valid", as_expected=False, anomalies={})
+
+    (checked,) = corpus.check(tmp_path / "corpus")
+
+    assert checked.change == (
+        "verdict invalid, was valid, as expected True, was False, violations stale-write ×1, was none"
+    )
+
+
+def test_an_unknown_verdict_is_not_kept(recorded_run: Unpack, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="its verdict is unknown: not exercised"):
+        entry(recorded_run, tmp_path, "not-exercised")
+
+
+def test_an_entry_is_not_replaced(recorded_run: Unpack, tmp_path: Path) -> None:
+    run = recorded_run("etcd-postgres-unfenced")
+    corpus.add(run, tmp_path / "corpus")
+
+    with pytest.raises(ConfigurationError, match="is there already"):
+        corpus.add(run, tmp_path / "corpus")
+
+
+def test_what_cannot_be_judged_does_not_stop_the_others(recorded_run: Unpack, tmp_path: Path) -> None:
+    good = entry(recorded_run, tmp_path)
+    for name, damaged in (("cut", "history.jsonl.xz"), ("broken", corpus.EXPECTED)):
+        shutil.copytree(good, tmp_path / "corpus" / name)
+        (tmp_path / "corpus" / name / damaged).write_bytes(b"{")
+
+    found = {checked.path.name: checked.error for checked in corpus.check(tmp_path / "corpus")}
+
+    assert found[good.name] == ""
+    assert "history.jsonl.xz: cannot be decompressed" in found["cut"]
+    assert "expected.json" in found["broken"]
+
+
+def test_a_file_that_grows_without_end_is_refused(
+    recorded_run: Unpack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry(recorded_run, tmp_path)
+    monkeypatch.setattr(corpus, "_MOST_JUDGED", 100)
+
+    (checked,) = corpus.check(tmp_path / "corpus")
+
+    assert "too long: at most 100 bytes are read" in checked.error
+
+
+def test_the_seeds_of_a_target_are_those_of_its_entries(recorded_run: Unpack, tmp_path: Path) -> None:
+    added = entry(recorded_run, tmp_path)
+
+    found = corpus.seeds(tmp_path / "corpus")
+
+    assert found == {"etcd-postgres-unfenced": (corpus.read_expected(added).seed,)}
+
+
+def test_the_command_adds_and_checks(recorded_run: Unpack, tmp_path: Path) -> None:
+    added = fencepost(tmp_path, "corpus", "add", recorded_run("check-then-write"))
+    same = fencepost(tmp_path, "corpus", "check")
+    expect(next((tmp_path / "corpus").iterdir()), verdict="valid")
+    changed = fencepost(tmp_path, "corpus", "check")
+
+    assert added.returncode == same.returncode == ExitCode.AS_EXPECTED, added.stderr + same.stderr
+    assert "the proof of its first finding" in added.stdout
+    assert same.stdout == "1 of 1 verdicts are as before\n"
+    assert changed.returncode == ExitCode.VIOLATION
+    assert "verdict invalid, was valid" in changed.stdout
+
+
+def test_an_empty_corpus_checks_nothing(tmp_path: Path) -> None:
+    done = fencepost(tmp_path, "corpus", "check", "none")
+
+    assert done.returncode == ExitCode.NOTHING_SELECTED
+    assert "none has no entries" in done.stderr
