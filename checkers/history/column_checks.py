@@ -57,7 +57,9 @@ def _holds(columns: Columns, other_lines: int) -> Iterator[bool]:
 
 def _is_timed(columns: Columns, lines: Ints, answered: Ints) -> bool:
     """Times are in the order of lines, and none is missing."""
-    times = np.concatenate((columns.called, columns.learned[answered]))[np.argsort(lines)]
+    by_line = np.zeros(int(lines.max()) + 1, dtype=np.int64)
+    by_line[lines] = np.concatenate((columns.called, columns.learned[answered]))
+    times = by_line[np.bincount(lines) > 0]
     is_info = columns.outcome == INFO
     known = np.where(is_info, NEVER, columns.learned)
     return bool(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from checkers.document import FindingDocument
 from checkers.explain.fault_phrases import part_of_run, was_hit
@@ -70,7 +71,10 @@ class Openings:
         self._header: Header = history.header
         self._operations = with_columns(history.operations)
         self._mentions = Mentions(self._operations, ())
-        self._grants = Grants(self._operations)
+
+    @cached_property
+    def _grants(self) -> Grants:
+        return Grants(self._operations)
 
     def of(self, finding: FindingDocument) -> Opening | None:
         """Find the fault that opened a finding's window; None where the history supports none.

@@ -28,7 +28,9 @@ from checkers.history.columns import (
     Operations,
 )
 from checkers.history.commit_columns import CommitColumns, Commits
+from checkers.history.ranks import stable_order
 from checkers.history.reader import Commit, History, Op, Value
+from checkers.storage.stored_values import numbers_of_stored
 from harness.report.rows import with_columns
 
 
@@ -151,25 +153,21 @@ def _committed(operations: Operations, commits: Commits) -> AcceptedWrites:
 
 def _sent(columns: Columns, commits: Commits) -> Ints:
     """The row of the write that each commit is of, or ABSENT; of several with its value, the last."""
-    resources = _numbers(commits.columns.resources, columns.resources)[commits.columns.resource]
-    values = _numbers(commits.columns.values, columns.values)[commits.columns.value]
+    number = {name: place for place, name in enumerate(columns.resources)}
+    numbers = [number.get(name, len(number)) for name in commits.columns.resources]
+    resource = np.array(numbers, dtype=np.int64)[commits.columns.resource]
+    value = numbers_of_stored(columns, commits.columns, resource)
     rows = columns.rows(WRITE, APPEND)
     keys = columns.resource[rows] * len(columns.values) + columns.value[rows]
-    order = np.argsort(keys, kind="stable")
+    order = stable_order(keys)
     keys, rows = keys[order], rows[order]
-    wanted = resources * len(columns.values) + values
+    wanted = resource * len(columns.values) + value
     places = np.searchsorted(keys, wanted, side="right") - 1
-    found: Flags = (resources != ABSENT) & (values != ABSENT) & (places >= 0)
+    found: Flags = (value >= 0) & (places >= 0)
     found[found] = keys[places[found]] == wanted[found]
     sent = np.full(len(wanted), ABSENT, dtype=np.int64)
     sent[found] = rows[places[found]]
     return sent
-
-
-def _numbers(names: Sequence[Value], known: Sequence[Value]) -> Ints:
-    """The number of each name among those that are known; ABSENT of one that is not."""
-    number = {name: place for place, name in enumerate(known)}
-    return np.array([number.get(name, ABSENT) for name in names], dtype=np.int64)
 
 
 def _placed(columns: Columns, sent: Ints) -> tuple[Ints, Ints, Ints]:

@@ -5,8 +5,9 @@ How long a lease was promised is the checkers' to say: it is taken from them, ne
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -77,22 +78,22 @@ class Holds:
 
     def __iter__(self) -> Iterator[Hold]:
         """Every hold, in the order of the calls."""
-        return self._at(self.grants.rows.tolist())
+        return self._at(self.grants.rows)
 
     def among(self, rows: Ints) -> Iterator[Hold]:
         """The holds that some operations began."""
-        return self._at(self.grants.rows[np.isin(self.grants.rows, rows)].tolist())
+        return self._at(self.grants.rows[np.isin(self.grants.rows, rows)])
 
     def of_grant(self, grant: int) -> Hold | None:
         """The hold that an operation began; None if it began none."""
-        return next(self._at([grant])) if self.grants.has(grant) else None
+        return next(self._at(np.array([grant]))) if self.grants.has(grant) else None
 
     def under(self, op: Op) -> Hold | None:
         """The hold that an operation was done under: of those with its token, the last before it."""
         rows = self.grants.of_token(op.resource, op.token)
         rows = rows[self._ends[rows] <= op.called]
         rows = rows[self._lanes.of(self._operations.columns.process[rows]) == self._lanes.lane(op.process)]
-        return next(self._at([int(rows[np.argmax(self._ends[rows])])])) if len(rows) else None
+        return next(self._at(rows[[np.argmax(self._ends[rows])]])) if len(rows) else None
 
     def promised_within(self, resource: str, start: int, end: int) -> Iterator[Hold]:
         """The holds of a resource whose lease ended in a stretch of time."""
@@ -100,7 +101,7 @@ class Holds:
         rows = self.grants.of_resource(resource)
         rows = rows[columns.called[rows] <= end]
         rows = rows[self._promised_at_most()[rows] >= start] if len(rows) else rows
-        found = self._at(rows.tolist())
+        found = self._at(rows)
         return (hold for hold in found if hold.promised is not None and start <= hold.promised <= end)
 
     @cached_property
@@ -125,19 +126,19 @@ class Holds:
             self._latest = latest
         return self._latest
 
-    def _at(self, grants: Iterable[int]) -> Iterator[Hold]:
-        for grant in grants:
-            if grant not in self._known:
-                asked = self._by_owner.of(int(self._keys[grant]))
-                self._known.update(
-                    (hold.grant, hold) for hold in self._of_owner(list(self._operations.at(asked)))
-                )
-            yield self._known[grant]
+    def _at(self, grants: Ints) -> Iterator[Hold]:
+        new = {self._keys[grant] for grant in grants.tolist() if grant not in self._known}
+        asked = [self._by_owner.of(int(key)) for key in new]
+        if asked:
+            own = self._operations.at(np.concatenate(asked))  # all at once: one owner has only a few
+            for rows in asked:
+                self._know(list(itertools.islice(own, len(rows))))
+        return map(self._known.__getitem__, grants.tolist())
 
-    def _of_owner(self, own: Sequence[Op]) -> Iterator[Hold]:
-        """The holds of one owner of one lock; `own` is all that it asked of it."""
+    def _know(self, own: Sequence[Op]) -> None:
+        """Work out the holds of one owner of one lock; `own` is all that it asked of it."""
         after = [op for op in own if op.f != "acquire"]
-        return (self._hold(lease, after) for lease in leases_of(own))
+        self._known.update((lease.grant.index, self._hold(lease, after)) for lease in leases_of(own))
 
     def _hold(self, lease: Lease, after: Sequence[Op]) -> Hold:
         grant = lease.grant

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from checkers.history.columns import ABSENT, READ, RENEW, Flags, Ints
 from checkers.history.reader import Outcome
 from harness.report.bands import Band
 from harness.report.holds import Hold, end_of
@@ -60,20 +63,28 @@ def _moments(scene: Scene, timeline: Timeline, lanes: Lanes) -> Iterator[Moment]
 
 def _all(scene: Scene, timeline: Timeline, lanes: Lanes) -> Iterator[Moment]:
     proof = set(scene.proof)
-    for op in timeline.within(scene.start, scene.end):
-        if op.resource == scene.resource and op.f not in {"renew", "read"}:
-            answered = op.f == "acquire" and op.outcome is Outcome.OK
-            yield Moment(
-                at=end_of(op) if answered else op.called,
-                who=lanes.names[lanes.lane(op.process)],
-                what=f"{action(op)}: {answer(op)}",
-                lines=op.lines,
-                marked=op.index in proof,
-            )
+    for op in timeline.operations.at(_of_interest(scene, timeline)):
+        answered = op.f == "acquire" and op.outcome is Outcome.OK
+        yield Moment(
+            at=end_of(op) if answered else op.called,
+            who=lanes.names[lanes.lane(op.process)],
+            what=f"{action(op)}: {answer(op)}",
+            lines=op.lines,
+            marked=op.index in proof,
+        )
     for band in timeline.bands:
         yield from _fault(band, scene)
     for hold in timeline.holds.promised_within(scene.resource, scene.start, scene.end):
         yield from _lapse(hold, lanes)
+
+
+def _of_interest(scene: Scene, timeline: Timeline) -> Ints:
+    """The rows of all that was asked of the resource meanwhile, except for renewals and reads."""
+    columns = timeline.operations.columns
+    rows = timeline.rows_within(scene.start, scene.end)
+    number = columns.resources.index(scene.resource) if scene.resource in columns.resources else ABSENT
+    wanted: Flags = (columns.resource[rows] == number) & ~np.isin(columns.f[rows], (RENEW, READ))
+    return rows[wanted]
 
 
 def _fault(band: Band, scene: Scene) -> Iterator[Moment]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from checkers.history.columns import ABSENT, ACQUIRE, NEVER, OK, Columns, Ints, Operations
+from checkers.history.ranks import distinct, stable_order
 from checkers.history.reader import Op
 
 
@@ -31,16 +33,20 @@ class Lines:
 
     def __init__(self, operations: Operations) -> None:
         self.operations = operations
-        lines = np.concatenate([operations.columns.invoked_line, operations.columns.completed_line])
-        self._order = np.argsort(lines, kind="stable")
-        self._lines = lines[self._order]
+
+    @cached_property
+    def _ordered(self) -> tuple[Ints, Ints]:
+        """All lines in their order, and the rows of their operations."""
+        columns = self.operations.columns
+        lines = np.concatenate([columns.invoked_line, columns.completed_line])
+        order = np.argsort(lines, kind="stable")
+        return lines[order], order % len(columns)
 
     def find(self, line: int) -> Op | None:
         """The operation with this line."""
-        place = int(np.searchsorted(self._lines, line))
-        if place == len(self._lines) or self._lines[place] != line:
-            return None
-        return self.operations[int(self._order[place]) % len(self.operations)]
+        lines, rows = self._ordered
+        place = int(np.searchsorted(lines, line))
+        return self.operations[int(rows[place])] if place < len(lines) and lines[place] == line else None
 
     def of(self, lines: Iterable[int]) -> Iterator[Op]:
         """The operations with these lines, in their order; those that have none are left out."""
@@ -59,7 +65,7 @@ class Groups:
     """Some rows by a key of theirs, each group in the order of the rows."""
 
     def __init__(self, rows: Ints, keys: Ints) -> None:
-        self._order = np.argsort(keys, kind="stable")
+        self._order = stable_order(keys)
         self._rows, self._keys = rows[self._order], keys[self._order]
 
     def of(self, key: int) -> Ints:
@@ -86,7 +92,7 @@ class Grants:
         self.rows: Ints = acquires[columns.outcome[acquires] == OK]
         self._operations = operations
         self._numbers = {name: number for number, name in enumerate(columns.resources)}
-        self._tokens, ranks = np.unique(columns.token, return_inverse=True)
+        self._tokens, ranks = distinct(columns.token)
         self.keys: Ints = columns.resource * len(self._tokens) + ranks  # of resource and token, row by row
         self._by_token = Groups(self.rows, self.keys[self.rows])
 

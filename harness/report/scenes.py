@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -153,8 +154,9 @@ def _rejections(timeline: Timeline, lanes: Lanes) -> Iterator[_Event]:
     writes = columns.rows(WRITE, APPEND, FENCE)
     refused = writes[(columns.outcome[writes] == FAIL) & (columns.error[writes] == number_of_stale(columns))]
     accepted = writes[(columns.outcome[writes] == OK) & (columns.token[writes] != ABSENT)]
-    for row, write in zip(refused.tolist(), operations.at(refused), strict=True):
-        levels = _levels(columns, accepted[columns.resource[accepted] == columns.resource[row]])
+    levels_of = cache(lambda resource: _levels(columns, accepted[columns.resource[accepted] == resource]))
+    for row in refused.tolist():
+        write, levels = operations[row], levels_of(int(columns.resource[row]))
         place = int(np.searchsorted(columns.token[levels], max(-1, int(columns.token[row])), side="right"))
         if place < len(levels) and int(columns.called[levels[place]]) <= end_of(write):
             yield _rejection(write, operations[int(levels[place])], lanes)
