@@ -1,4 +1,4 @@
-"""What is made of a night's runs: campaign.json, junit.xml, summary.md, and its rows in the results."""
+"""What is made of a night: campaign.json, junit.xml, summary.md, index.html, and rows in the results."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 import msgspec
 
 from checkers.printable import as_json
-from harness.campaign import campaign_file
+from harness.campaign import campaign_file, page
 from harness.campaign.assessment import Assessment, assess
 from harness.campaign.document import document
 from harness.campaign.junit import junit
 from harness.campaign.night import CAMPAIGN, Night
-from harness.campaign.results import Results, Row
+from harness.campaign.page.trend import NIGHTS
+from harness.campaign.results import Remembered, Results, Row
 from harness.campaign.summary import markdown
 from harness.core.exit_codes import ExitCode
 from harness.files.atomic_files import replace_file
@@ -20,6 +21,7 @@ from harness.files.atomic_files import replace_file
 DOCUMENT = "campaign.json"
 JUNIT = "junit.xml"
 SUMMARY = "summary.md"
+PAGE = page.NAME
 
 
 def assessed(night: Night, results: Results | None) -> Assessment:
@@ -47,7 +49,14 @@ def write(night: Night, results: Results | None, *, allow_unknown: bool) -> tupl
         replace_file(night.path / name, [text])
     if results:
         results.add(night, _rows(night, assessment))
+    replace_file(night.path / PAGE, [page.render(night, assessment, _earlier(night, results), code)])
     return assessment, code
+
+
+def _earlier(night: Night, results: Results | None) -> list[Remembered]:
+    if results is None:
+        return []
+    return results.recent(night.plan.campaign, before=night.plan.started, nights=NIGHTS - 1)
 
 
 def _rows(night: Night, assessment: Assessment) -> list[Row]:

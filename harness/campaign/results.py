@@ -7,7 +7,7 @@ import statistics
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from harness.campaign.night import Night
@@ -68,6 +68,20 @@ class Row:
     folder: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """One run of an earlier night."""
+
+    night: str  # when that began, ISO 8601
+    cell: str
+    repeat: int
+    seed: str
+    seconds: float
+    outcome: Outcome
+    fingerprint: str | None
+    folder: str | None
+
+
 class Results:
     """The file; safe under several writers, and brought to this version's form when it is opened."""
 
@@ -115,6 +129,20 @@ class Results:
             )
             for cell, rows in runs.items()
         }
+
+    def recent(self, campaign: str, *, before: str, nights: int) -> list[Remembered]:
+        """Return the runs of the last nights of a campaign that began before a moment, the oldest first."""
+        with self._connected() as database:
+            found = database.execute(
+                "SELECT nights.started, cell, repeat, seed, seconds, outcome, fingerprint, runs.folder"
+                " FROM runs JOIN nights ON nights.id = night WHERE reproduction = 0 AND night IN"
+                " (SELECT id FROM nights WHERE campaign = ? AND started < ? ORDER BY started DESC LIMIT ?)"
+                " ORDER BY nights.started, runs.id",
+                (campaign, before, nights),
+            ).fetchall()
+        names = [field.name for field in fields(Remembered)]
+        rows = (dict(zip(names, row, strict=True)) for row in found)
+        return [Remembered(**row | {"outcome": Outcome(row["outcome"])}) for row in rows]
 
     def _rows(self, before: str) -> list[tuple[str, float, str, str]]:
         with self._connected() as database:

@@ -31,8 +31,8 @@ def markdown(assessment: Assessment) -> str:
         f"A quarantine has expired: {_cell(each.reason)} (until {each.until})." for each in assessment.expired
     ]
     lines += ["", "| cell | status | runs | failed lately |", "|---|---|--:|---|"]
-    lines += [_row(result) for result in _ordered(assessment.cells)]
-    for result in _ordered(assessment.cells):
+    lines += [_row(result) for result in by_urgency(assessment.cells)]
+    for result in by_urgency(assessment.cells):
         lines += _failures(result)
     return "\n".join(lines) + "\n"
 
@@ -43,7 +43,8 @@ def headline(assessment: Assessment) -> str:
     return ", ".join(f"{counts[status]} {status}" for status in _ORDER if counts[status]) or "nothing was run"
 
 
-def _ordered(results: Iterable[CellResult]) -> list[CellResult]:
+def by_urgency(results: Iterable[CellResult]) -> list[CellResult]:
+    """Sort cells, the most urgent first."""
     return sorted(results, key=lambda result: (_ORDER.index(result.status), result.cell.name))
 
 
@@ -75,7 +76,7 @@ def _cell(text: str) -> str:
 
 def lines(assessment: Assessment) -> Iterator[str]:
     """Say how each cell did that is not simply passing, the most urgent first."""
-    for result in _ordered(assessment.cells):
+    for result in by_urgency(assessment.cells):
         if result.status is Status.PASSING and not result.fixed:
             continue
         note = f"; {result.fixed}" if result.fixed else ""

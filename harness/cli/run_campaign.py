@@ -183,7 +183,12 @@ class _Screen:
             self.write(f"  {left} runs were not made: there was no time for them")
         self.write(f"{assessment.campaign}: {headline(assessment)}")
         folder = as_seen_from_here(night.path)
-        for name, file in (("folder", ""), ("summary", outputs.SUMMARY), ("JUnit", outputs.JUNIT)):
+        for name, file in (
+            ("folder", ""),
+            ("page", outputs.PAGE),
+            ("summary", outputs.SUMMARY),
+            ("JUnit", outputs.JUNIT),
+        ):
             self.write(f"  {name:<10} {folder / file}")
 
 

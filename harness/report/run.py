@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import importlib.resources
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -18,11 +15,13 @@ from harness.report.page import page
 from harness.report.recorded_run import Parsed, Recorded, load
 from harness.report.sentences import capitalized, title
 from harness.report.size_limits import trimmed
+from harness.report.templates import asset, digest, environment
 
 if TYPE_CHECKING:
     import jinja2
 
 NAME = "report.html"
+PACKAGE = "harness.report"
 LARGEST = 10_000_000
 """Bytes of a report."""
 _MOST_NAMES = 6
@@ -71,25 +70,16 @@ def render(recorded: Recorded) -> str:
         plain=wording.MEANINGS,
         style=style,
         script=script,
-        style_hash=_digest(style),
-        script_hash=_digest(script),
+        style_hash=digest(style),
+        script_hash=digest(script),
     )
 
 
 @cache
 def template() -> jinja2.Template:
     """The report's template, compiled once: that takes longer than to render it."""
-    import jinja2  # slow to import, and few commands need it
-
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_asset),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_seen,
-    )
-    environment.filters |= {
+    made = environment(PACKAGE)
+    made.filters |= {
         "seconds": _seconds,
         "duration": _duration,
         "lines": _lines,
@@ -100,25 +90,11 @@ def template() -> jinja2.Template:
         "code": _code,
         "some": _some,
     }
-    return environment.get_template("report.html.j2")
-
-
-def _seen(value: Any) -> Any:
-    """A text as the page shows it: shortened, with invisible characters as escapes."""
-    return message(value) if type(value) is str else value
+    return made.get_template("report.html.j2")
 
 
 def _joined(names: Sequence[str]) -> str:
-    return "\n".join(_asset(name) for name in names)
-
-
-def _asset(name: str) -> str:
-    return (importlib.resources.files("harness.report") / "assets" / name).read_text(encoding="utf-8")
-
-
-def _digest(text: str) -> str:
-    """A Content-Security-Policy source that allows exactly this text."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+    return "\n".join(asset(PACKAGE, name) for name in names)
 
 
 def _seconds(moment: int | None, start: int = 0) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 from harness.campaign.cells import Cell
@@ -10,6 +11,8 @@ from harness.campaign.night import Plan
 from harness.campaign.schedule import Job
 from harness.core.duration import NS
 from tests.support.verdicts import verdict_of
+
+TODAY = dt.date(2026, 11, 22)
 
 
 def cell(name: str = "a", *, duration: int = 20) -> Cell:

@@ -12,10 +12,9 @@ from harness.campaign.campaign_file import Quarantine
 from harness.campaign.execution import Finished
 from harness.campaign.status import Outcome, Status
 from harness.core.exit_codes import ExitCode
-from tests.support.campaign_runs import finished, job, plan, verdict
+from tests.support.campaign_runs import TODAY, finished, job, plan, verdict
 
 STALE = verdict("Client 0 wrote '0-1.0' too late")
-TODAY = dt.date(2026, 11, 22)
 
 
 def assessed(

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from harness import report
 from tests.harness.report.browser.conftest import Visitor, drawn
+from tests.support.accessibility import serious_findings
 from tests.support.sample_run import write_sample
 
 DESK = {"width": 1400, "height": 900}
@@ -243,11 +243,4 @@ def test_axe_finds_nothing_serious(
     page = visitor.open(request.getfixturevalue(name), viewport=viewport, color_scheme=scheme).page
     drawn(page)
 
-    found = Axe().run(page).response["violations"]
-
-    serious = [
-        (each["id"], [node["html"][:120] for node in each["nodes"]])
-        for each in found
-        if each["impact"] in {"serious", "critical"}
-    ]
-    assert serious == []
+    assert serious_findings(page) == []

@@ -1,0 +1,75 @@
+"""A row for each cell: how it did lately, and what it costs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.campaign.assessment import Assessment, CellResult
+from harness.campaign.page.tones import OF_STATUS
+from harness.campaign.page.trend import Bar, strip
+from harness.campaign.results import Remembered
+from harness.campaign.summary import by_urgency
+from harness.core.duration import NS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRow:
+    """One cell. Times are in seconds."""
+
+    name: str
+    tone: str
+    status: str
+    note: str  # how sure a fix is
+    strip: tuple[Bar, ...]
+    strip_in_words: str
+    rate: str
+    runs: int
+    not_run: int
+    typical: float | None  # of a run
+    overhead: float | None  # of a run above its workload
+    tonight: float  # of all runs and repetitions
+    share: float  # of the whole night
+
+
+def cell_rows(
+    assessment: Assessment, runs: Sequence[Remembered], nights: Sequence[str]
+) -> tuple[CellRow, ...]:
+    """Describe the cells, the most urgent first; `runs` are those of all `nights`."""
+    of_cell: dict[str, list[Remembered]] = {}
+    for run in runs:
+        of_cell.setdefault(run.cell, []).append(run)
+    spent = {result.cell.name: _spent(result) for result in assessment.cells}
+    return tuple(
+        _row(result, of_cell.get(result.cell.name, []), nights, spent)
+        for result in by_urgency(assessment.cells)
+    )
+
+
+def _spent(result: CellResult) -> float:
+    return sum(run.finished.seconds for run in (*result.runs, *result.reproductions))
+
+
+def _row(
+    result: CellResult, runs: Sequence[Remembered], nights: Sequence[str], spent: Mapping[str, float]
+) -> CellRow:
+    cell, rate = result.cell, result.rate
+    typical = statistics.median(run.seconds for run in runs) if runs else None
+    squares = strip(runs, nights)
+    failed = sum(square.outcome == "failed" for square in squares)
+    return CellRow(
+        name=cell.name,
+        tone=OF_STATUS[result.status],
+        status=result.status.value,
+        note=str(result.fixed) if result.fixed else "",
+        strip=squares,
+        strip_in_words=f"it ran in {len(squares)} of {len(nights)} nights and failed in {failed}",
+        rate=str(rate) if rate.failed else f"0 of {rate.runs}",
+        runs=len(result.runs),
+        not_run=result.not_run,
+        typical=typical,
+        overhead=None if typical is None else typical - cell.duration / NS["s"],
+        tonight=spent[cell.name],
+        share=spent[cell.name] / (sum(spent.values()) or 1),
+    )

@@ -1,0 +1,121 @@
+"""What failed in a night: its findings by fingerprint, and the runs that ended without a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.campaign.assessment import Assessment, CellResult, Run
+from harness.campaign.page.links import Links
+from harness.campaign.results import Remembered
+from harness.campaign.status import Outcome
+from harness.core.invocation import typed
+
+_MOST_RUNS = 5
+MOST_GROUPS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedRun:
+    """A run that shows a finding."""
+
+    seed: int
+    reproduced: str
+    replay: str
+    report: str  # a link, or ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """All failures of one fingerprint."""
+
+    fingerprint: str
+    cell: str
+    sentence: str
+    how_often: str
+    steps: tuple[str, ...]
+    runs: tuple[FailedRun, ...]
+    more: int  # runs that are not in `runs`
+    quarantine: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undecided:
+    """A run that ended as an infrastructure failure, or whose verdict is unknown."""
+
+    cell: str
+    run: int
+    outcome: str
+    sentence: str
+    link: str  # to its report or log, or ""
+
+
+def groups(assessment: Assessment, earlier: Sequence[Remembered], links: Links) -> tuple[Group, ...]:
+    """Group the failures of a night by fingerprint, those that are not quarantined first."""
+    found: dict[str, list[tuple[CellResult, Run]]] = {}
+    for result in assessment.cells:
+        for run in result.failures:
+            found.setdefault(run.fingerprint or "", []).append((result, run))
+    made = (_group(shape, members, earlier, links) for shape, members in found.items())
+    return tuple(sorted(made, key=lambda group: bool(group.quarantine)))
+
+
+def undecided(assessment: Assessment, links: Links) -> tuple[Undecided, ...]:
+    """List the runs that neither passed nor failed."""
+    return tuple(
+        Undecided(
+            cell=result.cell.name,
+            run=run.finished.job.repeat,
+            outcome=run.outcome.value,
+            sentence=run.headline,
+            link=links.report(run.finished.folder) or links.log(run.finished.job.id),
+        )
+        for result in assessment.cells
+        for run in result.runs
+        if run.outcome in {Outcome.UNKNOWN, Outcome.INFRASTRUCTURE}
+    )
+
+
+def _group(
+    shape: str,
+    members: Sequence[tuple[CellResult, Run]],
+    earlier: Iterable[Remembered],
+    links: Links,
+) -> Group:
+    result, first = members[0]
+    verdict = first.finished.verdict
+    found = verdict["findings"] if verdict else []
+    return Group(
+        fingerprint=shape,
+        cell=result.cell.name,
+        sentence=first.headline,
+        how_often=_how_often(
+            len(members), len(result.runs), [run.night for run in earlier if run.fingerprint == shape]
+        ),
+        steps=tuple(found[0]["steps"]) if found else (),
+        runs=tuple(_failed(result, run, links) for result, run in members[:_MOST_RUNS]),
+        more=max(0, len(members) - _MOST_RUNS),
+        quarantine=(
+            f"quarantined until {first.quarantine.until}: {first.quarantine.reason}"
+            if first.quarantine
+            else ""
+        ),
+    )
+
+
+def _how_often(tonight: int, runs: int, nights: Sequence[str]) -> str:
+    now = f"tonight in {tonight} of {runs} runs" if runs > 1 else "tonight in the only run"
+    if not nights:
+        return f"{now}; not in earlier nights"
+    times = "once" if len(nights) == 1 else f"{len(nights)} times"
+    return f"{now}; {times} in earlier nights, the first on {nights[0][:10]}"
+
+
+def _failed(result: CellResult, run: Run, links: Links) -> FailedRun:
+    finished = run.finished
+    return FailedRun(
+        seed=finished.job.seed,
+        reproduced=result.reproduced(run),
+        replay=typed("run", f"{finished.folder}/target.toml", "--seed", str(finished.job.seed)),
+        report=links.report(finished.folder),
+    )

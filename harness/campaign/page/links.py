@@ -1,0 +1,29 @@
+"""Links from a night's page to files that exist: to reports and logs, as seen from its folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from harness.campaign.execution import LOGS
+from harness.report.run import NAME as REPORT
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Links that are relative to the folder of a night; "" where there is no such file."""
+
+    night: Path
+
+    def report(self, run: str | None) -> str:
+        """Link to the report of a run, whose folder is absolute or within the night."""
+        return self._link(self.night / run / REPORT) if run else ""
+
+    def log(self, job: str) -> str:
+        """Link to what a run printed."""
+        return self._link(self.night / LOGS / f"{job}.log")
+
+    def _link(self, file: Path) -> str:
+        return quote(os.path.relpath(file, self.night)) if file.is_file() else ""

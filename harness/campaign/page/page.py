@@ -1,0 +1,89 @@
+"""The content of a night's page, as its template reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.campaign.assessment import Assessment
+from harness.campaign.night import Night
+from harness.campaign.page.cell_rows import CellRow, cell_rows
+from harness.campaign.page.findings import MOST_GROUPS, Group, Undecided, groups, undecided
+from harness.campaign.page.links import Links
+from harness.campaign.page.matrix import Matrix, matrix
+from harness.campaign.page.tones import NEUTRAL, OF_EXIT_CODE
+from harness.campaign.page.trend import Trend, tonight, trend
+from harness.campaign.page.twins import Twins, twins
+from harness.campaign.results import Remembered
+from harness.campaign.status import Outcome
+from harness.campaign.summary import headline
+from harness.core.exit_codes import ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The content of a page."""
+
+    campaign: str
+    tone: str
+    label: str
+    headline: str
+    counted: str
+    facts: tuple[str, ...]
+    notices: tuple[str, ...]
+    groups: tuple[Group, ...]
+    more_groups: int
+    undecided: tuple[Undecided, ...]
+    matrix: Matrix
+    twins: tuple[Twins, ...]
+    trend: Trend
+    cells: tuple[CellRow, ...]
+
+
+def page(night: Night, assessment: Assessment, earlier: Sequence[Remembered], code: ExitCode) -> Page:
+    """Gather the content of a night's page; `earlier` are the runs of the nights before it."""
+    links = Links(night.path)
+    runs = [*earlier, *tonight(assessment)]
+    over_nights = trend(runs, links)
+    found = groups(assessment, earlier, links)
+    tone, label = OF_EXIT_CODE.get(code, (NEUTRAL, "Nothing was run"))
+    return Page(
+        campaign=assessment.campaign,
+        tone=tone,
+        label=label,
+        headline=headline(assessment),
+        counted=_counted(assessment),
+        facts=tuple(filter(None, _facts(night))),
+        notices=tuple(_notices(assessment)),
+        groups=found[:MOST_GROUPS],
+        more_groups=len(found[MOST_GROUPS:]),
+        undecided=undecided(assessment, links),
+        matrix=matrix(assessment.cells),
+        twins=twins(assessment.cells),
+        trend=over_nights,
+        cells=cell_rows(assessment, runs, [each.date for each in over_nights.nights]),
+    )
+
+
+def _facts(night: Night) -> Iterator[str]:
+    plan = night.plan
+    yield f"{plan.started[:16].replace('T', ' ')} UTC"
+    yield f"{plan.engine} engine"
+    yield f"Fencepost {plan.fencepost}"
+    yield f"commit {plan.git_commit[:12]}" if plan.git_commit else ""
+    yield f"shard {plan.shard}" if plan.shard else ""
+
+
+def _counted(assessment: Assessment) -> str:
+    runs = assessment.runs
+    failed = sum(run.outcome is Outcome.FAILED for run in runs)
+    left = sum(result.not_run for result in assessment.cells)
+    return (
+        f"{len(runs):,} runs of {len(assessment.cells):,} cells; {failed or 'none'} failed"
+        f"{f', and {left:,} were not run' if left else ''}."
+    )
+
+
+def _notices(assessment: Assessment) -> Iterator[str]:
+    for each in assessment.expired:
+        yield f"A quarantine has expired: {each.reason} (until {each.until})."

@@ -1,0 +1,44 @@
+"""How urgent a status or an outcome is: its tone decides the sign and the colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from harness.campaign.status import Outcome, Status
+from harness.core.exit_codes import ExitCode
+
+GOOD, BAD, UNSURE, NEUTRAL = "good", "bad", "unsure", "neutral"
+
+OF_STATUS: Mapping[Status, str] = {
+    Status.NEW: BAD,
+    Status.STILL_FAILING: BAD,
+    Status.REGRESSED: BAD,
+    Status.FLAKY: BAD,
+    Status.FIXED: GOOD,
+    Status.PASSING: GOOD,
+    Status.UNKNOWN: UNSURE,
+    Status.INFRASTRUCTURE: UNSURE,
+    Status.QUARANTINED: NEUTRAL,
+    Status.NOT_RUN: NEUTRAL,
+}
+
+OF_EXIT_CODE: Mapping[int, tuple[str, str]] = {
+    ExitCode.AS_EXPECTED: (GOOD, "As expected"),
+    ExitCode.VIOLATION: (BAD, "Violation"),
+    ExitCode.UNKNOWN: (UNSURE, "Unknown"),
+    ExitCode.INFRASTRUCTURE: (UNSURE, "Infrastructure failure"),
+}
+"""With the label of a night; every other exit code is neutral."""
+
+BY_URGENCY = (
+    Outcome.FAILED,
+    Outcome.INFRASTRUCTURE,
+    Outcome.UNKNOWN,
+    Outcome.QUARANTINED,
+    Outcome.PASSED,
+)
+
+
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """Return the most urgent of some outcomes."""
+    return min(outcomes, key=BY_URGENCY.index)

@@ -1,0 +1,157 @@
+"""The trend over the nights: how the runs of each ended, as bars of a drawing and as a table.
+
+The drawing is plain SVG without a script. So it is the same on paper, on a phone, and where a
+CI server forbids the scripts of the pages it keeps, as Jenkins does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.campaign.assessment import Assessment
+from harness.campaign.page.links import Links
+from harness.campaign.page.tones import BY_URGENCY, worst
+from harness.campaign.results import Remembered
+from harness.campaign.status import Outcome
+
+NIGHTS = 30
+"""Nights of the trend, tonight included."""
+MOST_LISTED = 3_000
+"""Runs that are listed one by one."""
+HEIGHT = 100.0
+_GAP = 0.15  # of a bar's place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """The runs of one outcome in one night."""
+
+    outcome: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRun:
+    """A run in the list of a night."""
+
+    cell: str
+    repeat: int
+    seed: str
+    outcome: str
+    seconds: float
+    report: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightRow:
+    """One night."""
+
+    date: str
+    counts: tuple[int, ...]  # in the order of `BY_URGENCY`
+    seconds: float  # of all runs
+    runs: tuple[ListedRun, ...]
+    unlisted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """The last nights, the oldest first."""
+
+    outcomes: tuple[str, ...]
+    nights: tuple[NightRow, ...]
+    bars: tuple[Bar, ...]
+    most: int  # runs in one night
+
+
+def tonight(assessment: Assessment) -> list[Remembered]:
+    """Return the runs of this night in the form of earlier ones."""
+    return [
+        Remembered(
+            night=assessment.started,
+            cell=result.cell.name,
+            repeat=run.finished.job.repeat,
+            seed=str(run.finished.job.seed),
+            seconds=run.finished.seconds,
+            outcome=run.outcome,
+            fingerprint=run.fingerprint,
+            folder=run.finished.folder,
+        )
+        for result in assessment.cells
+        for run in result.runs
+    ]
+
+
+def trend(runs: Sequence[Remembered], links: Links) -> Trend:
+    """Gather the nights from their runs, the oldest first."""
+    by_night: dict[str, list[Remembered]] = {}
+    for run in runs:
+        by_night.setdefault(run.night, []).append(run)
+    counts = [Counter(run.outcome for run in each) for each in by_night.values()]
+    most = max((len(each) for each in by_night.values()), default=0)
+    room, rows = MOST_LISTED, []
+    for (date, each), count in zip(reversed(by_night.items()), reversed(counts), strict=True):
+        rows.append(_row(date, each, count, links, room))
+        room -= len(rows[-1].runs)
+    return Trend(
+        outcomes=tuple(outcome.value for outcome in BY_URGENCY),
+        nights=tuple(reversed(rows)),
+        bars=tuple(bar for at, count in enumerate(counts) for bar in _bars(at, count, len(counts), most)),
+        most=most,
+    )
+
+
+def _row(date: str, runs: Sequence[Remembered], count: Counter[Outcome], links: Links, room: int) -> NightRow:
+    return NightRow(
+        date=date,
+        counts=tuple(count[outcome] for outcome in BY_URGENCY),
+        seconds=sum(run.seconds for run in runs),
+        runs=tuple(
+            ListedRun(
+                cell=run.cell,
+                repeat=run.repeat,
+                seed=run.seed,
+                outcome=run.outcome.value,
+                seconds=run.seconds,
+                report=links.report(run.folder),
+            )
+            for run in runs[:room]
+        ),
+        unlisted=len(runs[room:]),
+    )
+
+
+def _bars(at: int, count: Counter[Outcome], nights: int, most: int) -> list[Bar]:
+    """Stack the outcomes of one night, the most urgent at the bottom, in a drawing 100 wide."""
+    place, y, bars = 100.0 / nights, HEIGHT, []
+    for outcome in BY_URGENCY:
+        if not count[outcome]:
+            continue
+        height = HEIGHT * count[outcome] / most
+        y -= height
+        bars.append(
+            Bar(
+                outcome=outcome.value,
+                x=round((at + _GAP / 2) * place, 3),
+                y=round(y, 3),
+                width=round((1 - _GAP) * place, 3),
+                height=round(height, 3),
+            )
+        )
+    return bars
+
+
+def strip(runs: Sequence[Remembered], nights: Sequence[str]) -> tuple[Bar, ...]:
+    """Draw one cell's nights: a square for each in which it ran, coloured as its worst run."""
+    by_night: dict[str, list[Outcome]] = {}
+    for run in runs:
+        by_night.setdefault(run.night, []).append(run.outcome)
+    return tuple(
+        Bar(outcome=worst(by_night[night]).value, x=at + _GAP / 2, y=0, width=1 - _GAP, height=1)
+        for at, night in enumerate(nights)
+        if night in by_night
+    )

@@ -1,0 +1,143 @@
+"""The page of a night: what it shows, that recorded words stay words, and how large it gets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.generated_nights import generate
+from harness.campaign import outputs
+from harness.campaign.assessment import assess
+from harness.campaign.execution import Finished
+from harness.campaign.night import Night
+from harness.campaign.page import render
+from harness.campaign.page.page import page
+from harness.campaign.page.trend import strip
+from harness.campaign.results import Remembered
+from harness.campaign.status import Outcome
+from harness.core.exit_codes import ExitCode
+from tests.support.campaign_runs import TODAY, finished, job, plan, verdict
+
+STALE = verdict("Client 0 wrote '<script>alert(1)</script>\x1b[31m' with password=hunter22 too late")
+
+
+def html(folder: Path, runs: Sequence[Finished], earlier: Sequence[Remembered] = ()) -> str:
+    night = Night(folder, plan(*(run.job for run in runs if not run.job.reproduction)))
+    assessment = assess(night.plan, runs, before={}, quarantine=(), today=TODAY)
+    return render(night, assessment, earlier, ExitCode.VIOLATION)
+
+
+def remembered(night: str, outcome: Outcome = Outcome.PASSED, **more: object) -> Remembered:
+    fields = {"cell": "a", "repeat": 1, "seed": "7", "seconds": 30.0, "fingerprint": None, "folder": None}
+    return Remembered(night=night, outcome=outcome, **fields | more)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of 1,000 runs over 30 nights."""
+    return generate(tmp_path_factory.mktemp("large"), nights=30, runs=1000).path / outputs.PAGE
+
+
+def test_recorded_words_stay_words_and_passwords_are_hidden(tmp_path: Path) -> None:
+    shown = html(tmp_path, [finished(job(), 1, STALE)])
+
+    assert "<script" not in shown
+    assert "&lt;script&gt;alert(1)" in shown
+    assert "\\x1b[31m" in shown
+    assert "hunter22" not in shown
+
+
+def test_nothing_is_loaded_and_no_script_runs(tmp_path: Path) -> None:
+    shown = html(tmp_path, [finished(job(), 1, STALE)])
+
+    assert "default-src 'none'; img-src data:; style-src 'sha256-" in shown
+    assert "script-src" not in shown
+    assert re.findall(r"https?://", shown) == []
+    assert " style=" not in shown
+
+
+def test_failures_of_one_fingerprint_are_one_finding(tmp_path: Path) -> None:
+    runs = [
+        finished(job(seed=7), 1, STALE),
+        finished(job(seed=7, reproduction=1), 1, STALE),
+        finished(job(repeat=2, seed=8), 1, STALE),
+        finished(job(repeat=3, seed=9)),
+    ]
+    night = Night(tmp_path, plan(*(run.job for run in runs if not run.job.reproduction)))
+    assessment = assess(night.plan, runs, before={}, quarantine=(), today=TODAY)
+    fingerprint = assessment.runs[0].fingerprint
+    earlier = [remembered("2026-11-20T03:00", Outcome.FAILED, fingerprint=fingerprint)]
+
+    (group,) = page(night, assessment, earlier, ExitCode.VIOLATION).groups
+
+    assert group.how_often == "tonight in 2 of 3 runs; once in earlier nights, the first on 2026-11-20"
+    assert [run.reproduced for run in group.runs] == ["reproduced 1 of 1", ""]
+    assert [run.replay for run in group.runs] == [
+        "fencepost run runs/a/a-1/target.toml --seed 7",
+        "fencepost run runs/a/a-2/target.toml --seed 8",
+    ]
+
+
+def test_only_reports_that_are_kept_are_linked(tmp_path: Path) -> None:
+    runs = [finished(job(), 1, STALE), finished(job(repeat=2, seed=8), 1, STALE)]
+    report = tmp_path / str(runs[0].folder) / "report.html"
+    report.parent.mkdir(parents=True)
+    report.touch()
+
+    shown = html(tmp_path, runs)
+
+    assert shown.count('href="runs/a/a-1/report.html"') == 2
+    assert "a-2/report.html" not in shown
+
+
+def test_twins_are_side_by_side_with_their_stale_writes(tmp_path: Path) -> None:
+    counts = {"stale_writes_attempted": 9, "stale_writes_rejected": 9}
+    runs = [finished(job("unfenced")), finished(job("fenced"), 0, verdict() | {"coverage": counts})]
+    made = plan(*(run.job for run in runs))
+    made.cells[1] = replace(made.cells[1], storage="postgres:upsert")
+    assessment = assess(made, runs, before={}, quarantine=(), today=TODAY)
+
+    (pair,) = page(Night(tmp_path, made), assessment, (), ExitCode.AS_EXPECTED).twins
+
+    assert [side.name for side in (*pair.unfenced, *pair.fenced)] == ["unfenced", "fenced"]
+    assert (pair.fenced[0].attempted, pair.fenced[0].rejected) == (9, 9)
+
+
+def test_a_strip_has_a_square_for_each_night_with_a_run() -> None:
+    runs = [
+        remembered("1", Outcome.PASSED),
+        remembered("1", Outcome.FAILED),
+        remembered("3", Outcome.UNKNOWN),
+    ]
+
+    assert [(int(bar.x), bar.outcome) for bar in strip(runs, ["1", "2", "3"])] == [
+        (0, "failed"),
+        (2, "unknown"),
+    ]
+
+
+def test_a_thousand_runs_of_30_nights_are_all_there_in_3_mb(large: Path) -> None:
+    shown = large.read_text()
+
+    assert len(shown.encode()) <= 3_000_000
+    assert shown.count(">report</a>") + shown.count("<td>–</td></tr>") >= 1000
+    assert "Runs of the last 30 nights" in shown
+
+
+def test_the_links_of_a_large_page_lead_somewhere(large: Path) -> None:
+    links = set(re.findall(r'href="([^"#][^"]*)"', large.read_text())) - {"data:,"}
+
+    assert len(links) > 900
+    assert [link for link in links if not (large.parent / link).is_file()] == []
+
+
+def test_the_anchors_of_a_large_page_are_unique_and_all_there(large: Path) -> None:
+    shown = large.read_text()
+    ids = re.findall(r' id="([^"]+)"', shown)
+
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]+)"', shown)) <= set(ids)
