@@ -23,7 +23,7 @@ MEMORY_PER_RUN = 3 << 30  # bytes
 class Progress:
     """Where a campaign is."""
 
-    running: tuple[str, ...]  # ids of jobs
+    running: tuple[Job, ...]
     done: int
     left: int  # those that the budget will not reach are among them
     failed: int
@@ -108,12 +108,15 @@ class Campaign:
 
     def _progress(self) -> Progress:
         left = [*self._waiting, *self._running.values()]
+        expected = sum(job.expected for job in left) // self._workers
+        if self._budget is not None:
+            expected = min(expected, self._budget - (time.monotonic_ns() - self._began))
         return Progress(
-            running=tuple(job.id for job in self._running.values()),
+            running=tuple(self._running.values()),
             done=len(self._finished),
             left=len(left),
             failed=sum(map(has_failed, self._finished)),
-            expected=sum(job.expected for job in left) // self._workers,
+            expected=max(0, expected),
         )
 
 

@@ -34,6 +34,7 @@ class Cell:
     faults: str  # the name of the fault set, or the kinds that a target file has
     duration: int  # ns; of the workload
     source: str  # the text of its target file
+    file: str = ""  # of the user, absolute; "": a shipped target or a combination
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ def _of_file(name: str, changes: Sequence[str]) -> Cell:
         faults=kinds,
         duration=target.workload.duration,
         source=target.source,
+        file="" if name in shipped() else str(Path(name).absolute()),
     )
 
 

@@ -46,6 +46,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     engine: str
     fencepost: str  # the version
     git_commit: str | None
+    file: str = ""  # the campaign file, absolute
     shard: str = ""  # such as "2/5"; "": all of it
     cells: list[Cell]
     jobs: list[Job]

@@ -1,15 +1,19 @@
-"""What is made of a night: campaign.json, junit.xml, summary.md, index.html, and rows in the results."""
+"""What is made of a night: files for people and machines, and its rows in the results."""
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 
 from checkers.printable import as_json
 from harness.campaign import campaign_file, page
 from harness.campaign.assessment import Assessment, assess
+from harness.campaign.code_quality import code_quality
 from harness.campaign.document import document
+from harness.campaign.issues import issues
 from harness.campaign.junit import junit
 from harness.campaign.night import CAMPAIGN, Night
 from harness.campaign.page.trend import NIGHTS
@@ -21,6 +25,7 @@ from harness.files.atomic_files import replace_file
 DOCUMENT = "campaign.json"
 JUNIT = "junit.xml"
 SUMMARY = "summary.md"
+CODE_QUALITY = "code-quality.json"
 PAGE = page.NAME
 
 
@@ -45,12 +50,18 @@ def write(night: Night, results: Results | None, *, allow_unknown: bool) -> tupl
         (DOCUMENT, as_json(msgspec.to_builtins(summed_up), 1) + "\n"),
         (JUNIT, junit(assessment, allow_unknown=allow_unknown)),
         (SUMMARY, markdown(assessment)),
+        (CODE_QUALITY, as_json(code_quality(issues(night, assessment), repository()), 1) + "\n"),
     ):
         replace_file(night.path / name, [text])
     if results:
         results.add(night, _rows(night, assessment))
     replace_file(night.path / PAGE, [page.render(night, assessment, _earlier(night, results), code)])
     return assessment, code
+
+
+def repository() -> Path:
+    """Return the checked-out repository as the CI server names it, otherwise the current folder."""
+    return Path(os.environ.get("GITHUB_WORKSPACE") or os.environ.get("CI_PROJECT_DIR") or Path.cwd())
 
 
 def _earlier(night: Night, results: Results | None) -> list[Remembered]:

@@ -9,24 +9,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TextIO
 
 import click
 
-from checkers.printable import as_json, message
+from checkers.printable import message
 from harness.campaign import campaign_file, outputs, schedule
-from harness.campaign.assessment import Assessment, run_of
-from harness.campaign.campaign import Campaign, Progress, workers_here
+from harness.campaign.assessment import Assessment
+from harness.campaign.campaign import Campaign, workers_here
 from harness.campaign.cells import Expansion, expand
-from harness.campaign.execution import Finished
 from harness.campaign.merge import merge
 from harness.campaign.night import Night, Plan
 from harness.campaign.results import Results
 from harness.campaign.schedule import Job
-from harness.campaign.status import Outcome
 from harness.campaign.summary import headline, lines
+from harness.cli.campaign_screen import CampaignScreen, clock, live
+from harness.cli.github_actions import tell_github
 from harness.cli.output import say
-from harness.core.duration import NS
 from harness.core.exit_codes import ExitCode
 from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
@@ -56,10 +54,10 @@ def dry(options: CampaignOptions, rng: random.Random) -> int:
     _, jobs = _jobs(options, campaign, _expanded(campaign), rng)
     workers = options.workers or campaign.workers or workers_here()
     for job in jobs:
-        click.echo(message(f"{_clock(job.expected):>8}  {job.cell}, run {job.repeat}"))
+        click.echo(message(f"{clock(job.expected):>8}  {job.cell}, run {job.repeat}"))
     expected = sum(job.expected for job in jobs) // workers
-    budget = f", of a budget of {_clock(campaign.budget)}" if campaign.budget else ""
-    click.echo(f"{len(jobs)} runs, {workers} at once: about {_clock(expected)}{budget}")
+    budget = f", of a budget of {clock(campaign.budget)}" if campaign.budget else ""
+    click.echo(f"{len(jobs)} runs, {workers} at once: about {clock(expected)}{budget}")
     return ExitCode.AS_EXPECTED if jobs else ExitCode.NOTHING_SELECTED
 
 
@@ -73,7 +71,7 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
         night = _planned(options, campaign, rng)
     if not night.plan.jobs:
         return ExitCode.NOTHING_SELECTED
-    screen = _Screen(sys.stderr if options.json else sys.stdout, documents=options.json)
+    screen = CampaignScreen(sys.stderr if options.json else sys.stdout, documents=options.json)
     with night.in_use():
         night.adopt()
         workers = options.workers or campaign.workers or workers_here()
@@ -85,13 +83,15 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
             night, workers=workers, budget=campaign.budget, fail_fast=options.fail_fast, notify=screen.show
         )
         try:
-            left = work.run()
+            with live(screen):
+                left = work.run()
         except KeyboardInterrupt:
             outputs.write(night, None, allow_unknown=options.allow_unknown)
             again = typed("campaign", options.file, "--resume", *_history(options))
             raise KeyboardInterrupt(f"interrupted; go on with: {again}") from None
         assessment, code = outputs.write(night, results, allow_unknown=options.allow_unknown)
-    screen.sum_up(assessment, night, len(left))
+    _sum_up(screen, assessment, night, len(left))
+    tell_github(screen, assessment, night, allow_unknown=options.allow_unknown)
     return code
 
 
@@ -100,7 +100,9 @@ def merge_shards(folders: Sequence[Path], results: Path | None, nights: Path, *,
     night = merge(folders, nights)
     known = Results(results) if results else None
     assessment, code = outputs.write(night, known, allow_unknown=allow_unknown)
-    _Screen(sys.stdout, documents=False).sum_up(assessment, night, len(night.open_jobs()))
+    screen = CampaignScreen(sys.stdout, documents=False)
+    _sum_up(screen, assessment, night, len(night.open_jobs()))
+    tell_github(screen, assessment, night, allow_unknown=allow_unknown)
     return code
 
 
@@ -113,6 +115,7 @@ def _planned(options: CampaignOptions, campaign: campaign_file.Campaign, rng: ra
     engine = choose(options.engine, say).name
     plan = Plan(
         campaign=campaign.name,
+        file=str(options.file.absolute()),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         engine=engine,
         fencepost=metadata.version("fencepost"),
@@ -143,58 +146,19 @@ def _jobs(
     return expansion, schedule.shard(jobs, *options.shard) if options.shard else jobs
 
 
-class _Screen:
-    """Prints what happens: a line for each run that ends, and the sum."""
-
-    def __init__(self, stream: TextIO, *, documents: bool) -> None:
-        self._stream = stream
-        self._documents = documents
-        self._done = self._total = 0
-
-    def write(self, line: str) -> None:
-        """Print one line."""
-        click.echo(message(line), file=self._stream)
-
-    def show(self, event: Finished | Progress) -> None:
-        """Print what a consumer of events sees."""
-        match event:
-            case Progress():
-                self._done, self._total = event.done, event.done + event.left
-            case Finished():
-                self._finished(event)
-
-    def _finished(self, finished: Finished) -> None:
-        run = run_of(finished, {})
-        again = f", again {finished.job.reproduction}" * bool(finished.job.reproduction)
-        found = "" if run.outcome is Outcome.PASSED else f": {run.headline}"
-        self.write(
-            f"{self._done + 1}/{self._total}  {finished.job.cell}, run {finished.job.repeat}{again}:"
-            f" {run.outcome} in {finished.seconds:.0f} s{found}"
-        )
-        if self._documents and finished.verdict:
-            click.echo(as_json(finished.verdict))
-
-    def sum_up(self, assessment: Assessment, night: Night, left: int) -> None:
-        """Print how the night went, and where everything is."""
-        self.write("")
-        for line in lines(assessment):
-            self.write(line)
-        if left:
-            self.write(f"  {left} runs were not made: there was no time for them")
-        self.write(f"{assessment.campaign}: {headline(assessment)}")
-        folder = as_seen_from_here(night.path)
-        for name, file in (
-            ("folder", ""),
-            ("page", outputs.PAGE),
-            ("summary", outputs.SUMMARY),
-            ("JUnit", outputs.JUNIT),
-        ):
-            self.write(f"  {name:<10} {folder / file}")
-
-
-def _clock(ns: int) -> str:
-    """Write a length of time as a night's clock: 1:05:07."""
-    seconds = round(ns / NS["s"])
-    hours, rest = divmod(seconds, 3600)
-    minutes, seconds = divmod(rest, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+def _sum_up(screen: CampaignScreen, assessment: Assessment, night: Night, left: int) -> None:
+    """Print how the night went, and where everything is."""
+    screen.write("")
+    for line in lines(assessment):
+        screen.write(line)
+    if left:
+        screen.write(f"  {left} runs were not made: there was no time for them")
+    screen.write(f"{assessment.campaign}: {headline(assessment)}")
+    folder = as_seen_from_here(night.path)
+    for name, file in (
+        ("folder", ""),
+        ("page", outputs.PAGE),
+        ("summary", outputs.SUMMARY),
+        ("JUnit", outputs.JUNIT),
+    ):
+        screen.write(f"  {name:<10} {folder / file}")

@@ -1,0 +1,55 @@
+"""A night for GitHub Actions: annotations on the lines of files, and the job's summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePath
+
+from checkers.printable import message
+from harness.campaign.code_quality import relative
+from harness.campaign.issues import Issue
+from harness.campaign.status import Outcome
+
+MOST_BYTES = 1_000_000
+"""Of a summary: GitHub refuses more than 1 MiB of a step."""
+_CUT = "\n\nThe rest is in `summary.md` of the night.\n"
+
+_COMMANDS: Mapping[Outcome, str] = {
+    Outcome.FAILED: "error",
+    Outcome.INFRASTRUCTURE: "error",
+    Outcome.UNKNOWN: "error",
+    Outcome.QUARANTINED: "notice",
+}
+
+
+def annotate(found: Iterable[Issue], root: PurePath, *, allow_unknown: bool) -> Iterator[str]:
+    """Yield workflow commands such as `::error file=mine.toml,line=3,title=…::…`."""
+    for issue in found:
+        command = _COMMANDS[issue.outcome]
+        if issue.outcome is Outcome.UNKNOWN and allow_unknown:
+            command = "warning"
+        properties = {
+            "file": relative(issue.file, root),
+            "line": str(issue.line),
+            "title": f"{issue.cell}: {issue.outcome}",
+        }
+        shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+        yield f"::{command} {shown}::{_data(issue.sentence)}"
+
+
+def append_summary(file: Path, markdown: str) -> None:
+    """Add the Markdown of a night to the summary of a job; what is too long for GitHub is cut."""
+    kept = markdown.encode()
+    if len(kept) > MOST_BYTES:
+        kept = kept[:MOST_BYTES].rpartition(b"\n")[0] + _CUT.encode()
+    with file.open("ab") as summary:
+        summary.write(kept + b"\n")
+
+
+def _data(text: str) -> str:
+    """Escape as GitHub's own toolkit does; nothing recorded can begin a command of its own."""
+    return message(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,98 @@
+"""What a night found, one issue for each fingerprint, with the line of the file that it belongs to.
+
+A cell of a user's own target file belongs to that file; any other to the campaign file.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from harness.campaign import campaign_file
+from harness.campaign.assessment import Assessment, CellResult, Run
+from harness.campaign.cells import Cell
+from harness.campaign.night import CAMPAIGN, Night
+from harness.campaign.status import Outcome
+from harness.core.errors import ConfigurationError
+from harness.core.paths import path_of
+from harness.target.reading import parse
+from harness.target.toml import Key, lines_of_keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """One thing to look at. `line` is counted from 1."""
+
+    outcome: Outcome
+    cell: str
+    sentence: str
+    fingerprint: str
+    file: str
+    line: int
+
+
+def issues(night: Night, assessment: Assessment) -> tuple[Issue, ...]:
+    """Return the issues of a night: failures by fingerprint, undecided runs by cell and outcome."""
+    places = _Places.of(night)
+    found: dict[str, Issue] = {}
+    for result in assessment.cells:
+        for run in result.runs:
+            if run.outcome is Outcome.PASSED:
+                continue
+            fingerprint = run.fingerprint or _fingerprint(result, run)
+            file, line = places.of_cell(result.cell)
+            issue = Issue(
+                outcome=run.outcome,
+                cell=result.cell.name,
+                sentence=run.headline,
+                fingerprint=fingerprint,
+                file=file,
+                line=line,
+            )
+            found.setdefault(fingerprint, issue)
+    return tuple(found.values())
+
+
+def _fingerprint(result: CellResult, run: Run) -> str:
+    return hashlib.sha256(f"{result.cell.name}\n{run.outcome}".encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """The campaign file of a night, with the lines of its keys."""
+
+    file: str
+    campaign: campaign_file.Campaign
+    lines: Mapping[Key, int]
+
+    @classmethod
+    def of(cls, night: Night) -> _Places:
+        copy = night.path / CAMPAIGN  # with the same lines as the original
+        campaign = campaign_file.load(copy)
+        lines = lines_of_keys(copy.read_text(encoding="utf-8"))
+        return cls(night.plan.file or str(copy), campaign, lines)
+
+    def of_cell(self, cell: Cell) -> tuple[str, int]:
+        if cell.file:
+            return cell.file, _line_in_target(cell.file)
+        return self.file, next(filter(None, map(self.lines.get, self._keys(cell))), 1)
+
+    def _keys(self, cell: Cell) -> Iterator[Key]:
+        """The keys that may have selected a cell, the most probable first."""
+        for at, matrix in enumerate(self.campaign.matrix):
+            if cell.lock in matrix.lock and cell.storage in matrix.storage and cell.faults in matrix.faults:
+                yield ("matrix", at, "lock")
+        for at, cells in enumerate(self.campaign.cells):
+            if any(fnmatch.fnmatchcase(cell.name, word) for word in cells.targets):
+                yield ("cells", at, "targets")
+
+
+def _line_in_target(file: str) -> int:
+    """The line that says what is expected, or else that of the storage; 1 where the file is gone."""
+    try:
+        lines = parse(path_of(file)).lines
+    except ConfigurationError:
+        return 1
+    return lines.get(("expect",)) or lines.get(("storage",), 1)

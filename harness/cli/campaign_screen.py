@@ -1,0 +1,145 @@
+"""A campaign on the screen: a line for each run that ends; on a terminal, also what is in progress."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from checkers.printable import as_json, message, shorten
+from harness.campaign.assessment import run_of
+from harness.campaign.campaign import Progress
+from harness.campaign.execution import Finished
+from harness.campaign.schedule import Job
+from harness.campaign.status import Outcome
+from harness.core.duration import NS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.table import Table
+
+_MOST_FINDINGS = 5
+_PER_SECOND = 2  # pictures
+
+
+@dataclass(slots=True)
+class CampaignScreen:
+    """What is known of a campaign in progress; `live` is the picture on a terminal."""
+
+    stream: TextIO
+    documents: bool  # print each verdict on stdout as well
+    clock: Callable[[], int] = time.monotonic_ns
+    progress: Progress | None = None
+    done: int = 0  # runs
+    at: int = 0  # when `progress` was reported, as the clock has it
+    begun: dict[str, int] = field(default_factory=dict)  # when each run in progress was first seen
+    findings: dict[str, tuple[str, int]] = field(default_factory=dict)  # fingerprint → sentence, runs
+    live: Live | None = None
+
+    def write(self, line: str) -> None:
+        """Print a line that stays, above the picture."""
+        if self.live:
+            self.live.console.print(message(line), markup=False, highlight=False, soft_wrap=True)
+        else:
+            click.echo(message(line), file=self.stream)
+
+    def show(self, event: Finished | Progress) -> None:
+        """Take in one event."""
+        match event:
+            case Progress():
+                self.progress, self.done, self.at = event, event.done, self.clock()
+                self.begun = {job.id: self.begun.get(job.id, self.at) for job in event.running}
+            case Finished():
+                self._finished(event)
+
+    def _finished(self, finished: Finished) -> None:
+        run = run_of(finished, {})
+        self.done += 1
+        if run.fingerprint and not finished.job.reproduction:
+            _, times = self.findings.get(run.fingerprint, ("", 0))
+            self.findings[run.fingerprint] = (f"{finished.job.cell}: {run.headline}", times + 1)
+        found = "" if run.outcome is Outcome.PASSED else f": {run.headline}"
+        self.write(
+            f"{self._counted()}  {_named(finished.job)}: {run.outcome} in {finished.seconds:.0f} s{found}"
+        )
+        if self.documents and finished.verdict:
+            click.echo(as_json(finished.verdict))
+
+    def _counted(self) -> str:
+        """Say which run this is, and how long the rest takes."""
+        if self.progress is None:
+            return ""
+        return f"{self.done}/{self.progress.done + self.progress.left}, {clock(self.left())} to go"
+
+    def left(self) -> int:
+        """Return the expected time to the end, in ns."""
+        return max(0, self.progress.expected - (self.clock() - self.at)) if self.progress else 0
+
+    def picture(self) -> Table:
+        """Draw the runs in progress, and the findings so far."""
+        from rich.table import Table
+
+        table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+        table.add_column(no_wrap=True, overflow="ellipsis")
+        table.add_column(no_wrap=True)
+        if self.progress is None:
+            return table
+        table.add_row(
+            f"{self.progress.done} done, {self.progress.left} left, {self.progress.failed} failed",
+            f"about {clock(self.left())} to go",
+            style="bold",
+        )
+        for job in self.progress.running:
+            took = self.clock() - self.begun[job.id]
+            table.add_row(f"  {_named(job)}", f"{clock(took)} of about {clock(job.expected)}")
+        for sentence, times in list(self.findings.values())[-_MOST_FINDINGS:]:
+            table.add_row(f"  {shorten(message(sentence))}", f"×{times}", style="red")
+        return table
+
+
+@contextmanager
+def live(screen: CampaignScreen) -> Iterator[None]:
+    """Draw the picture on a terminal as long as the block takes; it is gone afterwards."""
+    if not screen.stream.isatty() or os.environ.get("TERM") == "dumb":
+        yield
+        return
+    from rich.live import Live
+
+    with Live(
+        get_renderable=screen.picture,
+        console=_console(screen.stream),
+        refresh_per_second=_PER_SECOND,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as drawn:
+        screen.live = drawn
+        try:
+            yield
+        finally:
+            screen.live = None
+
+
+def clock(ns: int) -> str:
+    """Write a length of time as a clock does: 1:05:07."""
+    seconds = round(ns / NS["s"])
+    hours, rest = divmod(seconds, 3600)
+    minutes, seconds = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    return Console(file=stream, highlight=False, markup=False, emoji=False)
+
+
+def _named(job: Job) -> str:
+    again = f", again {job.reproduction}" if job.reproduction else ""
+    return f"{job.cell}, run {job.repeat}{again}"

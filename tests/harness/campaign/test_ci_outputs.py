@@ -1,0 +1,159 @@
+"""What GitHub and GitLab get of a night: annotations, a summary, and code quality."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+
+from harness.campaign.assessment import assess
+from harness.campaign.code_quality import code_quality
+from harness.campaign.execution import Finished
+from harness.campaign.github import MOST_BYTES, annotate, append_summary
+from harness.campaign.issues import Issue, issues
+from harness.campaign.night import Night
+from harness.campaign.status import Outcome
+from tests.support.campaign_runs import TODAY, finished, job, plan, verdict
+
+STALE = verdict("Client 0 wrote 'x' too late")
+SOURCE = """\
+name = "nightly"
+
+[[cells]]
+targets = ["shipped"]
+
+[[matrix]]
+lock = ["etcd"]
+storage = ["postgres:none"]
+faults = ["pause"]
+"""
+CODE_QUALITY = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "additionalProperties": False,
+        "properties": {
+            "description": {"type": "string", "minLength": 1},
+            "check_name": {"type": "string", "minLength": 1},
+            "fingerprint": {"type": "string", "minLength": 1},
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "location": {
+                "type": "object",
+                "required": ["path", "lines"],
+                "properties": {
+                    "path": {"type": "string", "pattern": r"^(?!\./|/)"},
+                    "lines": {
+                        "type": "object",
+                        "required": ["begin"],
+                        "properties": {"begin": {"type": "integer", "minimum": 1}},
+                    },
+                },
+            },
+        },
+    },
+}
+"""As GitLab's documentation has it (Code Quality, "Code Quality report format")."""
+
+
+def found(folder: Path, runs: Sequence[Finished], *, mine: Path | None = None) -> tuple[Issue, ...]:
+    made = msgspec.structs.replace(
+        plan(*(run.job for run in runs)),
+        file=str(folder / "nightly.toml"),
+    )
+    if mine:
+        made.cells[0] = replace(made.cells[0], file=str(mine))
+    night = Night.create(folder / "nights", made, SOURCE)
+    return issues(night, assess(night.plan, runs, before={}, quarantine=(), today=TODAY))
+
+
+def issue(sentence: str, outcome: Outcome = Outcome.FAILED) -> Issue:
+    return Issue(outcome=outcome, cell="a", sentence=sentence, fingerprint="f", file="/r/a.toml", line=3)
+
+
+def test_a_fingerprint_is_one_issue_and_what_passed_is_none(tmp_path: Path) -> None:
+    runs = [
+        finished(job(), 1, STALE),
+        finished(job(repeat=2, seed=8), 1, STALE),
+        finished(job("b")),
+        finished(job("c"), 3, message="no engine"),
+        finished(job("c", repeat=2), 3, message="no engine"),
+    ]
+
+    assert [(each.cell, each.outcome.value) for each in found(tmp_path, runs)] == [
+        ("a", "failed"),
+        ("c", "infrastructure"),
+    ]
+
+
+def test_a_cell_of_the_users_own_file_points_at_what_it_expects(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text('name = "mine"\n\nexpect = "valid"\n')
+
+    (each,) = found(tmp_path, [finished(job(), 1, STALE)], mine=mine)
+
+    assert (each.file, each.line) == (str(mine), 3)
+
+
+def test_a_file_that_is_gone_is_named_with_its_first_line(tmp_path: Path) -> None:
+    (each,) = found(tmp_path, [finished(job(), 1, STALE)], mine=tmp_path / "gone.toml")
+
+    assert each.line == 1
+
+
+def test_a_combination_points_at_its_matrix_in_the_campaign_file(tmp_path: Path) -> None:
+    (each,) = found(tmp_path, [finished(job(), 1, STALE)])
+
+    assert (each.file, each.line) == (str(tmp_path / "nightly.toml"), 7)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "allowed", "command"),
+    [
+        (Outcome.FAILED, False, "::error "),
+        (Outcome.INFRASTRUCTURE, False, "::error "),
+        (Outcome.UNKNOWN, False, "::error "),
+        (Outcome.UNKNOWN, True, "::warning "),
+        (Outcome.QUARANTINED, False, "::notice "),
+    ],
+)
+def test_an_annotation_is_as_grave_as_its_outcome(outcome: Outcome, allowed: bool, command: str) -> None:
+    (line,) = annotate([issue("x", outcome)], Path("/r"), allow_unknown=allowed)
+
+    assert line == f"{command}file=a.toml,line=3,title=a%3A {outcome}::x"
+
+
+def test_no_recorded_word_begins_a_command_of_its_own() -> None:
+    (line,) = annotate([issue("50%\n::set-env name=A::b\r\x1b[31m")], Path("/"), allow_unknown=False)
+
+    assert line.endswith("::50%25%0A::set-env name=A::b\\r\\x1b[31m")
+    assert "\n" not in line
+
+
+def test_a_summary_is_added_to_what_is_there(tmp_path: Path) -> None:
+    file = tmp_path / "summary"
+    file.write_text("before\n")
+
+    append_summary(file, "## a night\n")
+
+    assert file.read_text() == "before\n## a night\n\n"
+
+
+def test_a_summary_that_is_too_long_is_cut_at_a_line(tmp_path: Path) -> None:
+    append_summary(tmp_path / "summary", "a line with ü\n" * 200_000)
+
+    text = (tmp_path / "summary").read_text()
+    assert len(text.encode()) < MOST_BYTES + 100
+    assert text.endswith("a line with ü\n\nThe rest is in `summary.md` of the night.\n\n")
+
+
+def test_code_quality_is_as_gitlab_documents_it() -> None:
+    document = code_quality([issue("x", each) for each in Outcome if each is not Outcome.PASSED], Path("/r"))
+
+    jsonschema.validate(document, CODE_QUALITY)
+    assert [each["severity"] for each in document] == ["critical", "minor", "major", "info"]
+    assert document[0]["location"] == {"path": "a.toml", "lines": {"begin": 3}}

@@ -1,0 +1,77 @@
+"""A campaign on the screen: plain lines, and a picture on a terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from harness.campaign.campaign import Progress
+from harness.cli.campaign_screen import CampaignScreen, live
+from tests.support.campaign_runs import finished, job, verdict
+
+SECOND = 1_000_000_000
+RUNNING = (job("a", expected=30), job("b", reproduction=2, expected=40))
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def progress(done: int = 3) -> Progress:
+    return Progress(running=RUNNING, done=done, left=9, failed=1, expected=100 * SECOND)
+
+
+def test_each_run_is_a_line_with_the_time_that_is_left() -> None:
+    out = io.StringIO()
+    screen = CampaignScreen(out, documents=False, clock=lambda: 0)
+
+    screen.show(progress())
+    screen.show(finished(job("a")))
+    screen.show(finished(job("b"), 1, verdict("Client 0 wrote '\x1b[31m' too late")))
+
+    assert out.getvalue().splitlines() == [
+        "4/12, 1:40 to go  a, run 1: passed in 25 s",
+        "5/12, 1:40 to go  b, run 1: failed in 25 s: stale-write: Client 0 wrote '\\x1b[31m' too late",
+    ]
+
+
+def test_the_picture_has_runs_in_progress_and_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    out, now = Terminal(), [0]
+    screen = CampaignScreen(out, documents=False, clock=lambda: now[0])
+    screen.show(progress())
+    screen.show(finished(job("c"), 1, verdict("Client 0 wrote 'x' too late")))
+    now[0] = 12 * SECOND
+    screen.show(progress(done=4))
+
+    with live(screen):
+        assert screen.live is not None
+        screen.live.refresh()
+        screen.write("a line that stays")
+
+    shown = out.getvalue()
+    assert "4 done, 9 left, 1 failed" in shown
+    assert "about 1:40 to go" in shown
+    assert "0:12 of about 0:30" in shown
+    assert "b, run 1, again 2" in shown
+    assert "c: stale-write: Client 0 wrote 'x' too late" in shown
+    assert "a line that stays" in shown
+    assert screen.live is None
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_without_a_terminal_nothing_is_drawn(
+    stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    out = stream()
+    screen = CampaignScreen(out, documents=False)
+    screen.show(progress())
+
+    with live(screen):
+        assert screen.live is None
+
+    assert out.getvalue() == ""
