@@ -272,11 +272,11 @@ VIOLATIONS = frozenset(anomaly.name for anomaly in _TABLE if anomaly.violation)
 
 COVERAGE = {
     "grants": "times the lock was granted",
-    "pauses": "pauses seen in force and seen healed",
-    "partitions": "partitions seen in force and seen healed",
-    "kills": "kills seen in force and seen healed",
-    "failovers": "failovers seen in force and seen healed",
-    "clock_jumps": "jumps of a server's clock seen in force and seen healed",
+    "pauses": "pauses observed from beginning to end",
+    "partitions": "partitions observed from beginning to end",
+    "kills": "kills observed from beginning to end",
+    "failovers": "failovers observed from beginning to end",
+    "clock_jumps": "jumps of a server's clock observed from beginning to end",
     "pauses_past_lease": "pauses that outlived the lease of the holder they hit",
     "grants_to_others": "grants to somebody else while a holder was paused",
     "late_writes_attempted": "writes sent after a newer token had been granted",
@@ -288,11 +288,11 @@ COVERAGE = {
 
 NONE = {
     "grants": "the lock was never granted",
-    "pauses": "no pause was seen in force and healed",
-    "partitions": "no partition was seen in force and healed",
-    "kills": "no kill was seen in force and healed",
-    "failovers": "no failover was seen in force and healed",
-    "clock_jumps": "no clock jump was seen in force and healed",
+    "pauses": "no pause was observed from beginning to end",
+    "partitions": "no partition was observed from beginning to end",
+    "kills": "no kill was observed from beginning to end",
+    "failovers": "no failover was observed from beginning to end",
+    "clock_jumps": "no clock jump was observed from beginning to end",
     "pauses_past_lease": "no pause outlived the lease of the holder it hit",
     "grants_to_others": "nobody else got the lock while a holder was paused",
     "late_writes_attempted": "no late write was attempted",

@@ -147,4 +147,4 @@ def _why_not(process: psutil.Process) -> str:
 
 def _named(processes: list[psutil.Process]) -> str:
     numbers = ", ".join(str(process.pid) for process in processes)
-    return f"process {numbers} is" if len(processes) == 1 else f"processes {numbers} are"
+    return f"process {numbers}" if len(processes) == 1 else f"processes {numbers}"

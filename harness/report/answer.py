@@ -1,6 +1,6 @@
 """The answer of a run in a few words: what happened, why it matters, what to do.
 
-Every surface shows this one: the terminal, the page, and whatever comes later.
+The terminal and the page both show it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from checkers.anomalies import ANOMALIES, Anomaly
 from checkers.document import VerdictDocument
+from harness.report.glossary import glossary
 from harness.report.interruption import in_words
 from harness.report.sentences import capitalized
 from harness.report.zoo_twins import correct_twin, is_planted
@@ -41,7 +42,7 @@ class Answer:
     verdict: str  # "Verdict: invalid, as this target expects"
     matters: str  # one sentence
     remedy: str  # one sentence
-    twin: Path | None = None  # a target in which the same is done right
+    twin: Path | None = None  # a target without this bug
     anomaly: Anomaly | None = None  # the one that it is about
     leads: tuple[str, ...] = ()  # every one that the headline tells of
     interrupted: str = ""  # "interrupted at 5 of 20 s"
@@ -50,6 +51,11 @@ class Answer:
     def headline(self) -> str:
         """The label and what happened."""
         return f"{self.label}{_LABEL_ENDS}{self.happened}"
+
+    @property
+    def terms(self) -> str:
+        """What "stale write" and "token" mean, if the first lines use them."""
+        return glossary(f"{self.headline} {self.matters} {self.remedy}")
 
     @property
     def documentation(self) -> str:
@@ -158,7 +164,7 @@ class _Verdict:
         is_counted = (
             self.word == "valid" and anomaly is not None and self.document.anomalies.get(anomaly.name)
         )
-        only = " (what it found is only counted)" if is_counted else ""
+        only = " (what it found is counted, not a violation)" if is_counted else ""
         return Answer(
             tone=tone,
             label=label,
@@ -183,7 +189,7 @@ _FENCED = (
     "A client that lost its lock cannot overwrite its successor's data, at least under the faults of this"
     " run."
 )
-_UNFENCED = "No stale write was attempted and none was asked for: the run says nothing about a fence."
+_UNFENCED = "No stale write was attempted, and this target requires none: the run says nothing about a fence."
 _EXERCISE_IT = "Run longer, or with faults, such as a pause of the holder before its write."
 _UNDECIDED = {
     "crashed: ": "A checker that crashes is a bug in Fencepost: report it, with the run's folder.",
@@ -226,7 +232,7 @@ def _not_found(verdict: _Verdict) -> Answer:
         return verdict.says(
             Tone.NEUTRAL,
             capitalized(verdict.interrupted),
-            f"until then the run had not shown {names}, as this target has to",
+            f"until then the run had not found {names}, which this target expects",
             matters="A run that was cut short may end before the bug shows.",
             remedy=_RUN_TO_THE_END,
             about=verdict.missing,
@@ -235,9 +241,9 @@ def _not_found(verdict: _Verdict) -> Answer:
     return verdict.says(
         Tone.BAD,
         "Planted bug not found" if is_planted(verdict.target) else "Not found",
-        f"this target has to show {names}, and this run did not{found}",
-        matters="A test that misses a bug that is known to be there proves nothing where it finds none.",
-        remedy="Run it longer, with other seeds, or with faults that strike where the bug is.",
+        f"this target expects {names}, but this run did not find it{found}",
+        matters="A test that misses a known bug proves nothing when it finds none.",
+        remedy="Run it longer, with other seeds, or with faults that hit the faulty code.",
         about=verdict.missing,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from checkers.document import FindingDocument
-from checkers.explain.fault_phrases import part_of_run, was_hit
+from checkers.explain.fault_phrases import named, part_of_run, was_hit
 from checkers.history.faults import Fault, faults_of
 from checkers.history.reader import Header, History, Op
 from checkers.printable import shorten
@@ -47,11 +47,11 @@ class Opening:
     def in_words(self, started: int) -> str:
         """What happened to whom, from when to when, on what evidence; seconds since `started`."""
         fault = self.cause.fault
-        hit = was_hit(fault.kind, shorten(_name(fault.target)))
-        when = f"from {_seconds(fault.began, started)} s on, and was never seen healed"
+        hit = was_hit(fault.kind, shorten(named(fault.target)))
+        when = f"from {_seconds(fault.began, started)} s on; its end was not observed"
         if math.isfinite(fault.healed):
             when = f"{_seconds(fault.began, started)}–{_seconds(fault.healed, started)} s"
-        return f"{hit} {when}" + (f" ({shorten(self.evidence)})" if self.evidence else "")
+        return f"{hit} {when}" + (f"; observed: {shorten(self.evidence)}" if self.evidence else "")
 
 
 def _called(kind: str) -> str:
@@ -95,12 +95,6 @@ class Openings:
 
     def _on_lines(self, lines: Iterable[int]) -> list[Op]:
         return list(dict.fromkeys(self._mentions.lines.of(lines)))
-
-
-def _name(target: str) -> str:
-    """A fault's target as a reader would call it: "client 3", "the storage", "the lock service (redis-1)"."""
-    part, _, member = target.partition(":")
-    return f"client {member}" if part == "client" and member else part_of_run(target)
 
 
 def _seconds(moment: float, started: int) -> str:

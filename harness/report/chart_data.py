@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from checkers.explain.fault_phrases import named
 from checkers.history.columns import Ints
 from checkers.printable import shorten
 from harness.report.bands import Band
@@ -152,7 +153,7 @@ def _hold(hold: Hold, scale: Scale) -> list[Any]:
 def _band(band: Band, scale: Scale) -> dict[str, Any]:
     return {
         "kind": band.kind,
-        "target": shorten(band.target),
+        "target": shorten(named(band.target)),
         "lane": None if band.lane is None else scale.lanes[band.lane],
         "server": scale.servers[band.target] if band.lane is None else None,
         "from": scale.time(band.start),

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from checkers.explain.fault_phrases import begins, ends, named
 from checkers.printable import message, shorten
 from harness.core.duration import NS
 from harness.core.events import Event, FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
@@ -82,7 +83,7 @@ class PlainConsole:
                 self._print(f"  {event.stage}: {event.detail}" if event.detail else f"  {event.stage}")
             case Progress() if event.elapsed - self.printed >= PLAIN_EVERY:
                 self.printed = event.elapsed - event.elapsed % PLAIN_EVERY
-                self._print(f"  {_clock(event)}: {_counts(event)}{_in_force(event)}")
+                self._print(f"  {_clock(event)}: {'; '.join(filter(None, [_counts(event), _faults(event)]))}")
             case Notice():
                 self._print(f"  note: {event.text}")
             case _:
@@ -181,7 +182,7 @@ class Screen:
             bar = ProgressBar(total=self.progress.duration, completed=self.progress.elapsed)
             rows.append(Padding(bar, 0))  # a bar alone does not end its line
             rows.append(_row(f"{_clock(self.progress)} · {_counts(self.progress)}"))
-            rows.append(_row(f"in force: {', '.join(self.progress.faults) or 'no fault'}"))
+            rows.append(_row(_faults(self.progress) or "no fault now"))
         if self.last_fault:
             rows.append(_row(_observed(self.last_fault), "dim"))
         return Group(*rows)
@@ -225,9 +226,14 @@ def _counts(progress: Progress) -> str:
     )
 
 
-def _in_force(progress: Progress) -> str:
-    return f"; in force: {', '.join(progress.faults)}" if progress.faults else ""
+def _faults(progress: Progress) -> str:
+    """Such as "client 4 is paused now"."""
+    hit = (fault.partition(" ") for fault in progress.faults)
+    now = ", ".join(f"{named(target)} {begins(kind)}" for kind, _, target in hit)
+    return f"{now} now" if now else ""
 
 
 def _observed(fault: FaultObserved) -> str:
-    return f"{fault.kind} {fault.target} {fault.state} at {fault.elapsed / NS['s']:.1f} s: {fault.evidence}"
+    what = begins(fault.kind) if fault.state == "in force" else ends(fault.kind)
+    since = f"since {fault.elapsed / NS['s']:.1f} s"
+    return f"{named(fault.target)} {what} {since}; observed: {fault.evidence}"

@@ -80,7 +80,7 @@ def _found(name: str, number: int) -> Counter:
 def _counter(name: str, counts: Mapping[str, int]) -> Counter:
     what = (COVERAGE | WORK)[name]
     if name == "stale_writes_attempted" and (unknown := _unknown(counts)):
-        what += f"; of {unknown:,} nobody knows the outcome"
+        what += f"; {unknown:,} with an unknown outcome"
     return Counter(
         name=name.replace("_", " ").capitalize(),
         number=counts[name],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from harness.report.answer import Answer
 
 _LOCK = (
-    "A lock service lets one client at a time work on something. The lock is lent for a limited time, the"
+    "A lock service lets one client at a time work on something. The lock is granted for a limited time, the"
     " lease, and comes with a number that grows with every grant: the fencing token."
 )
 _STALE = (

@@ -85,7 +85,7 @@ _FREE = dict[str, Any]  # engines write what they know
 
 _COSTS = {
     HEADER: "nothing is lost: the history has the same header",
-    PLAN: "whether the run was interrupted and how its faults were seen in force is not known",
+    PLAN: "whether the run was interrupted and how its faults were observed is not known",
     run_files.ENVIRONMENT: "versions, the engine and the options that repeat the run are not known",
     run_files.TARGET: "the run cannot be repeated from it",
 }

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from checkers.explain.fault_phrases import named
 from checkers.printable import message, shorten
 from harness.files.atomic_files import replace_file
 from harness.report import wording
@@ -89,6 +90,7 @@ def template() -> jinja2.Template:
         "names_lines": _NAMES_LINES.search,
         "code": _code,
         "some": _some,
+        "named": named,
     }
     return made.get_template("report.html.j2")
 

@@ -1,4 +1,4 @@
-"""A verdict as lines of text, the same for a terminal, a log and whoever else prints it."""
+"""A verdict as lines of text, the same on a terminal and in a log."""
 
 from __future__ import annotations
 
@@ -68,9 +68,10 @@ def verdict_lines(run: JudgedRun) -> Iterator[Line]:
     yield Line(f"{run.target}: {said.headline}", _TONES[said.tone])
     yield Line(_verdict(run, said), indent=2)
     yield from _stale_writes(run.document, said)
-    yield Line(f"Why it matters: {said.matters}", indent=2)
-    done_right = f" Done right: {said.twin.stem}." if said.twin else ""
-    yield Line(f"What to do: {said.remedy}{done_right}", indent=2)
+    terms = f" ({capitalized(said.terms)}.)" if said.terms else ""
+    yield Line(f"Why it matters: {said.matters}{terms}", indent=2)
+    correct = f" Correct example: {said.twin.stem}." if said.twin else ""
+    yield Line(f"What to do: {said.remedy}{correct}", indent=2)
     yield from _findings(run.document, run.history, said.leads)
     yield from _also_seen(run.document)
     yield Line(counted(run.document.coverage), Tone.FAINT, 2)
@@ -129,7 +130,7 @@ def _findings(document: VerdictDocument, history: History | None, leads: Sequenc
         yield Line(f"also {group.anomaly} ×{group.number:,}{_because(group)}", Tone.FAINT, 2)
     if found:
         yield Line("")
-        yield Line("line numbers are those of the history", Tone.FAINT, 2)
+        yield Line("line numbers refer to history.jsonl", Tone.FAINT, 2)
 
 
 def _because(group: Group) -> str:

@@ -12,7 +12,7 @@ from harness.report.scenes import REJECTED
 from harness.report.sentences import title
 
 MEANINGS = {name: anomaly.definition for name, anomaly in ANOMALIES.items()} | {
-    REJECTED: "A client that had lost the lock tried to write, and the fence turned it away.",
+    REJECTED: "A client that had lost the lock tried to write, and the fence refused the write.",
 }
 """What each kind of scene means, in a sentence."""
 

@@ -50,7 +50,7 @@ def test_a_target_may_require_nothing_or_more() -> None:
     verdict = judge(run(REJECTED, require={"stale_writes_attempted": 2, "pauses": 1}))
     assert verdict.reasons == (
         "not exercised: stale_writes_attempted is 1, required 2: run longer, or with faults",
-        "not exercised: no pause was seen in force and healed: run longer, or with faults",
+        "not exercised: no pause was observed from beginning to end: run longer, or with faults",
     )
 
 

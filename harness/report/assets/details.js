@@ -66,15 +66,15 @@ Object.assign(Swimlane.prototype, {
       `granted at ${format.moment(granted, this.fineness())}${owner ? `, owner ${owner}` : ""}`];
     if (promised >= 0) lines.push(`lease promised until ${format.moment(promised, this.fineness())}${renewals ? `, renewed ${renewals} times` : ""}`);
     else lines.push("no lease was promised");
-    if (believed > leased) lines.push(`believed in it for ${format.duration(believed - leased)} after the lease was over`);
+    if (believed > leased) lines.push(`acted as the holder for ${format.duration(believed - leased)} after the lease had expired`);
     return lines;
   },
 
   bandDetails(i) {
     const band = this.data.bands[i];
-    const lasted = band.to === null ? "never seen healed" : `lasted ${format.duration(band.to - band.from)}`;
+    const lasted = band.to === null ? "its end was not observed" : `lasted ${format.duration(band.to - band.from)}`;
     return [`${band.kind} of ${band.target}`, `from ${format.moment(band.from, this.fineness())}, ${lasted}`,
-      band.evidence && `seen: ${band.evidence}`, band.healed && `healed: ${band.healed}`].filter(Boolean);
+      band.evidence && `observed: ${band.evidence}`, band.healed && `at its end: ${band.healed}`].filter(Boolean);
   },
 
   showTip(hit, x, y) {

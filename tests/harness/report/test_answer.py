@@ -52,7 +52,7 @@ def test_a_planted_bug_that_was_not_found_is_no_success() -> None:
     said = answer(verdict(expected=["lost-write"], as_expected=False, reasons=reasons), "asynchronous-commit")
 
     assert said.headline == (
-        "Planted bug not found: this target has to show lost-write, and this run did not"
+        "Planted bug not found: this target expects lost-write, but this run did not find it"
     )
     assert said.tone is Tone.BAD
 
@@ -151,7 +151,7 @@ def test_an_interrupted_run_that_missed_its_planted_bug_had_no_time_for_it() -> 
     said = answer(missed, "asynchronous-commit")
 
     assert said.headline == (
-        "Interrupted at 6.1 of 20 s: until then the run had not shown lost-write, as this target has to"
+        "Interrupted at 6.1 of 20 s: until then the run had not found lost-write, which this target expects"
     )
     assert said.tone is Tone.NEUTRAL
 
@@ -184,3 +184,18 @@ def test_every_anomaly_is_documented_where_its_answer_points() -> None:
     page = (ROOT / "docs" / "anomalies.md").read_text().splitlines()
 
     assert [name for name in ANOMALIES if f"### {name}" not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "explained"),
+    [
+        ("stale-write", ("a write is stale if", "a token is a number")),
+        ("duplicate-token", ("a token is a number",)),
+        ("lost-write", ()),
+    ],
+)
+def test_the_terms_that_the_first_lines_use_are_explained(name: str, explained: tuple[str, ...]) -> None:
+    terms = answer(verdict("invalid", **found(name)), "mine").terms
+
+    assert all(words in terms for words in explained)
+    assert bool(terms) is bool(explained)

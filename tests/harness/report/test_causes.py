@@ -17,7 +17,9 @@ def opened(finding: dict[str, Any], history: History) -> str | None:
 
 
 def test_the_fault_behind_it_hit_the_hold_with_the_lowest_token() -> None:
-    assert opened(STALE, paused_history()) == ("Cause: client 1 was paused 0.500–4.000 s (status is stopped)")
+    assert opened(STALE, paused_history()) == (
+        "Cause: client 1 was paused 0.500–4.000 s; observed: status is stopped"
+    )
 
 
 def test_a_finding_that_no_fault_explains_names_none() -> None:
@@ -43,7 +45,7 @@ def test_of_several_faults_during_a_single_operation_the_first_was_enough() -> N
     history = replace(history, operations=(*history.operations[:3], write), faults=(*history.faults, *faults))
 
     assert opened(STALE | {"operations": [8, 9]}, history) == (
-        "Probable cause: client 1 was cut off 6.000–7.000 s (cut off)"
+        "Probable cause: client 1 was cut off 6.000–7.000 s; observed: cut off"
     )
 
 
@@ -61,7 +63,7 @@ def test_what_a_service_did_wrong_is_laid_to_the_last_fault_on_its_servers() -> 
     regression = STALE | {"anomaly": "token-regression", "operations": [2, 3, 4, 5]}
 
     assert opened(regression, history) == (
-        "Probable cause: the lock service (redis-1) was down 1.000–3.000 s (exited)"
+        "Probable cause: the lock service (redis-1) was down 1.000–3.000 s; observed: exited"
     )
     assert str(opened(STALE | {"operations": [2, 3, 4, 5]}, history)).startswith(
         "Probable cause: the storage was down"

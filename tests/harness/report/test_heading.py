@@ -72,7 +72,7 @@ def test_a_run_of_a_planted_bug_shows_the_same_done_right(tmp_path: Path) -> Non
     page = report.write(run_folder(tmp_path, text)).read_text()
 
     assert '<a href="#twin">check-then-write-twin</a>' in page
-    assert "The same done right: check-then-write-twin" in page
+    assert "Correct example: check-then-write-twin" in page
     assert "name = &#34;check-then-write-twin&#34;" in page
 
 

@@ -35,7 +35,7 @@ def test_what_is_only_counted_is_not_marked_like_a_violation(tmp_path: Path) -> 
     ]
     assert '<tr class="marked"><th scope="row">stale-write' in page
     assert '<tr class="counted"><th scope="row">double-belief' in page
-    assert page.count("Only counted: it makes no run invalid.") == 1
+    assert page.count("Counted, not a violation.") == 1
     assert "<summary>Looked for and not found: late-write</summary>" in page
 
 
@@ -48,7 +48,7 @@ def test_a_lost_update_that_a_late_write_explains_is_only_counted() -> None:
 def test_steps_without_lines_are_not_said_to_have_any(tmp_path: Path) -> None:
     page = text_of(report.write(run_folder(tmp_path, findings=[FINDING | {"steps": ["So it is."]}])))
 
-    assert "Lines are those of history.jsonl" not in page
+    assert "Line numbers refer to history.jsonl" not in page
 
 
 def test_a_value_with_a_hyphen_is_not_broken_and_its_markup_is_escaped(tmp_path: Path) -> None:
@@ -75,13 +75,13 @@ def test_the_first_line_numbers_are_said_to_be_of_the_history(tmp_path: Path) ->
     told = FINDING | {"steps": ["It was accepted (line 13)."]}
     page = text_of(report.write(run_folder(tmp_path, findings=[told])))
 
-    assert page.index("Lines are those of history.jsonl") < page.index("The operations that prove it")
+    assert page.index("Line numbers refer to history.jsonl") < page.index("The operations that prove it")
 
 
 def test_a_fault_that_hit_the_stale_writers_hold_is_named_as_its_cause(tmp_path: Path) -> None:
     page = text_of(report.write(run_folder(tmp_path)))
 
-    assert "Cause: client 0 was paused 0.000–0.000 s (T)." in page
+    assert "Cause: client 0 was paused 0.000–0.000 s; observed: T." in page
 
 
 def test_findings_of_one_cause_are_one_entry_of_the_page(tmp_path: Path) -> None:

@@ -11,6 +11,10 @@ from harness.report.verdict_text import JudgedRun, Tone, summary, verdict_lines
 from tests.support.paused_writer import STALE, paused_history
 from tests.support.verdicts import verdict_of
 
+TERMS = (
+    "(A write is stale if the storage has already accepted a newer token; a token is a number that grows with"
+    " each grant of the lock.)"
+)
 FOLDER = Path("/runs/etcd-postgres/20260101T000000-abc123")
 
 
@@ -56,7 +60,7 @@ def test_a_fenced_run_says_how_many_stale_writes_were_turned_away() -> None:
         "  Verdict: valid, as this target expects",
         (
             "  Why it matters: A client that lost its lock cannot overwrite its successor's data, at least"
-            " under the faults of this run."
+            f" under the faults of this run. {TERMS}"
         ),
         (
             "  What to do: Nothing to fix. A run is a test, not a proof: repeat it with other seeds and"
@@ -107,7 +111,7 @@ def test_an_expected_stale_write_is_told_with_its_proof_and_its_fault() -> None:
         "t: The test worked: it found what the target expects: the storage accepted 2 stale writes",
         "  Verdict: invalid, as this target expects; stale-write ×2",
         "  0 of 2 stale writes refused, 2 accepted",
-        f"  Why it matters: {ANOMALIES['stale-write'].matters}",
+        f"  Why it matters: {ANOMALIES['stale-write'].matters} {TERMS}",
         f"  What to do: {ANOMALIES['stale-write'].remedy}",
         "",
         "  Client 1 overwrote r0 with token 33 after token 34 had been written",
@@ -115,10 +119,10 @@ def test_an_expected_stale_write_is_told_with_its_proof_and_its_fault() -> None:
         "    1. token 33 was granted to client 1",
         "    2. token 34 was written",
         "    3. token 33 was accepted after it",
-        "    Cause: client 1 was paused 0.500–4.000 s (status is stopped)",
+        "    Cause: client 1 was paused 0.500–4.000 s; observed: status is stopped",
         "    1 more finding of this kind in the report",
         "",
-        "  line numbers are those of the history",
+        "  line numbers refer to history.jsonl",
         "  also seen, not violations: late-write ×4",
         "  grants 1,084 · stale writes attempted 2 · stale writes accepted 2",
     ]
@@ -158,7 +162,7 @@ def test_an_anomaly_that_had_to_be_found_and_was_not_is_named() -> None:
         reasons=["expected stale-write was not found"],
     )
 
-    assert told(judged)[0] == "t: Not found: this target has to show stale-write, and this run did not"
+    assert told(judged)[0] == "t: Not found: this target expects stale-write, but this run did not find it"
 
 
 def test_an_expected_anomaly_that_is_nobodys_fault_is_said_to_be_found() -> None:
@@ -176,7 +180,7 @@ def test_a_run_that_was_not_asked_for_stale_writes_says_so() -> None:
     lines = told(judged)
 
     assert lines[0] == "t: Nothing wrong was found: the lock was granted 1,084 times"
-    assert "No stale write was attempted and none was asked for" in lines[2]
+    assert "No stale write was attempted, and this target requires none" in lines[2]
 
 
 def test_what_was_found_is_not_denied_by_what_was_attempted() -> None:
@@ -195,7 +199,10 @@ def test_a_run_that_challenged_nothing_is_no_pass() -> None:
     assert told(judged)[:4] == [
         "t: Not tested: no stale write was attempted",
         "  Verdict: unknown; not exercised: no stale write was attempted: run longer, or with faults",
-        "  Why it matters: This is not a pass: a storage without any fence would have looked the same.",
+        (
+            "  Why it matters: This is not a pass: a storage without any fence would have looked the same."
+            f" {TERMS}"
+        ),
         "  What to do: Run longer, or with faults, such as a pause of the holder before its write.",
     ]
 
@@ -271,7 +278,7 @@ def test_an_exhibit_says_that_its_bug_was_planted_and_names_its_twin() -> None:
     ]
 
     assert lines[0].startswith("check-then-write: The test worked: it found the planted bug: ")
-    assert lines[3].endswith(" Done right: check-then-write-twin.")
+    assert lines[3].endswith(" Correct example: check-then-write-twin.")
 
 
 def test_several_runs_end_in_a_line_each() -> None:
