@@ -31,6 +31,8 @@ from harness.core.paths import as_seen_from_here
 from harness.engines.choice import EngineName, choose
 from harness.files.environment import git_commit
 
+_MOST_NEXT = 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignOptions:
@@ -90,7 +92,7 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
             again = typed("campaign", options.file, "--resume", *_history(options))
             raise KeyboardInterrupt(f"interrupted; go on with: {again}") from None
         assessment, code = outputs.write(night, results, allow_unknown=options.allow_unknown)
-    _sum_up(screen, assessment, night, len(left))
+    _sum_up(screen, assessment, night, left)
     tell_github(screen, assessment, night, allow_unknown=options.allow_unknown)
     return code
 
@@ -101,7 +103,7 @@ def merge_shards(folders: Sequence[Path], results: Path | None, nights: Path, *,
     known = Results(results) if results else None
     assessment, code = outputs.write(night, known, allow_unknown=allow_unknown)
     screen = CampaignScreen(sys.stdout, documents=False)
-    _sum_up(screen, assessment, night, len(night.open_jobs()))
+    _sum_up(screen, assessment, night, night.open_jobs())
     tell_github(screen, assessment, night, allow_unknown=allow_unknown)
     return code
 
@@ -146,13 +148,16 @@ def _jobs(
     return expansion, schedule.shard(jobs, *options.shard) if options.shard else jobs
 
 
-def _sum_up(screen: CampaignScreen, assessment: Assessment, night: Night, left: int) -> None:
+def _sum_up(screen: CampaignScreen, assessment: Assessment, night: Night, left: Sequence[Job]) -> None:
     """Print how the night went, and where everything is."""
     screen.write("")
     for line in lines(assessment):
         screen.write(line)
     if left:
-        screen.write(f"  {left} runs were not made: there was no time for them")
+        expected = clock(sum(job.expected for job in left))
+        screen.write(f"{len(left)} runs were not made, about {expected} of runs; the next:")
+    for job in left[:_MOST_NEXT]:
+        screen.write(f"  {job.cell}, run {job.repeat}, seed {job.seed}")
     screen.write(f"{assessment.campaign}: {headline(assessment)}")
     folder = as_seen_from_here(night.path)
     for name, file in (
