@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.campaign_file import Quarantine
+from harness.campaign.canary import PREFIX, is_canary
 from harness.campaign.cells import Cell
 from harness.campaign.execution import Finished
 from harness.campaign.fingerprint import fingerprint
@@ -72,6 +73,17 @@ class CellResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Canary:
+    """Did a night find the bug that was planted, and clear its twin?"""
+
+    bug: str
+    missed: str = ""  # why it did not; "": it did
+
+    def __str__(self) -> str:
+        return f"the canary {self.bug} was {f'missed: {self.missed}' if self.missed else 'found'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
     """A night as a whole."""
 
@@ -79,6 +91,7 @@ class Assessment:
     started: str
     cells: tuple[CellResult, ...]
     expired: tuple[Quarantine, ...]  # whose last day is over
+    canary: Canary | None = None
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -86,7 +99,7 @@ class Assessment:
         return tuple(run for result in self.cells for run in result.runs)
 
     def exit_code(self, *, allow_unknown: bool) -> ExitCode:
-        """As of several runs; a quarantined failure counts as expected."""
+        """As of several runs; a quarantined failure counts as expected, a missed canary as a violation."""
         codes = {
             Outcome.PASSED: ExitCode.AS_EXPECTED,
             Outcome.QUARANTINED: ExitCode.AS_EXPECTED,
@@ -94,7 +107,8 @@ class Assessment:
             Outcome.UNKNOWN: ExitCode.AS_EXPECTED if allow_unknown else ExitCode.UNKNOWN,
             Outcome.INFRASTRUCTURE: ExitCode.INFRASTRUCTURE,
         }
-        return of_several(codes[run.outcome] for run in self.runs)
+        found = [codes[run.outcome] for run in self.runs]
+        return of_several([*found, *[ExitCode.VIOLATION] * bool(self.canary and self.canary.missed)])
 
 
 def assess(
@@ -111,25 +125,37 @@ def assess(
     runs: dict[str, list[Run]] = {}
     for each in finished:
         runs.setdefault(each.job.cell, []).append(run_of(each, valid))
-    results = (
+    results = tuple(
         _of_cell(cell, runs.get(cell.name, []), before.get(cell.name, ()), planned[cell.name])
         for cell in plan.cells
     )
     return Assessment(
         campaign=plan.campaign,
         started=plan.started,
-        cells=tuple(results),
+        cells=results,
         expired=tuple(each for each in quarantine if today > each.until),
+        canary=_canary(plan.canary, results) if plan.canary else None,
     )
+
+
+def _canary(bug: str, results: Sequence[CellResult]) -> Canary:
+    missed = []
+    for result in results:
+        if is_canary(result.cell.name):
+            missed += [run.headline for run in result.runs if run.outcome is not Outcome.PASSED]
+            missed += [f"{result.cell.name.removeprefix(PREFIX)} was not run"] * bool(result.not_run)
+    return Canary(bug=bug, missed="; ".join(missed))
 
 
 def run_of(finished: Finished, quarantine: Mapping[str, Quarantine]) -> Run:
     """Say what one run means."""
     outcome = _OUTCOMES.get(finished.exit_code, Outcome.INFRASTRUCTURE)
+    if outcome is Outcome.UNKNOWN and is_canary(finished.job.cell):
+        outcome = Outcome.FAILED  # the bug is certainly there
     if outcome is not Outcome.FAILED or finished.verdict is None:
         return Run(finished=finished, outcome=outcome, fingerprint=None)
     shape = fingerprint(finished.job.cell, finished.verdict)
-    known = quarantine.get(shape)
+    known = None if is_canary(finished.job.cell) else quarantine.get(shape)
     return Run(
         finished=finished,
         outcome=Outcome.QUARANTINED if known else outcome,

@@ -111,6 +111,10 @@ class Campaign(BaseModel):
     """In place of `repeat`: a run of each cell with each of these seeds."""
     changes: tuple[str, ...] = Field((), alias="set")
     """Settings of every target that are changed, such as "workload.duration=60s"."""
+    canary: bool | Annotated[str, Field(min_length=1)] = True
+    """A planted bug of the zoo that is run with its twin, and must be found; true: another one each day."""
+    corpus: Annotated[str, Field(min_length=1)] | None = None
+    """The folder of a corpus: a cell of the same name first runs with the seeds that are stored there."""
     cells: tuple[Cells, ...] = ()
     matrix: tuple[Matrix, ...] = ()
     quarantine: tuple[Quarantine, ...] = ()

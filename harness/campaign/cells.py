@@ -54,7 +54,7 @@ def expand(campaign: Campaign) -> Expansion:
     errors: list[str] = []
     selection = _selected(word for cells in campaign.cells for word in cells.targets)
     for name in selection.names:
-        _add(found, errors, partial(_of_file, name, campaign.changes))
+        _add(found, errors, partial(of_file, name, campaign.changes))
     for matrix in campaign.matrix:
         for lock, storage, faults in _combinations(matrix):
             _add(found, errors, partial(_of_combination, lock, storage, faults, campaign.changes))
@@ -87,7 +87,8 @@ def _files(pattern: str) -> list[str]:
     return sorted(map(str, Path(path.anchor).glob(str(path.relative_to(path.anchor)))))
 
 
-def _of_file(name: str, changes: Sequence[str]) -> Cell:
+def of_file(name: str, changes: Sequence[str]) -> Cell:
+    """Make a cell of a target file, or of a shipped target by its name."""
     target = load(name, changes)
     kinds = "+".join(dict.fromkeys(fault.kind for fault in target.faults)) or "none"
     return Cell(

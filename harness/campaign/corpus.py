@@ -7,7 +7,6 @@ differently, it holds the whole history.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import lzma
 from collections.abc import Iterator, Mapping
@@ -21,10 +20,10 @@ import msgspec
 
 from checkers.document import FindingDocument, VerdictDocument
 from checkers.errors import HistoryError
-from checkers.history import limits
 from checkers.history.files import inside, read_bytes
 from checkers.printable import as_json
 from harness.campaign.fingerprint import fingerprint
+from harness.campaign.replay import digest
 from harness.core.errors import ConfigurationError
 from harness.files import run_files
 from harness.files.atomic_files import USER_MODE, replace_file, replacement
@@ -38,7 +37,6 @@ COMPRESSED = ".xz"
 _MOST_STORED = 4 << 20  # bytes of an entry, compressed
 _MOST_JUDGED = 256 << 20  # bytes of a file, decompressed
 _MOST_MEMORY = 128 << 20  # bytes; to decompress
-_DIGITS = 12
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,15 +152,6 @@ def seeds(corpus: Path) -> Mapping[str, tuple[int, ...]]:
         if expected.seed is not None:
             found.setdefault(expected.target, {})[expected.seed] = None
     return {target: tuple(numbers) for target, numbers in found.items()}
-
-
-def digest(plan: Path) -> str | None:
-    """Name the schedule of faults in a plan.json: it is the same for every run of a target with a seed."""
-    try:
-        schedule = json.loads(read_bytes(plan, limits.DOCUMENT))["planned"]
-    except (HistoryError, ValueError, KeyError, TypeError):
-        return None
-    return hashlib.sha256(json.dumps(schedule, sort_keys=True).encode()).hexdigest()[:_DIGITS]
 
 
 def _judged(folder: Path) -> Judged:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from harness.campaign.assessment import Assessment, CellResult, Run
+from harness.campaign.assessment import Assessment, Canary, CellResult, Run
 from harness.campaign.night import Night
 from harness.campaign.summary import headline
 
@@ -21,6 +21,8 @@ class RateDocument(Struct, frozen=True, kw_only=True):
 class RunDocument(Struct, frozen=True, kw_only=True):
     """One run. `again`: how often it failed once more with the same seed and plan, such as "2 of 3".
 
+    `replay`: the command that repeats a failure, and after a `#` its plan, version and commit.
+
     `folder` is within that of the campaign; null where there is no verdict.
     """
 
@@ -34,6 +36,7 @@ class RunDocument(Struct, frozen=True, kw_only=True):
     folder: str | None
     headline: str
     again: str = ""
+    replay: str | None = None
 
 
 class CellDocument(Struct, frozen=True, kw_only=True):
@@ -50,6 +53,13 @@ class CellDocument(Struct, frozen=True, kw_only=True):
     runs: list[RunDocument]
 
 
+class CanaryDocument(Struct, frozen=True, kw_only=True):
+    """The planted bug that the night had to find with its twin clean. `missed`: why it did not; or null."""
+
+    bug: str
+    missed: str | None
+
+
 class CampaignDocument(Struct, frozen=True, kw_only=True):
     """campaign.json: fields may be added, never renamed."""
 
@@ -62,6 +72,7 @@ class CampaignDocument(Struct, frozen=True, kw_only=True):
     git_commit: str | None
     headline: str
     exit_code: int
+    canary: CanaryDocument | None = None
     cells: list[CellDocument]
 
 
@@ -76,11 +87,16 @@ def document(night: Night, assessment: Assessment, *, exit_code: int) -> Campaig
         git_commit=night.plan.git_commit,
         headline=headline(assessment),
         exit_code=exit_code,
-        cells=[_cell(result) for result in assessment.cells],
+        canary=_canary(assessment.canary),
+        cells=[_cell(result, night) for result in assessment.cells],
     )
 
 
-def _cell(result: CellResult) -> CellDocument:
+def _canary(canary: Canary | None) -> CanaryDocument | None:
+    return CanaryDocument(bug=canary.bug, missed=canary.missed or None) if canary else None
+
+
+def _cell(result: CellResult, night: Night) -> CellDocument:
     low, high = result.rate.interval
     return CellDocument(
         name=result.cell.name,
@@ -93,11 +109,11 @@ def _cell(result: CellResult) -> CellDocument:
         ),
         fixed=str(result.fixed) if result.fixed else None,
         not_run=result.not_run,
-        runs=[_run(result, run) for run in result.runs],
+        runs=[_run(result, run, night) for run in result.runs],
     )
 
 
-def _run(result: CellResult, run: Run) -> RunDocument:
+def _run(result: CellResult, run: Run, night: Night) -> RunDocument:
     finished = run.finished
     return RunDocument(
         repeat=finished.job.repeat,
@@ -110,4 +126,5 @@ def _run(result: CellResult, run: Run) -> RunDocument:
         folder=finished.folder,
         headline=run.headline,
         again=result.reproduced(run).removeprefix("reproduced "),
+        replay=night.replay(finished) if run in result.failures else None,
     )

@@ -25,6 +25,7 @@ def merge(folders: Sequence[Path], nights: Path) -> Night:
         first,
         started=min(shard.plan.started for shard in shards),
         shard="",
+        canary=next((shard.plan.canary for shard in shards if shard.plan.canary), ""),
         cells=list({cell.name: cell for shard in shards for cell in shard.plan.cells}.values()),
         jobs=[job for shard in shards for job in shard.plan.jobs],
     )

@@ -23,6 +23,7 @@ from checkers.printable import as_json, shorten
 from checkers.redaction import redacted
 from harness.campaign.cells import Cell
 from harness.campaign.execution import LOGS, RUNS, TARGETS, Finished, was_interrupted
+from harness.campaign.replay import replay
 from harness.campaign.schedule import Job
 from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import of_verdict
@@ -48,6 +49,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     git_commit: str | None
     file: str = ""  # the campaign file, absolute
     shard: str = ""  # such as "2/5"; "": all of it
+    canary: str = ""  # the planted bug that must be found; "": none
     cells: list[Cell]
     jobs: list[Job]
 
@@ -144,6 +146,14 @@ class Night:
             if found and not was_interrupted(found):
                 self.record(found)
                 del waiting[found.job.cell, found.job.seed]
+
+    def replay(self, finished: Finished) -> str | None:
+        """Write the line that repeats a run; None for one without a folder."""
+        if finished.folder is None:
+            return None
+        plan = self.plan
+        folder = self.path / finished.folder
+        return replay(folder, finished.job.seed, version=plan.fencepost, commit=plan.git_commit)
 
     def open_jobs(self) -> tuple[Job, ...]:
         """Return the runs of the plan that have not ended."""

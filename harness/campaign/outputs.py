@@ -83,6 +83,8 @@ def _rows(night: Night, assessment: Assessment) -> list[Row]:
             verdict=run.finished.verdict["verdict"] if run.finished.verdict else None,
             fingerprint=run.fingerprint,
             folder=str(night.path / run.finished.folder) if run.finished.folder else None,
+            replay=night.replay(run.finished) if run.fingerprint else None,
+            target=result.cell.source,
         )
         for result in assessment.cells
         for run in (*result.runs, *result.reproductions)

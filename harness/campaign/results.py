@@ -48,6 +48,21 @@ _MIGRATIONS = (
     CREATE INDEX runs_of_cell ON runs (cell, started);
     CREATE INDEX runs_of_fingerprint ON runs (fingerprint) WHERE fingerprint IS NOT NULL;
     """,
+    """
+    CREATE TABLE seeds (
+        fingerprint TEXT PRIMARY KEY,
+        cell TEXT NOT NULL,
+        seed TEXT NOT NULL,
+        seconds REAL NOT NULL,
+        replay TEXT NOT NULL,
+        target TEXT NOT NULL,
+        first_seen TEXT NOT NULL,
+        last_seen TEXT NOT NULL,
+        failed INTEGER NOT NULL,
+        passed INTEGER NOT NULL
+    );
+    CREATE INDEX seeds_of_cell ON seeds (cell);
+    """,
 )
 """Each brings the file from its number to the next; none is ever changed."""
 
@@ -66,6 +81,33 @@ class Row:
     verdict: str | None
     fingerprint: str | None
     folder: str | None
+    replay: str | None = None  # the line that repeats a failure
+    target: str = ""  # the text of its target file
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """The fastest run that failed with a fingerprint. It is kept for ever."""
+
+    fingerprint: str
+    cell: str
+    seconds: float
+    replay: str
+    failed: int  # runs with this fingerprint
+    passed: int  # runs of the cell since the first of them
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A run whose history was kept."""
+
+    cell: str
+    seed: str
+    started: str
+    outcome: str
+    verdict: str
+    history: bytes
+    commits: bytes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +146,29 @@ class Results:
                 (plan.campaign, folder, plan.started, plan.fencepost, plan.git_commit),
             )
             (number,) = database.execute("SELECT id FROM nights WHERE folder = ?", (folder,)).fetchone()
-            database.executemany(
-                _INSERT,
-                (_values(number, row) for row in rows),
+            for row in rows:
+                if database.execute(_INSERT, _values(number, row)).rowcount:  # it was not there before
+                    _count_seeds(database, row)
+
+    def seeds(self) -> tuple[Seed, ...]:
+        """Return the fastest failing seed of every fingerprint, the newest failure first."""
+        with self._connected() as database:
+            rows = database.execute(
+                "SELECT fingerprint, cell, seconds, replay, failed, passed FROM seeds"
+                " ORDER BY last_seen DESC, fingerprint"
             )
+            return tuple(Seed(*row) for row in rows)
+
+    def stored(self) -> Iterator[Stored]:
+        """Return every run whose history was kept, the oldest first."""
+        with self._connected() as database:
+            rows = database.execute(
+                "SELECT cell, seed, started, outcome, verdict, history, commits FROM runs"
+                " WHERE history IS NOT NULL AND verdict IS NOT NULL ORDER BY started, id"
+            )
+            for cell, seed, started, outcome, verdict, history, commits in rows:
+                log = None if commits is None else zlib.decompress(commits)
+                yield Stored(cell, seed, started, outcome, verdict, zlib.decompress(history), log)
 
     def outcomes(self, *, before: str) -> Mapping[str, list[Outcome]]:
         """Of each cell, how its runs ended in nights that began before a moment, the oldest first."""
@@ -178,7 +239,12 @@ def _migrate(database: sqlite3.Connection, file: Path) -> None:
     database.execute("COMMIT")
 
 
-_COLUMNS = ("night", *Row.__dataclass_fields__, "history", "commits")
+_COLUMNS = (
+    "night",
+    *(name for name in Row.__dataclass_fields__ if name not in {"replay", "target"}),
+    "history",
+    "commits",
+)
 _INSERT = (
     f"INSERT OR IGNORE INTO runs ({', '.join(_COLUMNS)})"  # noqa: S608 (our own names)
     f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
@@ -201,3 +267,25 @@ def _compressed(folder: Path | None, name: str) -> bytes | None:
     if file is None or not file.is_file() or file.stat().st_size > _MOST_STORED:
         return None
     return zlib.compress(file.read_bytes())
+
+
+def _count_seeds(database: sqlite3.Connection, row: Row) -> None:
+    """Keep the fastest failing seed of each fingerprint, and count what its cell did since."""
+    values = asdict(row) | {"seed": str(row.seed)}
+    if row.outcome is Outcome.PASSED:
+        database.execute("UPDATE seeds SET passed = passed + 1 WHERE cell = :cell", values)
+    elif row.fingerprint and row.replay:
+        database.execute(_KEEP_SEED, values)
+
+
+_KEEP_SEED = """
+INSERT INTO seeds VALUES
+    (:fingerprint, :cell, :seed, :seconds, :replay, :target, :started, :started, 1, 0)
+ON CONFLICT (fingerprint) DO UPDATE SET
+    failed = failed + 1,
+    last_seen = max(last_seen, excluded.last_seen),
+    seed = iif(excluded.seconds < seconds, excluded.seed, seed),
+    replay = iif(excluded.seconds < seconds, excluded.replay, replay),
+    target = iif(excluded.seconds < seconds, excluded.target, target),
+    seconds = min(seconds, excluded.seconds)
+"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from harness.campaign.cells import Cell
 from harness.core.duration import NS
@@ -51,11 +52,13 @@ def jobs(
     repeat: int,
     past: Mapping[str, Past],
     rng: random.Random,
+    known: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> tuple[Job, ...]:
     """Return all runs of a night in the order to make them.
 
-    Cells that failed last night come first, then those that were run least recently, so that a
-    short budget is fair over the nights. Every cell has its first run before any has its second.
+    `known`: seeds of a cell that are worth a run each, such as those of a corpus. They come first;
+    then cells that failed last night, then those that were run least recently, so that a short
+    budget is fair over the nights. Every cell has its first run before any has its second.
     """
     order = sorted(cells, key=lambda cell: _urgency(past.get(cell.name)))
     chosen = (
@@ -63,10 +66,20 @@ def jobs(
         if seeds is None
         else [[seed] * len(order) for seed in seeds]
     )
-    return tuple(
-        Job(cell=cell.name, repeat=number, seed=seed, expected=expected(cell, past.get(cell.name)))
+    first = [
+        (cell, number, seed)
+        for cell in order
+        for number, seed in enumerate(known.get(cell.name, ()), start=len(chosen) + 1)
+        if seed not in (seeds or ())
+    ]
+    rounds = [
+        (cell, number, seed)
         for number, of_round in enumerate(chosen, start=1)
         for cell, seed in zip(order, of_round, strict=True)
+    ]
+    return tuple(
+        Job(cell=cell.name, repeat=number, seed=seed, expected=expected(cell, past.get(cell.name)))
+        for cell, number, seed in (*first, *rounds)
     )
 
 

@@ -30,6 +30,7 @@ def markdown(assessment: Assessment) -> str:
     lines += [
         f"A quarantine has expired: {_cell(each.reason)} (until {each.until})." for each in assessment.expired
     ]
+    lines += [f"{_cell(str(assessment.canary))}."] * bool(assessment.canary)
     lines += ["", "| cell | status | runs | failed lately |", "|---|---|--:|---|"]
     lines += [_row(result) for result in by_urgency(assessment.cells)]
     for result in by_urgency(assessment.cells):
@@ -40,7 +41,9 @@ def markdown(assessment: Assessment) -> str:
 def headline(assessment: Assessment) -> str:
     """Say in one sentence how the night went."""
     counts = Counter(result.status for result in assessment.cells)
-    return ", ".join(f"{counts[status]} {status}" for status in _ORDER if counts[status]) or "nothing was run"
+    said = ", ".join(f"{counts[status]} {status}" for status in _ORDER if counts[status]) or "nothing was run"
+    missed = assessment.canary and assessment.canary.missed
+    return f"CANARY MISSED, {said}" if missed else said
 
 
 def by_urgency(results: Iterable[CellResult]) -> list[CellResult]:
@@ -76,6 +79,8 @@ def _cell(text: str) -> str:
 
 def lines(assessment: Assessment) -> Iterator[str]:
     """Say how each cell did that is not simply passing, the most urgent first."""
+    if assessment.canary:
+        yield str(assessment.canary)
     for result in by_urgency(assessment.cells):
         if result.status is Status.PASSING and not result.fixed:
             continue

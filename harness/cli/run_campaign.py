@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 
 from checkers.printable import message
-from harness.campaign import campaign_file, outputs, schedule
+from harness.campaign import campaign_file, canary, corpus, outputs, schedule
 from harness.campaign.assessment import Assessment
 from harness.campaign.campaign import Campaign, workers_here
-from harness.campaign.cells import Expansion, expand
+from harness.campaign.cells import Cell, Expansion, expand
 from harness.campaign.merge import merge
 from harness.campaign.night import Night, Plan
 from harness.campaign.results import Results
@@ -53,7 +53,7 @@ class CampaignOptions:
 def dry(options: CampaignOptions, rng: random.Random) -> int:
     """Print the runs of a campaign in their order, with the time that each is expected to take."""
     campaign = campaign_file.load(options.file)
-    _, jobs = _jobs(options, campaign, _expanded(campaign), rng)
+    jobs = _selected(options, campaign, _expanded(campaign), rng).jobs
     workers = options.workers or campaign.workers or workers_here()
     for job in jobs:
         click.echo(message(f"{clock(job.expected):>8}  {job.cell}, run {job.repeat}"))
@@ -113,7 +113,7 @@ def _history(options: CampaignOptions) -> list[str | Path]:
 
 
 def _planned(options: CampaignOptions, campaign: campaign_file.Campaign, rng: random.Random) -> Night:
-    expansion, jobs = _jobs(options, campaign, _expanded(campaign), rng)
+    selected = _selected(options, campaign, _expanded(campaign), rng)
     engine = choose(options.engine, say).name
     plan = Plan(
         campaign=campaign.name,
@@ -123,8 +123,9 @@ def _planned(options: CampaignOptions, campaign: campaign_file.Campaign, rng: ra
         fencepost=metadata.version("fencepost"),
         git_commit=git_commit(),
         shard="/".join(map(str, options.shard)) if options.shard else "",
-        cells=[cell for cell in expansion.cells if cell.name in {job.cell for job in jobs}],
-        jobs=list(jobs),
+        canary=selected.canary,
+        cells=[cell for cell in selected.cells if cell.name in {job.cell for job in selected.jobs}],
+        jobs=list(selected.jobs),
     )
     return Night.create(options.nights, plan, options.file.read_text(encoding="utf-8-sig"))
 
@@ -138,14 +139,36 @@ def _expanded(campaign: campaign_file.Campaign) -> Expansion:
     return expansion
 
 
-def _jobs(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Selected:
+    """What a night is to run: the cells of the file, and its canary."""
+
+    cells: tuple[Cell, ...]
+    jobs: tuple[Job, ...]
+    canary: str  # "": none
+
+
+def _selected(
     options: CampaignOptions, campaign: campaign_file.Campaign, expansion: Expansion, rng: random.Random
-) -> tuple[Expansion, tuple[Job, ...]]:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+) -> _Selected:
+    now = datetime.now(UTC)
+    bug = canary.chosen(campaign.canary, now.date()) if _has_canary(options) else ""
+    planted = canary.cells(bug) if bug and expansion.cells else ()
     known = options.results is not None and options.results.exists()
-    past = Results(options.results).past(before=now) if options.results and known else {}
-    jobs = schedule.jobs(expansion.cells, seeds=campaign.seeds, repeat=campaign.repeat, past=past, rng=rng)
-    return expansion, schedule.shard(jobs, *options.shard) if options.shard else jobs
+    started = now.isoformat(timespec="seconds")
+    past = Results(options.results).past(before=started) if options.results and known else {}
+    first = schedule.jobs(planted, seeds=None, repeat=1, past=past, rng=rng)
+    stored = corpus.seeds(Path(campaign.corpus)) if campaign.corpus else {}
+    jobs = schedule.jobs(
+        expansion.cells, seeds=campaign.seeds, repeat=campaign.repeat, past=past, known=stored, rng=rng
+    )
+    jobs = schedule.shard(jobs, *options.shard) if options.shard else jobs
+    return _Selected(cells=(*planted, *expansion.cells), jobs=(*first, *jobs), canary=bug if planted else "")
+
+
+def _has_canary(options: CampaignOptions) -> bool:
+    """Of several shards, the first has it."""
+    return options.shard is None or options.shard[0] == 1
 
 
 def _sum_up(screen: CampaignScreen, assessment: Assessment, night: Night, left: Sequence[Job]) -> None:

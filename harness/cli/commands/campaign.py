@@ -10,6 +10,8 @@ from typing import Literal
 import click
 
 from harness.cli.options import ENGINE, FORMAT, as_path
+from harness.cli.output import say
+from harness.core.exit_codes import ExitCode
 
 NIGHTS = click.option(
     "--nights",
@@ -107,3 +109,48 @@ def merge(folders: Sequence[Path], allow_unknown: bool, results: Path | None, ni
     from harness.cli.run_campaign import merge_shards
 
     return merge_shards(folders, results, nights, allow_unknown=allow_unknown)
+
+
+STORED = click.option(
+    "--history",
+    "results",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="The SQLite file with the results of all nights.",
+)
+
+
+@campaign.command(short_help="Judge the stored histories again.")
+@STORED
+def recheck(results: Path) -> int:
+    """Judge every history of all nights again, and name each verdict that has changed.
+
+    For after an upgrade. Nothing that is stored is changed; the exit code is 1 if a verdict was.
+    """
+    from checkers.printable import message
+    from harness.campaign.recheck_history import recheck as judged_again
+    from harness.campaign.results import Results
+
+    found = []
+    for each in judged_again(Results(results)):
+        found.append(each.is_changed)
+        if each.is_changed:
+            click.echo(message(str(each)))
+    if not found:
+        say(f"{results} has no stored history")
+        return ExitCode.NOTHING_SELECTED
+    click.echo(f"{found.count(False)} of {len(found)} verdicts are as before")
+    return ExitCode.VIOLATION if any(found) else ExitCode.AS_EXPECTED
+
+
+@campaign.command(short_help="Print how to repeat every known failure.")
+@STORED
+def seeds(results: Path) -> None:
+    """Print the fastest failing run of every fingerprint, and the line that repeats it."""
+    from checkers.printable import message
+    from harness.campaign.results import Results
+
+    for seed in Results(results).seeds():
+        rate = f"failed {seed.failed} times, passed {seed.passed} times since"
+        click.echo(message(f"{seed.fingerprint}  {seed.cell}, {seed.seconds:.0f} s, {rate}"))
+        click.echo(message(f"  {seed.replay}"))

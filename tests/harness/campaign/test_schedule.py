@@ -68,3 +68,17 @@ def test_a_run_starts_only_if_it_ends_within_the_budget(
     ns = None if budget is None else budget * NS["s"]
 
     assert fits(job(expected=30), elapsed * NS["s"], ns) is expected
+
+
+def test_known_seeds_come_first_and_are_not_run_twice() -> None:
+    found = jobs(
+        [cell("a"), cell("b")],
+        seeds=[1, 2],
+        repeat=1,
+        past={},
+        known={"b": [2, 9], "other": [5]},
+        rng=random.Random(1),
+    )
+
+    assert [(each.cell, each.seed) for each in found] == [("b", 9), ("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+    assert len({each.id for each in found}) == 5

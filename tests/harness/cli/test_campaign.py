@@ -22,6 +22,7 @@ from tests.support.repository import ROOT
 
 SQLITE = """
 name = "nightly"
+canary = false
 budget = "10m"
 set = ["workload.duration=6s"]
 seeds = [1, 2]

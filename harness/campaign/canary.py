@@ -1,0 +1,66 @@
+"""The canary of a night: a planted bug of the zoo, which the night must find, and its correct twin.
+
+A night that does not find a bug that is certainly there has proved nothing, so it fails.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+from harness.campaign.cells import Cell, of_file
+from harness.core.errors import ConfigurationError
+from harness.core.suggestions import did_you_mean
+from harness.target.reading import in_folder, shipped_folder
+
+ZOO = "zoo"
+TWIN = "-twin"
+PREFIX = "canary-"
+
+DEFAULTS = (
+    "check-then-write",
+    "code-path-without-the-token",
+    "equality-fence",
+    "fence-counter-deleted",
+    "guard-in-sub-select",
+    "sequence-number-token",
+    "string-comparison-of-tokens",
+)
+"""One after the other, a day each: quick, and found on both engines by pauses alone."""
+
+
+def bugs() -> Sequence[str]:
+    """Return the names of all planted bugs."""
+    files = in_folder(shipped_folder() / ZOO)
+    return [name for name in files if f"{name}{TWIN}" in files]
+
+
+def chosen(canary: bool | str, day: dt.date) -> str:  # noqa: FBT001 (as a campaign file has it)
+    """Return the bug that a campaign file asks for, or that of the day; "" for none.
+
+    Raises ConfigurationError where the zoo has no such bug.
+    """
+    if isinstance(canary, bool):
+        return of_day(day) if canary else ""
+    if canary not in bugs():
+        raise ConfigurationError(f"canary: the zoo has no bug called {canary}{did_you_mean(canary, bugs())}")
+    return canary
+
+
+def of_day(day: dt.date) -> str:
+    """Choose the bug of a day."""
+    return DEFAULTS[day.toordinal() % len(DEFAULTS)]
+
+
+def cells(bug: str) -> tuple[Cell, Cell]:
+    """Return the bug and its twin as cells, under names of their own."""
+    first, second = (
+        of_file(str(shipped_folder() / ZOO / f"{name}.toml"), [f"name={PREFIX}{name}"])
+        for name in (bug, bug + TWIN)
+    )
+    return first, second
+
+
+def is_canary(cell: str) -> bool:
+    """Is a cell of a night one of its canary?"""
+    return cell.startswith(PREFIX)

@@ -1,0 +1,33 @@
+"""How to repeat a run: one line, with what it takes to get the same schedule of faults again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from checkers.errors import HistoryError
+from checkers.history import limits
+from checkers.history.files import read_bytes
+from harness.core.invocation import again
+from harness.files import run_files
+from harness.files.environment import repetition_in
+from harness.files.run_folder import PLAN
+
+_DIGITS = 12  # of a digest
+
+
+def digest(plan: Path) -> str | None:
+    """Name the schedule of faults in a plan.json: it is the same for every run of a target with a seed."""
+    try:
+        schedule = json.loads(read_bytes(plan, limits.DOCUMENT))["planned"]
+    except (HistoryError, ValueError, KeyError, TypeError):
+        return None
+    return hashlib.sha256(json.dumps(schedule, sort_keys=True).encode()).hexdigest()[:_DIGITS]
+
+
+def replay(folder: Path, seed: int, *, version: str, commit: str | None) -> str:
+    """Write the command that repeats a run, and after a `#` its plan, version and commit."""
+    command = again(folder / run_files.TARGET, seed, repetition_in(folder))
+    facts = [f"plan {digest(folder / PLAN) or 'unknown'}", f"fencepost {version}"]
+    return f"{command}  # {', '.join([*facts, *([f'commit {commit}'] if commit else [])])}"

@@ -1,0 +1,126 @@
+"""The canary: a planted bug that each night has to find, and its twin that has to be clean."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from harness.campaign import canary, outputs
+from harness.campaign.assessment import Assessment, assess
+from harness.campaign.campaign_file import Quarantine
+from harness.campaign.execution import Finished
+from harness.campaign.fingerprint import fingerprint
+from harness.campaign.junit import junit
+from harness.campaign.merge import merge
+from harness.campaign.night import Night, Plan
+from harness.campaign.summary import headline, markdown
+from harness.core.errors import ConfigurationError
+from harness.core.exit_codes import ExitCode
+from harness.target.reading import load_text
+from tests.support.campaign_runs import finished, job, plan, verdict
+
+BUG, TWIN = job("canary-equality-fence"), job("canary-equality-fence-twin")
+ORDINARY = job("a")
+TODAY = dt.date(2026, 11, 22)
+SOURCE = 'name = "nightly"\n[[cells]]\ntargets = ["a"]\n'
+
+
+def assessed(*runs: Finished, quarantine: Sequence[Quarantine] = ()) -> Assessment:
+    night = with_canary(plan(BUG, TWIN, ORDINARY))
+    return assess(night, runs, before={}, quarantine=quarantine, today=TODAY)
+
+
+def with_canary(of: Plan) -> Plan:
+    return msgspec.structs.replace(of, canary="equality-fence")
+
+
+def test_a_night_that_finds_its_canary_is_green() -> None:
+    night = assessed(finished(BUG), finished(TWIN), finished(ORDINARY))
+
+    assert night.exit_code(allow_unknown=False) is ExitCode.AS_EXPECTED
+    assert str(night.canary) == "the canary equality-fence was found"
+    assert "CANARY" not in headline(night)
+
+
+@pytest.mark.parametrize(
+    ("runs", "why"),
+    [
+        ((finished(BUG, 1), finished(TWIN)), "valid, as expected"),
+        ((finished(BUG, 2), finished(TWIN)), "valid, as expected"),
+        ((finished(BUG, 3, message="no server"), finished(TWIN)), "no server"),
+        ((finished(BUG), finished(TWIN, 1, verdict("too late"))), "stale-write: too late"),
+        ((finished(BUG),), "equality-fence-twin was not run"),
+        ((), "equality-fence was not run; equality-fence-twin was not run"),
+    ],
+    ids=["not found", "unknown", "infrastructure", "its twin accused", "its twin not run", "not run"],
+)
+def test_a_night_that_misses_its_canary_is_red(runs: tuple[Finished, ...], why: str) -> None:
+    night = assessed(*runs, finished(ORDINARY))
+
+    assert night.exit_code(allow_unknown=True) is ExitCode.VIOLATION
+    assert night.canary
+    assert night.canary.missed == why
+    assert headline(night).startswith("CANARY MISSED, ")
+    assert f"the canary equality-fence was missed: {why}." in markdown(night)
+    root = ET.fromstring(junit(night, allow_unknown=True))  # noqa: S314 (our own)
+    assert int(root.get("failures", "0")) + int(root.get("errors", "0")) >= 1
+
+
+def test_a_missed_canary_is_never_quarantined() -> None:
+    accused = verdict("too late")
+    known = Quarantine(fingerprint=fingerprint(TWIN.cell, accused), reason="known", until=TODAY)
+
+    night = assessed(finished(BUG), finished(TWIN, 1, accused), finished(ORDINARY), quarantine=[known])
+
+    assert night.exit_code(allow_unknown=False) is ExitCode.VIOLATION
+
+
+def test_a_night_without_a_canary_misses_none() -> None:
+    night = assess(plan(ORDINARY), [finished(ORDINARY)], before={}, quarantine=(), today=TODAY)
+
+    assert night.canary is None
+    assert night.exit_code(allow_unknown=False) is ExitCode.AS_EXPECTED
+
+
+def test_every_default_canary_is_a_target_with_a_twin() -> None:
+    for bug in canary.DEFAULTS:
+        planted, twin = canary.cells(bug)
+
+        assert (planted.name, twin.name) == (f"canary-{bug}", f"canary-{bug}-twin")
+        assert load_text(planted.source, bug).expected
+        assert not load_text(twin.source, bug).expected
+        assert all(canary.is_canary(cell.name) for cell in (planted, twin))
+
+
+def test_each_day_has_another_canary() -> None:
+    days = [TODAY + dt.timedelta(days=number) for number in range(len(canary.DEFAULTS))]
+
+    assert {canary.chosen(True, day) for day in days} == set(canary.DEFAULTS)
+    assert canary.chosen("uuid-token", TODAY) == "uuid-token"
+    assert canary.chosen(False, TODAY) == ""
+
+
+def test_a_canary_that_the_zoo_does_not_have_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="no bug called uuid-tokens; did you mean"):
+        canary.chosen("uuid-tokens", TODAY)
+
+
+def test_joined_shards_have_the_canary_of_the_first(tmp_path: Path) -> None:
+    shards = [
+        Night.create(tmp_path / "one", plan(ORDINARY), SOURCE),
+        Night.create(tmp_path / "two", with_canary(plan(BUG, TWIN)), SOURCE),
+    ]
+    for shard in shards:
+        for each in shard.plan.jobs:
+            shard.record(replace(finished(each), folder=None))
+
+    merged = merge([shard.path for shard in shards], tmp_path / "merged")
+
+    assert outputs.assessed(merged, None).canary == outputs.assessed(shards[1], None).canary
+    assert merged.plan.canary == "equality-fence"

@@ -1,0 +1,85 @@
+"""The stored histories of all nights are judged again, and every verdict that changed is named."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.campaign.night import Night
+from harness.campaign.results import Results, Row
+from harness.campaign.status import Outcome
+from harness.core.exit_codes import ExitCode
+from tests.support.campaign_runs import job, plan
+from tests.support.command import fencepost
+
+STARTED = "2026-11-22T03:00:00+00:00"
+
+
+@pytest.fixture
+def database(recorded_run: Callable[[str], Path], tmp_path: Path) -> Path:
+    """Two stored runs."""
+    file = tmp_path / "nights.db"
+    rows = [
+        Row(
+            cell=name,
+            repeat=1,
+            reproduction=0,
+            seed=7,
+            started=STARTED,
+            seconds=20.0,
+            outcome=Outcome.PASSED,
+            verdict=verdict,
+            fingerprint=None,
+            folder=str(recorded_run(name)),
+        )
+        for name, verdict in (("etcd-postgres", "valid"), ("check-then-write", "invalid"))
+    ]
+    Results(file).add(Night(tmp_path, plan(job())), rows)
+    return file
+
+
+def test_verdicts_that_are_as_before_are_counted(database: Path, tmp_path: Path) -> None:
+    done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
+
+    assert done.returncode == ExitCode.AS_EXPECTED, done.stderr
+    assert done.stdout == "2 of 2 verdicts are as before\n"
+
+
+def test_each_verdict_that_changed_is_named_and_the_old_one_kept(database: Path, tmp_path: Path) -> None:
+    with sqlite3.connect(database) as changed:
+        changed.execute("UPDATE runs SET verdict = 'valid'")
+
+    done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
+
+    assert done.returncode == ExitCode.VIOLATION, done.stderr
+    assert done.stdout.splitlines() == [
+        f"check-then-write, seed 7, {STARTED}: invalid, was valid",
+        "1 of 2 verdicts are as before",
+    ]
+    assert sqlite3.connect(database).execute("SELECT DISTINCT verdict FROM runs").fetchall() == [("valid",)]
+
+
+def test_a_history_that_is_refused_now_has_changed(database: Path, tmp_path: Path) -> None:
+    with sqlite3.connect(database) as changed:
+        changed.execute(
+            "UPDATE runs SET history = (SELECT commits FROM runs WHERE cell = 'etcd-postgres')"
+            " WHERE cell = 'etcd-postgres'"
+        )
+
+    done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
+
+    assert done.returncode == ExitCode.VIOLATION
+    assert "etcd-postgres, seed 7" in done.stdout
+    assert "cannot be read: " in done.stdout
+
+
+def test_without_stored_histories_nothing_is_judged(tmp_path: Path) -> None:
+    Results(tmp_path / "nights.db")
+
+    done = fencepost(tmp_path, "campaign", "recheck", "--history", "nights.db")
+
+    assert done.returncode == ExitCode.NOTHING_SELECTED
+    assert "has no stored history" in done.stderr
