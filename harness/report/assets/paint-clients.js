@@ -35,14 +35,24 @@ Object.assign(Swimlane.prototype, {
       pen.fillStyle = colours[kind];
       pen.fillRect(left, top, 1.5, high);
       if (band.to !== null) pen.fillRect(left + wide - 1.5, top, 1.5, high);
-      const middle = (Math.max(left, this.gutter) + Math.min(left + wide, this.width)) / 2;
-      const caption = high - 13;
-      if (wide > 110) this.captions.push([`${FAULTS[band.kind] ?? band.kind} ${format.duration(end - band.from)}`, middle, top + caption, kind]);
-      else if (wide > 50) this.captions.push([FAULTS[band.kind] ?? band.kind, middle, top + caption, kind]);
-      this.hits.push({ left, right: left + wide, top, bottom: top + high, band: i });
       const badge = this.hurt.get(i);
-      if (badge) this.spots.set(badge, { x: Math.min(Math.max(left, this.gutter) + 14, this.width - 12), y: top + high - 13, colour: colours[kind] });
+      const spot = { x: Math.min(Math.max(left, this.gutter) + 14, this.width - 12), y: top + high - 13, colour: colours[kind] };
+      if (badge) this.spots.set(badge, spot);
+      const room = [badge ? spot.x + this.badgeWidth(badge) / 2 : Math.max(left, this.gutter), Math.min(left + wide, this.width)];
+      this.captionBand(band, end, room, spot.y, kind);
+      this.hits.push({ left, right: left + wide, top, bottom: top + high, band: i });
     });
+  },
+
+  /** Say what a fault is, as fully as the room beside its badge allows. */
+  captionBand(band, end, [from, to], y, kind) {
+    const name = FAULTS[band.kind] ?? band.kind;
+    for (const words of [`${name} ${format.duration(end - band.from)}`, name]) {
+      const { left, right } = this.patch(words, (from + to) / 2, y, { size: 12, weight: 600, align: "center" });
+      if (left < from || right > to) continue;
+      this.captions.push([words, (from + to) / 2, y, kind]);
+      return;
+    }
   },
 
   paintHolds() {

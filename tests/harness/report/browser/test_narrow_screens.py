@@ -102,6 +102,82 @@ def test_what_is_wrong_does_not_cover_what_a_fault_is(
         assert covered == [], scene
 
 
+PHONE = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True}
+RECORDS_WORDS = """window.texts = [];
+const write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (words, x, y, ...rest) {
+  const wide = this.measureText(words).width;
+  const left = this.textAlign === "center" ? x - wide / 2 : this.textAlign === "right" ? x - wide : x;
+  if (this.canvas.id === "lanes") window.texts.push([words, left, left + wide, y]);
+  return write.call(this, words, x, y, ...rest);
+};"""
+
+
+def test_a_link_at_the_top_leads_to_the_drawing(
+    visitor: Visitor, recorded_run: Callable[[str], Path]
+) -> None:
+    page = visitor.open(reported(recorded_run("etcd-postgres-unfenced")), **PHONE).page
+    drawn(page)
+    link = page.get_by_role("link", name="To the drawing")
+
+    assert link.bounding_box()["y"] < 400  # type: ignore[index]
+    link.tap()
+    page.wait_for_function("document.getElementById('timeline').getBoundingClientRect().top < 100")
+
+
+@pytest.mark.parametrize("width", [390, 360])
+def test_the_answers_of_the_operations_are_in_view(
+    visitor: Visitor, recorded_run: Callable[[str], Path], width: int
+) -> None:
+    folder = recorded_run("etcd-postgres-unfenced")
+    page = visitor.open(reported(folder), viewport={"width": width, "height": 800}).page
+    drawn(page)
+
+    cut_off = page.evaluate(
+        """() => [...document.querySelectorAll(".scene:not([hidden]) .proof td:nth-child(5)")].filter((cell) => {
+          const words = document.createRange();
+          words.selectNodeContents(cell);
+          return words.getBoundingClientRect().right > cell.closest(".scroll").getBoundingClientRect().right;
+        }).map((cell) => cell.textContent)"""
+    )
+
+    assert page.locator(".scene:not([hidden]) .proof td:nth-child(5)").count() > 1
+    assert cut_off == []
+
+
+def test_a_phone_is_not_told_about_keys(visitor: Visitor, recorded_run: Callable[[str], Path]) -> None:
+    report_of_run = reported(recorded_run("etcd-postgres-unfenced"))
+    phone, desk = visitor.open(report_of_run, **PHONE).page, visitor.open(report_of_run).page
+    drawn(phone)
+    drawn(desk)
+
+    assert phone.locator("#hint").inner_text() == "Tap a number for details."
+    assert desk.locator("#hint kbd").first.is_visible()
+
+
+@pytest.mark.parametrize("name", ["etcd-postgres", "etcd-postgres-unfenced"])
+def test_no_step_number_covers_what_a_fault_is(
+    visitor: Visitor, recorded_run: Callable[[str], Path], name: str
+) -> None:
+    report_of_run = reported(recorded_run(name))
+    page = visitor.open(report_of_run, **PHONE).page
+    page.add_init_script(RECORDS_WORDS)
+
+    for scene in range(1, page.locator("#scene option").count() + 1):
+        page.goto(f"{report_of_run.resolve().as_uri()}?{scene}#finding-{scene}")
+        drawn(page)
+        texts = page.evaluate("window.texts")
+        numbers = [text for text in texts if text[0].replace("–", "").isdigit()]
+        faults = [text for text in texts if text[0].startswith("paused")]
+        covered = [
+            (fault, number)
+            for fault, left, right, y in faults
+            for number, start, end, height in numbers
+            if start - 6 < right and left < end + 6 and abs(y - height) < 12
+        ]
+        assert covered == [], scene
+
+
 def reported(folder: Path) -> Path:
     """The report of a recorded run, judged now."""
     recheck(folder)
