@@ -63,6 +63,7 @@ def pytest_report_header(config: pytest.Config) -> str:
     return ""
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by the fixtures that they ask for."""
     for item in items:
