@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import ErrorDetails
 
 from harness.campaign.fault_sets import FAULT_SETS
 from harness.core.errors import ConfigurationError
-from harness.core.fields import STRICT, Duration
+from harness.core.fields import STRICT, Duration, Size
 from harness.core.suggestions import did_you_mean
 from harness.target.fields import NAME_PATTERN
 from harness.target.file_errors import PATTERNS, Problem, report
@@ -40,6 +40,20 @@ Workers = Annotated[
     WithJsonSchema(
         {"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": MOST_WORKERS}]}
     ),
+]
+
+
+def _keep(value: object) -> object:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if is_count or (isinstance(value, str) and value in {"all", "failures"}):
+        return value
+    raise ValueError('must be "all", "failures", or a number of passed runs of each cell')
+
+
+KeepField = Annotated[
+    Literal["all", "failures"] | int,
+    BeforeValidator(_keep),
+    WithJsonSchema({"anyOf": [{"enum": ["all", "failures"]}, {"type": "integer", "minimum": 0}]}),
 ]
 Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
 
@@ -115,6 +129,10 @@ class Campaign(BaseModel):
     """A planted bug of the zoo that is run with its twin, and must be found; true: another one each day."""
     corpus: Annotated[str, Field(min_length=1)] | None = None
     """The folder of a corpus: a cell of the same name first runs with the seeds that are stored there."""
+    keep: KeepField = "all"
+    """Run folders that stay whole: all, those of failures, or also the last passed runs of each cell."""
+    keep_size: Size | None = Field(None, json_schema_extra={"default": None})
+    """Above it, the oldest passed runs are reduced, too."""
     cells: tuple[Cells, ...] = ()
     matrix: tuple[Matrix, ...] = ()
     quarantine: tuple[Quarantine, ...] = ()

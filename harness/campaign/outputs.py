@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.printable import as_json
-from harness.campaign import campaign_file, page
+from harness.campaign import campaign_file, keep, page
 from harness.campaign.assessment import Assessment, assess
 from harness.campaign.code_quality import code_quality
 from harness.campaign.document import document
@@ -41,8 +41,10 @@ def assessed(night: Night, results: Results | None) -> Assessment:
     )
 
 
-def write(night: Night, results: Results | None, *, allow_unknown: bool) -> tuple[Assessment, ExitCode]:
-    """Write all that a night leaves, and return how it went."""
+def write(
+    night: Night, results: Results | None, *, allow_unknown: bool, ended: bool = True
+) -> tuple[Assessment, ExitCode]:
+    """Write all that a night leaves, and return how it went. Runs are reduced where it has `ended`."""
     assessment = assessed(night, results)
     code = assessment.exit_code(allow_unknown=allow_unknown)
     summed_up = document(night, assessment, exit_code=code)
@@ -55,6 +57,9 @@ def write(night: Night, results: Results | None, *, allow_unknown: bool) -> tupl
         replace_file(night.path / name, [text])
     if results:
         results.add(night, _rows(night, assessment))
+    if ended:
+        campaign = campaign_file.load(night.path / CAMPAIGN)
+        keep.reduce(night, campaign.keep, campaign.keep_size)
     replace_file(night.path / PAGE, [page.render(night, assessment, _earlier(night, results), code)])
     return assessment, code
 

@@ -88,7 +88,7 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
             with live(screen):
                 left = work.run()
         except KeyboardInterrupt:
-            outputs.write(night, None, allow_unknown=options.allow_unknown)
+            outputs.write(night, None, allow_unknown=options.allow_unknown, ended=False)
             again = typed("campaign", options.file, "--resume", *_history(options))
             raise KeyboardInterrupt(f"interrupted; go on with: {again}") from None
         assessment, code = outputs.write(night, results, allow_unknown=options.allow_unknown)

@@ -1,4 +1,4 @@
-"""Field types shared by sections of a target file. Every duration is in ns, or a `Span`."""
+"""Field types of target and campaign files. Every duration is in ns, or a `Span`; every size in bytes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, ConfigDict, WithJsonSchema
 
 from harness.core.duration import DURATION_PATTERN, SPAN_PATTERN, Span, parse_duration, parse_span
+from harness.core.size import SIZE_PATTERN, parse_size
 
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
@@ -19,4 +20,9 @@ Length = Annotated[
     Span,
     BeforeValidator(parse_span),
     WithJsonSchema({"type": "string", "pattern": SPAN_PATTERN, "examples": ["1.5 ttl", "3s"]}),
+]
+Size = Annotated[
+    int,
+    BeforeValidator(parse_size),
+    WithJsonSchema({"type": "string", "pattern": SIZE_PATTERN, "examples": ["500MB", "2GB"]}),
 ]

@@ -90,6 +90,14 @@ until = "2027-01-31"
             "seeds and repeat exclude each other: give one of them",
         ),
         (
+            'name = "n"\nkeep = "some"\n[[cells]]\ntargets = ["a"]',
+            'keep = "some": must be "all", "failures", or a number of passed runs of each cell',
+        ),
+        (
+            'name = "n"\nkeep_size = 5\n[[cells]]\ntargets = ["a"]',
+            'keep_size = 5: must be a size such as "500MB" or "2GB"',
+        ),
+        (
             'name = "n"\n[[matrix]]\nlock = ["etcd"]\nstorage = ["redis:none"]\nfaults = ["pauze"]',
             'matrix.0.faults.0 = "pauze": no such fault set; did you mean pause?',
         ),

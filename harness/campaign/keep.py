@@ -1,0 +1,128 @@
+"""Which run folders of a campaign are kept; the others are reduced to what says how they ended.
+
+A reduced run has its verdict, plan, target and environment, and no history, events, logs and
+report. Only runs that passed are reduced, together with all repetitions of their seed. What a run
+does not write is never removed, and no link is followed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from harness.campaign.execution import RUNS, Finished
+from harness.campaign.night import Night
+from harness.core.errors import ConfigurationError
+from harness.core.exit_codes import ExitCode
+from harness.files.dated_folders import LATEST
+from harness.files.run_files import REPORT
+from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, LOGS, VERDICT
+
+Keep = Literal["all", "failures"] | int
+"""All runs, those that failed, or of each cell the last ones that passed as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    cell: str
+    folder: Path
+    passed: bool
+
+
+def reduce(night: Night, keep: Keep, most: int | None) -> int:
+    """Reduce runs of a campaign's nights, this one included, and return how many.
+
+    `most` bytes are kept of all run folders: the oldest runs that passed are reduced first. Runs
+    that did not pass stay even where they alone are larger. A night in use elsewhere is left alone.
+    """
+    with ExitStack() as locks:
+        runs = [run for each in _nights(night, locks) for run in _runs(each)]
+        chosen = list(_by_policy(runs, keep))
+        if most is not None:
+            chosen += _by_size([run for run in runs if run not in chosen], most)
+        return sum(_reduce(run.folder) for run in chosen)
+
+
+def _nights(night: Night, locks: ExitStack) -> Iterator[Night]:
+    """Yield the nights of the same campaign, the oldest first."""
+    for path in sorted(night.path.parent.iterdir()):
+        if path.name == LATEST or path.is_symlink() or not path.is_dir():
+            continue
+        with suppress(ConfigurationError):  # it is no night, or in use
+            other = night if path == night.path else Night.read(path)
+            if other.plan.campaign == night.plan.campaign:
+                other.finished()  # names only folders of its own
+                if other is not night:
+                    locks.enter_context(other.in_use())
+                yield other
+
+
+def _runs(night: Night) -> Iterator[_Run]:
+    finished = night.finished()
+    failed = {_seed(each) for each in finished if each.exit_code != ExitCode.AS_EXPECTED}
+    for each in finished:
+        if each.folder and _is_ours(night, each):
+            yield _Run(each.job.cell, night.path / each.folder, _seed(each) not in failed)
+
+
+def _seed(finished: Finished) -> tuple[str, int, int]:
+    """A run and its repetitions are kept or reduced together."""
+    return finished.job.cell, finished.job.repeat, finished.job.seed
+
+
+def _is_ours(night: Night, finished: Finished) -> bool:
+    """Is this the folder that the run wrote, in its place?"""
+    folder = night.path / str(finished.folder)
+    if folder.resolve() != night.path.resolve() / str(finished.folder) or folder.parents[1].name != RUNS:
+        return False
+    try:
+        header = json.loads((folder / HEADER).read_bytes())
+        return header["seed"] == finished.job.seed and (folder / VERDICT).is_file()
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _by_policy(runs: Sequence[_Run], keep: Keep) -> Iterator[_Run]:
+    if keep == "all":
+        return
+    kept: dict[str, int] = {}
+    for run in reversed(runs):
+        if run.passed:
+            kept[run.cell] = kept.get(run.cell, 0) + 1
+            if keep == "failures" or kept[run.cell] > keep:
+                yield run
+
+
+def _by_size(runs: Sequence[_Run], most: int) -> Iterator[_Run]:
+    sizes = {run.folder: sum(file.stat().st_size for file in _removable(run.folder)) for run in runs}
+    total = sum(sizes.values())
+    for run in runs:
+        if total <= most:
+            return
+        if run.passed:
+            total -= sizes[run.folder]
+            yield run
+
+
+def _reduce(folder: Path) -> bool:
+    files = list(_removable(folder))
+    for file in files:
+        file.unlink()
+    return bool(files)
+
+
+def _removable(folder: Path) -> Iterable[Path]:
+    """The files that a run writes and that are not needed to know how it ended."""
+    for name in (HISTORY, COMMITS, REPORT):
+        yield from _regular([folder / name])
+    for name, pattern in ((EVENTS, "*.jsonl"), (LOGS, "*.log")):
+        if not (folder / name).is_symlink():
+            yield from _regular((folder / name).glob(pattern))
+
+
+def _regular(files: Iterable[Path]) -> Iterator[Path]:
+    return (file for file in files if file.is_file() and not file.is_symlink())
