@@ -33,7 +33,7 @@ _BEYOND_8_BITS, _BEYOND_16_BITS = 0x100, 0x10000
 
 def printable(text: str, keep: str = "") -> str:
     r"""Escape what would not be seen as itself: `\x1b`, `\u202e`; the characters of `keep` stay."""
-    if text.isprintable() and not _INVISIBLE.search(text):
+    if text.isprintable() and (text.isascii() or not _INVISIBLE.search(text)):
         return text
     return "".join(each if _is_seen(each) or each in keep else _escaped(each) for each in text)
 

@@ -74,7 +74,8 @@ def _all(scene: Scene, timeline: Timeline, lanes: Lanes) -> Iterator[Moment]:
             marked=op.index in proof,
         )
     for band in timeline.bands:
-        yield from _fault(band, scene)
+        if band.start <= scene.end and (band.end is None or band.end >= scene.start):
+            yield from _fault(band, scene)
     for hold in timeline.holds.promised_within(scene.resource, scene.start, scene.end):
         yield from _lapse(hold, lanes)
 
