@@ -22,6 +22,7 @@ from tests.support.command import fencepost, refused, run_target, run_words
 from tests.support.repository import ROOT
 from tests.support.scripts import started, wait_until_listening
 from tests.support.systems import FENCE, SECOND, Memory, commits_of, lock_settings, storage_settings
+from tests.support.waiting import PATIENCE
 from workloads.client import Stale
 from workloads.http_connection import HttpConnection
 from workloads.locks import connect
@@ -177,7 +178,7 @@ class TestExample:
 
 def wait_until_listening_again(supervisor: Supervisor) -> None:
     """Wait for the restarted service; its log continues that of the last process."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while supervisor.children[-1].read_log().count("listening on") < 2:
         supervisor.children[-1].check()
         assert time.monotonic() < deadline
@@ -186,7 +187,7 @@ def wait_until_listening_again(supervisor: Supervisor) -> None:
 
 
 def granted_at_last(address: Address) -> Any:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while not (answered := acquire(address, owner="1-1"))["lock_acquired"]:
         assert time.monotonic() < deadline
         time.sleep(0.01)

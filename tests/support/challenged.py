@@ -8,14 +8,16 @@ test fails on the first wrong verdict.
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Callable
 from subprocess import CompletedProcess
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.core.exit_codes import ExitCode
 
+T = TypeVar("T")
 PATIENCE = 240.0  # s; no run begins later
 LONGEST = 60  # s of one run
 Condition = Callable[[dict[str, Any]], bool]
@@ -38,17 +40,26 @@ def run_until_challenged(
     Its stdout is the verdict as JSON. Return the first run that was challenged, or that ended
     neither as expected nor as "not exercised"; or the last one.
     """
+    durations = (f"workload.duration={min(seconds << number, LONGEST)}s" for number in itertools.count())
+    return repeated(lambda: start(next(durations)), lambda done: proves_nothing(done, was_challenged))
+
+
+def repeated(attempt: Callable[[], T], proves_nothing: Callable[[T], bool]) -> T:
+    """Return what the first attempt gave that proves something, or the last one."""
     deadline = time.monotonic() + PATIENCE
-    while True:
-        done = start(f"workload.duration={seconds}s")
-        if not proves_nothing(done, was_challenged) or time.monotonic() > deadline:
-            return done
-        seconds = min(2 * seconds, LONGEST)
+    while proves_nothing(got := attempt()) and time.monotonic() < deadline:
+        pass
+    return got
 
 
 def proves_nothing(done: CompletedProcess[str], was_challenged: Condition = ATTEMPTED) -> bool:
     """Did a run end as expected or as "not exercised", without being challenged?"""
     if done.returncode == ExitCode.UNKNOWN:
-        reasons = json.loads(done.stdout)["reasons"]
-        return bool(reasons) and all(reason.startswith("not exercised: ") for reason in reasons)
+        return was_not_exercised(json.loads(done.stdout))
     return done.returncode == ExitCode.AS_EXPECTED and not was_challenged(json.loads(done.stdout))
+
+
+def was_not_exercised(verdict: dict[str, Any]) -> bool:
+    """Is that the only reason why a verdict is unknown?"""
+    reasons = verdict["reasons"]
+    return verdict["verdict"] == "unknown" and all(each.startswith("not exercised: ") for each in reasons)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 import textwrap
-import time
-from collections.abc import Callable
 from typing import Any
 
 from harness.clients.recorder import RecordedSession
@@ -52,10 +50,3 @@ def lock_of(client: Any) -> Any:
 
 def storage_of(client: Any) -> Any:
     return ProgramStorage(client, lambda: None)
-
-
-def wait_for(condition: Callable[..., Any], seconds: float = 10.0) -> Any:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.002)
-    return condition()

@@ -14,7 +14,7 @@ import psutil
 from harness.processes import ownership
 
 HOLD = Path(__file__).with_name("hold.py")
-TIMEOUT = 30.0  # s
+TIMEOUT = 120.0  # s
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.clients.recorder import RecordedSession
 from tests.support.systems import SECOND, Memory, lock_settings, storage_settings
+from tests.support.waiting import PATIENCE
 from workloads.locks import connect
 from workloads.storages import load_kind
 
@@ -65,7 +66,7 @@ def lock_at(endpoint: str) -> Any:
 
 
 def wait_until_dropped(opened: Any) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     opened.setblocking(False)
     while time.monotonic() < deadline:
         try:

@@ -18,7 +18,7 @@ SCRIPTS = {
     "http": (ROOT / "examples/http-service/service.py", "--data", "data", "--policy", "inclusive"),
     "kahuna": (ROOT / "tests/support/kahuna_server.py",),
 }
-STARTING = 20.0  # s
+STARTING = 120.0  # s
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from harness.engines.engine import Cluster
 from harness.network.topology import Address, ServerSpec, Topology
+from tests.support.waiting import PATIENCE
 from workloads.client import Grant, Lock, Storage
 from workloads.redis_connection import RedisConnection
 from workloads.settings import LockSettings, StorageSettings
@@ -19,6 +20,7 @@ from workloads.storages import load_kind
 SECOND = 1_000_000_000
 TTL = 2 * SECOND
 FENCE = "(fence)"
+ENOUGH = 10.0  # s for a call to a storage that answers, also on a slow machine
 
 
 def run_named(name: str) -> str:
@@ -94,7 +96,7 @@ def storage_settings(
     *,
     fencing: str = "none",
     policy: str = "strict",
-    timeout: float = 1.0,
+    timeout: float = ENOUGH,
 ) -> StorageSettings:
     return StorageSettings(
         kind=kind,
@@ -117,13 +119,13 @@ def hand_over(first: Lock, second: Lock, resource: str) -> tuple[Grant, int, Gra
     assert waiting.is_alive(), "granted to both"
 
     first.release(resource, "0-1")
-    waiting.join(timeout=5)
+    waiting.join(timeout=PATIENCE)
     return held, asked, granted[0]
 
 
 @contextmanager
 def storage_clients(
-    kind: str, endpoints: Sequence[str], *, fencing: str, timeout: float = 1.0
+    kind: str, endpoints: Sequence[str], *, fencing: str, timeout: float = ENOUGH
 ) -> Iterator[Callable[..., Storage]]:
     """Give a function that opens clients, by default with this fencing; close them all at the end."""
     opened = []

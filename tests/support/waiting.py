@@ -1,4 +1,4 @@
-"""Poll to a deadline."""
+"""Poll to a deadline; times that leave room on a slow machine."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 PATIENCE = 60.0  # s; a guard: it costs nothing where the condition comes true
+SOON = 5.0  # s; what has a deadline below 1 s ends by then, and what hangs does not
+LONG_TTL = 20_000_000_000  # ns; of a lease that does not end by then
 
 
 def wait_for(condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:

@@ -20,7 +20,7 @@ from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings
 from workloads.storages import load_kind, postgres, redis
 
-DEADLINE = 20.0  # seconds
+DEADLINE = 120.0  # seconds
 
 
 RESOURCE = "r0"

@@ -21,6 +21,7 @@ from tests.support.http_servers import (
     speaking,
     wait_until_dropped,
 )
+from tests.support.waiting import PATIENCE, SOON
 from workloads import unsolicited_data
 from workloads.client import NotApplied, Unknown
 from workloads.http_connection import MAX_BODY, HttpConnection
@@ -43,11 +44,11 @@ class TestDeadline:
             with pytest.raises(Unknown, match=r"timeout of 0\.5 s"):
                 storage.write("r0", 1, "v", nothing)
 
-        assert TIMEOUT <= time.monotonic() - called < 2 * TIMEOUT
+        assert TIMEOUT <= time.monotonic() - called < SOON
         assert len(requests) == 1
 
     def test_a_body_that_trickles_in_has_the_same_deadline(self) -> None:
-        head, _, body = answer(json.dumps({"resource_id": "r0"}).encode()).partition(b"\r\n\r\n")
+        head, _, body = answer(b"{" + b" " * 99).partition(b"\r\n\r\n")
 
         def slowly() -> Iterator[bytes]:
             yield head + b"\r\n\r\n"
@@ -58,7 +59,7 @@ class TestDeadline:
             with pytest.raises(Unknown, match="timeout"):
                 storage.write("r0", 1, "v", nothing)
 
-        assert time.monotonic() - called < 2 * TIMEOUT
+        assert time.monotonic() - called < SOON
 
     def test_an_unaccepted_connection_has_the_same_deadline(self) -> None:
         with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
@@ -73,7 +74,7 @@ class TestDeadline:
                 ):
                     storage.write("r0", 1, "v", nothing)
 
-        assert time.monotonic() - called < 2 * TIMEOUT
+        assert time.monotonic() - called < SOON
 
     def test_sent_is_called_once_the_request_is_sent(self) -> None:
         with (
@@ -83,7 +84,7 @@ class TestDeadline:
             seen = []
 
             def sent() -> None:
-                deadline = time.monotonic() + 5
+                deadline = time.monotonic() + PATIENCE
                 while not requests and time.monotonic() < deadline:
                     time.sleep(0.001)
                 seen.append(len(requests))

@@ -33,6 +33,7 @@ from tests.support.systems import (
     storage_settings,
 )
 from tests.support.tap import Tap
+from tests.support.waiting import PATIENCE
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.locks import connect, etcd_lock_service, redlock
 from workloads.storages import load_kind
@@ -209,13 +210,13 @@ def test_a_renewal_at_a_stopping_lock_is_unknown_and_sent_once(
     tap, resource = open_tap(count), next(names)
     lock, memory = open_lock(kind, tap.endpoints, ttl=2 * SECOND)
     lock.acquire(resource, "0-1")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while not memory.of("ok") and time.monotonic() < deadline:  # by then it is logged in everywhere
         time.sleep(0.01)
 
     tap.stop_before(1, stop)
     already = len(memory.events)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while not memory.of("info") and time.monotonic() < deadline:
         time.sleep(0.01)
     sent = list(tap.requests)

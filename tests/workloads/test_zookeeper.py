@@ -28,6 +28,7 @@ from tests.support.systems import (
     storage_clients,
     storage_settings,
 )
+from tests.support.waiting import PATIENCE, SOON
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.locks import zookeeper as locks
 from workloads.storages import zookeeper as storages
@@ -185,7 +186,7 @@ def test_an_expired_session_is_recorded_and_never_counts_as_a_hold(open_lock: An
     expire(first)
 
     granted = second.acquire(resource, "1-1")
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while not memory.of("fail") and time.monotonic() < deadline:
         time.sleep(0.01)
 
@@ -210,11 +211,11 @@ def test_a_waiter_whose_session_ends_is_not_granted(open_lock: Any, resource: st
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while not second._path and time.monotonic() < deadline:
         time.sleep(0.01)
     expire(second)
-    waiting.join(timeout=5)
+    waiting.join(timeout=PATIENCE)
 
     assert ended in (["session lost"], ["ConnectionLoss"])  # depending on which kazoo notices first
 
@@ -267,7 +268,7 @@ def test_an_acquire_from_a_stopped_server_requests_nothing(
         with pytest.raises(NotApplied, match="no session"):
             lock.acquire(resource, "0-1")
 
-    assert time.monotonic() - called < 1.5
+    assert time.monotonic() - called < SOON
 
 
 @pytest.mark.usefixtures("impatient")

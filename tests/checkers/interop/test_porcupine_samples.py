@@ -27,7 +27,7 @@ def porcupine_module() -> Path:
         _miss("no go is on PATH")
     found = subprocess.run(
         [go, "mod", "download", "-json", PORCUPINE],
-        capture_output=True, text=True, check=False, cwd="/", timeout=100,
+        capture_output=True, text=True, check=False, cwd="/", timeout=300,
     )  # fmt: skip
     if found.returncode:
         _miss(f"{PORCUPINE} cannot be had: {found.stderr[-200:] or found.stdout[-200:]}")
@@ -76,7 +76,7 @@ def test_the_peer_that_benchmarks_run_passes_its_own_tests(porcupine_module: Pat
         capture_output=True,
         text=True,
         check=False,
-        timeout=110,
+        timeout=300,
     )
 
     assert tested.returncode == 0, tested.stdout + tested.stderr

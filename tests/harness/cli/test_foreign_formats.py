@@ -20,7 +20,7 @@ FOREIGN = HISTORIES / "foreign"
 @pytest.fixture
 def fencepost(tmp_path: Path) -> Any:
     def call(*arguments: Any) -> CompletedProcess[str]:
-        return command.fencepost(tmp_path, *arguments, timeout=60, XDG_STATE_HOME=str(tmp_path / "state"))
+        return command.fencepost(tmp_path, *arguments, timeout=300, XDG_STATE_HOME=str(tmp_path / "state"))
 
     return call
 

@@ -7,8 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from signal import Signals
 from typing import Any
@@ -22,6 +21,7 @@ from harness.clients.process import SharedProgress
 from harness.clients.shared_state import NO_TOKEN, NOBODY, STOP_POINTS, SharedState
 from harness.core.errors import InfrastructureError
 from harness.nemesis.triggers import StopRequest, Victim
+from tests.support.waiting import wait_for
 
 CLIENTS_UNTIL_KILLED = """
 import time
@@ -37,13 +37,6 @@ if __name__ == "__main__":
 
 def gone(pids: list[int]) -> bool:
     return all(not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie" for pid in pids)
-
-
-def wait_for(condition: Callable[..., Any], seconds: float = 5.0) -> Any:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.002)
-    return condition()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,14 +22,8 @@ from harness.clients.admin import AdminClient
 from harness.processes.process_tree import is_stopped
 from harness.processes.reaper import reaper
 from tests.support.orphans import leaving_daemons, offspring, task
+from tests.support.waiting import wait_for
 from workloads.line_protocol.program_client import start_fields
-
-
-def wait_for(condition: Callable[..., Any], seconds: float = 15.0) -> Any:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.005)
-    return condition()
 
 
 def gone(processes: list[Process]) -> bool:

@@ -55,7 +55,7 @@ def recheck(folder: Path, limit: int | None = None, number: int = 0) -> tuple[Co
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
         preexec_fn=None if limit is None else partial(resource.setrlimit, limit, (number, number)),
     )
@@ -134,7 +134,7 @@ def test_a_run_that_needs_too_many_descriptors_does_not_start(tmp_path: Path) ->
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

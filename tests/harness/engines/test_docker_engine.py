@@ -20,6 +20,7 @@ from harness.network.topology import ServerSpec, Topology
 from harness.processes import ownership, run_notes
 from tests.support.held import running_harness, wait_for_line, wait_until
 from tests.support.systems import postgres_from
+from tests.support.waiting import wait_for
 
 
 def test_every_edge_leads_to_its_server(
@@ -240,6 +241,7 @@ def test_docker_limits_the_size_of_a_log(
         postgres.run(
             ["sh", "-c", f"head -c {3 * log_limit.MOST} /dev/zero | tr '\\0' x | fold > /proc/1/fd/2"]
         )
+        assert wait_for(lambda: len(cluster.logs()["postgres"]) > log_limit.MOST // 4)
         log = cluster.logs()["postgres"]
 
     assert log_limit.MOST // 4 < len(log) <= log_limit.MOST + len(log_limit.CUT)

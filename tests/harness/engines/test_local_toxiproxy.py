@@ -165,7 +165,7 @@ def test_four_concurrent_processes_build_toxiproxy_once(builds: Path, programs: 
     wait_until(builds.exists)
 
     gate.write_text("")  # lets the build continue, as soon as it reads
-    answers = {process.communicate(timeout=60)[0] for process in needing}
+    answers = {process.communicate(timeout=300)[0] for process in needing}
 
     assert answers == {f"{local_toxiproxy.find()}\n"}
     assert len(builds.read_text().splitlines()) == 1

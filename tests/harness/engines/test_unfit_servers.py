@@ -163,7 +163,7 @@ def test_the_command_reports_an_unfit_server_and_exits_with_3(build: Any, tmp_pa
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
 

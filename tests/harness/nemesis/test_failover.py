@@ -17,6 +17,7 @@ from harness.network import redis_server
 from harness.network.topology import Edge, Link, ServerSpec, Topology
 from tests.support.selection import BOTH_ENGINES
 from tests.support.systems import Memory, endpoint_of, lock_settings, redis_at
+from tests.support.waiting import PATIENCE
 from workloads.client import Unknown
 from workloads.locks import connect
 from workloads.locks.redis import lock_key
@@ -46,7 +47,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
 def wait_until_the_replica_follows(cluster: Any) -> None:
     """A server that has just started may take longer than a client would wait."""
     primary = redis_at(at(cluster, "redis-1"))
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     primary.execute("SET", "probe", 1)
     while not reached_replica(primary, 500):
         assert time.monotonic() < deadline, "the replica does not follow"

@@ -26,17 +26,11 @@ from harness.nemesis.pause import PauseSpec, pause
 from harness.nemesis.plan import PlanLog, plan
 from harness.nemesis.reach import Reach
 from harness.processes.process_tree import end
+from tests.support.waiting import PATIENCE, wait_for
 
 SECOND = 1_000_000_000
 TTL = SECOND // 5
 HOLDER = PauseSpec(kind="pause", target="holder", at="before-write", until="superseded")
-
-
-def wait_for(condition: Any, seconds: float = 5.0) -> Any:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.001)
-    return condition()
 
 
 @pytest.fixture
@@ -90,7 +84,7 @@ def ancestor() -> Iterator[Process]:
     """A process with a thread, a child, and a grandchild in its own session."""
     process = subprocess.Popen([sys.executable, "-c", STARTS_OTHERS])
     head = psutil.Process(process.pid)
-    assert wait_for(lambda: "sleep" in [each.name() for each in head.children(recursive=True)], 20)
+    assert wait_for(lambda: "sleep" in [each.name() for each in head.children(recursive=True)])
     yield head
     end(head)
     process.wait()
@@ -208,11 +202,11 @@ def test_hundreds_of_pauses_each_end_and_leave_every_client_running(folder: Path
     recorded: list[dict[str, Any]] = []
     with pool.started(4, 2, 2, folder) as started, holders_of(started.state, 4) as holders:
         with nemesis_over(started.state, holders, (lasting, lasting), recorded, 600 * SECOND) as nemesis:
-            assert wait_for(lambda: len(recorded) > 600 or nemesis.error, 90)
+            assert wait_for(lambda: len(recorded) > 600 or nemesis.error, 3 * PATIENCE)
         nemesis.check()
         done = list(started.state.operations)
         assert wait_for(
-            lambda: all(now > then for now, then in zip(started.state.operations, done, strict=True)), 30
+            lambda: all(now > then for now, then in zip(started.state.operations, done, strict=True))
         )
 
     assert len(recorded) > 600
@@ -226,12 +220,12 @@ def test_a_pause_until_superseded_ends_with_the_write_of_a_successor(folder: Pat
     with pool.started(2, 2, 1, folder) as started, holders_of(started.state, 1) as holders:
         successor = SharedProgress(started.state, 1, ("r0", "r1"))
         with nemesis_over(started.state, holders, (HOLDER,), recorded, 600 * SECOND) as nemesis:
-            assert wait_for(lambda: recorded, 30)
+            assert wait_for(lambda: recorded)
             successor.accepted("r1", 99)  # on another resource
             assert nemesis.in_force() == ("pause client:0",)
             assert holders.processes[0].status() == psutil.STATUS_STOPPED
             successor.accepted("r0", 99)
-            assert wait_for(lambda: len(recorded) > 1, 30)
+            assert wait_for(lambda: len(recorded) > 1)
         nemesis.check()
 
     assert [event["value"]["state"] for event in recorded[:2]] == ["in force", "healed"]

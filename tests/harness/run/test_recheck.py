@@ -11,6 +11,7 @@ import pytest
 from harness.cli.progress import progress
 from harness.run.recheck import recheck
 from tests.support.simulation import Simulation
+from tests.support.waiting import PATIENCE
 
 
 class Terminal(io.StringIO):
@@ -37,7 +38,7 @@ def test_without_a_terminal_slow_stages_get_regular_lines() -> None:
 
     with progress(screen, plain_every=0.01) as stage:
         stage("judging 12 operations")
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE
         while screen.getvalue().count("\n") < 2 and time.monotonic() < deadline:
             pass
 

@@ -10,9 +10,9 @@ import pytest
 from harness.clients.recorder import RecordedSession
 from tests.support.client_programs import (
     storage_of,
-    wait_for,
 )
 from tests.support.systems import TTL, Memory
+from tests.support.waiting import wait_for
 from workloads.client import NotApplied, Unknown
 from workloads.line_protocol.clients import ProgramLock
 

@@ -21,8 +21,8 @@ from tests.support.client_programs import (
     command_of,
     lock_of,
     storage_of,
-    wait_for,
 )
+from tests.support.waiting import wait_for
 from workloads.client import Unknown
 from workloads.line_protocol.clients import ProgramStorage
 from workloads.line_protocol.program_client import ProgramError

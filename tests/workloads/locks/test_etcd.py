@@ -14,9 +14,10 @@ from checkers.history.reader import Outcome
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Cluster
 from tests.support.stopped import frozen
-from tests.support.systems import Memory, lock_settings
+from tests.support.systems import TTL, Memory, lock_settings
 from tests.support.systems import endpoints as endpoints_of
 from tests.support.tap import Tap
+from tests.support.waiting import LONG_TTL, PATIENCE, SOON
 from workloads.client import NotApplied, Unknown
 from workloads.locks import etcd, etcd_lock_service
 
@@ -32,10 +33,11 @@ def endpoints(servers: Cluster) -> list[str]:
 def open_lock(endpoints: list[str]) -> Iterator[Any]:
     locks = []
 
-    def open_one(client: Any = 0, timeout: float = 1.0) -> Any:
+    def open_one(client: Any = 0, timeout: float = 1.0, ttl: int = TTL) -> Any:
         memory = Memory()
         session = RecordedSession(memory, process=10 + client, stride=100)
-        lock = etcd.connect(lock_settings("etcd", endpoints, client=client, timeout=timeout), session)
+        settings = lock_settings("etcd", endpoints, client=client, timeout=timeout, ttl=ttl)
+        lock = etcd.connect(settings, session)
         locks.append(lock)
         return lock, memory
 
@@ -88,7 +90,7 @@ def test_a_lost_lease_is_recorded_as_a_failed_renewal(open_lock: Any, resource: 
     lock.acquire(resource, "0-1")
     lock._connection.call("Lease/LeaseRevoke", ID=lock._lease.lease)
 
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while not memory.of("fail") and time.monotonic() < deadline:
         time.sleep(0.01)
 
@@ -97,14 +99,14 @@ def test_a_lost_lease_is_recorded_as_a_failed_renewal(open_lock: Any, resource: 
 
 
 def test_revoking_frees_a_lock_at_once(open_lock: Any, resource: str) -> None:
-    (first, _), (second, _) = open_lock(0), open_lock(1)
+    (first, _), (second, _) = open_lock(0, ttl=LONG_TTL), open_lock(1)
     first.acquire(resource, "0-1")
 
     first.revoke(resource, "0-1")
     called = time.monotonic()
     second.acquire(resource, "1-1")
 
-    assert time.monotonic() - called < 1.9
+    assert time.monotonic() - called < SOON
 
 
 def test_a_keep_alive_to_a_stopped_server_is_info_and_ends_its_process(
@@ -114,7 +116,7 @@ def test_a_keep_alive_to_a_stopped_server_is_info_and_ends_its_process(
     lock.acquire(resource, "0-1")
 
     with frozen(servers, "etcd"):
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + PATIENCE
         while not memory.of("info") and time.monotonic() < deadline:
             time.sleep(0.01)
 

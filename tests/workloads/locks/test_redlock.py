@@ -15,6 +15,7 @@ from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec, Topology
 from tests.support.systems import Memory, endpoints, lock_settings, run_named
 from tests.support.tap import Tap
+from tests.support.waiting import PATIENCE
 from workloads.client import Unknown
 from workloads.locks import redlock
 
@@ -55,7 +56,7 @@ def test_a_server_with_a_pending_delete_does_not_count(
 
 def _release_once_refused(holder: Any, tap: Any) -> None:
     """Release the lock once the waiter has asked every server and sent a deletion to one."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while not any(tap.withheld in request for _, request in list(tap.requests)):
         assert time.monotonic() < deadline
         time.sleep(0.005)
