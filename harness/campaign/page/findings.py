@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.assessment import Assessment, CellResult, Run
+from harness.campaign.night import Night
 from harness.campaign.page.links import Links
 from harness.campaign.results import Remembered
 from harness.campaign.status import Outcome
-from harness.core.invocation import typed
 
 _MOST_RUNS = 5
 MOST_GROUPS = 100
@@ -50,13 +50,13 @@ class Undecided:
     link: str  # to its report or log, or ""
 
 
-def groups(assessment: Assessment, earlier: Sequence[Remembered], links: Links) -> tuple[Group, ...]:
+def groups(night: Night, assessment: Assessment, earlier: Sequence[Remembered]) -> tuple[Group, ...]:
     """Group the failures of a night by fingerprint, those that are not quarantined first."""
     found: dict[str, list[tuple[CellResult, Run]]] = {}
     for result in assessment.cells:
         for run in result.failures:
             found.setdefault(run.fingerprint or "", []).append((result, run))
-    made = (_group(shape, members, earlier, links) for shape, members in found.items())
+    made = (_group(night, shape, members, earlier) for shape, members in found.items())
     return tuple(sorted(made, key=lambda group: bool(group.quarantine)))
 
 
@@ -77,10 +77,10 @@ def undecided(assessment: Assessment, links: Links) -> tuple[Undecided, ...]:
 
 
 def _group(
+    night: Night,
     shape: str,
     members: Sequence[tuple[CellResult, Run]],
     earlier: Iterable[Remembered],
-    links: Links,
 ) -> Group:
     result, first = members[0]
     verdict = first.finished.verdict
@@ -93,7 +93,7 @@ def _group(
             len(members), len(result.runs), [run.night for run in earlier if run.fingerprint == shape]
         ),
         steps=tuple(found[0]["steps"]) if found else (),
-        runs=tuple(_failed(result, run, links) for result, run in members[:_MOST_RUNS]),
+        runs=tuple(_failed(night, result, run) for result, run in members[:_MOST_RUNS]),
         more=max(0, len(members) - _MOST_RUNS),
         quarantine=(
             f"quarantined until {first.quarantine.until}: {first.quarantine.reason}"
@@ -111,11 +111,11 @@ def _how_often(tonight: int, runs: int, nights: Sequence[str]) -> str:
     return f"{now}; {times} in earlier nights, the first on {nights[0][:10]}"
 
 
-def _failed(result: CellResult, run: Run, links: Links) -> FailedRun:
+def _failed(night: Night, result: CellResult, run: Run) -> FailedRun:
     finished = run.finished
     return FailedRun(
         seed=finished.job.seed,
         reproduced=result.reproduced(run),
-        replay=typed("run", f"{finished.folder}/target.toml", "--seed", str(finished.job.seed)),
-        report=links.report(finished.folder),
+        replay=night.replay(finished) or "",
+        report=Links(night.path).report(finished.folder),
     )

@@ -18,6 +18,7 @@ from harness.campaign.results import Remembered
 from harness.campaign.status import Outcome
 from harness.campaign.summary import headline
 from harness.core.exit_codes import ExitCode
+from harness.report.sentences import capitalized
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,7 @@ def page(night: Night, assessment: Assessment, earlier: Sequence[Remembered], co
     links = Links(night.path)
     runs = [*earlier, *tonight(assessment)]
     over_nights = trend(runs, links)
-    found = groups(assessment, earlier, links)
+    found = groups(night, assessment, earlier)
     tone, label = OF_EXIT_CODE.get(code, (NEUTRAL, "Nothing was run"))
     return Page(
         campaign=assessment.campaign,
@@ -85,5 +86,7 @@ def _counted(assessment: Assessment) -> str:
 
 
 def _notices(assessment: Assessment) -> Iterator[str]:
+    if assessment.canary:
+        yield f"{capitalized(str(assessment.canary))}."
     for each in assessment.expired:
         yield f"A quarantine has expired: {each.reason} (until {each.until})."
