@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TextIO
 
 import click
@@ -19,11 +19,11 @@ from harness.core.exit_codes import ExitCode, of_error, of_several, of_verdict
 from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
 from harness.engines.engine import Engine
-from harness.files.environment import repetition_in
-from harness.files.run_folder import EVENTS
+from harness.files.environment import repetition_here, repetition_in
+from harness.report import unjudged
 from harness.report.console import Console, console
 from harness.report.verdict_text import JudgedRun, Line, summary, verdict_lines
-from harness.run.deployment import passwords
+from harness.run.deployment import depends_on_folder, passwords
 from harness.run.runner import RunOptions, run
 from harness.target import Target
 
@@ -54,15 +54,20 @@ def run_all(
                     codes.append(of_verdict(judged_run.document, interrupted=judged_run.interrupted))
             except (FencepostError, KeyboardInterrupt) as error:
                 screen.clear()
-                said = redacted(str(error), _passwords(target)) or "interrupted"
+                said = _said(error, target)
                 codes.append(of_error(error))
                 kind = "infrastructure failure: " * (codes[-1] is ExitCode.INFRASTRUCTURE)
-                click.echo(message(f"{target.name}: {kind}{said}"), err=True)
+                left = getattr(error, "__notes__", ())
+                click.echo(message("\n".join([f"{target.name}: {kind}{said}", *left])), err=True)
             if ExitCode.INTERRUPTED in codes:
                 break
         if len(targets) > 1:
             screen.write([Line(""), *summary(finished, [target.name for target in targets])])
     return of_several(codes)
+
+
+def _said(error: BaseException, target: Target) -> str:
+    return redacted(str(error), _passwords(target)) or "interrupted"
 
 
 def _passwords(target: Target) -> tuple[str, ...]:
@@ -88,21 +93,30 @@ def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -
                         screen.write(verdict_lines(judged_run))
                         printed = True
                         yield judged_run
-    except (KeyboardInterrupt, ResourceExhaustedError) as error:
-        if (
-            started is None
-            or (printed and not isinstance(error, ResourceExhaustedError))
-            or not _has_events(started.folder)
-        ):
-            raise
-        again = typed("recheck", as_seen_from_here(started.folder))
-        if isinstance(error, ResourceExhaustedError):
-            raise ResourceExhaustedError(
-                f"{error}; then judge the recording with: {again}", error.errno
-            ) from None
-        raise KeyboardInterrupt(
-            f"interrupted before the verdict; judge the recording with: {again}"
-        ) from None
+    except (FencepostError, KeyboardInterrupt) as error:
+        if started is not None and not printed:
+            _leave_word(error, started, target, options.again)
+        elif started is not None and isinstance(error, ResourceExhaustedError):
+            error.add_note(f"  then judge it again: {typed('recheck', as_seen_from_here(started.folder))}")
+        raise
+
+
+def _leave_word(
+    error: FencepostError | KeyboardInterrupt, started: RunStarted, target: Target, again: tuple[str, ...]
+) -> None:
+    """Say what a run without a verdict leaves behind: in the error's notes, and on a page in its folder."""
+    run = unjudged.Unjudged(
+        target=target.name,
+        seed=started.seed,
+        folder=started.folder,
+        interrupted=isinstance(error, KeyboardInterrupt),
+        why=_said(error, target),
+        how=repetition_here(again, own_code=depends_on_folder(target)),
+    )
+    with contextlib.suppress(OSError, ResourceExhaustedError):  # the disk may be why it failed
+        unjudged.write(run)
+    for line in unjudged.lines(run):
+        error.add_note(line)
 
 
 def _judged_run(target: Target, judged: RunJudged, started: RunStarted | None) -> JudgedRun:
@@ -116,7 +130,3 @@ def _judged_run(target: Target, judged: RunJudged, started: RunStarted | None) -
         repetition=repetition_in(judged.folder),
         interrupted=judged.interrupted,
     )
-
-
-def _has_events(folder: Path) -> bool:
-    return any((folder / EVENTS).glob("*.jsonl"))

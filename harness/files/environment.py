@@ -35,13 +35,21 @@ def environment(
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": list(command),
         "again": list(again),
-        **(_place() if own_code else {}),
+        **_place(repetition_here(again, own_code=own_code)),
     }
 
 
-def _place() -> dict[str, str]:
+def repetition_here(again: Sequence[str], *, own_code: bool) -> Repetition:
+    """Return what it takes to repeat a run that starts in this folder."""
+    if not own_code:
+        return Repetition(options=tuple(again))
     found_in = os.environ.get("PYTHONPATH", "")
-    return {"folder": str(Path.cwd())} | ({"pythonpath": found_in} if found_in else {})
+    return Repetition(options=tuple(again), folder=str(Path.cwd()), python_path=found_in)
+
+
+def _place(how: Repetition) -> dict[str, str]:
+    recorded = {"folder": how.folder, "pythonpath": how.python_path}
+    return {key: value for key, value in recorded.items() if value}
 
 
 def repetition_of(recorded: Mapping[str, Any]) -> Repetition:

@@ -46,7 +46,8 @@ _MILLISECOND = 1_000_000  # ns
 _SECOND = 1_000_000_000  # ns
 _HYPHENATED = re.compile(r"(?<![\w.-])(\w{1,12}(?:-[\w.]{1,12}){1,3})(?![\w-])")
 _NAMES_LINES = re.compile(r"\blines? [0-9]")
-_STYLES = ("uplot/uPlot.min.css", "report.css")
+STYLE = "report.css"
+_STYLES = ("uplot/uPlot.min.css", STYLE)
 
 
 def write(folder: Path, parsed: Parsed | None = None) -> Path:

@@ -9,6 +9,7 @@ from harness.core.errors import InfrastructureError
 from harness.core.exit_codes import ExitCode
 from harness.run.runner import RunOptions
 from harness.target import load
+from tests.support.report_folder import text_of
 
 
 class InterruptedEngine:
@@ -58,14 +59,24 @@ def test_an_unjudged_run_says_how_to_judge_it(interrupted: Any) -> None:
     code, said = interrupted("client-0.jsonl")
 
     assert code is ExitCode.INTERRUPTED
-    assert said.startswith(
-        "etcd-postgres: interrupted before the verdict; "
-        "judge the recording with: fencepost recheck runs/etcd-postgres/"
+    assert said.startswith("etcd-postgres: interrupted\n  The clients recorded operations until then")
+    assert "\n  judge it     fencepost recheck runs/etcd-postgres/" in said
+
+
+def test_a_run_interrupted_while_starting_says_what_is_in_its_folder(
+    interrupted: Any, tmp_path: Path
+) -> None:
+    code, said = interrupted()
+
+    first, second, third = said.splitlines()
+    assert code is ExitCode.INTERRUPTED
+    assert first == "etcd-postgres: interrupted"
+    assert second == (
+        "  No client recorded an operation, so there is nothing to judge; you can delete the folder."
     )
-
-
-def test_a_run_without_events_is_only_interrupted(interrupted: Any) -> None:
-    assert interrupted() == (ExitCode.INTERRUPTED, "etcd-postgres: interrupted\n")
+    assert third.startswith("  run folder   runs/etcd-postgres/2")
+    assert third.endswith(" (no verdict; it has target.toml, header.json)")
+    assert "No verdict: interrupted before the verdict" in page_of(tmp_path / "runs")
 
 
 def test_an_infrastructure_failure_is_reported_as_one(
@@ -76,5 +87,24 @@ def test_an_infrastructure_failure_is_reported_as_one(
 
     code = run_all([load("etcd-postgres")], BrokenEngine(), options, text=io.StringIO(), judged=print)
 
+    said = capsys.readouterr().err
     assert code is ExitCode.INFRASTRUCTURE
-    assert capsys.readouterr().err == "etcd-postgres: infrastructure failure: etcd-1 does not start\n"
+    assert said.startswith("etcd-postgres: infrastructure failure: etcd-1 does not start\n  No client ")
+
+
+def test_an_infrastructure_failure_leaves_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = RunOptions(seed=7, runs=tmp_path / "runs", again=("--engine", "local"))
+
+    run_all([load("etcd-postgres")], BrokenEngine(), options, text=io.StringIO(), judged=print)
+
+    page = page_of(tmp_path / "runs")
+    assert "No verdict: infrastructure failure" in page
+    assert "etcd-1 does not start" in page
+    assert "target.toml the target that was run" in page
+    assert "target.toml --seed 7 --engine local" in page
+    assert "fencepost doctor" in page
+
+
+def page_of(runs: Path) -> str:
+    return text_of(runs / "etcd-postgres" / "latest" / "report.html")

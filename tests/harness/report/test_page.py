@@ -11,7 +11,7 @@ import pytest
 from harness import report
 from harness.report import wording
 from harness.run.recheck import recheck
-from tests.support.report_folder import FINDING, REFUSED, run_folder, text_of
+from tests.support.report_folder import FINDING, REFUSED, STALE, run_folder, text_of
 from tests.support.verdicts import verdict_of
 
 
@@ -113,3 +113,14 @@ def test_a_grant_is_chosen_by_the_moment_that_its_headline_names(
 
     assert chosen == headlines
     assert len(chosen) > 1
+
+
+def test_a_run_without_operations_has_no_empty_section(tmp_path: Path) -> None:
+    header = STALE.splitlines()[0] + "\n"
+    nothing = {"anomalies": {}, "findings": [], "coverage": {"grants": 0}}
+
+    page = text_of(report.write(run_folder(tmp_path, header, **nothing)))
+
+    assert "No operation of a client is known, so there is nothing to draw." in page
+    assert "Every count is zero." in page
+    assert "How many" not in page

@@ -1,0 +1,96 @@
+"""A run that ended without a verdict: what is in its folder, and what to do with it.
+
+The same on the terminal and on a small page in the folder, for whoever finds it later. If the
+recording is judged after all, the report replaces that page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.invocation import Repetition, again, typed, typed_anywhere
+from harness.core.paths import as_seen_from_here
+from harness.files import run_files
+from harness.files.atomic_files import replace_file
+from harness.files.run_folder import EVENTS, HEADER, LOGS, PLAN
+from harness.report.run import NAME, PACKAGE, STYLE
+from harness.report.templates import asset, digest, environment
+
+_MEANINGS = {
+    run_files.TARGET: "the target that was run",
+    HEADER: "the target's name, the seed and what was expected",
+    run_files.ENVIRONMENT: "versions, the engine, and how the run was started",
+    PLAN: "the planned faults, and which of them were observed",
+    EVENTS: "what the clients recorded",
+    LOGS: "the output of servers and clients",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unjudged:
+    """A run without a verdict."""
+
+    target: str
+    seed: int
+    folder: Path
+    interrupted: bool  # False: the infrastructure failed
+    why: str
+    how: Repetition
+
+    @property
+    def recorded(self) -> bool:
+        """Did any client record anything?"""
+        return any(part.stat().st_size for part in (self.folder / EVENTS).glob("*.jsonl"))
+
+    @property
+    def headline(self) -> str:
+        """What happened, in a few words."""
+        return "interrupted before the verdict" if self.interrupted else "infrastructure failure"
+
+    @property
+    def consequence(self) -> str:
+        """What was recorded, and what that means."""
+        if self.recorded:
+            return "The clients recorded operations until then, which can still be judged."
+        return "No client recorded an operation, so there is nothing to judge; you can delete the folder."
+
+    @property
+    def files(self) -> Iterator[tuple[str, str]]:
+        """The files of its folder, and what each is."""
+        for name, meaning in _MEANINGS.items():
+            path = self.folder / name
+            if path.is_dir():
+                inside = sorted(each.name for each in path.iterdir() if each.stat().st_size)
+                if inside:
+                    yield f"{name}/", f"{meaning}: {', '.join(inside)}"
+            elif path.is_file():
+                yield name, meaning
+
+    @property
+    def commands(self) -> Iterator[tuple[str, str]]:
+        """What to do next, and the command for it."""
+        if self.recorded:
+            yield "Judge what was recorded", typed_anywhere("recheck", self.folder)
+        if not self.interrupted:
+            yield "Check this machine", typed_anywhere("doctor")
+        if (self.folder / run_files.TARGET).is_file():
+            yield "Run it again", again(self.folder / run_files.TARGET, self.seed, self.how)
+
+
+def lines(run: Unjudged) -> Iterator[str]:
+    """Say it on the terminal."""
+    folder = as_seen_from_here(run.folder)
+    yield f"  {run.consequence}"
+    yield f"  run folder   {folder} (no verdict; it has {', '.join(name for name, _ in run.files)})"
+    if run.recorded:
+        yield f"  judge it     {typed('recheck', folder)}"
+
+
+def write(run: Unjudged) -> Path:
+    """Write its page into its folder, and return the path."""
+    style, report = asset(PACKAGE, STYLE), run.folder / NAME
+    template = environment(PACKAGE).get_template("unjudged.html.j2")
+    replace_file(report, [template.render(run=run, style=style, style_hash=digest(style))])
+    return report
