@@ -111,7 +111,11 @@ def test_a_hostile_setting_is_refused_in_a_sentence(refused: Any, option: str, w
     assert why in refused("validate", TARGET, "--set", option)
 
 
-@pytest.mark.parametrize("word", [NAME, f"{NAME}.toml", f"x/{NAME}", "[*" * 3_000, "a\0b"])
+@pytest.mark.parametrize(
+    "word",
+    [NAME, f"{NAME}.toml", f"x/{NAME}", "[*" * 3_000, "a\0b"],
+    ids=["long", "file", "folder", "pattern", "null"],
+)
 @pytest.mark.parametrize(
     "command",
     [
@@ -288,6 +292,7 @@ def test_a_received_run_folder_runs_no_code_of_its_target(
     assert not ran.exists()
 
 
+@pytest.mark.slow
 def test_a_report_stays_under_10_mb_and_says_what_it_leaves_out(tmp_path: Path) -> None:
     lines = HISTORY.read_text().splitlines(keepends=True)
     shutil.copy(HISTORY, tmp_path / "history.jsonl")

@@ -151,6 +151,7 @@ def some_outcome_is_unknown(folder: Path) -> bool:
     return any(event["type"] == "info" and event["f"] != "partition" for event in events_of(folder))
 
 
+@pytest.mark.slow
 def test_a_run_without_faults_proves_nothing(engine: str, tmp_path: Path) -> None:
     words = run_words("etcd-postgres", "workload.duration=2s", engine=engine)
     done = fencepost(tmp_path, *words, "--no-faults")

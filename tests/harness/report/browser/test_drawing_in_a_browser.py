@@ -234,8 +234,15 @@ def test_a_token_beyond_what_a_browser_counts_exactly_is_shown_exactly(
     expect(page.locator("#tip")).to_contain_text(f"token {drawing['operations']['token'][i]}")
 
 
-@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["1400", "390"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "viewport"),
+    [
+        pytest.param("light", DESK, id="light-1400"),
+        pytest.param("dark", PHONE, id="dark-390"),
+        pytest.param("light", PHONE, id="light-390", marks=pytest.mark.slow),
+        pytest.param("dark", DESK, id="dark-1400", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("name", ["unfenced", "fenced", "quiet"])
 def test_axe_finds_nothing_serious(
     visitor: Visitor, request: pytest.FixtureRequest, name: str, scheme: str, viewport: dict[str, int]

@@ -70,7 +70,10 @@ def test_step_numbers_are_whole_in_the_table_of_operations(
     assert scrolling == []
 
 
-@pytest.mark.parametrize("width", [390, 360, 320])
+@pytest.mark.parametrize(
+    "width",
+    [320, pytest.param(360, marks=pytest.mark.slow), pytest.param(390, marks=pytest.mark.slow)],
+)
 def test_what_is_wrong_does_not_cover_what_a_fault_is(
     visitor: Visitor, recorded_run: Callable[[str], Path], width: int
 ) -> None:

@@ -20,8 +20,15 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return generate(tmp_path_factory.mktemp("nights"), nights=4, runs=130).path / outputs.PAGE
 
 
-@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["1400", "390"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "viewport"),
+    [
+        pytest.param("light", DESK, id="light-1400"),
+        pytest.param("dark", PHONE, id="dark-390"),
+        pytest.param("light", PHONE, id="light-390", marks=pytest.mark.slow),
+        pytest.param("dark", DESK, id="dark-1400", marks=pytest.mark.slow),
+    ],
+)
 def test_axe_finds_nothing_serious(
     visitor: Visitor, night: Path, scheme: str, viewport: dict[str, int]
 ) -> None:
