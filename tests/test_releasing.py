@@ -39,7 +39,7 @@ def clone() -> Iterator[Path]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("local_engine")
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200)  # it repeats a run that was not exercised
 def test_each_command_of_the_release_recipe_prints_what_the_page_shows(clone: Path) -> None:
     with shell(clone, **MAINTAINER) as opened:
         follow(ROOT / "docs/releasing.md", opened, clone)

@@ -29,7 +29,7 @@ from tests.support.linearizations import explained, mutex_step, owned_mutex_step
 from tests.support.model_histories import KINDS, random_history
 from tests.support.small_histories import list_history, lock_history
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 if SCALE == 0 else 3600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600 if SCALE == 0 else 3600)]
 
 SEARCHES = {
     "register": (register_step, 0),

@@ -34,7 +34,7 @@ from tests.support.small_histories import (
     one_level_history,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 if SCALE == 0 else 3600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600 if SCALE == 0 else 3600)]
 
 Make = Callable[[random.Random], tuple[Op, ...]]
 
