@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -114,10 +115,44 @@ def test_a_killed_campaign_is_resumed_and_every_run_counts_once(tmp_path: Path, 
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("4", "0", "0")
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.usefixtures("local_engine")
+def test_ten_kills_at_random_moments_lose_and_repeat_no_run(tmp_path: Path, campaign: Path) -> None:
+    rng, latest = random.Random(12), tmp_path / "nights/nightly/latest"
+    kills = 0
+    while kills < 10:
+        again = ["--resume"] if latest.exists() else []
+        with _started(tmp_path, campaign, "--workers", "2", *again) as process:
+            kills += _killed_after(rng.uniform(0, 15), process)
+        if process.returncode == 0:
+            break  # a fast machine is done before the tenth kill
+
+    done = fencepost(tmp_path, *("campaign", "--engine", "local", "--resume", campaign), timeout=600)
+
+    document = json.loads((latest / "campaign.json").read_text())
+    assert done.returncode == document["exit_code"] != ExitCode.INFRASTRUCTURE, done.stdout + done.stderr
+    runs = [(cell["name"], run["seed"]) for cell in document["cells"] for run in cell["runs"]]
+    assert sorted(runs) == sorted((cell, seed) for cell in CELLS for seed in (1, 2))
+    lines = (latest / RESULTS).read_text().splitlines()
+    recorded = [job for job in (json.loads(line)["job"] for line in lines) if not job["reproduction"]]
+    assert len({(job["cell"], job["seed"]) for job in recorded}) == len(recorded) == 4
+
+
+def _killed_after(seconds: float, process: subprocess.Popen[bytes]) -> bool:
+    """Kill a process after some time; False if it had ended by itself."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return True
+    return False
+
+
 @contextlib.contextmanager
-def _started(folder: Path, campaign: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _started(folder: Path, campaign: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "harness.cli", "campaign", "--engine", "local", str(campaign)],
+        [sys.executable, "-m", "harness.cli", "campaign", "--engine", "local", *options, str(campaign)],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
