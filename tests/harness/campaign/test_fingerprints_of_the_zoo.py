@@ -1,0 +1,113 @@
+"""Fingerprints over the recorded runs of the zoo: one for each planted bug, and no two bugs share one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.campaign.fingerprint import fingerprint
+from harness.run.recheck import judge_file
+from tests.support.recorded_runs import RECORDINGS, unpack
+
+LEADING = {
+    "asynchronous-commit": "lost-write",
+    "check-then-write": "stale-write",
+    "client-library-that-retries": "duplicate-write",
+    "code-path-without-the-token": "stale-write",
+    "equality-fence": "false-rejection",
+    "expire-on-guarded-key": "stale-write",
+    "fence-counter-deleted": "duplicate-token",
+    "fence-counter-without-persistence": "duplicate-token",
+    "get-then-del-unlock": "early-grant",
+    "guard-in-sub-select": "stale-write",
+    "guard-row-in-another-table": "stale-write",
+    "header-revision-etcd-3-4": "duplicate-token",
+    "lease-id-token": "token-regression",
+    "mark-in-memory-with-restart": "stale-write",
+    "missing-row-counted-as-success": "phantom-accept",
+    "read-from-a-cache": "stale-read",
+    "redis-without-persistence": "stale-write",
+    "redlock-one-clock-jumped": "early-grant",
+    "replica-promoted-with-link-held": "duplicate-token",
+    "second-set-drops-expiry": "stuck-lock",
+    "separate-incr-after-set": "early-grant",
+    "sequence-number-token": "duplicate-token",
+    "strict-fence-two-writes": "false-rejection",
+    "string-comparison-of-tokens": "false-rejection",
+    "timeout-counted-as-failure": "ghost-write",
+    "token-past-2-to-53": "stale-write",
+    "uuid-token": "token-regression",
+    "value-after-the-fence": "non-linearizable",
+    "wall-clock-token": "token-regression",
+}
+"""The anomaly whose shape is the fingerprint of each bug."""
+
+SEVERAL = {
+    "code-path-without-the-token": 2,  # stale-write, unfenced-write
+    "redis-without-persistence": 3,  # stale-write, lost-write, high-water-regression
+    "replica-promoted-with-link-held": 2,  # duplicate-token, token-regression
+}
+"""How many shapes the findings of one run have, where it is not one."""
+
+ONLY_COUNTED = {"append-without-fence-on-acquire"}
+"""Its anomaly makes no run invalid, so a failing run of it has no finding."""
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, dict[str, Any]]:
+    """The verdict on the recorded run of each planted bug."""
+    return {name: _verdict(unpack(name, tmp_path_factory.mktemp(name))) for name in _recorded_bugs()}
+
+
+def _recorded_bugs() -> Iterator[str]:
+    for twin in sorted(RECORDINGS.glob("*-twin.tar.xz")):
+        yield twin.name.removesuffix("-twin.tar.xz")
+
+
+def _verdict(folder: Path) -> dict[str, Any]:
+    commits = folder / "commits.jsonl"
+    judged = judge_file(folder / "history.jsonl", commits if commits.exists() else None, same_run=True)
+    return judged.document.as_dict()
+
+
+def test_the_table_has_every_planted_bug(verdicts: Mapping[str, dict[str, Any]]) -> None:
+    leading = {
+        name: verdict["findings"][0]["anomaly"] for name, verdict in verdicts.items() if verdict["findings"]
+    }
+
+    assert leading == LEADING
+    assert set(verdicts) - set(leading) == ONLY_COUNTED
+
+
+def test_no_two_planted_bugs_share_a_fingerprint(verdicts: Mapping[str, dict[str, Any]]) -> None:
+    found = {name: fingerprint(name, verdict) for name, verdict in verdicts.items()}
+
+    assert len(set(found.values())) == len(found)
+
+
+@pytest.mark.parametrize("name", LEADING)
+def test_a_bug_is_never_split_by_what_a_run_found_of_it(
+    verdicts: Mapping[str, dict[str, Any]], name: str
+) -> None:
+    """Each finding of the leading anomaly could be all that another seed shows."""
+    verdict = verdicts[name]
+    alone = [
+        verdict | {"findings": [finding]}
+        for finding in verdict["findings"]
+        if finding["anomaly"] == LEADING[name]
+    ]
+
+    assert {fingerprint(name, each) for each in alone} == {fingerprint(name, verdict)}
+
+
+@pytest.mark.parametrize("name", LEADING)
+def test_all_that_a_bug_shows_has_few_fingerprints(verdicts: Mapping[str, dict[str, Any]], name: str) -> None:
+    """A seed that shows none of the leading anomaly has the fingerprint of the next one."""
+    verdict = verdicts[name]
+
+    found = {fingerprint(name, verdict | {"findings": [finding]}) for finding in verdict["findings"]}
+
+    assert len(found) == SEVERAL.get(name, 1)
