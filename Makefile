@@ -46,6 +46,8 @@ test: lint  ## each feature once, while mypy checks the types; ends in pytest's 
 	wait $$types || { cat $(VENV)/types; exit 1; }; exit $$tests
 
 test-slow: install  ## the rest: other engines, systems and seeds, all of Hypothesis' examples, and whatever takes long
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-dask.lock \
+	  || echo "Dask does not install here: its tests are skipped"
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "slow or hypothesis"
 
 test-all: test test-slow  ## everything
@@ -91,6 +93,8 @@ lock:  ## recompile the pinned requirements (needs uv)
 	  --extra local --group dev --no-header --no-emit-index-url --no-annotate --quiet -o requirements.lock
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --constraint requirements.lock \
 	  --group mutation --no-header --no-emit-index-url --no-annotate --quiet -o requirements-mutation.lock
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --constraint requirements.lock \
+	  --extra dask --no-header --no-emit-index-url --no-annotate --quiet -o requirements-dask.lock
 	uv pip compile --universal --python-version 3.11 --generate-hashes \
 	  --group fuzz --no-header --no-emit-index-url --no-annotate --quiet -o requirements-fuzz.lock
 

@@ -43,13 +43,21 @@ class Campaign:
     """Makes the runs of a night that are open."""
 
     def __init__(
-        self, night: Night, *, workers: int, budget: int | None, fail_fast: bool, notify: Notify
+        self,
+        night: Night,
+        *,
+        workers: int,
+        budget: int | None,
+        fail_fast: bool,
+        notify: Notify,
+        executor: Executor | None = None,  # None: threads of this process
     ) -> None:
         self._night = night
         self._workers = workers
         self._budget = budget  # ns
         self._fail_fast = fail_fast
         self._notify = notify
+        self._executor = executor
         self._began = time.monotonic_ns()
         self._waiting = list(night.open_jobs())
         self._finished = list(night.finished())
@@ -61,7 +69,7 @@ class Campaign:
 
         KeyboardInterrupt ends the runs in progress, and is raised again.
         """
-        executor = ThreadPoolExecutor(self._workers)
+        executor = self._executor or ThreadPoolExecutor(self._workers)
         try:
             self._fill(executor)
             while self._running:

@@ -17,6 +17,7 @@ from harness.campaign import campaign_file, canary, corpus, outputs, schedule
 from harness.campaign.assessment import Assessment
 from harness.campaign.campaign import Campaign, workers_here
 from harness.campaign.cells import Cell, Expansion, expand
+from harness.campaign.dask_executor import DaskExecutor
 from harness.campaign.merge import merge
 from harness.campaign.night import Night, Plan
 from harness.campaign.results import Results
@@ -48,6 +49,7 @@ class CampaignOptions:
     results: Path | None
     nights: Path
     json: bool
+    dask: str | None
 
 
 def dry(options: CampaignOptions, rng: random.Random) -> int:
@@ -76,13 +78,19 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
     screen = CampaignScreen(sys.stderr if options.json else sys.stdout, documents=options.json)
     with night.in_use():
         night.adopt()
-        workers = options.workers or campaign.workers or workers_here()
+        elsewhere = DaskExecutor(options.dask) if options.dask else None
+        workers = options.workers or (elsewhere.workers if elsewhere else campaign.workers or workers_here())
         screen.write(
             f"{campaign.name}: {len(night.open_jobs())} of {len(night.plan.jobs)} runs to make,"
             f" {workers} at once, engine {night.plan.engine}, in {as_seen_from_here(night.path)}"
         )
         work = Campaign(
-            night, workers=workers, budget=campaign.budget, fail_fast=options.fail_fast, notify=screen.show
+            night,
+            workers=workers,
+            budget=campaign.budget,
+            fail_fast=options.fail_fast,
+            notify=screen.show,
+            executor=elsewhere,
         )
         try:
             with live(screen):

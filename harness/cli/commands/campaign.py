@@ -60,6 +60,11 @@ _MOST_SHARDS = 1000
 @click.argument("file", type=click.Path(path_type=Path), callback=as_path)
 @ENGINE
 @click.option("--workers", type=click.IntRange(1, 64), help="Runs at once. Default: as the file says.")
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Make the runs on Dask workers with the resource engine (fencepost[dask]).",
+)
 @click.option("--shard", callback=_shard, metavar="K/N", help="Only this part, the same each time.")
 @click.option("--resume", is_flag=True, help="Go on with the latest night: what has ended counts.")
 @click.option("--dry-run", is_flag=True, help="Print what would be run, and how long that takes.")
@@ -72,6 +77,7 @@ def run(
     file: Path,
     engine: Literal["auto", "docker", "local"],
     workers: int | None,
+    dask: str | None,
     shard: tuple[int, int] | None,
     resume: bool,
     dry_run: bool,
@@ -95,6 +101,7 @@ def run(
         results=results,
         nights=nights,
         json=output == "json",
+        dask=dask,
     )
     return dry(options, random.Random()) if dry_run else run_campaign(options, random.SystemRandom())
 

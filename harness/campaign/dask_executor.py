@@ -1,0 +1,138 @@
+"""Runs of a campaign on the workers of a Dask cluster, each on one unit of the resource `engine`.
+
+A worker needs no folder in common with this machine: a run is sent with its target, and its folder
+comes back compressed. Where a worker dies, Dask makes its run again on another one.
+"""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from harness.campaign.execution import LOGS, RUNS, TARGETS, Finished, Order
+from harness.core.errors import ConfigurationError, InfrastructureError
+from harness.core.exit_codes import ExitCode
+from harness.files.private_folder import make_missing
+
+RESOURCE = "engine"
+_PATIENCE = "15s"  # for the scheduler to answer
+
+Run = Callable[[Order], Finished]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Delivery:
+    """A run that was made elsewhere, with its files."""
+
+    finished: Finished
+    files: bytes  # a tar archive, compressed
+
+
+class DaskExecutor(Executor):
+    """Makes runs on the workers of a scheduler."""
+
+    def __init__(self, scheduler: str) -> None:
+        """Connect to a scheduler, such as tcp://scheduler:8786.
+
+        Raises ConfigurationError where Dask is not installed, and InfrastructureError where no
+        scheduler answers or none of its workers has the resource.
+        """
+        try:
+            distributed: Any = import_module("distributed")
+        except ImportError:
+            raise ConfigurationError(
+                "--dask needs Dask: install fencepost[dask] here and on every worker"
+            ) from None
+        try:
+            self._client = distributed.Client(scheduler, timeout=_PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise InfrastructureError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+        self._futures: dict[Future[Finished], Any] = {}
+        self.workers = self._units()
+        if not self.workers:
+            self._client.close()
+            raise InfrastructureError(
+                f"no worker of {scheduler} has the resource {RESOURCE}: start each with"
+                f' `dask worker {scheduler} --resources "{RESOURCE}=1"`'
+            )
+
+    def _units(self) -> int:
+        """How many runs the workers can make at once."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        return int(sum(worker["resources"].get(RESOURCE, 0) for worker in workers))
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **_none: Any) -> Future[Any]:
+        """Send a run, an Order, to a worker; the future has what `fn` returned there."""
+        (order,) = args
+        source = (order.night / TARGETS / f"{order.job.cell}.toml").read_text(encoding="utf-8")
+        future: Future[Finished] = Future()
+        future.set_running_or_notify_cancel()
+        sent = self._client.submit(_make, fn, order, source, resources={RESOURCE: 1}, pure=False)
+        self._futures[future] = sent  # Dask forgets what nobody refers to
+        sent.add_done_callback(lambda done: self._receive(done, order, future))
+        return future
+
+    def _receive(self, done: Any, order: Order, future: Future[Finished]) -> None:
+        try:
+            finished = _unpacked(done.result(), order.night)
+        except BaseException as error:  # noqa: BLE001 (whatever happened there is how this run ended)
+            finished = _lost(order, error)
+        del self._futures[future]
+        future.set_result(finished)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 (as its base)
+        """Leave the cluster. A run that goes on there ends by itself, and nobody waits for it."""
+        if cancel_futures:
+            self._client.cancel(list(self._futures.values()), force=True)
+        self._client.close()
+
+
+def _make(fn: Run, order: Order, source: str) -> _Delivery:
+    """Make a run on a worker, in a temporary folder."""
+    with TemporaryDirectory(prefix="fencepost-") as temporary:
+        night = Path(temporary)
+        for name in (TARGETS, RUNS, LOGS):
+            (night / name).mkdir()
+        (night / TARGETS / f"{order.job.cell}.toml").write_text(source, encoding="utf-8")
+        finished = fn(replace(order, night=night))
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w:xz") as archive:
+            for name in filter(None, (finished.folder, f"{LOGS}/{order.job.id}.log")):
+                if (night / name).exists():
+                    archive.add(night / name, name)
+    return _Delivery(finished=finished, files=packed.getvalue())
+
+
+def _unpacked(delivery: _Delivery, night: Path) -> Finished:
+    """Unpack the files of a run into the folder of the night."""
+    finished = delivery.finished
+    with tarfile.open(fileobj=io.BytesIO(delivery.files)) as archive:
+        for member in archive:
+            file, path = archive.extractfile(member) if member.isfile() else None, night / member.name
+            if file is not None and path.resolve().is_relative_to(night.resolve()):
+                make_missing(path.parent)
+                path.write_bytes(file.read())
+    if finished.folder is None or finished.verdict is None:
+        return finished
+    history = night / finished.folder / Path(finished.verdict["history"]).name
+    return replace(finished, verdict=finished.verdict | {"history": str(history)})
+
+
+def _lost(order: Order, error: BaseException) -> Finished:
+    return Finished(
+        job=order.job,
+        exit_code=ExitCode.INFRASTRUCTURE,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=0.0,
+        folder=None,
+        verdict=None,
+        message=f"its worker failed: {type(error).__name__}: {error}",
+    )
