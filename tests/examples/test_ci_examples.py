@@ -8,12 +8,15 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from harness.core.exit_codes import ExitCode
+from tests.support.challenged import repeated
 from tests.support.repository import ROOT
 
 CI = ROOT / "examples/ci"
@@ -126,7 +129,10 @@ def test_the_shell_steps_run_in_a_clean_clone(tmp_path: Path, steps: Callable[[]
     for script in steps():
         added = files["GITHUB_PATH"].read_text().split() if files["GITHUB_PATH"].exists() else []
         path = ":".join([*added, str(python), os.environ["PATH"]])
-        done = run(script, work, environment | {"PATH": path})
+        done = repeated(
+            partial(run, script, work, environment | {"PATH": path}),
+            lambda done: done.returncode == ExitCode.UNKNOWN,
+        )
         assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
 
     latest = work / "nights/nightly/latest"
