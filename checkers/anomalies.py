@@ -133,7 +133,7 @@ _TABLE = (
         definition="An acknowledged write was gone for good, and nothing had replaced it.",
         once="an acknowledged write was lost",
         several="{count} acknowledged writes were lost",
-        matters="The client was told that its data are safe, but they are gone.",
+        matters="The client believes that its data are safe, but they are gone.",
         arises="The storage acknowledges a write before it is on disk, or on the replica that takes over.",
         remedy=(
             "Acknowledge a write only when it is on disk, and on every replica that may be promoted"
@@ -251,7 +251,7 @@ _TABLE = (
     Anomaly(
         name="non-linearizable",
         area="both",
-        definition="No order of the operations explains what the clients were told.",
+        definition="No order of the operations explains the answers that the clients got.",
         once="an answer that no order of the operations explains",
         several="{count} answers that no order of the operations explains",
         matters="The storage shows different clients different pasts, so nothing built on it can be trusted.",

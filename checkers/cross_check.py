@@ -49,7 +49,7 @@ def cross_check(evidence: Evidence, committed: Iterable[Finding], observed: Iter
         accused[finding.accused][finding.anomaly] = finding
     decided = {finding.resource for finding in committed}
     if evidence.log is not None:  # clients cannot see what none of them sent
-        decided.update(each.commit.resource for each in evidence.log.strays)
+        decided.update(each.commit.resource for each in evidence.log.unmatched)
     index = HistoryIndex(evidence)
     kept: list[Finding] = []
     disagreements: list[str] = []

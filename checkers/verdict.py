@@ -94,10 +94,10 @@ class Finding:
         own = {"anomaly": self.anomaly, "resource": self.resource, "accused": self.accused}
         own |= {"counted": self.counted, "also": self.also, "caused_by": self.caused_by}
         own |= {"because": self.because}
-        return own | {"tell": partial(_told, self.account)}
+        return own | {"tell": partial(_known, self.account)}
 
 
-def _told(account: Account) -> Account:
+def _known(account: Account) -> Account:
     return account
 
 

@@ -80,9 +80,9 @@ class CallWords:
     def _real_time(self, edge: Edge) -> str:
         before, after = self._ends(edge)
         return (
-            f"By real time, {self._both(edge)}: {whom(before)} was told {answer(before)} (line"
-            f" {before.lines[-1]}), and {whom(after)} asked for {what(after)} only after that (line"
-            f" {after.lines[0]})."
+            f"By real time, {self._both(edge)}: {whom(before)} got its answer,"
+            f" {answer(before)} (line {before.lines[-1]}), before {whom(after)} asked for {what(after)}"
+            f" (line {after.lines[0]})."
         )
 
     def _read_from(self, edge: Edge) -> str:
@@ -114,12 +114,12 @@ def noun(call: Call) -> str:
     return "change" if call.f == "cas" else call.f
 
 
-def told(call: Call) -> str:
+def as_sentence(call: Call) -> str:
     """One operation as a sentence."""
     asked = f"Process {call.process} asked for {what(call)} (line {call.lines[0]})"
     if call.outcome is Outcome.INFO:
-        return f"{asked}, and nobody knows what came of it."
-    return f"{asked} and was told: {answer(call)} (line {call.lines[-1]})."
+        return f"{asked}, and its outcome is unknown."
+    return f"{asked} and got the answer: {answer(call)} (line {call.lines[-1]})."
 
 
 def what(call: Call) -> str:
@@ -133,10 +133,9 @@ def what(call: Call) -> str:
 
 
 def answer(call: Call) -> str:
-    """What the client was told."""
+    """The answer that the client got."""
     if call.outcome is Outcome.FAIL:
-        found = "another value" if call.seen is UNKNOWN else shown(call.seen)
-        return f"refused, {found} stands there"
+        return f"refused, the value was {'different' if call.seen is UNKNOWN else shown(call.seen)}"
     if call.f in {"read", "get", "contains"}:
         return shown(call.answered)
     if call.f == "acquire" and call.answered not in {UNKNOWN, None}:

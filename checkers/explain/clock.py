@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))  # ns
-_FINE = 10  # a run that is shorter than this part of a unit is told in the next smaller one
+_FINE = 10  # a run shorter than this part of a unit is shown in the next smaller one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """Tells the times of a run; all are ns."""
+    """Formats the times of a run; all are ns."""
 
     started: int
     ended: int

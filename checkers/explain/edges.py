@@ -98,7 +98,7 @@ class EdgeWords:
         if not self._n.history.header.fenced:
             accepted = self._accepted(before, f"it accepted {content(before.value)}")
             return (
-                f"{self._rule_of_turns(before, after)}. This storage does not compare tokens, so {accepted}"
+                f"{self._order_of_tokens(before, after)}. This storage does not compare tokens, so {accepted}"
             )
         mark = self._n.history.header.initial_token if after is None else after.token
         met = "is at" if after is None else "was raised to" if after.f == "fence" else "has accepted"
@@ -106,8 +106,8 @@ class EdgeWords:
         accepted = self._accepted(before)
         return f"a {fence} that {met} token {mark} must reject token {before.token}, but {accepted}"
 
-    def _rule_of_turns(self, before: Op, after: Op | None) -> str:
-        """Whose turn it was, where no fence says so."""
+    def _order_of_tokens(self, before: Op, after: Op | None) -> str:
+        """Which write came too late, where no fence decides."""
         if after is None:
             mark = self._n.history.header.initial_token
             return f"token {before.token} is older than the initial token {mark}"
@@ -130,11 +130,11 @@ class EdgeWords:
         return f"{accepted}: {n.whom(read)} read {content(write.value)} {n.answered(read)}"
 
     def _denied(self, write: Op) -> str:
-        """That a client was told that a write did not take effect, if it was."""
+        """The answer that denied that a write took effect, if there was one."""
         if write.outcome is not Outcome.FAIL:
             return ""
-        what = "had been refused as stale" if write.error == "stale" else f"had failed ({write.error})"
-        return f", although {self._n.whom(write)} was told that it {what} {self._n.answered(write)}"
+        answer = "refused as stale" if write.error == "stale" else f"reported as failed ({write.error})"
+        return f", although it had been {answer} {self._n.answered(write)}"
 
     def _read_from(self, edge: Edge) -> str:
         _, read = self._ends(edge)

@@ -55,7 +55,7 @@ def _explain(evidence: Evidence, checker: Checker, conflict: Conflict) -> Accoun
             operations=_lines((conflict.accused, *conflict.because)),
             accused=_lines([conflict.accused]),
             against=_lines(conflict.because),
-            doubt=shorten(f"it could not be told: {type(error).__name__}: {error}"),
+            doubt=shorten(f"it could not be explained: {type(error).__name__}: {error}"),
         )
 
 

@@ -1,4 +1,4 @@
-"""How it is told that no order of the operations explains what the clients were told."""
+"""Explains why no order of the operations fits the answers that the clients got."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from checkers.explain.call_phrases import CallWords, answer, noun, shown, told, what
+from checkers.explain.call_phrases import CallWords, answer, as_sentence, noun, shown, what
 from checkers.explain.cycles import around
 from checkers.explain.linearizability_proofs import Judge, OrderProof, smallest
 from checkers.interop.event import Call
@@ -16,7 +16,7 @@ from checkers.linearizability.model_verdict import DEAD_ENDS_SHOWN, Clash, Contr
 from checkers.linearizability.models import Fenced, FencedNested, Nested
 from checkers.verdict import Account, Finding
 
-if TYPE_CHECKING:  # networkx takes its time to load: only who is told something waits for it
+if TYPE_CHECKING:  # networkx is slow to load: only an explanation needs it
     from checkers.reference.precedence import Node
 
 _MOST_LISTED = 4
@@ -29,7 +29,7 @@ _STANDING = {
 
 
 def story(model: str, judged: Operations, conflict: Clash | DeadEnd, judge: Judge) -> Finding:
-    """One finding for a conflict that `judge` found; it is told when it is asked for."""
+    """One finding for a conflict that `judge` found; it is explained on demand."""
     if isinstance(conflict, Clash):
         accused, tell = conflict.operations[-1], partial(_clash, model, judged, conflict, judge)
     else:
@@ -43,11 +43,11 @@ def story(model: str, judged: Operations, conflict: Clash | DeadEnd, judge: Judg
 
 
 def gave_up(call: Call, budget: int) -> str:
-    """Why it is not known whether some order explains what was told; `budget` is of configurations."""
+    """Why it is not known whether some order explains the answers; `budget` is of configurations."""
     return (
         f"the search gave up{_on(call)} after {budget:,} configurations (what the object may hold, and which"
-        " of the operations under way have happened): none had explained yet what process"
-        f" {call.process} was told at line {call.lines[-1]}"
+        " of the operations under way have happened): none of them explains the answer to"
+        f" process {call.process} at line {call.lines[-1]}"
     )
 
 
@@ -117,9 +117,9 @@ def _cycle(judged: Operations, proof: OrderProof, model: str, moral: str) -> tup
 
 
 def _one_by_one(clash: Clash, calls: Sequence[Call]) -> tuple[str, ...]:
-    """What was asked and told, and what came before what."""
+    """Each call with its answer, and the order that they force."""
     return (
-        *dict.fromkeys(map(told, calls)),
+        *dict.fromkeys(map(as_sentence, calls)),
         *_reasons(clash.contradiction, calls),
         f"This is impossible: {_because(clash)}.",
     )
@@ -155,7 +155,7 @@ def _states_and_answer(model: str, judged: Operations, end: DeadEnd) -> tuple[st
             f" {_some_of(states, end)}."
         ),
         _under_way(under_way, call),
-        told(call),
+        as_sentence(call),
         _no_answer(several=len(states) > 1, open_then=bool(under_way)),
     )
 

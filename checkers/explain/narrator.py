@@ -184,8 +184,8 @@ class Narrator:
 
     def commit(self, write: Op) -> Commit:
         """The commit of a write that was not sent as it is logged."""
-        strays = () if self.log is None else self.log.strays
-        return next(each.commit for each in strays if each.accused.index == write.index)
+        unmatched = () if self.log is None else self.log.unmatched
+        return next(each.commit for each in unmatched if each.accused.index == write.index)
 
     def with_token(self, op: Op) -> str:
         """With which token, if there is one."""
@@ -231,7 +231,7 @@ class Narrator:
         if op.outcome is Outcome.OK:
             return f"The storage accepted it {self.answered(op)}"
         if op.outcome is Outcome.FAIL:
-            return f"Its client was told that it failed ({op.error}) {self.answered(op)}"
+            return f"It was reported as failed ({op.error}) {self.answered(op)}"
         return f"Its client got no usable answer ({op.error or 'none came'})"
 
     def fault_steps(self, op: Op) -> list[str]:

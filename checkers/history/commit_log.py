@@ -11,7 +11,7 @@ Single commits that do not fit contradict what the clients say they sent:
 - the value was sent with another token: the write took effect, but not as it was sent. One
   that was sent with a token and is logged without one got past the fence.
 
-Such a commit is a *stray*. It took effect like any other: it raised the mark to the token
+Such a commit is *unmatched*. It took effect like any other: it raised the mark to the token
 that the log has, and keeps its place in the log. A write whose token got lost on the way
 is one of the token that it was sent with.
 """
@@ -37,7 +37,7 @@ class Entry:
     place: int  # among all commits of the log
     commit: Commit
     sent: Op | None  # by a client: the write of this value, wherever to, or the fence with this token
-    near: Op | None = None  # of a stray: a write that fits the log, if possible the one before it there
+    near: Op | None = None  # if unmatched: a write that fits the log, if possible the one before it there
 
     @property
     def fits(self) -> bool:
@@ -135,7 +135,7 @@ class CommitLog:
         """The numbers that the storage gave to an operation."""
         return [entry.commit.seq for entry in self.of_operation.get(op.index, ())]
 
-    def strays_of(self, resource: str) -> tuple[Entry, ...]:
+    def unmatched_of(self, resource: str) -> tuple[Entry, ...]:
         """The commits of a resource that no client sent there as they were stored."""
         return tuple(each for each in self.of_resource.get(resource, ()) if not each.fits)
 
@@ -158,7 +158,7 @@ class CommitLog:
         return sum(entry.sent is None for entry in self.entries)
 
     @property
-    def strays(self) -> Iterator[Entry]:
+    def unmatched(self) -> Iterator[Entry]:
         """The commits that no client sent as they were stored."""
         return (each for each in self.entries if not each.fits)
 

@@ -255,7 +255,7 @@ def _same_list_read(n: Narrator, conflict: Conflict) -> Story:
 
 
 def _with_answer(n: Narrator, append: Op) -> str:
-    return f", as it was told {n.answered(append)}" if append.outcome is Outcome.OK else ""
+    return f", acknowledged {n.answered(append)}" if append.outcome is Outcome.OK else ""
 
 
 def _fenced_first(n: Narrator, lost: Op, by: Op) -> tuple[str, ...]:

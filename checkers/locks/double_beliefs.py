@@ -66,7 +66,7 @@ def _both_believed(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             *n.grant_steps(other, grant),
-            f"{n.who(other)} had not started to release it and had not been told that it was lost.",
+            f"{n.who(other)} had not started to release it, and none of its renewals had failed.",
         ),
     )
 

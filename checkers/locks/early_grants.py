@@ -82,7 +82,7 @@ def _early(later: Lease, holder: Lease) -> Conflict:
 
 
 def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
-    """The end that is told is the earlier of what these operations promised and of what all did."""
+    """The end that is shown is the earlier of what these operations promised and of what all did."""
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     lease = min(n.lease(holder), setter.sent + (setter.ttl or 0))
     in_time = (holder.returned or 0) < grant.sent

@@ -234,7 +234,7 @@ class Holds:
         return np.minimum(np.maximum(own, by_owner[self._of_grant]), self._given_up())
 
     def believed_at_most(self) -> Ints:
-        """Nobody believes in a grant later: the owner ended it, or was told that it is lost."""
+        """Nobody believes in a grant later: the owner ended it, or one of its renewals failed."""
         failed = self._chosen((self._f == RENEW) & (self._outcome == FAIL))
         lost = self._first(failed, self.columns.returned)
         return np.minimum(np.maximum(lost, self.returned), self._given_up())

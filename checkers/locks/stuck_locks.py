@@ -7,11 +7,11 @@ without a break. Whatever leaves a doubt about one of them ends the stretch.
 the end, and before the attempt that was granted, since the attempts before it were
 refused. An acquire that nobody knows the end of shows nothing: it may have been granted.
 Of several that follow each other, by whichever client, a gap of up to a tenth of the
-grace is passed over: a client draws breath between two acquires, and the service has
-had its time all the same. A client that was stopped, killed or cut off did not wait, and
+grace is passed over: a client pauses between two acquires, and the service has
+still had its time. A client that was stopped, killed or cut off did not wait, and
 then does not count again at once.
 
-**Nobody can have held it.** Whoever was granted the lock may have held it from the
+**Nobody can have held it.** A client that was granted the lock may have held it from the
 attempt until the longest lease after its last renewal had returned, or until its release
 was acknowledged. What ended in info may take effect until whatever held it up was healed,
 and a grace after; what never ended, at any time, unless its client was killed. A hold
@@ -161,7 +161,7 @@ class Queue:
         self._lease = max([surroundings.header.ttl or 0, *(op.ttl or 0 for op in operations)])  # the longest
 
     def is_long(self, stretch: Interval) -> bool:
-        """Is it more than a lock may take to be granted anew?"""
+        """Is it longer than a lock may take to be granted again?"""
         return stretch[1] - stretch[0] > self._surroundings.patience(self._lease)
 
     def waited(self) -> list[Interval]:

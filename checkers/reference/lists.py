@@ -2,7 +2,7 @@
 
 An append is a `cas` from the list that it read to the one that it wrote, so that a list is a
 register whose values are lists (see `reference_models`). What an append found it read, also if
-it failed or nobody heard of it again. Of one whose client never told what it wrote it is chosen:
+it failed or has no answer. If the client never reported what an append wrote, that is chosen:
 a list that was seen and ends with its element, for no other operation adds that.
 """
 

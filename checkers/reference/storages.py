@@ -1,7 +1,7 @@
-"""What a right storage is, each definition as a precedence graph: slow, plain, and to be believed.
+"""What a right storage is, each definition as a precedence graph: slow, plain, and authoritative.
 
 A history of one storage is right iff some choice of what nobody saw leaves a graph without
-a cycle (see `precedence`). Its nodes are the operations that took effect or told something:
+a cycle (see `precedence`). Its nodes are the operations that took effect or show something:
 
 - the acknowledged writes, and those that ended in info whose value was read;
 - the ok reads, each after the write whose value it returned, and in one block with it;

@@ -52,26 +52,27 @@ class ZoneColumns:
         """Find the write of each ok read's value, as far as the read can be of it."""
         columns, ranks = self.columns, self.ranks
         reads, write = self.recorded.reads, self.recorded.writer
-        is_stray = self._is_stray(reads)
+        is_unmatched = self._is_unmatched(reads)
         read_token, token = columns.token[reads], columns.token[write]
-        is_same = (token == read_token) | (token == ABSENT) | (read_token == ABSENT) | is_stray
+        is_same = (token == read_token) | (token == ABSENT) | (read_token == ABSENT) | is_unmatched
         is_after = ranks.returned[reads] >= ranks.called[write]
         can_be = (write >= 0) & is_same & is_after
         good, others = indices(can_be), indices(~can_be)
         self.reads, self.read_write = reads[good], write[good]
-        self._sort_misreads(reads[others], write[others], is_same[others], is_stray[others])
+        self._sort_misreads(reads[others], write[others], is_same[others], is_unmatched[others])
 
-    def _is_stray(self, reads: Ints) -> Flags:
+    def _is_unmatched(self, reads: Ints) -> Flags:
         """Which reads returned what the log has there, and not as it was sent?"""
-        if self.log is None or not len(self.log.stray_positions):
+        if self.log is None or not len(self.log.unmatched_positions):
             return np.zeros(len(reads), dtype=np.bool_)
         log, columns = self.log, self.columns
-        strays = log.stray_positions[~log.fence[log.stray_positions] & (log.value[log.stray_positions] >= 0)]
+        unmatched = log.unmatched_positions
+        unmatched = unmatched[~log.fence[unmatched] & (log.value[unmatched] >= 0)]
         values = len(columns.values)
-        keys = log.resource[strays] * values + log.value[strays]
+        keys = log.resource[unmatched] * values + log.value[unmatched]
         return np.isin(columns.resource[reads] * values + columns.value[reads], keys)
 
-    def _sort_misreads(self, reads: Ints, write: Ints, is_same: Flags, is_stray: Flags) -> None:
+    def _sort_misreads(self, reads: Ints, write: Ints, is_same: Flags, is_unmatched: Flags) -> None:
         """Of the reads that no write explains, tell those of the initial values from the wrong ones."""
         columns = self.columns
         of_nobody = write < 0
@@ -81,7 +82,7 @@ class ZoneColumns:
         )
         wrong_token = ~of_nobody & ~is_same
         too_early = ~of_nobody & is_same
-        unknown = of_nobody & ~initial & ~is_stray
+        unknown = of_nobody & ~initial & ~is_unmatched
         self.initial_reads = reads[of_nobody & initial]
         self.unwritten_reads = reads[unknown]
         self.wrong_token_reads = reads[wrong_token], write[wrong_token]

@@ -70,8 +70,8 @@ def _failed_but_read(n: Narrator, conflict: Conflict) -> Story:
 
 def _failed_and_took_effect(n: Narrator, write: Op) -> str:
     return (
-        f"{n.whom(write)} was told that its write of {content(write.value)}{n.with_token(write)}"
-        f" to {write.resource} had failed, but it took effect"
+        f"{n.whom(write)}'s write of {content(write.value)}{n.with_token(write)} to {write.resource}"
+        " was reported as failed, but it took effect"
     )
 
 
@@ -79,8 +79,8 @@ def _failed(n: Narrator, write: Op) -> tuple[str, ...]:
     return (
         n.sent_step(write),
         (
-            f"It was told that this failed ({write.error}) {n.answered(write)}: after that answer it"
-            " must never take effect."
+            f"It was reported as failed ({write.error}) {n.answered(write)}: after that answer it must"
+            " never take effect."
         ),
     )
 
@@ -89,12 +89,12 @@ def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     fence = conflict.accused
     return Story(
         summary=(
-            f"{n.whom(fence)} was told that its fence of {fence.resource} with token {fence.token} had"
-            " failed, but it took effect"
+            f"{n.whom(fence)}'s fence of {fence.resource} with token {fence.token} was reported as failed,"
+            " but it took effect"
         ),
         steps=(
             f"{n.who(fence)} sent a fence with token {fence.token} {n.sent(fence)}.",
-            f"It was told that this failed ({fence.error}) {n.answered(fence)}.",
+            f"It was reported as failed ({fence.error}) {n.answered(fence)}.",
             f"But that fence is {n.place(fence)} in the storage's own order.",
         ),
     )

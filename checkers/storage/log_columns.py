@@ -143,10 +143,10 @@ class LogColumns:
         return np.bincount(self.row[self.row >= 0], minlength=len(self._ops))
 
     @cached_property
-    def stray_positions(self) -> Ints:
+    def unmatched_positions(self) -> Ints:
         """The commits that no client sent as they were stored, by place."""
-        strays = indices(~self.fits)
-        return strays[np.argsort(self.place[strays])]
+        unmatched = indices(~self.fits)
+        return unmatched[np.argsort(self.place[unmatched])]
 
     @cached_property
     def lost_their_tokens(self) -> Flags:
@@ -192,19 +192,19 @@ class LogColumns:
         """The operation as it was stored at a position."""
         return self.entry(position).op
 
-    def _near(self, stray: int) -> Op | None:
-        """A write that fits: the last before a stray on its resource, or the first, or one anywhere."""
+    def _near(self, unmatched: int) -> Op | None:
+        """A write that fits: the last before an unmatched commit of its resource, the first, or any."""
         fitting = self._fitting
         if not len(fitting):
             return None
-        sender = int(self.sender[stray])
-        resource = int(self.resource[stray] if sender < 0 else self._ops.columns.resource[sender])
+        sender = int(self.sender[unmatched])
+        resource = int(self.resource[unmatched] if sender < 0 else self._ops.columns.resource[sender])
         first, last = np.searchsorted(self.resource[fitting], (resource, resource + 1))
         if first == last:
             last_fitting = fitting[np.argmax(self.place[fitting])]
             beside = fitting[np.searchsorted(self.resource[fitting], self.resource[last_fitting])]
         else:
-            before = first + np.searchsorted(self.place[fitting[first:last]], self.place[stray])
+            before = first + np.searchsorted(self.place[fitting[first:last]], self.place[unmatched])
             beside = fitting[max(before - 1, first)]
         row = int(self.row[beside])
         return None if row == sender else self._ops[row]
@@ -219,13 +219,13 @@ class LogColumns:
         return map(self.entry, self._position.tolist())
 
     @property
-    def strays(self) -> Iterator[Entry]:
+    def unmatched(self) -> Iterator[Entry]:
         """The commits that no client sent as they were stored."""
-        return map(self.entry, self.stray_positions.tolist())
+        return map(self.entry, self.unmatched_positions.tolist())
 
-    def strays_of(self, resource: str) -> tuple[Entry, ...]:
+    def unmatched_of(self, resource: str) -> tuple[Entry, ...]:
         """Those of one resource."""
-        return tuple(each for each in self.strays if each.commit.resource == resource)
+        return tuple(each for each in self.unmatched if each.commit.resource == resource)
 
     def positions(self, op: Op) -> list[int]:
         """Where an operation stands."""

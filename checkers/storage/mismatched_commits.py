@@ -22,17 +22,17 @@ def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:
     log, history = log_of(evidence), evidence.history
     if log is None:
         return
-    positions = log.stray_positions
+    positions = log.unmatched_positions
     if history.header.fenced:
         positions = positions[~log.lost_their_tokens[positions]]
     if history.is_cut_short:
         positions = positions[log.was_sent[positions]]
-    for stray in map(log.entry, positions.tolist()):
+    for entry in map(log.entry, positions.tolist()):
         yield Conflict(
             anomaly="non-linearizable",
-            breach=NEVER_SENT if stray.sent is None else LOGGED_OTHERWISE,
-            accused=stray.accused,
-            because=(stray.near,) if stray.near is not None else (),
+            breach=NEVER_SENT if entry.sent is None else LOGGED_OTHERWISE,
+            accused=entry.accused,
+            because=(entry.near,) if entry.near is not None else (),
         )
 
 

@@ -30,8 +30,8 @@ def _never_logged(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     return Story(
         summary=(
-            f"the storage told {n.whom(write)} that {content(write.value)}{n.with_token(write)} was"
-            f" written to {write.resource}, but never stored it"
+            f"the storage acknowledged {n.whom(write)}'s write of {content(write.value)}"
+            f"{n.with_token(write)} to {write.resource}, but never stored it"
         ),
         steps=(
             n.sent_step(write),
@@ -45,7 +45,7 @@ def _never_raised(n: Narrator, conflict: Conflict) -> Story:
     fence = conflict.accused
     return Story(
         summary=(
-            f"the storage told {n.whom(fence)} that {fence.resource} was fenced with token {fence.token},"
+            f"the storage acknowledged {n.whom(fence)}'s fence of {fence.resource} with token {fence.token},"
             " but its own order has no such token by then"
         ),
         steps=(

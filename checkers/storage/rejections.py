@@ -122,8 +122,8 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
     found = excuses(n, write, [*in_time, *_of_nobody(n, write.resource, least)])
     return Story(
         summary=(
-            f"{n.whom(write)} was told that its write of {content(write.value)} with token {write.token}"
-            f" to {write.resource} was stale, though no newer token can have been accepted"
+            f"the storage refused {n.whom(write)}'s write of {content(write.value)} with token"
+            f" {write.token} to {write.resource} as stale, though no newer token can have been accepted"
         ),
         steps=(
             n.sent_step(write),
@@ -166,7 +166,7 @@ def _capital(text: str) -> str:
 
 def _of_nobody(n: Narrator, resource: str, least: int) -> list[Op]:
     """What no client sent, and raised the mark to `least` or more in the storage's own order."""
-    commits = () if n.log is None else n.log.strays_of(resource)
+    commits = () if n.log is None else n.log.unmatched_of(resource)
     return [each.op for each in commits if each.is_of_nobody and (each.token or 0) >= least]
 
 

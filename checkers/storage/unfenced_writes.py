@@ -57,14 +57,14 @@ def _sent_without_a_token(zones: ZoneColumns) -> Iterator[Conflict]:
 
 def _stored_without_a_token(log: LogColumns) -> Iterator[Conflict]:
     """Their clients had a token, and some way to the storage leaves it out; or no client sent them."""
-    strays = log.stray_positions
-    for position in strays[log.lost_their_tokens[strays]].tolist():
-        stray = log.entry(position)
+    unmatched = log.unmatched_positions
+    for position in unmatched[log.lost_their_tokens[unmatched]].tolist():
+        entry = log.entry(position)
         yield Conflict(
             anomaly="unfenced-write",
             breach=LOST_ITS_TOKEN,
-            accused=stray.accused,
-            because=(stray.near,) if stray.near is not None else (),
+            accused=entry.accused,
+            because=(entry.near,) if entry.near is not None else (),
         )
 
 

@@ -121,9 +121,9 @@ def _bands(timeline: Timeline, scenes: Sequence[Scene]) -> dict[int, Band]:
 def _stored(timeline: Timeline, scenes: Sequence[Scene], rows: Ints) -> Ints:
     """The places of the accepted writes to draw; of those that nobody sent, an even sample."""
     accepted = timeline.accepted
-    wanted = {place for scene in scenes for place in scene.strays}
-    strays = [place for place in accepted.strays().tolist() if place not in wanted]
-    wanted.update(strays[:: 1 + len(strays) // MOST_BANDS])
+    wanted = {place for scene in scenes for place in scene.unmatched}
+    unmatched = [place for place in accepted.unmatched().tolist() if place not in wanted]
+    wanted.update(unmatched[:: 1 + len(unmatched) // MOST_BANDS])
     drawn = np.isin(accepted.operation, rows)
     drawn[list(wanted)] = True
     return np.flatnonzero(drawn)
@@ -176,7 +176,7 @@ def _scene(scene: Scene, scale: Scale) -> dict[str, Any]:
         "accused": scale.positions(scene.accused),
         "against": scale.positions(scene.against),
         "holds": scale.positions(scene.holds),
-        "strays": [scale.accepted[place] for place in scene.strays],
+        "unmatched": [scale.accepted[place] for place in scene.unmatched],
         "spans": [_span(span, scale) for span in scene.spans],
         "lanes": [scale.lanes[lane] for lane in scene.lanes],
         "badges": [

@@ -101,7 +101,7 @@ class AcceptedWrites(Sequence[Accepted]):
             return self.operations.columns, self.operation[places]
         return self.commits.columns, self.commit[places]
 
-    def strays(self) -> Ints:
+    def unmatched(self) -> Ints:
         """The places of those that nobody is known to have sent."""
         return np.flatnonzero(self.operation == ABSENT)
 

@@ -78,7 +78,7 @@ class Scene:
     proof: tuple[int, ...]  # indices of the operations that prove it, by time
     accused: tuple[int, ...]  # indices of those that are wrong (of a rejection: that were refused)
     against: tuple[int, ...]  # indices of those that they contradict
-    strays: tuple[int, ...]  # positions among the accepted writes: wrong, and sent by no client
+    unmatched: tuple[int, ...]  # positions among the accepted writes: wrong, and sent by no client
     spans: tuple[Span, ...]  # of the lock's lane: given too early, or to nobody for too long
     start: int
     end: int
@@ -206,14 +206,14 @@ def _staged(event: _Event, stage: Stage) -> Scene:
     shown = _shown(event, stage)
     involved = _involved(shown, stage)
     cause, probable = _cause(claim, stage)
-    strays = _strays(event, timeline)
+    unmatched = _unmatched(event, timeline)
     spans = tuple(_spans(claim, stage))
     hits = [*_hits(involved, claim.proof, timeline.bands), *_named(event, timeline.bands)]
     moments = [moment for op in shown for moment in (matters_from(op), end_of(op))]
     moments += [hold.granted for hold in involved]
     moments += [band.start for band in (*hits, *([cause] if cause else ()))]
     moments += [moment for span in spans for moment in (span.start, span.end)]
-    moments += [timeline.accepted[place].at for place in strays]
+    moments += [timeline.accepted[place].at for place in unmatched]
     start, end = min(moments, default=timeline.start), max(moments, default=timeline.end)
     edge = max(int((end - start) * _EDGE), min(_LEAST_EDGE, (timeline.end - timeline.start) // 20))
     return Scene(
@@ -225,7 +225,7 @@ def _staged(event: _Event, stage: Stage) -> Scene:
         proof=tuple(op.index for op in claim.proof),
         accused=tuple(op.index for op in claim.accused),
         against=tuple(op.index for op in claim.against),
-        strays=strays,
+        unmatched=unmatched,
         spans=spans,
         start=max(timeline.start, start - edge),
         end=min(timeline.end, end + edge),
@@ -286,13 +286,13 @@ def _cause(claim: Claim, stage: Stage) -> tuple[Band | None, bool]:
     return next(same, None), not cause.certain
 
 
-def _strays(event: _Event, timeline: Timeline) -> tuple[int, ...]:
+def _unmatched(event: _Event, timeline: Timeline) -> tuple[int, ...]:
     """The stored writes that nobody sent, of a finding that accuses no operation of a client."""
     if event.claim.accused:
         return ()
     return tuple(
         place
-        for place in timeline.accepted.strays().tolist()
+        for place in timeline.accepted.unmatched().tolist()
         if (write := timeline.accepted[place]).resource == event.resource
         and content(write.value) in event.summary
     )

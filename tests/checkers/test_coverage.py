@@ -29,8 +29,8 @@ class Run:
         asked = {k: v for k, v in fields.items() if k == "owner" or f in {"write", "fence"}}
         asked["resource"] = fields.setdefault("resource", "r0")
         self._add(called, 0, process=process, type="invoke", f=f, **asked)
-        told = {"type": "fail", "error": "stale"} if kind == "stale" else {"type": kind}
-        self._add(returned, 1, process=process, f=f, **fields, **told)
+        answer = {"type": "fail", "error": "stale"} if kind == "stale" else {"type": kind}
+        self._add(returned, 1, process=process, f=f, **fields, **answer)
         return self
 
     def fault(self, kind: str, target: str, began: float, healed: float | None, **hold: str) -> Run:

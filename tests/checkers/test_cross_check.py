@@ -1,4 +1,4 @@
-"""What clients saw and what the storage's own order says: told once, and nothing hidden."""
+"""What clients saw and what the storage's own order says: each event reported once, and nothing hidden."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ def judged(
     return judge(history, log)
 
 
-def told(verdict: Verdict) -> list[tuple[str, int]]:
+def reported(verdict: Verdict) -> list[tuple[str, int]]:
     return [(finding.anomaly, finding.accused) for finding in verdict.findings]
 
 
 A, B, C = write(0, 1, 0, 1), write(1, 2, 2, 3), write(2, 3, 4, 5)
 
 
-def test_what_both_show_is_told_once() -> None:
+def test_what_both_show_is_reported_once() -> None:
     late = write(2, 1, 4, 5)
 
     verdict = judged([A, B, late], commits((1, "v0"), (2, "v1"), (1, "v2")))
 
-    assert told(verdict) == [("stale-write", 2)]
+    assert reported(verdict) == [("stale-write", 2)]
     assert verdict.reasons == ("found stale-write, which was not expected",)
 
 
-def test_a_read_of_what_the_log_calls_stale_is_not_told_again() -> None:
+def test_a_read_of_what_the_log_calls_stale_is_not_reported_again() -> None:
     overlapping = write(0, 1, 0, 9)
 
     verdict = judged(
         [overlapping, write(1, 2, 2, 3), read(2, ("v0", 1), 10, 11)], commits((2, "v1"), (1, "v0"))
     )
 
-    assert told(verdict) == [("stale-write", 0)]
+    assert reported(verdict) == [("stale-write", 0)]
 
 
 def test_a_log_against_real_time_is_non_linearizable_and_says_so() -> None:
@@ -62,7 +62,7 @@ def test_a_log_against_real_time_is_non_linearizable_and_says_so() -> None:
 
     verdict = judged([A, B, late], commits((1, "v0"), (1, "v2"), (2, "v1")), policy="inclusive")
 
-    assert told(verdict) == [("non-linearizable", 2)]
+    assert reported(verdict) == [("non-linearizable", 2)]
     assert "the storage's own order puts it before" in verdict.findings[0].summary
     assert verdict.reasons == ("found non-linearizable, which was not expected",)
 
@@ -87,7 +87,7 @@ def test_an_expected_name_does_not_hide_another_of_the_same_operation() -> None:
     strict = judged([A, B, ghost], log, expect=("stale-write",))
     lenient = judged([A, B, ghost], log, expect=("stale-write",), may=("ghost-write",))
 
-    assert told(strict) == [("stale-write", 2)]
+    assert reported(strict) == [("stale-write", 2)]
     assert strict.findings[0].also == ("ghost-write",)
     assert (strict.as_expected, lenient.as_expected) == (False, True)
     assert strict.reasons == ("found ghost-write, which was not expected",)
@@ -114,7 +114,7 @@ def test_what_follows_from_a_write_that_the_log_lost_names_it() -> None:
     verdict = judged([A, B, again], commits((1, "v0"), (2, "v2")), failover)
 
     stale, lost = verdict.findings
-    assert told(verdict) == [("stale-write", 2), ("lost-write", 1)]
+    assert reported(verdict) == [("stale-write", 2), ("lost-write", 1)]
     assert stale.caused_by == lost
     document = verdict.to_document()["findings"][0]
     assert document["caused_by"] == {
@@ -129,13 +129,13 @@ def test_nothing_follows_from_a_write_that_was_never_stored() -> None:
 
     verdict = judged([A, B, again], commits((1, "v0"), (2, "v2")))
 
-    assert told(verdict) == [("phantom-accept", 1)]
+    assert reported(verdict) == [("phantom-accept", 1)]
 
 
 def test_a_phantom_that_was_read_is_a_finding() -> None:
     verdict = judged([A, B, read(2, ("v1", 2), 4, 5)], commits((1, "v0")))
 
-    assert told(verdict) == [("lost-write", 1)]
+    assert reported(verdict) == [("lost-write", 1)]
 
 
 def test_a_log_of_which_nothing_fits_is_that_of_another_run() -> None:
@@ -146,7 +146,7 @@ def test_a_log_of_which_nothing_fits_is_that_of_another_run() -> None:
 
 
 def test_an_empty_log_says_that_nothing_was_stored() -> None:
-    assert told(judged([A], [])) == [("phantom-accept", 0)]
+    assert reported(judged([A], [])) == [("phantom-accept", 0)]
 
 
 def test_what_somebody_else_wrote_explains_refusals_and_reads() -> None:
@@ -172,7 +172,9 @@ def test_commits_of_somebody_else_on_two_resources_are_two_findings() -> None:
     assert [finding.resource for finding in verdict.findings] == ["r1", "r2"]
     assert "'x'" in verdict.findings[0].summary
     assert "'y'" in verdict.findings[1].summary
-    assert not [reason for reason in verdict.reasons if "told" in reason or "wrong by themselves" in reason]
+    assert not [
+        reason for reason in verdict.reasons if "explained" in reason or "wrong by themselves" in reason
+    ]
 
 
 def test_fences_are_named_as_what_clients_cannot_decide_alone() -> None:
@@ -199,5 +201,5 @@ def test_a_write_without_a_token_takes_no_part_in_the_order_of_tokens() -> None:
     unfenced = judged([A, B, bare, *rest], None, fenced=False)
     logged = judged([A, B, bare, *rest], commits((1, "v0"), (2, "v1"), (None, "v2"), (3, "v3")))
 
-    assert told(fenced) == told(logged) == [("unfenced-write", 2)]
-    assert told(unfenced) == []
+    assert reported(fenced) == reported(logged) == [("unfenced-write", 2)]
+    assert reported(unfenced) == []

@@ -1,4 +1,4 @@
-"""Operations that touch at a moment are concurrent, whoever judges them and however their lines stand."""
+"""Operations that touch at a moment are concurrent, in every checker and for every order of their lines."""
 
 from __future__ import annotations
 

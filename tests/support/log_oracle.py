@@ -19,7 +19,7 @@ def names(resource: Resource) -> Names:
     """The anomalies of one resource."""
     must: set[str] = set()
     may: set[str] = set()
-    for rule in (_stale, _twice, _ghosts, _missing, _without_token, _strays, _fences, _misreads):
+    for rule in (_stale, _twice, _ghosts, _missing, _without_token, _unmatched, _fences, _misreads):
         must.update(rule(resource))
     for decided in (_time_and_reads, _rejections, _after_losses):
         surely, perhaps = decided(resource)
@@ -87,7 +87,7 @@ def _without_token(r: Resource) -> Iterator[str]:
         yield "unfenced-write"
 
 
-def _strays(r: Resource) -> Iterator[str]:
+def _unmatched(r: Resource) -> Iterator[str]:
     for entry in r.entries:
         commit, op = entry.commit, entry.op
         if r.header.fenced and commit.token is None:

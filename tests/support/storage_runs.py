@@ -135,7 +135,7 @@ def _carry_out(
             steps.append((moment, rng.random(), _step(storage, request, turn, done)))
     if storage.kind == "stray writers":
         steps += [
-            (rng.uniform(0, 9), rng.random(), _stray(rng, storage, number))
+            (rng.uniform(0, 9), rng.random(), _unknown_writer(rng, storage, number))
             for number in range(rng.randint(1, 2))
         ]
     if restart is not None:
@@ -162,7 +162,7 @@ def _step(storage: Storage, request: Request, turn: int, done: dict[int, Op]) ->
     return step
 
 
-def _stray(rng: random.Random, storage: Storage, number: int) -> Callable[[], None]:
+def _unknown_writer(rng: random.Random, storage: Storage, number: int) -> Callable[[], None]:
     token = rng.choice([1, 2, 3, 4])
     how = rng.choice(["through the fence", "past the fence", "without a token", "fence"])
 

@@ -36,7 +36,7 @@ Object.assign(Swimlane.prototype, {
 
   /** Of a write that was stored twice, the second place is the wrong one. */
   isWrongCommit(i) {
-    if (this.strays.has(i)) return true;
+    if (this.unmatched.has(i)) return true;
     const operation = this.data.accepted.operation[i];
     if (operation < 0 || !(this.scene?.wrong ? this.accused : this.wrong).has(operation)) return false;
     const places = this.stored.get(operation);
@@ -99,7 +99,7 @@ Object.assign(Swimlane.prototype, {
     for (const operation of this.actors) this.paintActor(operation);
     const marks = this.scene.accused.map((i) => this.mark(i)).filter(Boolean);
     const others = this.scene.against.map((i) => this.mark(i)).filter(Boolean);
-    for (const place of this.scene.strays) marks.push({ x: this.x(this.data.accepted.at[place]), y: this.baseline(this.scene.resource) });
+    for (const place of this.scene.unmatched) marks.push({ x: this.x(this.data.accepted.at[place]), y: this.baseline(this.scene.resource) });
     if (this.scene.wrong) for (const mark of marks) this.ring(mark.x, mark.y);
     if (this.scene.wrong && marks.length === 1 && others.length === 1) this.arrow(others[0], marks[0]);
     this.paintVerdict(marks[0]);

@@ -29,7 +29,7 @@ class Swimlane {
     this.stored = new Map();
     data.accepted.operation.forEach((operation, i) => this.stored.set(operation, [...(operation < 0 ? [] : this.stored.get(operation) ?? []), i]));
     this.wrong = new Set(data.scenes.filter((scene) => scene.wrong).flatMap((scene) => scene.accused));
-    this.strays = new Set(data.scenes.flatMap((scene) => scene.strays));
+    this.unmatched = new Set(data.scenes.flatMap((scene) => scene.unmatched));
     this.density = this.countWrites();
     this.roles();
     this.listen();

@@ -18,7 +18,7 @@ from tests.support.only_finding import only_finding
 from tests.support.repository import HISTORIES
 
 
-def test_a_stale_write_is_told_with_the_pause_that_opened_the_window() -> None:
+def test_a_stale_write_is_explained_with_the_pause_that_opened_the_window() -> None:
     finding = only_finding("stale-write-observed")
 
     assert finding.summary == (
@@ -46,7 +46,7 @@ def test_a_stale_write_is_told_with_the_pause_that_opened_the_window() -> None:
     assert finding.operations == (7, 8, 10, 11)
 
 
-def test_the_storage_s_own_order_is_told_where_it_decides() -> None:
+def test_the_storage_s_own_order_is_explained_where_it_decides() -> None:
     finding = only_finding("stale-write-committed-only")
 
     assert finding.steps[2] == (
@@ -110,7 +110,7 @@ def test_a_write_of_which_nobody_heard_is_proved_by_the_first_read_of_it() -> No
     )
 
 
-def test_what_stood_there_before_the_run_is_told_as_such() -> None:
+def test_what_stood_there_before_the_run_is_explained_as_such() -> None:
     assert only_finding("stale-write-below-the-start").steps == (
         "The initial value, with token 40 (line 1), came before the write of '0-1'.",
         (
@@ -131,7 +131,7 @@ def test_two_writes_that_overlap_cannot_both_use_a_token_of_a_strict_fence() -> 
     assert end.endswith("So the storage accepted token 33 twice.")
 
 
-def test_an_operation_against_the_storage_s_own_order_is_told() -> None:
+def test_an_operation_against_the_storage_s_own_order_is_explained() -> None:
     assert only_finding("stale-read-committed").summary == (
         "process 2 read '0-1' from r0 although '1-1', which the storage's own order puts after it,"
         " had been accepted before"
@@ -184,7 +184,7 @@ def test_an_operation_against_the_storage_s_own_order_is_told() -> None:
         ),
     ],
 )
-def test_a_rejection_without_a_cause_is_told_against_all_writes(name: str, why: tuple[str, ...]) -> None:
+def test_a_rejection_without_a_cause_is_explained_against_all_writes(name: str, why: tuple[str, ...]) -> None:
     finding = only_finding(name)
 
     assert finding.steps[2:-1] == why
@@ -192,7 +192,7 @@ def test_a_rejection_without_a_cause_is_told_against_all_writes(name: str, why: 
     assert not finding.account.doubt
 
 
-def test_either_of_two_readings_is_told_as_both() -> None:
+def test_either_of_two_readings_is_explained_as_both() -> None:
     finding = only_finding("non-linearizable-false-or-stale")
 
     assert finding.summary.startswith("either the storage wrongly refused 'c' with token 5")
@@ -234,13 +234,13 @@ def test_a_read_without_a_token_contradicts_by_that_of_its_value() -> None:
     assert verdict.reasons == ("found non-linearizable, which was not expected",)
 
 
-def test_a_finding_is_told_only_when_somebody_asks() -> None:
+def test_a_finding_is_explained_on_demand_only() -> None:
     path = HISTORIES / "stale-write-observed.jsonl"
     evidence = gather(checkers.read(path))
 
-    told = [finding for finding in explained(evidence, registers.OBSERVED) if "account" in vars(finding)]
+    done = [finding for finding in explained(evidence, registers.OBSERVED) if "account" in vars(finding)]
 
-    assert told == []
+    assert done == []
 
 
 def test_a_finding_can_be_sent_to_another_process() -> None:
@@ -275,7 +275,7 @@ def test_what_is_not_wrong_by_itself_stays_a_finding() -> None:
     ]
 
 
-def test_what_cannot_be_told_stays_a_finding_and_is_said_in_the_verdict(
+def test_what_cannot_be_explained_stays_a_finding_and_is_in_the_reasons(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def speechless(_narrator: Any, _conflict: Any) -> NoReturn:
@@ -286,7 +286,7 @@ def test_what_cannot_be_told_stays_a_finding_and_is_said_in_the_verdict(
     verdict = checkers.judge(checkers.read(HISTORIES / "stale-write-observed.jsonl"))
 
     assert [finding.operations for finding in verdict.findings] == [(7, 8, 10, 11)]
-    assert verdict.reasons == ("stale-write on r0: it could not be told: ZeroDivisionError: no words",)
+    assert verdict.reasons == ("stale-write on r0: it could not be explained: ZeroDivisionError: no words",)
 
 
 def _lines(name: str) -> list[str]:
@@ -313,7 +313,7 @@ def with_fault(target: str, kind: str = "pause", **hold: str) -> tuple[str, ...]
         ("storage", "delay", {}, "Delay of the storage was in force"),
     ],
 )
-def test_a_fault_of_the_holder_or_of_a_server_is_told(
+def test_a_fault_of_the_holder_or_of_a_server_is_explained(
     target: str, kind: str, hold: dict[str, str], says: str
 ) -> None:
     assert any(step.startswith(f"{says} 0.300–4.000 s") for step in with_fault(target, kind, **hold))
@@ -323,7 +323,7 @@ def test_a_fault_of_the_holder_or_of_a_server_is_told(
     ("target", "hold"),
     [("client:3", {}), ("client:1", {"owner": "1-1", "resource": "r0"})],
 )
-def test_a_fault_of_somebody_else_is_not_told(target: str, hold: dict[str, str]) -> None:
+def test_a_fault_of_somebody_else_is_not_explained(target: str, hold: dict[str, str]) -> None:
     assert not any("was paused" in step for step in with_fault(target, **hold))
 
 

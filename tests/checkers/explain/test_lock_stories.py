@@ -44,7 +44,7 @@ def test_an_early_grant_says_when_the_holder_began_to_give_the_lock_back() -> No
     )
 
 
-def test_tokens_that_do_not_rise_are_told_as_a_cycle_of_grants() -> None:
+def test_tokens_that_do_not_rise_are_explained_as_a_cycle_of_grants() -> None:
     finding = only_finding("token-regression-same-owner")
 
     assert finding.summary == (

@@ -13,7 +13,7 @@ from checkers.interop.foreign import judge_foreign
 from tests.support.repository import HISTORIES
 
 
-def told(name: str, anomaly: str | None = None) -> checkers.Finding:
+def reported(name: str, anomaly: str | None = None) -> checkers.Finding:
     path = HISTORIES / f"{name}.jsonl"
     commits = path.with_suffix(".commits.jsonl")
     log = checkers.read_commits(commits) if commits.exists() else None
@@ -22,14 +22,14 @@ def told(name: str, anomaly: str | None = None) -> checkers.Finding:
     return finding
 
 
-def told_of(lines: list[dict[str, Any]], **header: Any) -> checkers.Finding:
+def finding_of(lines: list[dict[str, Any]], **header: Any) -> checkers.Finding:
     first = {"fencepost": 1, "target": "t", "require": {"stale_writes_attempted": 0}, **header}
     history = checkers.parse([json.dumps(line) + "\n" for line in (first, *lines)])
     return checkers.judge(history).findings[0]
 
 
 def test_a_storage_without_a_fence_is_not_argued_by_one() -> None:
-    steps = told("stale-write-unfenced").steps
+    steps = reported("stale-write-unfenced").steps
 
     assert steps[:2] == (
         (
@@ -44,8 +44,8 @@ def test_a_storage_without_a_fence_is_not_argued_by_one() -> None:
     )
 
 
-def test_a_write_that_took_effect_twice_is_told_with_both_places() -> None:
-    finding = told("stale-write-repeated-late")
+def test_a_write_that_took_effect_twice_is_explained_with_both_places() -> None:
+    finding = reported("stale-write-repeated-late")
 
     assert finding.summary == (
         "the write of '0-1' with token 33 to r0 by process 0 took effect once more after the storage had"
@@ -61,27 +61,27 @@ def test_a_write_that_took_effect_twice_is_told_with_both_places() -> None:
     assert finding.steps[3].endswith("it was accepted once more, as number 3 in the storage's own order.")
 
 
-def test_a_write_that_was_refused_and_took_effect_is_told_with_its_answer() -> None:
+def test_a_refused_write_that_took_effect_is_explained_with_its_answer() -> None:
     assert (
-        told("stale-write-ghost")
+        reported("stale-write-ghost")
         .steps[1]
         .endswith(
-            "it was accepted: it is number 2 in the storage's own order, although process 0 was told that it had"
-            " been refused as stale at 0.500 s (line 5)."
+            "it was accepted: it is number 2 in the storage's own order, although it had been refused"
+            " as stale at 0.500 s (line 5)."
         )
     )
 
 
-def test_a_failover_is_told_as_one() -> None:
-    assert "Then the storage failed over at 0.400 s (line 6)." in told("lost-write-failover").steps
+def test_a_failover_is_explained_as_one() -> None:
+    assert "Then the storage failed over at 0.400 s (line 6)." in reported("lost-write-failover").steps
 
 
-def test_a_kill_of_the_storage_is_told_as_one() -> None:
-    assert "Then the storage was killed at 0.400 s (line 6)." in told("lost-write-committed").steps
+def test_a_kill_of_the_storage_is_explained_as_one() -> None:
+    assert "Then the storage was killed at 0.400 s (line 6)." in reported("lost-write-committed").steps
 
 
-def test_null_is_told_as_nothing() -> None:
-    assert "returned nothing with token 0" in told("lost-write-back-to-the-start").steps[2]
+def test_null_is_explained_as_nothing() -> None:
+    assert "returned nothing with token 0" in reported("lost-write-back-to-the-start").steps[2]
 
 
 WRITE: Mapping[str, Any] = {"f": "write", "resource": "r0"}
@@ -102,8 +102,8 @@ WRITE: Mapping[str, Any] = {"f": "write", "resource": "r0"}
         ),
     ],
 )
-def test_times_are_told_in_a_unit_in_which_those_of_the_run_differ(unit: int, says: str) -> None:
-    finding = told_of(
+def test_times_are_explained_in_a_unit_in_which_those_of_the_run_differ(unit: int, says: str) -> None:
+    finding = finding_of(
         [
             {"time": 0, "process": 0, "type": "invoke", "token": 34, "value": "a", **WRITE},
             {"time": 20 * unit, "process": 0, "type": "ok", "token": 34, "value": "a", **WRITE},
@@ -115,9 +115,9 @@ def test_times_are_told_in_a_unit_in_which_those_of_the_run_differ(unit: int, sa
     assert says in finding.steps[0]
 
 
-def test_a_lease_of_seconds_is_told_in_seconds_in_a_short_run() -> None:
+def test_a_lease_of_seconds_is_explained_in_seconds_in_a_short_run() -> None:
     grant = {"f": "acquire", "resource": "r0"}
-    finding = told_of(
+    finding = finding_of(
         [
             {"time": 0, "process": 0, "type": "invoke", "owner": "a", **grant},
             {
@@ -159,21 +159,21 @@ def test_what_was_under_way_on_another_key_does_not_matter() -> None:
     assert steps_by("kv.lost.invalid.txt", "kv") == (
         ("Every answer on x before line 7 can be explained, and then the value is 'a' or the value is 'ab'."),
         "Nothing else was under way on x when line 7 was written.",
-        "Process 0 asked for a get (line 5) and was told: 'b' (line 7).",
+        "Process 0 asked for a get (line 5) and got the answer: 'b' (line 7).",
         "In none of these cases is this the answer.",
     )
 
 
-def test_a_set_is_told_as_the_file_has_it() -> None:
+def test_a_set_is_explained_as_the_file_has_it() -> None:
     assert steps_by("set.lost.invalid.edn", "set") == (
         "Every answer before line 4 can be explained, and then the set is {1}.",
         "Nothing else was under way when line 4 was written.",
-        "Process 2 asked for a read (line 3) and was told: an empty list (line 4).",
+        "Process 2 asked for a read (line 3) and got the answer: an empty list (line 4).",
         "But then this cannot be the answer.",
     )
 
 
-def test_what_stood_there_from_the_start_is_not_told_as_a_second_value() -> None:
+def test_the_initial_value_is_not_explained_as_a_second_value() -> None:
     assert steps_by("register.lines.invalid.json", "register")[-1].endswith(
         "So the initial value was seen after another value had replaced it."
     )
@@ -194,7 +194,7 @@ def test_a_search_that_gave_up_says_at_which_answer() -> None:
     assert verdict.reasons == (
         (
             "the search gave up on x after 2 configurations (what the object may hold, and which of the"
-            " operations under way have happened): none had explained yet what process 1 was told at line 4"
+            " operations under way have happened): none of them explains the answer to process 1 at line 4"
         ),
     )
 

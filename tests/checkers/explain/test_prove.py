@@ -84,7 +84,7 @@ def check(lines: Sequence[str], commits: Sequence[checkers.Commit] | None = None
     recorded = Recorded(lines, commits)
     verdict = recorded.verdict()
     for finding in verdict.findings[:FEW]:
-        evidence = told_from(finding, verdict)
+        evidence = evidence_of(finding, verdict)
         own = [op for op in recorded.operations if not set(op.lines).isdisjoint(finding.operations)]
         assert sorted(line for op in own for line in op.lines) == list(finding.operations)
         assert not finding.account.doubt, (finding.account, lines)
@@ -98,7 +98,7 @@ def check(lines: Sequence[str], commits: Sequence[checkers.Commit] | None = None
         yield finding.anomaly
 
 
-def told_from(finding: checkers.Finding, verdict: checkers.Verdict) -> str:
+def evidence_of(finding: checkers.Finding, verdict: checkers.Verdict) -> str:
     """The evidence that a finding rests on: the log's, if that shows it."""
     return min(
         result.evidence

@@ -40,7 +40,7 @@ def _value(value: Value, initial: Value) -> Value:
 def _operation(op: Op, initial: Value) -> Op:
     return replace(
         op,
-        called=5 * op.called,  # nobody knows when a stray was sent: at 0
+        called=5 * op.called,  # an unmatched commit has no call: at 0
         returned=None if op.returned is None else 5 * op.returned,
         token=_token(op.token),
         value=_value(op.value, initial),

@@ -26,7 +26,7 @@ RUNS = max(30, SCALE // 2000)
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[tuple[Edge, ...], Sequence[Op]]]:
-    """The cycles that were told, with the operations that their places name."""
+    """The cycles that were explained, with the operations that their places name."""
     seen: list[tuple[tuple[Edge, ...], Sequence[Op]]] = []
     around = cycles.around
 

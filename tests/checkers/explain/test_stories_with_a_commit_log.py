@@ -1,4 +1,4 @@
-"""What findings say where the storage's own order has fences, strays, or lacks what was acknowledged."""
+"""What findings say where the storage's own order has fences, unmatched commits, or lacks what was acknowledged."""
 
 from __future__ import annotations
 
@@ -121,7 +121,9 @@ def test_a_fence_that_came_too_late_for_a_refusal_is_named_once() -> None:
         fence(write(3, 9, 20, 21)),
     )
 
-    assert the(judged(*operations, commits=log((9, None))), "process 1 was told").steps[2] == (
+    assert the(judged(*operations, commits=log((9, None))), "the storage refused process 1's write").steps[
+        2
+    ] == (
         "But every write or fence on r0 that can have been accepted with such a token was sent only after"
         " that: the first, the fence with token 9, at 19 ns (line 8)."
     )
@@ -130,16 +132,16 @@ def test_a_fence_that_came_too_late_for_a_refusal_is_named_once() -> None:
 def test_an_acknowledged_write_not_in_the_log_causes_no_refusal() -> None:
     verdict = judged(write(0, 1, 1, 2, "stale"), write(1, 3, 5, 5))
 
-    assert the(verdict, "process 0 was told").steps[2] == (
+    assert the(verdict, "the storage refused process 0's write").steps[2] == (
         "But every write to r0 that can have been accepted with such a token was sent only after that: the"
         " first, the write of 'v1' with token 3, at 4 ns (line 4)."
     )
 
 
-def test_a_value_of_nobody_that_came_too_late_for_a_refusal_is_told() -> None:
+def test_a_value_of_nobody_that_came_too_late_for_a_refusal_is_explained() -> None:
     verdict = judged(write(0, 1, 10, 11), write(1, 2, 2, 4, "stale"), commits=log((1, "v0"), (5, "s")))
 
-    assert the(verdict, "process 1 was told").steps[3] == (
+    assert the(verdict, "the storage refused process 1's write").steps[3] == (
         "The write of 's' was sent at an unknown time, but in the storage's own order it stands after the"
         " write of 'v0', which was sent only at 8 ns (line 4)."
     )

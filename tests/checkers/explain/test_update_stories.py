@@ -1,4 +1,4 @@
-"""How lost updates and stuck locks are told."""
+"""How lost updates and stuck locks are explained."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def only(name: str, anomaly: str) -> checkers.Finding:
     return finding
 
 
-def test_a_lost_element_is_told_by_who_read_a_list_without_it() -> None:
+def test_a_lost_element_is_explained_by_who_read_a_list_without_it() -> None:
     finding = only("lost-update-an-old-list-was-read", "lost-update")
 
     assert finding.summary == (
@@ -36,7 +36,7 @@ def test_a_lost_element_is_told_by_who_read_a_list_without_it() -> None:
     assert finding.operations == (4, 5, 10, 11)
 
 
-def test_a_lost_element_is_told_by_who_wrote_the_list_without_it() -> None:
+def test_a_lost_element_is_explained_by_who_wrote_the_list_without_it() -> None:
     finding = only("lost-update-left-out", "lost-update")
 
     assert finding.steps[-2:] == (
@@ -57,7 +57,7 @@ def test_the_storages_own_order_tells_who_wrote_without_it() -> None:
     assert finding.steps[-1] == "The list before it has '0-1'; this one does not."
 
 
-def test_two_appends_to_one_list_are_told_as_such() -> None:
+def test_two_appends_to_one_list_are_explained_as_such() -> None:
     finding = only("lost-update-though-holders-fence", "lost-update")
 
     assert finding.summary == (
@@ -65,7 +65,7 @@ def test_two_appends_to_one_list_are_told_as_such() -> None:
     )
     assert finding.steps[0] == (
         "Process 0, whose append was called at 2.700 s (line 9), read an empty list"
-        " and wrote it back with '0-1', as it was told at 2.800 s (line 10)."
+        " and wrote it back with '0-1', acknowledged at 2.800 s (line 10)."
     )
     assert finding.steps[-1] == (
         "No late write excuses this: in this run a new holder fences before it reads (fence_on_acquire in line"
@@ -80,7 +80,7 @@ def test_what_follows_from_a_stale_write_names_it() -> None:
     assert finding.caused_by.anomaly == "stale-write"
 
 
-def test_a_stuck_lock_is_told_with_who_held_it_last_and_who_waited() -> None:
+def test_a_stuck_lock_is_explained_with_who_held_it_last_and_who_waited() -> None:
     finding = only("stuck-lock", "stuck-lock")
 
     assert finding.summary == (

@@ -116,7 +116,7 @@ def test_how_many_numbers_are_below_another(far: int) -> None:
     assert places_in(ordered, np.array([0, 1, 2, 3, 4, far, far + 1])).tolist() == [0, 0, 2, 2, 3, 3, 4]
 
 
-def test_numbers_that_came_before_are_told() -> None:
+def test_numbers_that_came_before_are_reported() -> None:
     numbers = np.array([5, 2, 7, 7, 2, 7])
 
     assert is_repeated(numbers).tolist() == [False, False, False, True, True, True]

@@ -20,15 +20,15 @@ from tests.support.brute_force import history_of, random_register_history, read,
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
 
 
-def of_lists(operations: Sequence[Op], *, told: bool = True) -> tuple[Op, ...]:
+def of_lists(operations: Sequence[Op], *, known: bool = True) -> tuple[Op, ...]:
     """The same history with appends for writes; each writes a list of its own, of one element."""
-    return tuple(_of_lists(op, told=told) for op in operations)
+    return tuple(_of_lists(op, known=known) for op in operations)
 
 
-def _of_lists(op: Op, *, told: bool) -> Op:
+def _of_lists(op: Op, *, known: bool) -> Op:
     value = None if op.value is None else (op.value,)
     if op.f == "write":
-        return replace(op, f="append", element=op.value, value=value if told or op.returned else None)
+        return replace(op, f="append", element=op.value, value=value if known or op.returned else None)
     return replace(op, value=value)
 
 
@@ -46,15 +46,15 @@ def found(operations: Sequence[Op], *, strict: bool, fenced: bool) -> list[tuple
 
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("fenced", [True, False])
-@pytest.mark.parametrize("told", [True, False])
-def test_the_same_conflicts_are_found_as_of_writes(strict: bool, fenced: bool, told: bool) -> None:
+@pytest.mark.parametrize("known", [True, False])
+def test_the_same_conflicts_are_found_as_of_writes(strict: bool, fenced: bool, known: bool) -> None:
     rng = random.Random(f"{strict} {fenced}")
     wrong = 0
     for _ in range(300 * ROUNDS):
         operations = random_register_history(rng)
         expected = found(operations, strict=strict, fenced=fenced)
 
-        assert found(of_lists(operations, told=told), strict=strict, fenced=fenced) == expected
+        assert found(of_lists(operations, known=known), strict=strict, fenced=fenced) == expected
         wrong += bool(expected)
     assert wrong > 50
 

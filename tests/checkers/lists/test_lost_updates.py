@@ -250,7 +250,7 @@ def lists(draw: st.DrawFn) -> History:
     return history(*operations, fenced=draw(st.booleans()), fence_on_acquire=draw(st.booleans()))
 
 
-def told(conflicts: list[Conflict]) -> set[object]:
+def reported(conflicts: list[Conflict]) -> set[object]:
     return {each.because[0].element for each in conflicts if each.breach is not SAME_LIST_READ}
 
 
@@ -261,8 +261,8 @@ def test_agrees_with_the_definition(run: History) -> None:
     lost = lost_elements(run.operations)
 
     assert bool(conflicts) == bool(lost or overwritten(run.operations))
-    assert told(conflicts) <= lost
-    assert bool(told(conflicts)) == bool(lost)
+    assert reported(conflicts) <= lost
+    assert bool(reported(conflicts)) == bool(lost)
     accused = [each.accused.index for each in conflicts if each.breach is not SAME_LIST_READ]
     assert len(accused) == len(set(accused))
 

@@ -22,7 +22,7 @@ def test_who_has_begun_to_give_the_lock_back_no_longer_believes_to_hold_it(end: 
     assert list(double_beliefs(locks(grant, given_back, after))) == []
 
 
-def test_of_two_beliefs_the_one_that_began_later_is_told_with_the_other() -> None:
+def test_of_two_beliefs_the_later_one_is_reported_with_the_other() -> None:
     one = acquire(0, "a", token=1, called=0, returned=1)
     other = acquire(1, "b", token=2, called=0, returned=0)
     release = replace(other, index=2, f="release", token=None, called=2, returned=3)

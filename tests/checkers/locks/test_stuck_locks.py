@@ -49,7 +49,7 @@ def op(f: str, owner: str, called: int, ended: int | None, outcome: str, **field
 
 
 def refused(called: int, returned: int, owner: str = "1") -> Op:
-    """Somebody who waited, and was told no in the end."""
+    """A client that waited, and was refused in the end."""
     return op("acquire", owner, called, returned, "fail")
 
 

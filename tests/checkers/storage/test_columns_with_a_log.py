@@ -32,8 +32,9 @@ from checkers.verdict import Verdict
 from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd
 from tests.support.differential import SCALE, compared
-from tests.support.operations import durability, fencing, lateness, order, unfenced
+from tests.support.operations import durability, fencing, order, unfenced
 from tests.support.operations.attempts import attempts
+from tests.support.operations.late_writes import late_writes as late_writes_of_operations
 from tests.support.storage_runs import Run
 
 RUNS = max(60, SCALE // len(KINDS) // 10)
@@ -53,7 +54,7 @@ RULES: dict[str, tuple[Rule, Rule]] = {
     "duplicates": (duplicate_writes.duplicate_writes, durability.duplicate_writes),
     "mismatched commits": (mismatched_commits.mismatched_commits, durability.mismatched_commits),
     "unfenced": (unfenced_writes.unfenced_writes, unfenced.unfenced_writes),
-    "late writes": (late_writes.late_writes, lateness.late_writes),
+    "late writes": (late_writes.late_writes, late_writes_of_operations),
 }
 """Each rule on columns, and operation by operation."""
 

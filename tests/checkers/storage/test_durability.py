@@ -56,10 +56,10 @@ def test_a_read_of_an_unanswered_write_not_in_the_log_is_wrong() -> None:
 def test_a_commit_with_another_token_than_was_sent_accuses_the_write() -> None:
     known = [write(0, 1, 0, 1), write(1, 2, 2, 3)]
 
-    (stray,) = mismatched_commits(evidence(known, ("v0", 1), ("v1", 9)))
+    (entry,) = mismatched_commits(evidence(known, ("v0", 1), ("v1", 9)))
 
-    assert (stray.breach, stray.accused.index) == (LOGGED_OTHERWISE, 1)
-    assert [op.index for op in stray.because] == [0]
+    assert (entry.breach, entry.accused.index) == (LOGGED_OTHERWISE, 1)
+    assert [op.index for op in entry.because] == [0]
 
 
 def test_a_commit_without_the_token_that_was_sent_passed_the_fence_by() -> None:
@@ -74,9 +74,9 @@ def test_a_commit_without_the_token_that_was_sent_passed_the_fence_by() -> None:
 def test_without_a_promised_fence_a_tokenless_commit_contradicts() -> None:
     known = evidence([write(0, 1, 0, 1), write(1, 2, 2, 3)], ("v0", 1), ("v1", None), fenced=False)
 
-    (stray,) = mismatched_commits(known)
+    (entry,) = mismatched_commits(known)
 
-    assert (stray.breach, stray.accused.index) == (LOGGED_OTHERWISE, 1)
+    assert (entry.breach, entry.accused.index) == (LOGGED_OTHERWISE, 1)
     assert list(unfenced_writes(known)) == []
 
 
@@ -89,24 +89,24 @@ def test_a_commit_without_a_token_that_nobody_sent_is_an_unfenced_write() -> Non
     assert list(mismatched_commits(known)) == []
 
 
-def test_a_commit_without_a_token_on_another_resource_is_told_as_that() -> None:
+def test_a_commit_without_a_token_on_another_resource_is_reported_as_that() -> None:
     known = history_of(renumbered([write(0, 1, 0, 1), write(1, 2, 2, 3)]))
     log = [
         Commit(seq=0, resource="r0", token=1, value="v0"),
         Commit(seq=1, resource="r1", token=None, value="v1"),
     ]
 
-    (stray,) = mismatched_commits(gather(known, log))
+    (entry,) = mismatched_commits(gather(known, log))
 
-    assert stray.breach is LOGGED_OTHERWISE
+    assert entry.breach is LOGGED_OTHERWISE
     assert list(unfenced_writes(gather(known, log))) == []
 
 
 def test_a_commit_that_nobody_sent_is_shown_beside_one_that_was_sent() -> None:
-    (stray,) = mismatched_commits(evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", 9)))
+    (entry,) = mismatched_commits(evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", 9)))
 
-    assert (stray.breach, stray.accused.value, stray.accused.token) == (NEVER_SENT, "unheard-of", 9)
-    assert [op.index for op in stray.because] == [0]
+    assert (entry.breach, entry.accused.value, entry.accused.token) == (NEVER_SENT, "unheard-of", 9)
+    assert [op.index for op in entry.because] == [0]
 
 
 def test_a_cut_history_accuses_nobody_of_what_it_lacks() -> None:
@@ -143,7 +143,7 @@ def test_a_stale_write_hides_no_late_one_that_follows() -> None:
     assert (found.accused.value, [op.token for op in found.because]) == ("late", [3])
 
 
-def test_a_log_of_another_run_is_told_by_the_line_that_sent_the_write() -> None:
+def test_a_log_of_another_run_is_reported_by_the_line_that_sent_the_write() -> None:
     history = history_of(renumbered([write(0, 1, 0, 1)]))
 
     with pytest.raises(HistoryError, match=r"but line 2 of the history wrote it to r0 with token 1"):

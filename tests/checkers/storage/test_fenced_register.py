@@ -88,7 +88,7 @@ def test_focused_histories_agree_with_the_search(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", seeds(4))
-def test_without_a_fence_a_stale_write_is_told_iff_every_order_has_one(seed: int) -> None:
+def test_without_a_fence_a_stale_write_is_reported_iff_every_order_has_one(seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(1500):
         operations = renumbered([op for op in random_register_history(rng) if op.outcome is not Outcome.FAIL])

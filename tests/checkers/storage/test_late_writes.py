@@ -25,10 +25,10 @@ class Recording:
         time = len(self._lines)
         value = {"value": f"v{time}"} if f == "write" else {}
         asked = {"process": time, "f": f, "resource": resource} | fields
-        told = asked | value | ({} if token is None else {"token": token})
-        called = told if f in {"write", "fence"} else asked
+        answer = asked | value | ({} if token is None else {"token": token})
+        called = answer if f in {"write", "fence"} else asked
         end = {"type": "fail", "error": "stale"} if kind == "stale" else {"type": kind}
-        self._lines += [called | {"type": "invoke", "time": time}, told | end | {"time": time + 1}]
+        self._lines += [called | {"type": "invoke", "time": time}, answer | end | {"time": time + 1}]
         return self
 
     def write(self, resource: str, token: int, kind: str = "ok") -> Any:

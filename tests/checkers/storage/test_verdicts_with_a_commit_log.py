@@ -102,7 +102,7 @@ def test_a_fence_that_found_its_token_reached_excuses_no_earlier_refusal() -> No
     assert names(judged(operations, log((1, None), (3, "v3")), policy="inclusive")) == ["false-rejection"]
 
 
-def test_a_fence_of_nobody_raises_the_mark_and_is_told() -> None:
+def test_a_fence_of_nobody_raises_the_mark_and_is_reported() -> None:
     accepted, late = write(0, 1, 0, 1), write(1, 2, 2, 3)
 
     verdict = judged([accepted, late], log((1, "v0"), (5, None), (2, "v1")))
@@ -153,7 +153,7 @@ def test_a_log_against_real_time_says_so() -> None:
     assert "own order puts it before" in found.summary
 
 
-def test_strays_of_a_cut_history_raise_the_mark() -> None:
+def test_unmatched_commits_of_a_cut_history_raise_the_mark() -> None:
     operations = [write(0, 1, 1, 2), write(1, 2, 3, 4)]
     order = log((1, "v0"), (3, "nobody's"), (2, "v1"))
 
@@ -164,7 +164,7 @@ def test_strays_of_a_cut_history_raise_the_mark() -> None:
     assert names(whole) == ["non-linearizable", "stale-write"]
 
 
-def test_a_stray_below_the_mark_is_stale_itself() -> None:
+def test_an_unmatched_commit_below_the_mark_is_stale_itself() -> None:
     verdict = judged([write(0, 5, 1, 2)], log((5, "v0"), (3, "nobody's")))
 
     assert names(verdict) == ["non-linearizable", "stale-write"]

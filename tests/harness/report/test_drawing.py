@@ -86,14 +86,14 @@ VIOLATIONS = [name for name, anomaly in ANOMALIES.items() if anomaly.violation]
 def test_what_a_verdict_accuses_is_what_the_drawing_shows_as_wrong(name: str) -> None:
     document = drawn(name)
     run, commits = read(name)
-    told = checkers.judge(run, commits).documented().findings
+    reported = checkers.judge(run, commits).documented().findings
 
-    for scene, finding in zip(document["scenes"], told, strict=True):
+    for scene, finding in zip(document["scenes"], reported, strict=True):
         ops = document["operations"]
         red = {line for i in scene["accused"] for line in (ops["call"][i], ops["answer"][i]) if line}
         assert scene["wrong"]
         assert red == set(finding.accused)
-        assert scene["accused"] or scene["strays"]
+        assert scene["accused"] or scene["unmatched"]
 
 
 @pytest.mark.parametrize("anomaly", VIOLATIONS)
@@ -186,10 +186,10 @@ def test_a_write_that_nobody_sent_is_wrong_where_it_is_stored() -> None:
     document = drawn("non-linearizable-logged-but-never-sent")
     (scene,) = document["scenes"]
 
-    (stray,) = scene["strays"]
+    (entry,) = scene["unmatched"]
 
-    assert document["accepted"]["value"][stray] == "x"
-    assert document["accepted"]["operation"][stray] == -1
+    assert document["accepted"]["value"][entry] == "x"
+    assert document["accepted"]["operation"][entry] == -1
 
 
 def test_every_place_of_a_write_that_was_stored_twice_is_drawn() -> None:
@@ -230,7 +230,7 @@ def test_times_are_exact_to_the_nanosecond() -> None:
     assert (document["operations"]["from"], document["operations"]["to"]) == ([0, 9], [8, 11])
 
 
-def test_times_too_large_for_a_browser_are_told_in_larger_ticks() -> None:
+def test_times_too_large_for_a_browser_are_reported_in_larger_ticks() -> None:
     run = History(header=Header(target="t"), operations=[fence(1, returned=2**62)])
     laid_out, _ = run_of(run)
 
@@ -295,7 +295,7 @@ def test_the_fence_at_work_is_not_shown_as_wrong() -> None:
         proof=(),
         accused=(),
         against=(),
-        strays=(),
+        unmatched=(),
         spans=(),
         start=0,
         end=1,

@@ -17,7 +17,7 @@ CASES = [pytest.param(name, marks=pytest.mark.slow if name.endswith(TWIN) else [
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_recorded_run_is_told_as_its_golden_file_has_it(name: str) -> None:
+def test_a_recorded_run_is_reported_as_its_golden_file_has_it(name: str) -> None:
     expected = golden(name).read_text(encoding="utf-8").splitlines()
 
     changed = list(difflib.unified_diff(expected, said(name).splitlines(), "golden", "now", lineterm="", n=1))

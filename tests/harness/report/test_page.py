@@ -72,8 +72,8 @@ def test_refused_writes_are_the_first_of_them_only_where_there_are_more(
 
 
 def test_the_first_line_numbers_are_said_to_be_of_the_history(tmp_path: Path) -> None:
-    told = FINDING | {"steps": ["It was accepted (line 13)."]}
-    page = text_of(report.write(run_folder(tmp_path, findings=[told])))
+    reported = FINDING | {"steps": ["It was accepted (line 13)."]}
+    page = text_of(report.write(run_folder(tmp_path, findings=[reported])))
 
     assert page.index("Line numbers refer to history.jsonl") < page.index("The operations that prove it")
 

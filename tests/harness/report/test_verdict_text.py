@@ -43,7 +43,7 @@ def document(
     }
 
 
-def told(judged: dict[str, Any], **run: Any) -> list[str]:
+def printed(judged: dict[str, Any], **run: Any) -> list[str]:
     return [
         " " * line.indent + line.text
         for line in verdict_lines(JudgedRun(target="t", document=verdict_of(judged), **run))
@@ -53,7 +53,7 @@ def told(judged: dict[str, Any], **run: Any) -> list[str]:
 def test_a_fenced_run_says_how_many_stale_writes_were_turned_away() -> None:
     judged = document(stale_writes_attempted=17, stale_writes_rejected=17, stale_writes_accepted=0)
 
-    lines = told(judged, folder=FOLDER, report=FOLDER / "report.html", seed=7)
+    lines = printed(judged, folder=FOLDER, report=FOLDER / "report.html", seed=7)
 
     assert lines == [
         "t: The fence held: 17 of 17 stale writes refused",
@@ -80,7 +80,7 @@ def test_a_run_is_repeated_with_the_options_that_it_was_given() -> None:
     judged = document(stale_writes_attempted=1, stale_writes_rejected=1)
 
     how = Repetition(options=("--engine", "local", "--no-faults"))
-    lines = told(judged, folder=FOLDER, seed=7, repetition=how)
+    lines = printed(judged, folder=FOLDER, seed=7, repetition=how)
 
     again = f"fencepost run {FOLDER}/target.toml --seed 7 --engine local --no-faults"
     assert lines[-1] == f"  run again    {again}"
@@ -90,13 +90,13 @@ def test_a_run_of_own_code_is_repeated_from_the_folder_of_that_code() -> None:
     judged = document(stale_writes_attempted=1, stale_writes_rejected=1)
     how = Repetition(folder="/home/me/my lock", python_path="lib")
 
-    lines = told(judged, folder=FOLDER, seed=7, repetition=how)
+    lines = printed(judged, folder=FOLDER, seed=7, repetition=how)
 
     again = f"cd '/home/me/my lock' && PYTHONPATH=lib fencepost run {FOLDER}/target.toml --seed 7"
     assert lines[-1] == f"  run again    {again}"
 
 
-def test_an_expected_stale_write_is_told_with_its_proof_and_its_fault() -> None:
+def test_an_expected_stale_write_is_reported_with_its_proof_and_its_fault() -> None:
     judged = document(
         "invalid",
         expected=["stale-write"],
@@ -105,7 +105,7 @@ def test_an_expected_stale_write_is_told_with_its_proof_and_its_fault() -> None:
         stale_writes_accepted=2,
     )
 
-    lines = told(judged, history=paused_history())
+    lines = printed(judged, history=paused_history())
 
     assert lines == [
         "t: The test worked: it found what the target expects: the storage accepted 2 stale writes",
@@ -144,7 +144,7 @@ def test_what_was_not_expected_is_a_violation_and_comes_first() -> None:
         findings=[STALE, early],
     )
 
-    lines = told(judged)
+    lines = printed(judged)
 
     assert lines[0] == (
         "t: BUG FOUND: the lock was given away while another's lease was still promised (also stale-write ×1)"
@@ -162,13 +162,13 @@ def test_an_anomaly_that_had_to_be_found_and_was_not_is_named() -> None:
         reasons=["expected stale-write was not found"],
     )
 
-    assert told(judged)[0] == "t: Not found: this target expects stale-write, but this run did not find it"
+    assert printed(judged)[0] == "t: Not found: this target expects stale-write, but this run did not find it"
 
 
 def test_an_expected_anomaly_that_is_nobodys_fault_is_said_to_be_found() -> None:
     judged = document(expected=["late-write"], stale_writes_attempted=1, stale_writes_rejected=1)
 
-    assert told(judged)[0] == (
+    assert printed(judged)[0] == (
         "t: The test worked: it found what the target expects:"
         " superseded holders wrote 4 times before their successors did"
     )
@@ -177,7 +177,7 @@ def test_an_expected_anomaly_that_is_nobodys_fault_is_said_to_be_found() -> None
 def test_a_run_that_was_not_asked_for_stale_writes_says_so() -> None:
     judged = document(stale_writes_attempted=0)
 
-    lines = told(judged)
+    lines = printed(judged)
 
     assert lines[0] == "t: Nothing wrong was found: the lock was granted 1,084 times"
     assert "No stale write was attempted, and this target requires none" in lines[2]
@@ -186,7 +186,7 @@ def test_a_run_that_was_not_asked_for_stale_writes_says_so() -> None:
 def test_what_was_found_is_not_denied_by_what_was_attempted() -> None:
     judged = document("invalid", expected=["stale-write"], findings=[STALE], stale_writes_attempted=0)
 
-    assert not any("were not asked for" in line for line in told(judged))
+    assert not any("were not asked for" in line for line in printed(judged))
 
 
 def test_a_run_that_challenged_nothing_is_no_pass() -> None:
@@ -196,7 +196,7 @@ def test_a_run_that_challenged_nothing_is_no_pass() -> None:
         reasons=["not exercised: no stale write was attempted: run longer, or with faults"],
     )
 
-    assert told(judged)[:4] == [
+    assert printed(judged)[:4] == [
         "t: Not tested: no stale write was attempted",
         "  Verdict: unknown; not exercised: no stale write was attempted: run longer, or with faults",
         (
@@ -214,13 +214,13 @@ def test_an_interrupted_run_says_so() -> None:
     assert lines[0].text.startswith("t: Interrupted at 5 of 20 s: until then nothing wrong was found")
     assert lines[0].tone is Tone.PLAIN
     assert lines[1].text == "Verdict: valid, as this target expects"
-    assert told(document(), interrupted=True)[1].endswith("; interrupted: judged as far as it got")
+    assert printed(document(), interrupted=True)[1].endswith("; interrupted: judged as far as it got")
 
 
 def test_an_interrupted_run_with_a_violation_says_both() -> None:
     found = document("invalid", as_expected=False, findings=[STALE])
 
-    lines = told(found | {"interrupted": {"seconds": 5.012, "planned": 20.0}})
+    lines = printed(found | {"interrupted": {"seconds": 5.012, "planned": 20.0}})
 
     assert lines[0] == "t: BUG FOUND: the storage accepted a stale write"
     assert lines[1].endswith("; interrupted at 5 of 20 s")
@@ -230,28 +230,28 @@ def test_a_finding_begins_with_a_capital_but_never_alters_a_name() -> None:
     named = STALE | {"resource": "r0", "summary": "r0 was lost"}
     judged = document("invalid", as_expected=False, findings=[STALE])
 
-    assert "  Client 1 overwrote r0 with token 33 after token 34 had been written" in told(judged)
-    assert "  r0 was lost" in told(document("invalid", as_expected=False, findings=[named]))
+    assert "  Client 1 overwrote r0 with token 33 after token 34 had been written" in printed(judged)
+    assert "  r0 was lost" in printed(document("invalid", as_expected=False, findings=[named]))
 
 
 def test_no_line_names_a_file_of_a_checkout() -> None:
     judged = document("invalid", as_expected=False, findings=[STALE])
 
-    assert not any("docs/" in line for line in told(judged))
+    assert not any("docs/" in line for line in printed(judged))
 
 
 def test_unknown_outcomes_are_part_of_the_sum() -> None:
     judged = document(stale_writes_attempted=4, stale_writes_rejected=3, stale_writes_accepted=0)
 
-    assert told(judged)[0] == "t: The fence held: 3 of 4 stale writes refused, 0 accepted, 1 unknown"
+    assert printed(judged)[0] == "t: The fence held: 3 of 4 stale writes refused, 0 accepted, 1 unknown"
 
 
-def test_a_lost_update_that_is_only_counted_is_told_with_its_story() -> None:
+def test_a_lost_update_that_is_only_counted_is_reported_with_its_story() -> None:
     lost = STALE | {"anomaly": "lost-update", "summary": "LOST", "steps": ["so it was"]}
     judged = document(stale_writes_attempted=2, stale_writes_rejected=2) | {"counted": [lost]}
     judged["anomalies"] |= {"lost-update": 14}
 
-    lines = told(judged)
+    lines = printed(judged)
 
     assert lines[0] == "t: The fence held: 2 of 2 stale writes refused; but 14 updates were lost"
     assert "  LOST" in lines
@@ -264,7 +264,7 @@ def test_findings_of_one_cause_are_one_entry() -> None:
     findings = [STALE] * 119 + [STALE | follows] * 3
     judged = document("invalid", as_expected=False, findings=findings)
 
-    lines = told(judged)
+    lines = printed(judged)
 
     assert lines.count("    118 more findings of this kind in the report") == 1
     assert lines.count("    2 more findings of this kind in the report") == 1

@@ -10,7 +10,7 @@ from checkers.evidence import Evidence
 from checkers.high_water import HighWater
 from checkers.history.records import WRITES, Op
 from checkers.storage.clusters import Zone
-from tests.support.operations.lateness import newest_grants, superseded_by, writes_after_newer
+from tests.support.operations.late_writes import newest_grants, superseded_by, writes_after_newer
 from tests.support.operations.registers import Register, registers, was_rejected
 
 

@@ -128,14 +128,14 @@ def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:
     A history that is cut short says nothing of who sent what it does not have.
     """
     history = evidence.history
-    for stray in () if evidence.log is None else evidence.log.strays:
-        if history.header.fenced and stray.lost_its_token:
+    for entry in () if evidence.log is None else evidence.log.unmatched:
+        if history.header.fenced and entry.lost_its_token:
             continue  # an unfenced-write
-        if stray.sent is None and history.is_cut_short:
+        if entry.sent is None and history.is_cut_short:
             continue
         yield Conflict(
             anomaly="non-linearizable",
-            breach=NEVER_SENT if stray.sent is None else LOGGED_OTHERWISE,
-            accused=stray.accused,
-            because=(stray.near,) if stray.near is not None else (),
+            breach=NEVER_SENT if entry.sent is None else LOGGED_OTHERWISE,
+            accused=entry.accused,
+            because=(entry.near,) if entry.near is not None else (),
         )

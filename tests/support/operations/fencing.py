@@ -101,8 +101,8 @@ def _resolved(evidence: Evidence) -> Iterator[Conflict]:
 def stale_in_log(evidence: Evidence) -> Sequence[Conflict]:
     """Stale-write, decided exactly: a write that stands in the log after a newer token.
 
-    Strict: after another write with an equal token, too. The logged token decides, whoever
-    sent it, and a fence counts as a write does.
+    Strict: after another write with an equal token, too. The logged token decides, not its
+    sender, and a fence counts as a write does.
     """
     if not isinstance(evidence.log, CommitLog):
         return []

@@ -82,9 +82,9 @@ def flip_flops(zones: Sequence[Zone]) -> Iterator[tuple[Zone, Zone]]:
 
 def _register(resource: str, operations: Sequence[Op], header: Header, log: CommitLog | None) -> Register:
     writes = [op for op in operations if op.f in WRITES]
-    strays = () if log is None else log.strays_of(resource)
-    stray_values = {each.commit.value for each in strays if not each.commit.fence}
-    readers, misreads = _sort_reads(operations, writes, header, stray_values)
+    unmatched = () if log is None else log.unmatched_of(resource)
+    unmatched_values = {each.commit.value for each in unmatched if not each.commit.fence}
+    readers, misreads = _sort_reads(operations, writes, header, unmatched_values)
     initial_reads = readers.pop(None, [])
     ghosts: set[int] = set()
     zones = [initial_zone(header, initial_reads)]
@@ -130,7 +130,7 @@ def was_rejected(op: Op) -> bool:
 
 
 def _sort_reads(
-    operations: Sequence[Op], writes: Sequence[Op], header: Header, strays: AbstractSet[Value]
+    operations: Sequence[Op], writes: Sequence[Op], header: Header, unmatched: AbstractSet[Value]
 ) -> tuple[dict[int | None, list[Op]], list[Conflict]]:
     """The ok reads of each write (None: of the initial value), and those that no write explains."""
     by_value = {write.value: write for write in writes}
@@ -144,9 +144,13 @@ def _sort_reads(
         if write is None:
             if read.value == header.initial_value and read.token in {None, header.initial_token}:
                 readers[None].append(read)
-            elif read.value not in strays:  # the log has it, which is told by itself
+            elif read.value not in unmatched:  # the log has it, and another rule reports that
                 misreads.append(_misread(UNWRITTEN, read))
-        elif None not in {write.token, read.token} and write.token != read.token and read.value not in strays:
+        elif (
+            None not in {write.token, read.token}
+            and write.token != read.token
+            and read.value not in unmatched
+        ):
             misreads.append(_misread(WRONG_TOKEN, read, write))
         elif read.precedes(write):
             misreads.append(_misread(READ_EARLY, read, write))

@@ -15,7 +15,7 @@ Where no fence is promised, tokens stand in no order and nothing hides anything:
 rejection is false iff nothing with a high enough token can have been accepted
 before it returned.
 
-With a commit log the mark is known at each place, whoever raised it. The cause is the first
+With a commit log the mark is known at each place, whichever client raised it. The cause is the first
 place with a mark high enough, and the log can have got there once all that stands up to there
 had been called. What the log lacks may be the cause only if it may have been there for a
 while: an acknowledged write, anything that a restart of the storage may have undone, and a
@@ -239,7 +239,7 @@ def _possible_firsts(zones: Sequence[Zone]) -> Sequence[Zone]:
     """The values of a level that can have been its first: none of the others surely came before."""
     two = sorted(zones, key=lambda zone: zone.settled)[:2]
     firsts = [zone for zone in zones if not any(each.surely_before(zone) for each in two if each is not zone)]
-    return firsts or zones  # a flip-flop, which is told by itself
+    return firsts or zones  # a flip-flop, which another rule reports
 
 
 def _start(zone: Zone) -> float:

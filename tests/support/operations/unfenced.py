@@ -1,8 +1,8 @@
 """Did a storage that is said to be fenced accept a write without a token?
 
 Such a write takes no part in the order of tokens: it does not raise the mark, and no
-mark can refuse it. Its value was there for whoever read it, that is all. A write that was
-sent with a token, and that the commit log has without one, passed the fence by as well: but
+mark can refuse it. Its value could be read, that is all. A write that was
+sent with a token, and that the commit log has without one, bypassed the fence as well: but
 it is a write of that token, and stale where it stands after a newer one.
 """
 
@@ -40,11 +40,11 @@ def _sent_without_a_token(evidence: Evidence) -> Iterator[Conflict]:
 
 def _stored_without_a_token(log: CommitLog | None) -> Iterator[Conflict]:
     """Their clients had a token, and some way to the storage leaves it out; or no client sent them."""
-    for stray in () if log is None else log.strays:
-        if stray.lost_its_token:
+    for entry in () if log is None else log.unmatched:
+        if entry.lost_its_token:
             yield Conflict(
                 anomaly="unfenced-write",
                 breach=LOST_ITS_TOKEN,
-                accused=stray.accused,
-                because=(stray.near,) if stray.near is not None else (),
+                accused=entry.accused,
+                because=(entry.near,) if entry.near is not None else (),
             )

@@ -183,7 +183,7 @@ def test_keys_zoom_and_return(visitor: Visitor, unfenced: Path) -> None:
     assert pixels(page, "stale") == before
 
 
-def test_without_javascript_every_finding_is_told_in_words(visitor: Visitor, unfenced: Path) -> None:
+def test_without_javascript_every_finding_is_reported_in_words(visitor: Visitor, unfenced: Path) -> None:
     page = visitor.open(unfenced, java_script_enabled=False).page
     findings = json.loads((unfenced.parent / "verdict.json").read_text())["findings"]
 
