@@ -116,6 +116,20 @@ class Lists:
             if lost.element in self.left_out.get(op.index, ()):
                 return
 
+    def explains(self, way: Sequence[Op], lost: Op, known: float) -> bool:
+        """Can a late write explain that one of the appends on the way back dropped it?
+
+        One that had read the element and left it out dropped it without any late write.
+        """
+        has_left_out = any(lost.element in self.left_out.get(op.index, ()) for op in way)
+        return not has_left_out and any(self._overwrites(op, lost, known) for op in way)
+
+    def _overwrites(self, op: Op, lost: Op, known: float) -> bool:
+        """Can it have read before the lost element came, and rightly have written after?"""
+        if op.token is None or lost.token is None or known < op.called:
+            return False
+        return lost.token == op.token or (lost.token < op.token and not self.header.fence_on_acquire)
+
     def _back(self, found: List) -> Iterator[Op]:
         """The append that wrote a list, the one that wrote the list which that had read, and so on.
 

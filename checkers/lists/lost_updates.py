@@ -23,6 +23,7 @@ the storage did anything wrong. So a lost update is only counted if an append on
 back explains it: its token is not below that of the lost one, and it was called before
 the element was known, so that it can have read before the element came. In a right run
 the append that dropped the element is one of these, so a right run is never accused.
+Nothing explains an append that had read the element and left it out.
 
 If a new holder raises the fence before it reads (`fence_on_acquire`), no older holder's
 write can come in between. Then only an append of the same token explains it: the
@@ -138,7 +139,7 @@ def _overwritten(lists: Lists, loss: Loss) -> Conflict:
         breach=WRITTEN_WITHOUT,
         accused=way[-1],
         because=(lost, known.by, loss.reader),
-        counted=any(_explains(lists, op, lost, known.time) for op in way),
+        counted=lists.explains(way, lost, known.time),
     )
 
 
@@ -154,14 +155,14 @@ def _dropped_by(lists: Lists, write: Op, brought: Mapping[Element, Op]) -> Itera
         known = lists.known.get(element)
         if known is not None:
             lost = lists.appender[element]
-            way = lists.way_back(after, lost, known)
+            way = list(lists.way_back(after, lost, known))
             yield Conflict(
                 anomaly="lost-update",
                 breach=LOGGED_WITHOUT,
                 accused=write,
                 because=(lost, known.by),
-                counted=_explains(lists, write, by, _known_of(lists, by))
-                or any(_explains(lists, op, lost, known.time) for op in way),
+                counted=lists.explains((write,), by, _known_of(lists, by))
+                or lists.explains(way, lost, known.time),
             )
 
 
@@ -178,15 +179,8 @@ def _both_read(lists: Lists, first: Op, second: Op) -> Conflict:
         breach=SAME_LIST_READ,
         accused=second,
         because=(first, *lists.shown(first), *lists.shown(second)),
-        counted=_explains(lists, second, first, _known_of(lists, first)),
+        counted=lists.explains((second,), first, _known_of(lists, first)),
     )
-
-
-def _explains(lists: Lists, op: Op, lost: Op, known: float) -> bool:
-    """Can it have read before the lost element came, and rightly have written after?"""
-    if op.token is None or lost.token is None or known < op.called:
-        return False
-    return lost.token == op.token or (lost.token < op.token and not lists.header.fence_on_acquire)
 
 
 def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conflict]:
