@@ -17,6 +17,7 @@ def _nothing(_narrator: Narrator, _conflict: Conflict) -> Iterable[Op]:
 class Breach:
     """A way to break a rule, and how a report explains it; the file of the rule defines it."""
 
+    rule: str  # its name, for other programs: it outlives every change of the sentences
     story: Callable[[Narrator, Conflict], Story]
     needs: Callable[[Narrator, Conflict], Iterable[Op]] = _nothing  # for the proof, besides what is named
     is_pair: bool = False  # of two operations, a smaller proof may not show which one came second

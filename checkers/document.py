@@ -21,6 +21,7 @@ class CauseDocument(Struct, frozen=True, kw_only=True):
 class FindingDocument(Struct, frozen=True, kw_only=True):
     """One finding: a sentence, the lines of history.jsonl that prove it, and why they do.
 
+    `rule`: the name of what was broken, for programs: sentences may be reworded, this never is.
     `accused`: of `operations`, the lines of the one that is wrong. `against`: those of what it contradicts.
     `probable_cause`: those of the operation that probably caused it, where one did.
     `also`: what else is wrong with the same operation. `caused_by`: without which it would not have been.
@@ -31,6 +32,7 @@ class FindingDocument(Struct, frozen=True, kw_only=True):
     summary: str
     operations: list[int]
     steps: list[str]
+    rule: str = ""
     accused: list[int] = []
     against: list[int] = []
     probable_cause: list[int] = []

@@ -41,6 +41,7 @@ class Account:
     accused: tuple[int, ...] = ()  # the lines of the operation that is wrong
     against: tuple[int, ...] = ()  # the lines of the operations that it contradicts
     cause: tuple[int, ...] = ()  # the lines of the operation that probably caused it
+    rule: str = ""  # the name of what was broken, one of several in an anomaly
     doubt: str = ""  # why these operations are not known to be the smallest set that proves it
 
 
@@ -153,6 +154,7 @@ class Verdict:
 def _finding(finding: Finding) -> FindingDocument:
     return FindingDocument(
         anomaly=finding.anomaly,
+        rule=finding.account.rule,
         resource=finding.resource,
         summary=finding.summary,
         operations=list(finding.operations),

@@ -21,7 +21,7 @@ def test_the_first_line_says_what_is_installed_and_how_long_it_takes(tmp_path: P
     python.chmod(0o755)
 
     made = subprocess.run(
-        ["make", "install", f"PYTHON={python}"],
+        ["make", "--no-print-directory", "install", f"PYTHON={python}"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

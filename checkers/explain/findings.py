@@ -55,6 +55,7 @@ def _explain(evidence: Evidence, checker: Checker, conflict: Conflict) -> Accoun
             operations=_lines((conflict.accused, *conflict.because)),
             accused=_lines([conflict.accused]),
             against=_lines(conflict.because),
+            rule=conflict.breach.rule,
             doubt=shorten(f"it could not be explained: {type(error).__name__}: {error}"),
         )
 
@@ -97,6 +98,7 @@ def _account(story: Story, conflict: Conflict, operations: Iterable[Op], doubt: 
         accused=_lines([conflict.accused]),
         against=_lines(op for op in conflict.because if op in proof and op != conflict.accused),
         cause=_lines(story.cause),
+        rule=conflict.breach.rule,
         doubt=doubt,
     )
 

@@ -332,10 +332,14 @@ def _how(by: Op, lost: Op) -> str:
     return f"had read it without {content(lost.element)}"
 
 
-READ_WITHOUT = Breach(story=_absent)  # because: the lost append, what proves it
-WRITTEN_WITHOUT = Breach(story=_absent)  # because: the lost append, what proves it, the read that lacks it
-SAME_LIST_READ = Breach(story=_same_list_read)  # because: the lost append, who read what the two wrote
-LOGGED_WITHOUT = Breach(story=_logged_without)  # because: the lost append, what proves it
+# because: the lost append, what proves it
+READ_WITHOUT = Breach(rule="left-out", story=_absent)
+# because: the lost append, what proves it, the read that lacks it
+WRITTEN_WITHOUT = Breach(rule="left-out", story=_absent)
+# because: the lost append, who read what the two wrote
+SAME_LIST_READ = Breach(rule="same-list-read", story=_same_list_read)
+# because: the lost append, what proves it
+LOGGED_WITHOUT = Breach(rule="logged-without", story=_logged_without)
 
 OBSERVED = Checker(name="lost-update", evidence="observed", decides=("lost-update",), check=lost_updates)
 COMMITTED = Checker(name="lost-update", evidence="committed", decides=("lost-update",), check=dropped_in_log)

@@ -71,6 +71,7 @@ def _both_believed(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-BOTH_BELIEVED = Breach(story=_both_believed)  # because: the other's grant
+# because: the other's grant
+BOTH_BELIEVED = Breach(rule="both-believed", story=_both_believed)
 
 CHECKER = Checker(name="double-belief", evidence="observed", decides=("double-belief",), check=double_beliefs)

@@ -161,6 +161,7 @@ def _later(n: Narrator, holder: Op, grant: Op) -> str:
     return f"by token order, it got token {grant.token}, which is above {holder.token}"
 
 
-LEASE_STILL_PROMISED = Breach(story=_lease_still_promised)  # because: the holder's grant, what set its lease
+# because: the holder's grant, what set its lease
+LEASE_STILL_PROMISED = Breach(rule="lease-still-promised", story=_lease_still_promised)
 
 CHECKER = Checker(name="early-grant", evidence="observed", decides=("early-grant",), check=early_grants)

@@ -301,6 +301,7 @@ def _in_vain(n: Narrator, op: Op) -> str:
     return f"kept asking until {n.at(op.attempt)}: only that attempt was granted, answered {n.answered(op)}"
 
 
-NOBODY_GRANTED = Breach(story=_nobody_granted)  # because: what kept the lock held last, then who else waited
+# because: what kept the lock held last, then who else waited
+NOBODY_GRANTED = Breach(rule="not-granted", story=_nobody_granted)
 
 CHECKER = Checker(name="stuck-lock", evidence="observed", decides=("stuck-lock",), check=stuck_locks)

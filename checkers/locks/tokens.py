@@ -144,8 +144,10 @@ def _gave_back(n: Narrator, end: Op) -> str:
     )
 
 
-TOKEN_OF_ANOTHER = Breach(story=_token_of_another)  # because: the other grant
-TOKEN_NOT_ABOVE = Breach(story=_token_not_above, needs=_end_between)  # because: the earlier grant
+# because: the other grant
+TOKEN_OF_ANOTHER = Breach(rule="token-of-another", story=_token_of_another)
+# because: the earlier grant
+TOKEN_NOT_ABOVE = Breach(rule="not-above", story=_token_not_above, needs=_end_between)
 
 CHECKERS = (
     Checker(

@@ -118,7 +118,8 @@ def _after_a_fence(n: Narrator, conflict: Conflict, fence: Op) -> tuple[str, ...
     )
 
 
-AGAINST_THE_LOG = Breach(story=_against_the_log)  # because: what had returned before, later in the log
+# because: what had returned before, later in the log
+AGAINST_THE_LOG = Breach(rule="against-the-log", story=_against_the_log)
 
 CHECKER = Checker(
     name="order",

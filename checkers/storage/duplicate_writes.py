@@ -43,7 +43,7 @@ def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-LOGGED_TWICE = Breach(story=_logged_twice)
+LOGGED_TWICE = Breach(rule="logged-twice", story=_logged_twice)
 
 CHECKER = Checker(
     name="duplicate-write",

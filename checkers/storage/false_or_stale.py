@@ -138,4 +138,5 @@ def _none(n: Narrator, found: Sequence[Excuse]) -> str:
     return f"as {' and '.join(late)}"
 
 
-FALSE_OR_STALE = Breach(story=_one_of_two, needs=_causes)  # because: the rejection
+# because: the rejection
+FALSE_OR_STALE = Breach(rule="one-of-two", story=_one_of_two, needs=_causes)

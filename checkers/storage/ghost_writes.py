@@ -100,9 +100,10 @@ def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-FAILED_BUT_LOGGED = Breach(story=_failed_but_logged)
-FAILED_BUT_READ = Breach(story=_failed_but_read)  # because: the read
-FENCE_FAILED_BUT_LOGGED = Breach(story=_fence_failed_but_logged)
+FAILED_BUT_LOGGED = Breach(rule="failed-but-logged", story=_failed_but_logged)
+# because: the read
+FAILED_BUT_READ = Breach(rule="failed-but-read", story=_failed_but_read)
+FENCE_FAILED_BUT_LOGGED = Breach(rule="fence-failed-but-logged", story=_fence_failed_but_logged)
 
 CHECKER = Checker(
     name="ghost-write", evidence="committed", decides=("ghost-write",), check=ghost_writes, compares_only=True

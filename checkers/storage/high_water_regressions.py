@@ -58,4 +58,5 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-MARK_WENT_BACK = Breach(story=_mark_went_back)  # because: the higher read, what was lost, what shows that
+# because: the higher read, what was lost, what shows that
+MARK_WENT_BACK = Breach(rule="mark-went-back", story=_mark_went_back)

@@ -78,7 +78,8 @@ def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-AFTER_NEWER_GRANT = Breach(story=_after_newer_grant)  # because: the grant
+# because: the grant
+AFTER_NEWER_GRANT = Breach(rule="after-newer-grant", story=_after_newer_grant)
 
 CHECKER = Checker(
     name="late-write", evidence="observed", decides=("late-write",), check=late_writes, compares_only=True

@@ -234,8 +234,10 @@ def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-GONE_FOR_GOOD = Breach(story=_gone_for_good)  # because: what shows it was there, the past before and after
-GONE_FROM_LOG = Breach(story=_gone_from_log)  # because: the read that saw it, if one did
+# because: what shows it was there, the past before and after
+GONE_FOR_GOOD = Breach(rule="gone-for-good", story=_gone_for_good)
+# because: the read that saw it, if one did
+GONE_FROM_LOG = Breach(rule="gone-from-log", story=_gone_from_log)
 
 CHECKER = Checker(
     name="lost-write", evidence="committed", decides=("lost-write",), check=lost_in_log, compares_only=True

@@ -76,8 +76,10 @@ def _logged_otherwise(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-NEVER_SENT = Breach(story=_never_sent)  # because: a write that is near it in the log
-LOGGED_OTHERWISE = Breach(story=_logged_otherwise)  # because: a write that is near it in the log
+# because: a write that is near it in the log
+NEVER_SENT = Breach(rule="never-sent", story=_never_sent)
+# because: a write that is near it in the log
+LOGGED_OTHERWISE = Breach(rule="logged-otherwise", story=_logged_otherwise)
 
 CHECKER = Checker(
     name="mismatched-commits",

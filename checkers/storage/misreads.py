@@ -105,10 +105,13 @@ def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-UNWRITTEN = Breach(story=_unwritten)
-WRONG_TOKEN = Breach(story=_wrong_token)  # because: the write
-READ_EARLY = Breach(story=_read_early)  # because: the write
-READ_BUT_NOT_LOGGED = Breach(story=_read_but_not_logged)  # because: the write
+UNWRITTEN = Breach(rule="unwritten", story=_unwritten)
+# because: the write
+WRONG_TOKEN = Breach(rule="wrong-token", story=_wrong_token)
+# because: the write
+READ_EARLY = Breach(rule="read-early", story=_read_early)
+# because: the write
+READ_BUT_NOT_LOGGED = Breach(rule="read-but-not-logged", story=_read_but_not_logged)
 
 CHECKER = Checker(
     name="reads-not-logged",

@@ -62,8 +62,8 @@ def _never_raised(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-NEVER_LOGGED = Breach(story=_never_logged)
-FENCE_NEVER_RAISED = Breach(story=_never_raised)
+NEVER_LOGGED = Breach(rule="never-logged", story=_never_logged)
+FENCE_NEVER_RAISED = Breach(rule="fence-never-raised", story=_never_raised)
 
 CHECKER = Checker(
     name="phantom-accept",

@@ -170,4 +170,4 @@ def _of_nobody(n: Narrator, resource: str, least: int) -> list[Op]:
     return [each.op for each in commits if each.is_of_nobody and (each.token or 0) >= least]
 
 
-NO_CAUSE = Breach(story=_no_cause)
+NO_CAUSE = Breach(rule="no-cause", story=_no_cause)

@@ -178,5 +178,7 @@ def _went_back(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-OLDER_THAN_ACCEPTED = Breach(story=_older_than_accepted)  # because: what proves a newer token
-WENT_BACK = Breach(story=_went_back)  # because: what shows that the other value came later
+# because: what proves a newer token
+OLDER_THAN_ACCEPTED = Breach(rule="older-than-accepted", story=_older_than_accepted)
+# because: what shows that the other value came later
+WENT_BACK = Breach(rule="went-back", story=_went_back)

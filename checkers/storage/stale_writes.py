@@ -299,11 +299,15 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-SENT_AFTER_NEWER = Breach(story=_stale_as_seen)  # because: what proves that a newer token had been accepted
-SEEN_AFTER_NEWER = Breach(story=_stale_as_seen)  # because: the newer write's proof, then who saw this one
-LOGGED_AFTER_NEWER = Breach(story=_logged_after_newer)  # because: the newer write
-SAME_TOKEN_TWICE = Breach(story=_used_again, is_pair=True)  # because: the other write
-BELOW_THE_START = Breach(story=_below_the_start)
+# because: what proves that a newer token had been accepted
+SENT_AFTER_NEWER = Breach(rule="after-newer", story=_stale_as_seen)
+# because: the newer write's proof, then who saw this one
+SEEN_AFTER_NEWER = Breach(rule="after-newer", story=_stale_as_seen)
+# because: the newer write
+LOGGED_AFTER_NEWER = Breach(rule="after-newer", story=_logged_after_newer)
+# because: the other write
+SAME_TOKEN_TWICE = Breach(rule="same-token-twice", story=_used_again, is_pair=True)
+BELOW_THE_START = Breach(rule="below-the-start", story=_below_the_start)
 
 CHECKER = Checker(
     name="stale-write", evidence="committed", decides=("stale-write",), check=in_log, compares_only=True

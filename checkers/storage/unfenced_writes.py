@@ -118,10 +118,10 @@ def _lost_its_token(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-CARRIED_NO_TOKEN = Breach(
-    story=_carried_no_token
-)  # because: the read, if no answer shows that it took effect
-LOST_ITS_TOKEN = Breach(story=_lost_its_token)  # because: a write that fits the log
+# because: the read, if no answer shows that it took effect
+CARRIED_NO_TOKEN = Breach(rule="no-token", story=_carried_no_token)
+# because: a write that fits the log
+LOST_ITS_TOKEN = Breach(rule="lost-its-token", story=_lost_its_token)
 
 OBSERVED, COMMITTED = (
     Checker(

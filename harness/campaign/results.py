@@ -63,6 +63,9 @@ _MIGRATIONS = (
     );
     CREATE INDEX seeds_of_cell ON seeds (cell);
     """,
+    """
+    ALTER TABLE nights ADD COLUMN shard TEXT NOT NULL DEFAULT '';
+    """,
 )
 """Each brings the file from its number to the next; none is ever changed."""
 
@@ -136,19 +139,26 @@ class Results:
             raise ConfigurationError(f"{file}: no results can be kept there: {error}") from None
 
     def add(self, night: Night, rows: Sequence[Row]) -> None:
-        """Add the runs of a night; those that are there already stay as they are."""
+        """Add the runs of a night, each once; a night of joined shards takes over what they added."""
         plan, folder = night.plan, str(night.path)
         with self._connected() as database, database:
             database.execute("BEGIN IMMEDIATE")
             database.execute(
-                "INSERT OR IGNORE INTO nights (campaign, folder, started, version, commit_id)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (plan.campaign, folder, plan.started, plan.fencepost, plan.git_commit),
+                "INSERT OR IGNORE INTO nights (campaign, folder, started, version, commit_id, shard)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (plan.campaign, folder, plan.started, plan.fencepost, plan.git_commit, plan.shard),
             )
             (number,) = database.execute("SELECT id FROM nights WHERE folder = ?", (folder,)).fetchone()
             for row in rows:
-                if database.execute(_INSERT, _values(number, row)).rowcount:  # it was not there before
+                values = _values(number, row)
+                known = database.execute(
+                    _FIND, values | {"campaign": plan.campaign, "shard": plan.shard}
+                ).fetchone()
+                if known is None:
+                    database.execute(_INSERT, values)
                     _count_seeds(database, row)
+                elif not plan.shard:
+                    database.execute(_TAKE_OVER, values | {"known": known[0]})
 
     def seeds(self) -> tuple[Seed, ...]:
         """Return the fastest failing seed of every fingerprint, the newest failure first."""
@@ -197,7 +207,8 @@ class Results:
             found = database.execute(
                 "SELECT nights.started, cell, repeat, seed, seconds, outcome, fingerprint, runs.folder"
                 " FROM runs JOIN nights ON nights.id = night WHERE reproduction = 0 AND night IN"
-                " (SELECT id FROM nights WHERE campaign = ? AND started < ? ORDER BY started DESC LIMIT ?)"
+                " (SELECT id FROM nights WHERE campaign = ? AND started < ?"
+                " AND EXISTS (SELECT 1 FROM runs WHERE night = nights.id) ORDER BY started DESC LIMIT ?)"
                 " ORDER BY nights.started, runs.id",
                 (campaign, before, nights),
             ).fetchall()
@@ -246,9 +257,16 @@ _COLUMNS = (
     "commits",
 )
 _INSERT = (
-    f"INSERT OR IGNORE INTO runs ({', '.join(_COLUMNS)})"  # noqa: S608 (our own names)
+    f"INSERT INTO runs ({', '.join(_COLUMNS)})"  # noqa: S608 (our own names)
     f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
 )
+_FIND = """
+SELECT runs.id FROM runs JOIN nights ON nights.id = night WHERE campaign = :campaign AND cell = :cell
+    AND runs.started = :started AND seed = :seed AND repeat = :repeat AND reproduction = :reproduction
+    AND (night = :night OR (shard = '') != (:shard = ''))
+"""
+"""The run itself, or as a shard or the night that joins shards has added it."""
+_TAKE_OVER = "UPDATE runs SET night = :night, folder = :folder WHERE id = :known"
 
 
 def _values(night: int, row: Row) -> dict[str, object]:

@@ -32,14 +32,22 @@ def job(name: str = "a", repeat: int = 1, seed: int = 7, reproduction: int = 0, 
     return Job(cell=name, repeat=repeat, seed=seed, expected=expected * NS["s"], reproduction=reproduction)
 
 
-def verdict(*summaries: str, anomaly: str = "stale-write", **more: Any) -> dict[str, Any]:
+def verdict(
+    *summaries: str, anomaly: str = "stale-write", rule: str = "after-newer", **more: Any
+) -> dict[str, Any]:
     """A verdict document with a finding for each sentence; without one it is valid."""
     fields = {
         "verdict": "invalid" if summaries else "valid",
         "as_expected": not summaries,
         "reasons": [f"found {anomaly}, which was not expected"] if summaries else [],
         "findings": [
-            {"anomaly": anomaly, "resource": "r0", "summary": summary, "steps": ["one", "so the other"]}
+            {
+                "anomaly": anomaly,
+                "rule": rule,
+                "resource": "r0",
+                "summary": summary,
+                "steps": ["one", "so the other"],
+            }
             for summary in summaries
         ],
         "interrupted": None,

@@ -118,7 +118,7 @@ def _entries(plain: Mapping[str, Any]) -> Iterator[str]:
 
 def _fact(finding: Mapping[str, Any]) -> dict[str, Any]:
     """A finding without its words, and without what is empty."""
-    named = ("anomaly", "resource", "accused", "against", "probable_cause", "operations", "also")
+    named = ("anomaly", "rule", "resource", "accused", "against", "probable_cause", "operations", "also")
     fact = {name: finding[name] for name in named if finding[name]}
     cause = finding["caused_by"]
     if cause:

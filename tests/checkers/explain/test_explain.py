@@ -281,7 +281,7 @@ def test_what_cannot_be_explained_stays_a_finding_and_is_in_the_reasons(
     def speechless(_narrator: Any, _conflict: Any) -> NoReturn:
         raise ZeroDivisionError("no words")
 
-    monkeypatch.setattr(stale_writes, "SENT_AFTER_NEWER", Breach(story=speechless))
+    monkeypatch.setattr(stale_writes, "SENT_AFTER_NEWER", Breach(rule="none", story=speechless))
 
     verdict = checkers.judge(checkers.read(HISTORIES / "stale-write-observed.jsonl"))
 

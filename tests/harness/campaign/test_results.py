@@ -52,6 +52,24 @@ def test_a_night_is_compared_with_those_before_it(tmp_path: Path) -> None:
     assert (past.last_run, past.failed_last, past.seconds) == (NIGHTS[0], True, 0.0)
 
 
+def test_a_night_that_joins_shards_takes_over_their_runs(tmp_path: Path) -> None:
+    results = Results(tmp_path / "nights.db")
+    shards = [
+        Night(tmp_path / f"{part}", plan(job(repeat=part), started=NIGHTS[0], shard=f"{part}/2"))
+        for part in (1, 2)
+    ]
+    rows = [replace(row(NIGHTS[0]), repeat=part) for part in (1, 2)]
+    for shard, own in zip(shards, rows, strict=True):
+        results.add(shard, [own])
+
+    results.add(night(tmp_path / "merged", NIGHTS[0]), [replace(each, folder="merged") for each in rows])
+    results.add(shards[0], rows[:1])
+
+    assert results.outcomes(before=NIGHTS[1]) == {"a": [Outcome.PASSED, Outcome.PASSED]}
+    (*others, newest) = results.recent("nightly", before=NIGHTS[1], nights=1)
+    assert [each.folder for each in (*others, newest)] == ["merged", "merged"]
+
+
 def test_a_night_that_is_added_twice_counts_once(tmp_path: Path) -> None:
     results = Results(tmp_path / "nights.db")
     for _ in range(2):
