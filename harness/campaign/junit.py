@@ -8,10 +8,12 @@ from xml.etree import ElementTree as ET
 from checkers.printable import printable
 from harness.campaign.assessment import Assessment, CellResult, Run
 from harness.campaign.canary import is_canary
+from harness.campaign.night import Night
 from harness.campaign.status import Outcome
+from harness.core.invocation import typed_anywhere
 
 
-def junit(assessment: Assessment, *, allow_unknown: bool) -> str:
+def junit(night: Night, assessment: Assessment, *, allow_unknown: bool) -> str:
     """Write a night as JUnit XML.
 
     A violation is a failure, an infrastructure failure an error, an unknown an error unless allowed;
@@ -19,16 +21,16 @@ def junit(assessment: Assessment, *, allow_unknown: bool) -> str:
     """
     root = ET.Element("testsuites", name=_text(assessment.campaign))
     for result in assessment.cells:
-        root.append(_suite(assessment, result, allow_unknown=allow_unknown))
+        root.append(_suite(night, assessment, result, allow_unknown=allow_unknown))
     _count(root, list(root))
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(assessment: Assessment, result: CellResult, *, allow_unknown: bool) -> ET.Element:
+def _suite(night: Night, assessment: Assessment, result: CellResult, *, allow_unknown: bool) -> ET.Element:
     suite = ET.Element("testsuite", name=_text(result.cell.name), timestamp=assessment.started[:19])
     for run in result.runs:
-        suite.append(_case(assessment.campaign, result, run, allow_unknown=allow_unknown))
+        suite.append(_case(night, result, run, allow_unknown=allow_unknown))
     for number in range(result.not_run):
         case = ET.SubElement(
             suite,
@@ -42,11 +44,11 @@ def _suite(assessment: Assessment, result: CellResult, *, allow_unknown: bool) -
     return suite
 
 
-def _case(campaign: str, result: CellResult, run: Run, *, allow_unknown: bool) -> ET.Element:
+def _case(night: Night, result: CellResult, run: Run, *, allow_unknown: bool) -> ET.Element:
     finished = run.finished
     case = ET.Element(
         "testcase",
-        classname=_text(f"{campaign}.{result.cell.name}"),
+        classname=_text(f"{night.plan.campaign}.{result.cell.name}"),
         name=f"run {finished.job.repeat}, seed {finished.job.seed}",
         time=f"{finished.seconds:.3f}",
     )
@@ -59,7 +61,7 @@ def _case(campaign: str, result: CellResult, run: Run, *, allow_unknown: bool) -
         )
     elif tag:
         element = ET.SubElement(case, tag, type=run.outcome.value, message=_text(run.headline))
-        element.text = _text("\n".join(details(result, run)))
+        element.text = _text("\n".join(_details(night, result, run)))
     if finished.folder:
         ET.SubElement(case, "system-out").text = _text(f"run folder: {finished.folder}")
     return case
@@ -73,7 +75,7 @@ _TAGS = {
 }
 
 
-def details(result: CellResult, run: Run) -> Iterable[str]:
+def _details(night: Night, result: CellResult, run: Run) -> Iterable[str]:
     """The steps that prove a failure, and how to repeat it."""
     finished = run.finished
     verdict = finished.verdict
@@ -90,8 +92,9 @@ def details(result: CellResult, run: Run) -> Iterable[str]:
         yield f"fingerprint: {run.fingerprint}"
     if reproduced := result.reproduced(run):
         yield reproduced
-    yield f"check again: fencepost recheck {finished.folder}"
-    yield f"run again: fencepost run {finished.folder}/target.toml --seed {finished.job.seed}"
+    if finished.folder:
+        yield f"check again: {typed_anywhere('recheck', night.path / finished.folder)}"
+        yield f"run again: {night.replay(finished)}"
 
 
 def _count(root: ET.Element, suites: list[ET.Element]) -> None:

@@ -50,7 +50,7 @@ def write(
     summed_up = document(night, assessment, exit_code=code)
     for name, text in (
         (DOCUMENT, as_json(msgspec.to_builtins(summed_up), 1) + "\n"),
-        (JUNIT, junit(assessment, allow_unknown=allow_unknown)),
+        (JUNIT, junit(night, assessment, allow_unknown=allow_unknown)),
         (SUMMARY, markdown(assessment)),
         (CODE_QUALITY, as_json(code_quality(issues(night, assessment), repository()), 1) + "\n"),
     ):

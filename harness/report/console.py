@@ -34,7 +34,7 @@ STYLES = {
 
 
 class Console(Protocol):
-    """Where a run is told while it goes, and its verdict afterwards."""
+    """Prints a run's progress, and its verdict afterwards."""
 
     def show(self, event: Event) -> None:
         """Take in one event."""
@@ -79,7 +79,7 @@ class PlainConsole:
                 where = as_seen_from_here(event.folder)
                 self._print(f"{event.target}: engine {event.engine}, seed {event.seed}, {where}")
                 self.printed = 0
-            case StageReached() if event.stage != "stopping":  # the verdict has been told
+            case StageReached() if event.stage != "stopping":  # the verdict has been printed
                 self._print(f"  {event.stage}: {event.detail}" if event.detail else f"  {event.stage}")
             case Progress() if event.elapsed - self.printed >= PLAIN_EVERY:
                 self.printed = event.elapsed - event.elapsed % PLAIN_EVERY
@@ -90,7 +90,7 @@ class PlainConsole:
                 pass  # single faults are in the run folder; the verdict is written as lines
 
     def write(self, lines: Iterable[Line]) -> None:
-        """Print lines as they are; whoever reads a log wraps them."""
+        """Print lines as they are; the reader's pager wraps them."""
         for line in lines:
             self._print(" " * line.indent + line.text)
 

@@ -1,4 +1,4 @@
-"""Holds of a lock: from when the client was told, to when the lease ran out and when it stopped believing.
+"""Holds of a lock: from when the client learned of its grant until its lease or its belief in it ended.
 
 How long a lease was promised is the checkers' to say: it is taken from them, never computed here.
 """

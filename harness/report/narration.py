@@ -1,4 +1,4 @@
-"""A scene told in words, event by event: the timeline for those who cannot see the drawing."""
+"""A scene in words, event by event: the timeline for readers who cannot see the drawing."""
 
 from __future__ import annotations
 

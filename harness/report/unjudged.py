@@ -1,6 +1,6 @@
 """A run that ended without a verdict: what is in its folder, and what to do with it.
 
-The same on the terminal and on a small page in the folder, for whoever finds it later. If the
+The same on the terminal and on a small page in the folder, for the person who finds it later. If the
 recording is judged after all, the report replaces that page.
 """
 

@@ -17,7 +17,7 @@ from harness.report.causes import Openings
 from harness.report.groups import Group, explained, groups
 from harness.report.sentences import capitalized
 
-MOST_FINDINGS = 3  # told in full; the report has the others
+MOST_FINDINGS = 3  # shown in full; the report has the others
 
 
 class Tone(enum.StrEnum):

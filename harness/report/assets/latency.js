@@ -48,7 +48,7 @@ function bandsPlugin(bands, length) {
   return { hooks: { drawClear: draw } };
 }
 
-/** Draw how long calls took; returns a function that draws anew, for another width or scheme. */
+/** Draw how long calls took; returns a function that redraws them, for another width or scheme. */
 function plotLatency(element, series, drawing) {
   const kinds = KINDS.filter((kind) => series[kind]);
   if (!kinds.length) return () => {};

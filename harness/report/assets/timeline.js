@@ -79,7 +79,7 @@ class Swimlane {
     this.draw();
   }
 
-  /** The moments of a scene that must be told apart. */
+  /** The moments of a scene that must not overlap. */
   knots() {
     const { operations: ops, holds, bands, accepted } = this.data;
     const { from, to, resource, spans } = this.scene;

@@ -60,7 +60,7 @@ def test_a_night_that_finds_its_canary_is_green() -> None:
     ],
     ids=["not found", "unknown", "infrastructure", "its twin accused", "its twin not run", "not run"],
 )
-def test_a_night_that_misses_its_canary_is_red(runs: tuple[Finished, ...], why: str) -> None:
+def test_a_night_that_misses_its_canary_is_red(tmp_path: Path, runs: tuple[Finished, ...], why: str) -> None:
     night = assessed(*runs, finished(ORDINARY))
 
     assert night.exit_code(allow_unknown=True) is ExitCode.VIOLATION
@@ -68,7 +68,7 @@ def test_a_night_that_misses_its_canary_is_red(runs: tuple[Finished, ...], why: 
     assert night.canary.missed == why
     assert headline(night).startswith("CANARY MISSED, ")
     assert f"the canary equality-fence was missed: {why}." in markdown(night)
-    root = ET.fromstring(junit(night, allow_unknown=True))  # noqa: S314 (our own)
+    root = ET.fromstring(junit(Night(tmp_path, plan()), night, allow_unknown=True))  # noqa: S314 (our own)
     assert int(root.get("failures", "0")) + int(root.get("errors", "0")) >= 1
 
 

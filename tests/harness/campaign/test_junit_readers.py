@@ -10,6 +10,7 @@ import xmlschema
 
 from harness.campaign.assessment import assess
 from harness.campaign.junit import junit
+from harness.campaign.night import Night
 from tests.support.campaign_runs import TODAY, finished, job, plan, verdict
 
 SCHEMA = Path(__file__).with_name("junit.xsd")
@@ -22,10 +23,10 @@ RUNS = (
 
 
 @pytest.fixture
-def written() -> str:
+def written(tmp_path: Path) -> str:
     made = plan(*(run.job for run in RUNS), job("late"))
     night = assess(made, RUNS, before={}, quarantine=(), today=TODAY)
-    return junit(night, allow_unknown=False)
+    return junit(Night(tmp_path, made), night, allow_unknown=False)
 
 
 def test_it_is_valid_by_the_schema(written: str) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from harness.campaign.assessment import Assessment, assess, run_of
 from harness.campaign.campaign_file import Quarantine
 from harness.campaign.junit import junit
+from harness.campaign.night import Night
 from harness.campaign.status import Outcome
 from harness.campaign.summary import lines, markdown
 from tests.support.campaign_runs import finished, job, plan, verdict
 
+FOLDER = Path("/nights/nightly/1")
 STALE = verdict("Client 0 wrote '<b>|\x1b[31m' too late")
 HELD = verdict("Client 0 wrote 'x' too late")
 
@@ -35,6 +38,10 @@ def night() -> Assessment:
     )
 
 
+def written(*, allow_unknown: bool = False) -> str:
+    return junit(Night(FOLDER, plan()), night(), allow_unknown=allow_unknown)
+
+
 def parsed(text: str) -> ET.Element:
     return ET.fromstring(text)  # noqa: S314 (our own)
 
@@ -50,7 +57,7 @@ def cases(text: str) -> dict[str, tuple[str, str]]:
 
 
 def test_every_outcome_has_its_place_in_junit() -> None:
-    assert cases(junit(night(), allow_unknown=False)) == {
+    assert cases(written()) == {
         "passes": ("", ""),
         "fails": ("failure", "stale-write: Client 0 wrote '<b>|\\x1b[31m' too late"),
         "unknown": ("error", "valid, as expected"),
@@ -61,11 +68,11 @@ def test_every_outcome_has_its_place_in_junit() -> None:
 
 
 def test_an_unknown_that_is_allowed_passes() -> None:
-    assert cases(junit(night(), allow_unknown=True))["unknown"] == ("", "")
+    assert cases(written(allow_unknown=True))["unknown"] == ("", "")
 
 
 def test_the_sums_of_junit_are_those_of_its_cases() -> None:
-    root = parsed(junit(night(), allow_unknown=False))
+    root = parsed(written())
 
     assert {name: root.get(name) for name in ("tests", "failures", "errors")} == {
         "tests": "6",
@@ -75,13 +82,14 @@ def test_the_sums_of_junit_are_those_of_its_cases() -> None:
 
 
 def test_a_failure_in_junit_has_its_proof_and_how_to_repeat_it() -> None:
-    failure = parsed(junit(night(), allow_unknown=False)).find(".//failure")
+    failure = parsed(written()).find(".//failure")
 
     assert failure is not None
     assert failure.text is not None
     assert "1. one\n2. so the other" in failure.text
     assert "reproduced 1 of 1" in failure.text
-    assert "run again: fencepost run runs/fails/fails-1/target.toml --seed 7" in failure.text
+    assert f"check again: fencepost recheck {FOLDER}/runs/fails/fails-1\n" in failure.text
+    assert f"run again: fencepost run {FOLDER}/runs/fails/fails-1/target.toml --seed 7 " in failure.text
 
 
 def test_markdown_shows_the_urgent_first_and_recorded_words_literally() -> None:
