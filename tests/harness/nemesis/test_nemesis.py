@@ -197,6 +197,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_hundreds_of_pauses_each_end_and_leave_every_client_running(folder: Path) -> None:
     lasting = PauseSpec(kind="pause", target="holder", at="before-write", lasts="1ms")
     recorded: list[dict[str, Any]] = []

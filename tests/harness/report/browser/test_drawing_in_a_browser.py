@@ -243,7 +243,14 @@ def test_a_token_beyond_what_a_browser_counts_exactly_is_shown_exactly(
         pytest.param("dark", DESK, id="dark-1400", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("name", ["unfenced", "fenced", "quiet"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "unfenced",
+        pytest.param("fenced", marks=pytest.mark.slow),
+        pytest.param("quiet", marks=pytest.mark.slow),
+    ],
+)
 def test_axe_finds_nothing_serious(
     visitor: Visitor, request: pytest.FixtureRequest, name: str, scheme: str, viewport: dict[str, int]
 ) -> None:

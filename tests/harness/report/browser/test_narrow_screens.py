@@ -148,7 +148,7 @@ def test_the_answers_of_the_operations_are_in_view(
     assert cut_off == []
 
 
-def test_a_phone_is_not_reported_about_keys(visitor: Visitor, recorded_run: Callable[[str], Path]) -> None:
+def test_a_phone_shows_no_hints_about_keys(visitor: Visitor, recorded_run: Callable[[str], Path]) -> None:
     report_of_run = reported(recorded_run("etcd-postgres-unfenced"))
     phone, desk = visitor.open(report_of_run, **PHONE).page, visitor.open(report_of_run).page
     drawn(phone)

@@ -130,7 +130,7 @@ def test_another_finding_can_be_chosen(visitor: Visitor, unfenced: Path) -> None
     expect(page.locator(".scene:visible canvas").first).to_be_visible()
 
 
-def test_hovering_tells_the_details_of_what_is_under_the_pointer(visitor: Visitor, unfenced: Path) -> None:
+def test_hovering_shows_the_details_of_what_is_under_the_pointer(visitor: Visitor, unfenced: Path) -> None:
     page = visitor.open(unfenced).page
     drawn(page)
     figure = page.locator("#lanes")
