@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -106,8 +107,8 @@ class Night:
 
     def record(self, finished: Finished) -> None:
         """Add a run that has ended; on the disk before this returns."""
-        with (self.path / RESULTS).open("ab") as results:
-            results.write(as_json(msgspec.to_builtins(finished)).encode() + b"\n")
+        with (self.path / RESULTS).open("a+b") as results:
+            results.write(_line_end_missing(results) + as_json(msgspec.to_builtins(finished)).encode() + b"\n")
             results.flush()
             os.fsync(results.fileno())
 
@@ -159,6 +160,13 @@ class Night:
         """Return the runs of the plan that have not ended."""
         ended = {finished.job.id for finished in self.finished()}
         return tuple(job for job in self.plan.jobs if job.id not in ended)
+
+
+def _line_end_missing(file: BinaryIO) -> bytes:
+    """Return the end of a last line that a kill or a full disk cut short, so that it spoils no other."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 1))
+    return b"" if file.read() in {b"", b"\n"} else b"\n"
 
 
 def _judged(folder: Path, night: Path, waiting: Mapping[tuple[str, int], Job]) -> Finished | None:

@@ -62,6 +62,17 @@ def test_a_line_cut_short_by_a_kill_is_no_run(tmp_path: Path) -> None:
     assert made.open_jobs() == JOBS[1:]
 
 
+def test_a_line_cut_short_does_not_spoil_the_next_run(tmp_path: Path) -> None:
+    made = night(tmp_path)
+    with (made.path / RESULTS).open("a") as results:
+        results.write('{"job":{"cell":"b"')
+
+    made.record(finished(JOBS[0]))
+    made.record(finished(JOBS[1]))
+
+    assert made.open_jobs() == JOBS[2:]
+
+
 def test_a_run_that_was_judged_but_not_recorded_is_adopted(tmp_path: Path) -> None:
     made = night(tmp_path)
     judged = run_folder(made, JOBS[2], document=verdict("too late"))
