@@ -108,7 +108,8 @@ class Night:
     def record(self, finished: Finished) -> None:
         """Add a run that has ended; on the disk before this returns."""
         with (self.path / RESULTS).open("a+b") as results:
-            results.write(_line_end_missing(results) + as_json(msgspec.to_builtins(finished)).encode() + b"\n")
+            line = as_json(msgspec.to_builtins(finished)).encode() + b"\n"
+            results.write(_line_end_missing(results) + line)
             results.flush()
             os.fsync(results.fileno())
 
