@@ -79,9 +79,8 @@ fuzz: install  ## invalid input for everything that reads; FUZZ_SECONDS=60 short
 	  || echo "Atheris does not install here: Hypothesis alone"
 	$(BIN)/python -m fuzzing $(SURFACES) $(if $(CASES),--cases $(CASES),--seconds $$(($(FUZZ_SECONDS) * 3 / 4)) --atheris $$(($(FUZZ_SECONDS) / 4)))
 
-mutants: $(MUTANTS)/installed  ## docs/mutants.md; continues where it stopped; MODULES='checkers.history.columns.*' repeats some
-	PATH=$(CURDIR)/$(MUTANTS)/bin:$$PATH nice -n 19 mutmut run --max-children 1 $(MODULES)
-	$(MUTANTS)/bin/mutmut results
+mutants: $(MUTANTS)/installed  ## docs/mutants.md; continues where it stopped; MODULES='checkers.locks.*' repeats what escaped there
+	PATH=$(CURDIR)/$(MUTANTS)/bin:$$PATH nice -n 15 python -m tools.mutants $(MODULES)
 
 $(MUTANTS)/installed: requirements-mutation.lock
 	$(PYTHON) -m venv --clear $(MUTANTS)
