@@ -1,7 +1,7 @@
 """The table of names: every anomaly, and every count of what a run challenged.
 
 The order of `ANOMALIES` matters: one event is one finding, under the first name that fits.
-What a report says of an anomaly is here too, so that a new one needs one entry.
+What a report says about an anomaly is here too, so that a new one needs one entry.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Anomaly:
     arises: str  # how it comes about, in one sentence
     remedy: str  # what to do about it, in one sentence
     counters: tuple[str, str, str]  # `found`, names of `COVERAGE`, or names of `WORK`
-    violation: bool = True  # False: it is counted, and nobody is to blame for it
+    violation: bool = True  # False: it is only counted
 
     def happened(self, count: int) -> str:
-        """What happened, so many times."""
+        """Say what happened, and how often."""
         return self.once if count == 1 else self.several.format(count=f"{count:,}")
 
 
@@ -39,7 +39,7 @@ _TABLE = (
         several="the storage accepted {count} stale writes",
         matters="A client that has lost its lock can overwrite what its successor wrote, unnoticed.",
         arises=(
-            "A holder is stopped or cut off until its lease is over and somebody else has written;"
+            "A holder is stopped or cut off until its lease is over and another client has written;"
             " then its own write arrives, and nothing compares its token with the newer one."
         ),
         remedy=(
@@ -68,7 +68,7 @@ _TABLE = (
     Anomaly(
         name="late-write",
         area="storage",
-        definition=("A holder that had been superseded wrote before its successor did; no fence can see it."),
+        definition="A superseded holder wrote before its successor did; no fence can detect that.",
         once="a superseded holder wrote before its successor did",
         several="superseded holders wrote {count} times before their successors did",
         matters="The storage has not seen the newer token yet, so no fence can refuse such a write.",
@@ -81,8 +81,8 @@ _TABLE = (
         name="false-rejection",
         area="storage",
         definition=(
-            "A write was rejected as stale though no newer token can have been accepted before"
-            " the rejection came back."
+            "A write was rejected as stale although no newer token can have been accepted before"
+            " the rejection returned."
         ),
         once="the storage refused a rightful write as stale",
         several="the storage refused {count} rightful writes as stale",
@@ -100,7 +100,7 @@ _TABLE = (
         definition="The storage acknowledged a write that it never stored.",
         once="a write was acknowledged and never stored",
         several="{count} writes were acknowledged and never stored",
-        matters="The client continues as if its data were safe, but they were never stored.",
+        matters="The client continues as if its data were safe, but it was never stored.",
         arises="A statement matches no row, and nothing checks how many rows it changed.",
         remedy="Check how many rows a conditional update changed, and report 0 as a refusal.",
         counters=("found", "writes", "grants"),
@@ -108,11 +108,11 @@ _TABLE = (
     Anomaly(
         name="ghost-write",
         area="storage",
-        definition="A write that was reported as failed took effect all the same.",
+        definition="A write that was reported as failed took effect anyway.",
         once="a write that was reported as failed took effect",
         several="{count} writes that were reported as failed took effect",
         matters="A caller that relies on the failure repeats the write or hands the work to another client.",
-        arises="A timeout or a broken connection is taken for a failure, though the request had arrived.",
+        arises="A timeout or a broken connection is taken for a failure, although the request had arrived.",
         remedy="Report a timeout and a broken connection as unknown, never as failed.",
         counters=("found", "writes", "partitions"),
     ),
@@ -123,17 +123,17 @@ _TABLE = (
         once="a write took effect twice",
         several="{count} writes took effect twice",
         matters="The second time can come late and overwrite what another client has written since.",
-        arises="A driver, a proxy or a queue repeats a request whose answer did not come.",
+        arises="A driver, a proxy or a queue repeats a request that got no answer.",
         remedy="Turn off retries of writes, or make the storage refuse a request that it has already done.",
         counters=("found", "writes", "partitions"),
     ),
     Anomaly(
         name="lost-write",
         area="storage",
-        definition="An acknowledged write was gone for good, and nothing had replaced it.",
+        definition="An acknowledged write disappeared for good, although nothing had replaced it.",
         once="an acknowledged write was lost",
         several="{count} acknowledged writes were lost",
-        matters="The client believes that its data are safe, but they are gone.",
+        matters="The client believes that its data is safe, but it is gone.",
         arises="The storage acknowledges a write before it is on disk, or on the replica that takes over.",
         remedy=(
             "Acknowledge a write only when it is on disk, and on every replica that may be promoted"
@@ -194,16 +194,16 @@ _TABLE = (
     Anomaly(
         name="early-grant",
         area="lock",
-        definition="The lock was given to somebody while another's lease was still promised.",
+        definition="The lock was granted to one client while another's lease was still promised.",
         once="the lock was given away while another's lease was still promised",
         several="the lock was given away {count} times while another's lease was still promised",
         matters="Two clients hold the lock at once, or their tokens are not in the order of their grants.",
         arises=(
             "The lock is released by a client that does not hold it, forgotten by a server, or timed by a"
-            " clock that jumped; or the token is drawn in a step of its own, after the grant."
+            " clock that jumped; or the token is drawn in a separate step, after the grant."
         ),
         remedy=(
-            "Release a lock only where it is still your own, in one atomic step; keep it until its lease is"
+            "Release a lock only if it is still your own, in one atomic step; keep it until its lease is"
             " over, also through restarts and failovers; draw its token in the same step as the grant."
         ),
         counters=("found", "grants", "server_faults"),
@@ -215,7 +215,7 @@ _TABLE = (
         once="two clients believed at once that they held the lock",
         several="two clients believed at once that they held the lock, {count} times",
         matters="No lease can prevent it: only a fence keeps the first of them from doing harm.",
-        arises="A holder is stopped past its lease and does not know that somebody else got the lock.",
+        arises="A holder is stopped past its lease and does not know that another client got the lock.",
         remedy="Send the token with every write, and let the storage refuse older ones.",
         counters=("found", "pauses_past_lease", "grants_to_others"),
         violation=False,
@@ -278,7 +278,7 @@ COVERAGE = {
     "failovers": "failovers observed from beginning to end",
     "clock_jumps": "jumps of a server's clock observed from beginning to end",
     "pauses_past_lease": "pauses that outlived the lease of the holder they hit",
-    "grants_to_others": "grants to somebody else while a holder was paused",
+    "grants_to_others": "grants to another client while a holder was paused",
     "late_writes_attempted": "writes sent after a newer token had been granted",
     "stale_writes_attempted": "writes that came after a write with a newer token",
     "stale_writes_rejected": "stale writes that the storage refused",
@@ -294,13 +294,13 @@ NONE = {
     "failovers": "no failover was observed from beginning to end",
     "clock_jumps": "no clock jump was observed from beginning to end",
     "pauses_past_lease": "no pause outlived the lease of the holder it hit",
-    "grants_to_others": "nobody else got the lock while a holder was paused",
+    "grants_to_others": "no other client got the lock while a holder was paused",
     "late_writes_attempted": "no late write was attempted",
     "stale_writes_attempted": "no stale write was attempted",
     "stale_writes_rejected": "no stale write was refused",
     "stale_writes_accepted": "no stale write was accepted",
 }
-"""What it says of a run that it has none of these."""
+"""What a report says if a run has none of these."""
 
 WORK = {
     "reads": "reads that were answered",
@@ -308,4 +308,4 @@ WORK = {
     "appends": "appends that were acknowledged",
     "server_faults": "kills, failovers and clock jumps of servers",
 }
-"""What else a report may count of a run."""
+"""What else a report may count."""

@@ -1,4 +1,4 @@
-"""What a reader should know of how a run was judged, whatever the verdict."""
+"""What a reader should know about how a run was judged, whatever the verdict."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from checkers.locks.holds import count_of_grants
 
 
 def notices(evidence: Evidence) -> Iterator[str]:
-    """Say what no verdict says: that nobody ever got the lock, and where the rules may miss something."""
-    yield from _nobody_got_the_lock(evidence)
+    """Say what no verdict says: that the lock was never granted, and where the rules may miss something."""
+    yield from _never_granted(evidence)
     yield from _not_complete(evidence)
 
 
-def _nobody_got_the_lock(evidence: Evidence) -> Iterator[str]:
-    """Tell what the clients heard instead: most often it is one mistake, in every answer."""
+def _never_granted(evidence: Evidence) -> Iterator[str]:
+    """Report what the clients got instead: usually the same mistake in every answer."""
     if count_of_grants(evidence):
         return
     unknown = refused = 0
@@ -27,13 +27,13 @@ def _nobody_got_the_lock(evidence: Evidence) -> Iterator[str]:
         said = said or op.error
     if said is not None:
         yield (
-            f"nobody ever got the lock: {unknown} acquires ended without a usable answer and {refused} were"
-            f" refused; the first that said why: {said}"
+            f"the lock was never granted: {unknown} acquires ended without a usable answer and {refused} were"
+            f" refused; the first reason given: {said}"
         )
 
 
 def _not_complete(evidence: Evidence) -> Iterator[str]:
-    """The rules are sound there and not complete: they accuse nobody wrongly, and may miss something."""
+    """With fences that write nothing, the rules are sound but not complete: they may miss something."""
     fenced = evidence.resources("fence")
     log = evidence.log
     if not fenced or not evidence.history.header.fenced or (log is not None and log.has_fences):
@@ -45,8 +45,8 @@ def _not_complete(evidence: Evidence) -> Iterator[str]:
         else "the storage's own order has no fences, so it was not decided"
     )
     yield (
-        f"{where} was fenced without a write: what clients saw of it is judged by rules that accuse nobody"
-        f" wrongly but may miss a violation; {decides}"
+        f"{where} was fenced without a write: the rules for what clients saw of it never accuse wrongly,"
+        f" but may miss a violation; {decides}"
     )
 
 

@@ -26,7 +26,7 @@ MOST_LINES = 500
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""What `str.isprintable` takes for a letter or a mark, and nobody sees."""
+"""Characters that `str.isprintable` accepts although they are invisible."""
 _NOT_ASCII = re.compile(r"[^ -~\n]+")
 _BEYOND_8_BITS, _BEYOND_16_BITS = 0x100, 0x10000
 

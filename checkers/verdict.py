@@ -56,7 +56,7 @@ class Finding:
     anomaly: str
     resource: str
     accused: int  # index of the operation that is wrong: one event is one finding
-    counted: bool = False  # nobody is to blame for it, although others of this name are violations
+    counted: bool = False  # not a violation, although others of this name are
     because: tuple[int, ...] = field(default=(), compare=False)  # indexes of the operations that show it
     also: tuple[str, ...] = ()  # what else is wrong with the accused operation
     caused_by: Finding | None = None  # an earlier one on the same resource, without which it would not be

@@ -116,7 +116,7 @@ def _only_what_matters(n: Narrator, question: Question) -> Iterator[Op]:
 
 
 def _as_effective(n: Narrator, op: Op, question: Question) -> Op:
-    """A write as the cycle needs it: if its client knows nothing of it, nobody knows by when it was."""
+    """A write as the cycle needs it: without its client's answer, it has no latest time."""
     is_refusal = question.refusal is not None and question.refusal.rejected == op
     if op.f not in WRITES or op.outcome is Outcome.OK or is_refusal:
         return op if question.timed else replace(op, returned=None)

@@ -48,7 +48,7 @@ def _by_log(n: Narrator, op: Op, moment: int, least: int) -> tuple[Op | None, st
         return first, "had it been accepted by then, there could not have been"
     if first is None or first.called <= moment or n.log.places(first) > n.log.places(op):
         first = n.index.logged_before(op)
-    return first, "in the storage's own order it stands after"
+    return first, "in the storage's own order it comes after"
 
 
 def _by_clients(n: Narrator, op: Op, moment: int) -> tuple[Op | None, str]:

@@ -59,8 +59,8 @@ class HistoryIndex:
     def raising(self, resource: str, least: int, before: float) -> list[Op]:
         """What was sent by some moment, in ns, and can have raised the mark to `least` or more.
 
-        Of writes that failed, or that the commit log lacks though nobody acknowledged them, those that
-        were read all the same.
+        Writes that failed, or that were never acknowledged and are missing from the commit log, count
+        only if they were read.
         """
         if self._long is not None:
             columns = self._long.columns
@@ -82,7 +82,7 @@ class HistoryIndex:
         return rows[first:last]
 
     def _number(self, value: Value) -> int:
-        """The number of a value of which nobody recorded the write; -1 if nobody read it, either."""
+        """The number of a value whose write was not recorded; -1 if it was not read, either."""
         known = () if self._long is None else self._long.columns.values
         return next((number for number, each in enumerate(known) if each == value), -1)
 

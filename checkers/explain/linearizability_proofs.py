@@ -1,11 +1,12 @@
 """The smallest set of operations that no order explains, found by leaving out what is not needed.
 
 Not everything may be left out: a read of a value whose write was left out is wrong by itself,
-and would prove nothing of the whole history. What may is what nobody among the rest depends on:
+and would prove nothing about the whole history. An operation may be left out if none of the rest
+depends on it:
 
 - what was called after the answer that nothing explains; what was answered after it counts as open;
 - reads, always: an order of all operations is also one of those without a read;
-- changes that nobody left has seen. Who sees what, a model's operations tell: a read of a register
+- changes that none of the rest has seen. A model's operations say who sees what: a read of a register
   sees the value that it returned, a compare-and-set the one that it replaced. What sees the
   whole object, as the read of a set or of a counter, depends on all its changes;
 - of a lock with owners a whole hold, its acquire and its release; of another lock one that had

@@ -46,7 +46,7 @@ def gave_up(call: Call, budget: int) -> str:
     """Why it is not known whether some order explains the answers; `budget` is of configurations."""
     return (
         f"the search gave up{_on(call)} after {budget:,} configurations (what the object may hold, and which"
-        " of the operations under way have happened): none of them explains the answer to"
+        " of the operations in progress have happened): none of them explains the answer to"
         f" process {call.process} at line {call.lines[-1]}"
     )
 
@@ -217,7 +217,7 @@ def _open_then(calls: Sequence[Call], call: Call) -> list[Call]:
 def _under_way(open_then: Sequence[Call], call: Call) -> str:
     """Which operations may have taken effect by then, or not."""
     if not open_then:
-        return f"Nothing else was under way{_on(call)} when line {call.lines[-1]} was written."
+        return f"Nothing else was in progress{_on(call)} when line {call.lines[-1]} was written."
     listed = "; ".join(
         f"{what(other)} by process {other.process} (line {other.lines[0]})"
         for other in open_then[:_MOST_IN_FLIGHT]

@@ -81,10 +81,10 @@ class Narrator:
         return tuple(self._leases.get((grant.resource, grant.owner), ()))
 
     def may_have_ended(self, holder: Op, grant: Op) -> tuple[Op, ...]:
-        """What was done late under another hold between a grant and the next, and may have ended its lease.
+        """Late operations of other holds, between two grants, that may have ended the first grant's lease.
 
-        The releases, or the renewals where nobody released it. Those that surely did nothing are left
-        out, and those of a hold that was still promised then: these let the holder in.
+        They are the releases or, if there were none, the renewals. Those that certainly had no effect
+        are left out, and so are those of a hold that was still promised then: they let the holder in.
         """
         late = (
             op
@@ -153,7 +153,7 @@ class Narrator:
         """That it was called only after something else, when, and where that is written."""
         if op.f == "acquire":
             return (
-                f"{self.whom(op)} only later sent the request that was granted, at {self.at(op.sent)}"
+                f"{self.whom(op)} did not send the request that was granted until {self.at(op.sent)}"
                 f" (its call began at line {op.lines[0]})"
             )
         did = {"read": "called its read", "fence": "sent its fence"}.get(op.f, f"sent its {op.f}")
@@ -261,7 +261,7 @@ class Narrator:
         return lease_of(grant, self.own(grant)).end
 
     def first_reader(self, op: Op) -> list[Op]:
-        """The read that shows that a write took effect which nobody acknowledged."""
+        """The read that shows that an unacknowledged write took effect."""
         if op.f not in WRITES or op.outcome is Outcome.OK:
             return []
         readers = (read for read in self.index.readers(op) if not read.precedes(op))

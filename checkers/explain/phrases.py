@@ -18,7 +18,7 @@ def content(value: Value) -> str:
 
 
 def as_read(read: Op) -> str:
-    """A value and its token; a resource that nobody has written may have one below all tokens."""
+    """A value and its token; an unwritten resource may have one below all tokens."""
     has_token = read.token is not None and read.token >= 0
     return f"{content(read.value)} with token {read.token}" if has_token else content(read.value)
 

@@ -4,11 +4,11 @@ An append writes a list that ends with its element, and no other operation adds
 that element. So a list in the resource that ends with it is the list that the
 append wrote: a read returned it, another append read it, or the storage's own
 order has it. The storage's order comes first. If several such lists were seen,
-nobody wrote all but one of them, and a checker reports that.
+no append wrote the others, and a checker reports that.
 
 If none was seen, the append may have written any list or none. Then we assume the
-list that it is known to have read, and its element: as nobody saw that list
-either, it is one more write that may or may not have taken effect.
+list that it is known to have read, and its element: that list was not seen
+either, so it is one more write that may or may not have taken effect.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ own folder is evidence, whatever fits of it.
 
 Single commits that do not fit contradict what the clients say they sent:
 
-- nobody sent the value there: the log has it, and the history has no such write;
+- no client sent the value there: the log has it, and the history has no such write;
 - the value was sent with another token: the write took effect, but not as it was sent. One
   that was sent with a token and is logged without one got past the fence.
 
@@ -27,7 +27,7 @@ from checkers.errors import HistoryError, as_recorded
 from checkers.history.records import WRITES, Commit, Op, Outcome, Value
 
 UNRECORDED = -(1 << 62)
-"""The index of the first write that nobody recorded: below that of every operation."""
+"""The index of the first unrecorded write: below that of every operation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Entry:
 
     @property
     def accused(self) -> Op:
-        """The write as it was sent; of a value that nobody sent, one that nobody recorded."""
+        """The write as it was sent; for a value that no client sent, an unrecorded one."""
         return self.op if self.sent is None else self.sent
 
     @property
@@ -72,7 +72,7 @@ class Entry:
 
     @property
     def op(self) -> Op:
-        """The operation as it was stored there: with the logged token, by nobody knows whom if need be."""
+        """The operation as it was stored there: with the logged token, and possibly no client."""
         commit = self.commit
         if self.sent is not None and not self.was_sent_elsewhere:
             return self.sent if self.token == self.sent.token else replace(self.sent, token=self.token)
@@ -154,7 +154,7 @@ class CommitLog:
 
     @property
     def unsent(self) -> int:
-        """The number of commits that nobody sent."""
+        """The number of commits that no client sent."""
         return sum(entry.sent is None for entry in self.entries)
 
     @property

@@ -113,7 +113,7 @@ def _read_long(file: BufferedReader, name: str, cache: Path | None) -> History |
         found = read_events(file, header, name)
     except IrregularError:
         return None  # the careful reader reports the error and its line
-    if cache and digest == column_cache.digest(file):  # nobody wrote to it in the meantime
+    if cache and digest == column_cache.digest(file):  # it has not changed in the meantime
         column_cache.keep(cache, digest, found, name)
     return found
 

@@ -1,7 +1,7 @@
 """Joins events into calls: each completion with its invoke; impossible events are refused.
 
-A client is one process that does one thing at a time. After an info nobody
-knows whether its operation still goes on, so its process is never used again.
+A client is one process that does one thing at a time. After an info, its operation
+may still be in progress, so its process is never used again.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ No operation comes between an acquire and the release of the same hold, so a hol
 
 A hold certainly existed if its acquire or its release is ok; then its infos took effect too:
 an unanswered acquire must have, or its release could not; and an unanswered release may as
-well have, since a free lock blocks nobody. A hold that was never released has no end: it is
+well have, since a free lock blocks no client. A hold that was never released has no end: it is
 claimed after everything. A hold of which nothing is acknowledged may not exist. Failed
 operations had no effect and show nothing.
 

@@ -9,7 +9,7 @@ and the operations can be ordered iff
    (`settled < called(write)`);
 2. no two clusters must each come before the other.
 
-Ignored: reads without an answer, writes that failed, and infos whose value nobody saw: they
+Ignored: reads without an answer, writes that failed, and infos whose value was never seen: they
 need not have taken effect, and without them there is less to order. An info whose value was
 seen did take effect; it has no return, so it settles nothing. The initial value is a cluster
 that settled before everything.

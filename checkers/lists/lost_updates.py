@@ -13,7 +13,7 @@ read before the element came, and wrote after. The way back ends before an appen
 certainly came before the element: the element's own append built on its list, or was
 called after its return, or, behind a fence, has a higher token (unless the lower one was
 called when the element was known, and so was a stale write). The last append on the way
-is accused. If there is none, nobody wrote over the element: the reader got a list from
+is accused. If there is none, no append overwrote the element: the reader got a list from
 before it, and is accused itself.
 
 **Which are violations.** A fence lets tokens through in order, and that is not enough: a
@@ -317,7 +317,7 @@ def _written(n: Narrator, lost: Op, reader: Op) -> tuple[str, ...]:
         return ()
     return (
         (
-            f"That list was written by {n.whom(by)}, who appended {content(by.element)} to it with token"
+            f"That list was written by {n.whom(by)}, which appended {content(by.element)} to it with token"
             f" {by.token} {n.sent(by)}, and {_how(by, lost)}."
         ),
     )

@@ -42,7 +42,7 @@ def narrowed(evidence: Evidence, relevant: Callable[[Holds], Ints]) -> Evidence:
     operations = evidence.history.operations
     if not isinstance(operations, Operations) or len(operations) < FEW:
         return evidence
-    asked = bool(np.any(operations.columns.f == ACQUIRE))  # else nobody was granted anything, or waited
+    asked = bool(np.any(operations.columns.f == ACQUIRE))  # else no client waited or was granted anything
     chosen = tuple(operations.at(relevant(_holds(evidence)))) if asked else ()
     return Evidence(history=replace(evidence.history, operations=chosen), log=evidence.log)
 
@@ -234,7 +234,7 @@ class Holds:
         return np.minimum(np.maximum(own, by_owner[self._of_grant]), self._given_up())
 
     def believed_at_most(self) -> Ints:
-        """Nobody believes in a grant later: the owner ended it, or one of its renewals failed."""
+        """No client believes in a grant after this: its owner ended it, or a renewal failed."""
         failed = self._chosen((self._f == RENEW) & (self._outcome == FAIL))
         lost = self._first(failed, self.columns.returned)
         return np.minimum(np.maximum(lost, self.returned), self._given_up())

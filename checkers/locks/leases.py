@@ -7,9 +7,9 @@ have been the last one that the service saw. The promise ends with the call of t
 first release or revoke, however that ended.
 
 An owner that acquires again has several holds, and a renew is of the one whose acquire
-was called last before it. Where another acquire of the owner was under way between the
-two, or nobody knows how it ended, the renew may be of that hold instead. Then it counts
-only if it returned while the lease was still promised: nobody else can have held the
+was called last before it. If another acquire of the owner was in flight between the
+two, or its outcome is unknown, the renew may be of that hold instead. Then it counts
+only if it returned while the lease was still promised: no other client can have held the
 lock in between. An operation of another hold of the owner that may have set a shorter
 lease meanwhile shortens the promise.
 

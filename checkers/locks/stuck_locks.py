@@ -1,22 +1,22 @@
-"""Stuck locks: somebody waited, nobody can have held the lock, and nobody got it.
+"""Stuck locks: a client waited, no client can have held the lock, and none got it.
 
 A lock is stuck if for longer than a lease and the service's grace three things hold
-without a break. Whatever leaves a doubt about one of them ends the stretch.
+without a break. Any doubt about one of them ends the stretch.
 
-**Somebody waited.** A client waits while an acquire is open that the service refused in
+**A client waited.** A client waits while an acquire is open that the service refused in
 the end, and before the attempt that was granted, since the attempts before it were
-refused. An acquire that nobody knows the end of shows nothing: it may have been granted.
+refused. An acquire with an unknown outcome shows nothing: it may have been granted.
 Of several that follow each other, by whichever client, a gap of up to a tenth of the
 grace is passed over: a client pauses between two acquires, and the service has
 still had its time. A client that was stopped, killed or cut off did not wait, and
 then does not count again at once.
 
-**Nobody can have held it.** A client that was granted the lock may have held it from the
+**No client can have held it.** A client that was granted the lock may have held it from the
 attempt until the longest lease after its last renewal had returned, or until its release
 was acknowledged. What ended in info may take effect until whatever held it up was healed,
 and a grace after; what never ended, at any time, unless its client was killed. A hold
-whose lease nobody knows, as of a session, ends with an acknowledged release alone. What
-was there before the run may last a lease, too.
+whose lease is unknown, such as a session, ends only with an acknowledged release. A lock
+from before the run may last a lease, too.
 
 **The service was healthy.** No fault was in force but on clients and on the storage. A
 service that comes back from one may restart every lease, so a lease more has to pass.
@@ -48,7 +48,7 @@ _TOLD = 3  # of those who waited; the others are only counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stuck:
-    """A stretch of time in which nobody held a lock, and nobody got it."""
+    """A stretch of time in which no client held a lock, and none got it."""
 
     start: float  # ns
     end: float  # ns
@@ -98,7 +98,7 @@ class Surroundings:
 
     def __init__(self, header: Header, faults: Sequence[Fault]) -> None:
         self.header = header
-        self._away: dict[int | None, list[Interval]] = {}  # by client; None where nobody knows them
+        self._away: dict[int | None, list[Interval]] = {}  # by client; None: unknown clients
         self.of_clients = [fault for fault in faults if fault.client is not None]
         self.of_service = [
             fault for fault in faults if fault.client is None and not fault.target.startswith("storage")
@@ -137,7 +137,7 @@ class Surroundings:
         return max([left, *held_up]) + self.header.grace
 
     def _killed(self, op: Op) -> float:
-        """When the client of an operation without an end was killed; infinity if nobody knows of it."""
+        """When the client of an operation without an end was killed; infinity if no kill is known."""
         kills = (
             fault.began
             for fault in self.of_clients

@@ -82,7 +82,7 @@ def _shown(operations: Sequence[Op]) -> set[List]:
 
 
 def _ways(append: Op, shown: set[List]) -> list[tuple[List, List]]:
-    """What an append can have read and written; none if nobody saw its element."""
+    """What an append can have read and written; none if its element was never read."""
     if isinstance(append.value, tuple):
         lists = {append.value}
     else:

@@ -1,6 +1,6 @@
 """Registers and locks in any harness's words, by definition: precedence graphs, slow and plain.
 
-As in `reference`, a history is right iff some choice of what nobody saw leaves a graph
+As in `reference`, a history is right iff some choice of the unknowns leaves a graph
 without a cycle.
 
 **Register**, with compare-and-set or without, whatever the values. What is chosen is which

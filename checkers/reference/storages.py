@@ -1,6 +1,6 @@
 """What a right storage is, each definition as a precedence graph: slow, plain, and authoritative.
 
-A history of one storage is right iff some choice of what nobody saw leaves a graph without
+A history of one storage is right iff some choice of the unknowns leaves a graph without
 a cycle (see `precedence`). Its nodes are the operations that took effect or show something:
 
 - the acknowledged writes, and those that ended in info whose value was read;
@@ -15,8 +15,8 @@ another (strict: its token is not above; inclusive: it is below), then the one c
 `fence` raises the mark as a write does, and is never refused. A rejected write comes after
 something that had raised the mark above what it could pass: its *cause*. Which one that was is
 not known, so every one is tried. A write or fence that ended in info took effect if it is
-chosen as a cause. One that nobody read and that caused nothing may as well not have taken
-effect: an order that has it explains the rest without it, too.
+chosen as a cause. One that was never read and caused nothing may as well not have taken
+effect: an order that contains it explains the rest without it, too.
 
 **With a commit log.** The writes that took effect are those of the log, each once, and they
 stand in its order.

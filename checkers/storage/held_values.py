@@ -76,7 +76,7 @@ class Values:
         older = self.there_before(int(self.called[value]))
         seen = self.zone(int(older[np.argmax(self.claimed[older])])).claimed_by
         if seen is None:
-            raise ValueError("nobody read anything from before that value")
+            raise ValueError("no read returned anything from before that value")
         return seen
 
     def came_back(self, value: int, read: Op) -> Op | None:

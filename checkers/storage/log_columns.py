@@ -277,7 +277,7 @@ class LogColumns:
 
     @property
     def unsent(self) -> int:
-        """How many commits are of what nobody sent."""
+        """How many commits no client sent."""
         return int(np.count_nonzero(~self.was_sent))
 
     @cached_property

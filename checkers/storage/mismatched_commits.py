@@ -1,7 +1,7 @@
 """Non-linearizable: the log has a commit that no client sent like that.
 
 No client sent the value there, or it was sent with another token or to another resource. A
-history that is cut short says nothing of who sent what it does not have. A write that
+truncated history does not say who sent what it lacks. A write that
 lost its token on the way to a fenced storage is an unfenced-write.
 """
 
@@ -50,7 +50,7 @@ def _never_sent(n: Narrator, conflict: Conflict) -> Story:
             f"In the storage's own order, {what} is number {commit.seq}{other}.",
             (
                 f"The history has no {'such fence' if commit.fence else f'write of {what}'} on"
-                f" {write.resource}: somebody else {did} there, or one of the two records is wrong."
+                f" {write.resource}: another program {did} there, or one of the two records is wrong."
             ),
         ),
         proof=conflict.because,

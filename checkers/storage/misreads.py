@@ -2,7 +2,7 @@
 
 Written values are unique, so a read belongs to one write. It is wrong if no client wrote that
 value there, if it was written with another token, or not before the read had returned. It is
-wrong, too, if the log lacks a write that nobody acknowledged and no restart of the storage can have undone.
+also wrong if the log lacks the write, which was never acknowledged and which no restart can have undone.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _read_early(n: Narrator, conflict: Conflict) -> Story:
         steps=cycle(
             n,
             Question(proof=conflict.proof, fenced=False, accused=conflict.accused),
-            f"nobody can read {content(write.value)} before it is written",
+            f"{content(write.value)} cannot be read before it is written",
         ),
     )
 

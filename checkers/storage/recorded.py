@@ -92,7 +92,7 @@ class Recorded:
         return order
 
     def flags_of(self, operations: Iterable[Op]) -> Flags:
-        """Mark the rows of some operations; a write that nobody recorded has none."""
+        """Mark the rows of some operations; an unrecorded write has none."""
         flags = np.zeros(len(self.columns), dtype=np.bool_)
         rows = self.ops.rows_of(operations)
         flags[rows[rows >= 0]] = True

@@ -56,9 +56,9 @@ class CellResult:
     runs: tuple[Run, ...]  # without reproductions
     reproductions: tuple[Run, ...]
     status: Status
-    rate: Rate  # over the last runs, those of tonight included
+    rate: Rate  # over the last runs, tonight's included
     fixed: FixConfidence | None
-    not_run: int  # runs that the budget had no time for
+    not_run: int  # runs that did not fit into the budget
 
     @property
     def failures(self) -> tuple[Run, ...]:
@@ -66,7 +66,7 @@ class CellResult:
         return tuple(run for run in self.runs if run.outcome in {Outcome.FAILED, Outcome.QUARANTINED})
 
     def reproduced(self, failure: Run) -> str:
-        """Say how often a failure came again with its seed and plan; "" where that was not tried."""
+        """Say how often a failure occurred again with its seed and plan; "" if that was not tried."""
         again = [run for run in self.reproductions if run.finished.job.seed == failure.finished.job.seed]
         came = sum(run.outcome in {Outcome.FAILED, Outcome.QUARANTINED} for run in again)
         return f"reproduced {came} of {len(again)}" if again else ""
@@ -74,7 +74,7 @@ class CellResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canary:
-    """Did a night find the bug that was planted, and clear its twin?"""
+    """Did a night find the planted bug, and clear its twin?"""
 
     bug: str
     missed: str = ""  # why it did not; "": it did
@@ -99,7 +99,7 @@ class Assessment:
         return tuple(run for result in self.cells for run in result.runs)
 
     def exit_code(self, *, allow_unknown: bool) -> ExitCode:
-        """As of several runs; a quarantined failure counts as expected, a missed canary as a violation."""
+        """The code of several runs; quarantined failures are expected, a missed canary is a violation."""
         codes = {
             Outcome.PASSED: ExitCode.AS_EXPECTED,
             Outcome.QUARANTINED: ExitCode.AS_EXPECTED,

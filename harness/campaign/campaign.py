@@ -1,4 +1,4 @@
-"""A campaign on its way: runs are made by an executor, recorded as they end, and repeated where they fail."""
+"""A campaign in progress: an executor makes the runs; each is recorded, and repeated if it failed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Progress:
 
     running: tuple[Job, ...]
     done: int
-    left: int  # those that the budget will not reach are among them
+    left: int  # including those that the budget will not reach
     failed: int
     expected: int  # ns until the end
 
@@ -65,7 +65,7 @@ class Campaign:
         self._waiting = [*self._reproductions_left(), *self._waiting]
 
     def run(self) -> tuple[Job, ...]:
-        """Make the runs, and return those that there was no time for.
+        """Make the runs, and return those that did not fit into the budget.
 
         KeyboardInterrupt ends the runs in progress, and is raised again.
         """
@@ -91,7 +91,7 @@ class Campaign:
         self._notify(self._progress())
 
     def _next(self) -> Job | None:
-        """Take the next run that there is time for, be it a shorter one."""
+        """Take the next run that fits into the budget, even if a longer one is due first."""
         if self._fail_fast and any(map(has_failed, self._finished)):
             return None
         elapsed = time.monotonic_ns() - self._began
@@ -129,7 +129,7 @@ class Campaign:
 
 
 def has_failed(finished: Finished) -> bool:
-    """Did a run show a violation that was not expected, or not show one that was?"""
+    """Did a run show an unexpected violation, or fail to show an expected one?"""
     return finished.exit_code == ExitCode.VIOLATION
 
 

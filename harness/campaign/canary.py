@@ -26,7 +26,7 @@ DEFAULTS = (
     "sequence-number-token",
     "string-comparison-of-tokens",
 )
-"""One after the other, a day each: quick, and found on both engines by pauses alone."""
+"""A different one each day: all are quick, and pauses alone find them on both engines."""
 
 
 def bugs() -> Sequence[str]:
@@ -36,9 +36,9 @@ def bugs() -> Sequence[str]:
 
 
 def chosen(canary: bool | str, day: dt.date) -> str:  # noqa: FBT001 (as a campaign file has it)
-    """Return the bug that a campaign file asks for, or that of the day; "" for none.
+    """Return the bug that a campaign file names, or today's; "" for none.
 
-    Raises ConfigurationError where the zoo has no such bug.
+    Raises ConfigurationError if the zoo has no such bug.
     """
     if isinstance(canary, bool):
         return of_day(day) if canary else ""
@@ -53,7 +53,7 @@ def of_day(day: dt.date) -> str:
 
 
 def cells(bug: str) -> tuple[Cell, Cell]:
-    """Return the bug and its twin as cells, under names of their own."""
+    """Return the bug and its twin as cells, under separate names."""
     first, second = (
         of_file(str(shipped_folder() / ZOO / f"{name}.toml"), [f"name={PREFIX}{name}"])
         for name in (bug, bug + TWIN)
@@ -62,5 +62,5 @@ def cells(bug: str) -> tuple[Cell, Cell]:
 
 
 def is_canary(cell: str) -> bool:
-    """Is a cell of a night one of its canary?"""
+    """Does a cell belong to the canary?"""
     return cell.startswith(PREFIX)

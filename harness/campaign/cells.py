@@ -48,7 +48,7 @@ class Expansion:
 def expand(campaign: Campaign) -> Expansion:
     """Expand a campaign; each cell once, in the file's order.
 
-    Raises ConfigurationError, which names everything that is wrong.
+    Raises ConfigurationError, whose message names everything that is wrong.
     """
     found: dict[str, Cell] = {}
     errors: list[str] = []
@@ -75,7 +75,7 @@ def _add(found: dict[str, Cell], errors: list[str], make: Callable[[], Cell]) ->
 
 
 def _selected(words: Iterable[str]) -> Selection:
-    """Select targets as the command line does; `mine/*.toml` are files."""
+    """Select targets as the command line does; `mine/*.toml` names files."""
     return targets(itertools.chain.from_iterable(_files(word) or [word] for word in words))
 
 

@@ -1,8 +1,8 @@
 """A corpus: recorded histories with the verdict that each must keep, judged again without any server.
 
-`corpus/<target>-<fingerprint>/` holds one run in a few KB: `expected.json`, and compressed its
-target, its plan of faults, and the lines that prove its first finding. Where those alone are judged
-differently, it holds the whole history.
+`corpus/<target>-<fingerprint>/` holds one run in a few KB: `expected.json` and, compressed, its
+target, its plan of faults, and the lines that prove its first finding. If those lines alone are
+judged differently, it holds the whole history.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MOST_MEMORY = 128 << 20  # bytes; to decompress
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What an entry must be judged as, and where it came from; expected.json."""
+    """The verdict that an entry must get, and where the entry came from; expected.json."""
 
     version: int = msgspec.field(name="schema", default=1)
     target: str
@@ -79,7 +79,7 @@ class Checked:
 def add(run: Path, corpus: Path) -> Path:
     """Judge a run, store it as an entry, and return the entry's folder.
 
-    Raises ConfigurationError if its verdict is unknown, or if the entry is there already.
+    Raises ConfigurationError if its verdict is unknown, or if the entry already exists.
     """
     run_files.check(run)
     judged = _judged(run)
@@ -119,9 +119,9 @@ def entries(corpus: Path) -> tuple[Path, ...]:
 
 
 def read_expected(entry: Path) -> Expected:
-    """Read what an entry must be judged as.
+    """Read the verdict that an entry must get.
 
-    Raises ConfigurationError where the file is broken.
+    Raises ConfigurationError if the file is broken.
     """
     try:
         raw = read_bytes(inside(entry, EXPECTED), _MOST_STORED)
@@ -145,7 +145,7 @@ def check(corpus: Path) -> Iterator[Checked]:
 
 
 def seeds(corpus: Path) -> Mapping[str, tuple[int, ...]]:
-    """Of each target, the seeds of its entries."""
+    """Return the seeds of the entries, by target."""
     found: dict[str, dict[int, None]] = {}
     for entry in entries(corpus):
         expected = read_expected(entry)
@@ -171,7 +171,7 @@ def _write_proof(run: Path, finding: FindingDocument, to: Path) -> None:
 
 
 def _stored(line: Mapping[str, Any]) -> tuple[object, ...]:
-    """What a line of the history and one of the log have in common."""
+    """What matches a line of the history with one of the log."""
     return line.get("resource"), line.get("token"), json.dumps(line.get("value"))
 
 
@@ -186,12 +186,12 @@ def _is_judged_alike(proof: Path, document: VerdictDocument, shape: str) -> bool
 
 def _store(entry: Path, expected: Expected, files: Mapping[str, Path]) -> None:
     if entry.exists():
-        raise ConfigurationError(f"{entry} is there already: remove it to replace it")
+        raise ConfigurationError(f"{entry} already exists: remove it to replace it")
     packed = {name: lzma.compress(file.read_bytes()) for name, file in files.items() if file.exists()}
     size = sum(map(len, packed.values()))
     if size > _MOST_STORED:
         raise ConfigurationError(
-            f"{expected.target}: {size:,} bytes compressed are too many for a corpus; record a shorter run"
+            f"{expected.target}: {size:,} bytes, compressed, are too many for a corpus; record a shorter run"
         )
     entry.mkdir(parents=True)
     for name, content in packed.items():

@@ -1,7 +1,7 @@
 """Runs of a campaign on the workers of a Dask cluster, each on one unit of the resource `engine`.
 
-A worker needs no folder in common with this machine: a run is sent with its target, and its folder
-comes back compressed. Where a worker dies, Dask makes its run again on another one.
+The workers share no folder with this machine: a run is sent with its target, and its folder is
+returned compressed. If a worker dies, Dask makes its run again on another one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Run = Callable[[Order], Finished]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Delivery:
-    """A run that was made elsewhere, with its files."""
+    """A run that another machine made, with its files."""
 
     finished: Finished
     files: bytes  # a tar archive, compressed
@@ -42,7 +42,7 @@ class DaskExecutor(Executor):
     def __init__(self, scheduler: str) -> None:
         """Connect to a scheduler, such as tcp://scheduler:8786.
 
-        Raises ConfigurationError where Dask is not installed, and InfrastructureError where no
+        Raises ConfigurationError if Dask is not installed, and InfrastructureError if no
         scheduler answers or none of its workers has the resource.
         """
         try:
@@ -76,20 +76,20 @@ class DaskExecutor(Executor):
         future: Future[Finished] = Future()
         future.set_running_or_notify_cancel()
         sent = self._client.submit(_make, fn, order, source, resources={RESOURCE: 1}, pure=False)
-        self._futures[future] = sent  # Dask forgets what nobody refers to
+        self._futures[future] = sent  # Dask drops results without a reference
         sent.add_done_callback(lambda done: self._receive(done, order, future))
         return future
 
     def _receive(self, done: Any, order: Order, future: Future[Finished]) -> None:
         try:
             finished = _unpacked(done.result(), order.night)
-        except BaseException as error:  # noqa: BLE001 (whatever happened there is how this run ended)
+        except BaseException as error:  # noqa: BLE001 (any error there is the outcome of this run)
             finished = _lost(order, error)
         del self._futures[future]
         future.set_result(finished)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 (as its base)
-        """Leave the cluster. A run that goes on there ends by itself, and nobody waits for it."""
+        """Leave the cluster without waiting. A run in progress there ends by itself."""
         if cancel_futures:
             self._client.cancel(list(self._futures.values()), force=True)
         self._client.close()

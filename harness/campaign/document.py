@@ -23,7 +23,7 @@ class RunDocument(Struct, frozen=True, kw_only=True):
 
     `replay`: the command that repeats a failure, and after a `#` its plan, version and commit.
 
-    `folder` is within that of the campaign; null where there is no verdict.
+    `folder` is relative to the campaign's; null if there is no verdict.
     """
 
     repeat: int
@@ -40,7 +40,7 @@ class RunDocument(Struct, frozen=True, kw_only=True):
 
 
 class CellDocument(Struct, frozen=True, kw_only=True):
-    """One cell. `not_run`: runs that the budget had no time for; `fixed`: how sure it is that it is fixed."""
+    """One cell. `not_run`: runs that did not fit into the budget; `fixed`: how certain a fix is."""
 
     name: str
     lock: str
@@ -54,7 +54,7 @@ class CellDocument(Struct, frozen=True, kw_only=True):
 
 
 class CanaryDocument(Struct, frozen=True, kw_only=True):
-    """The planted bug that the night had to find with its twin clean. `missed`: why it did not; or null."""
+    """The planted bug that the night had to find, with its twin clean. `missed`: why it did not; or null."""
 
     bug: str
     missed: str | None

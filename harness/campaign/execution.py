@@ -1,4 +1,4 @@
-"""One run of a campaign, in a process of its own: `fencepost run` with a target file and a seed.
+"""One run of a campaign, in a separate process: `fencepost run` with a target file and a seed.
 
 Runs share nothing but the machine, so an executor of any kind can make them: threads here, or
 workers elsewhere. What a run needs, and what it returns, can be pickled.
@@ -45,9 +45,9 @@ class Finished:
     exit_code: int
     started: str  # ISO 8601, UTC
     seconds: float
-    folder: str | None  # within that of the campaign; None: it failed before it was judged
+    folder: str | None  # relative to the campaign's; None: it failed before it was judged
     verdict: dict[str, Any] | None  # verdict.json; None: an infrastructure failure or a wrong target
-    message: str = ""  # what it printed last, where there is no verdict
+    message: str = ""  # what it printed last, if there is no verdict
 
 
 def execute(order: Order) -> Finished:
@@ -60,7 +60,7 @@ def execute(order: Order) -> Finished:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=messages,
-            start_new_session=True,  # Ctrl-C is ours to pass on
+            start_new_session=True,  # we pass Ctrl-C on ourselves
         )
         _RUNNING.add(process)
         try:
@@ -83,21 +83,21 @@ _RUNNING: set[subprocess.Popen[bytes]] = set()
 
 
 def interrupt_all() -> None:
-    """End the runs of this process as Ctrl-C does: each judges what it has, and takes its servers down."""
+    """End the runs of this process as Ctrl-C does: each judges what it has, and stops its servers."""
     for process in tuple(_RUNNING):
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGINT)
 
 
 def was_interrupted(finished: Finished) -> bool:
-    """Did a run end before its time, so that it has to be made again?"""
+    """Was a run interrupted, so that it has to be made again?"""
     return finished.exit_code in {ExitCode.INTERRUPTED, -signal.SIGKILL, -signal.SIGTERM} or bool(
         finished.verdict and finished.verdict.get("interrupted")
     )
 
 
 def _command(order: Order) -> list[str]:
-    """The run dies with this process: it gets SIGTERM, and takes its servers down."""
+    """The run dies with this process: it gets SIGTERM, and stops its servers."""
     target = order.night / TARGETS / f"{order.job.cell}.toml"
     run = [sys.executable, "-m", "harness.cli", "run", "--format", "json", "--engine", order.engine]
     run += ["--seed", str(order.job.seed), "--runs", str(order.night / RUNS), str(target)]

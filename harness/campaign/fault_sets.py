@@ -9,7 +9,7 @@ Faults = tuple[dict[str, Any], ...]
 
 _SUPERSEDED = {"kind": "pause", "target": "holder", "at": "before-write", "until": "superseded"}
 _GRANTED = _SUPERSEDED | {"at": "granted"}
-"""Left out where the lock service grants with a complete answer."""
+"""Left out if the lock service grants with a complete answer."""
 
 FAULT_SETS: Mapping[str, Faults] = {
     "pause": (_SUPERSEDED, _SUPERSEDED, _GRANTED),

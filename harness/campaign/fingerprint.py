@@ -1,8 +1,8 @@
 """Fingerprints: the shape of a failure, the same for every seed, time and client number.
 
-A finding's shape is its anomaly and the rule that was broken; that of a run in which nothing was
-found is what had to be found. A run's shape is that of its first finding by rank; with the cell,
-it tells one bug from another.
+The shape of a finding is its anomaly and the rule that was broken. The shape of a run is the shape
+of its first finding by rank; without findings, it is what had to be found. Together with the cell,
+it distinguishes one bug from another.
 """
 
 from __future__ import annotations

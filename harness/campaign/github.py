@@ -38,7 +38,7 @@ def annotate(found: Iterable[Issue], root: PurePath, *, allow_unknown: bool) -> 
 
 
 def append_summary(file: Path, markdown: str) -> None:
-    """Add the Markdown of a night to the summary of a job; what is too long for GitHub is cut."""
+    """Add the Markdown of a night to the summary of a job, cut to the length that GitHub accepts."""
     kept = markdown.encode()
     if len(kept) > MOST_BYTES:
         kept = kept[:MOST_BYTES].rpartition(b"\n")[0] + _CUT.encode()
@@ -47,7 +47,7 @@ def append_summary(file: Path, markdown: str) -> None:
 
 
 def _data(text: str) -> str:
-    """Escape as GitHub's own toolkit does; nothing recorded can begin a command of its own."""
+    """Escape as GitHub's own toolkit does; recorded text cannot begin a command."""
     return message(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

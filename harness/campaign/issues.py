@@ -90,7 +90,7 @@ class _Places:
 
 
 def _line_in_target(file: str) -> int:
-    """The line that says what is expected, or else that of the storage; 1 where the file is gone."""
+    """The line of `expect`, or else of the storage; 1 if the file is gone."""
     try:
         lines = parse(path_of(file)).lines
     except ConfigurationError:

@@ -17,7 +17,7 @@ def junit(night: Night, assessment: Assessment, *, allow_unknown: bool) -> str:
     """Write a night as JUnit XML.
 
     A violation is a failure, an infrastructure failure an error, an unknown an error unless allowed;
-    a quarantined failure is skipped with its reason, and so is what there was no time for.
+    a quarantined failure is skipped with its reason, and so is a run that did not fit into the budget.
     """
     root = ET.Element("testsuites", name=_text(assessment.campaign))
     for result in assessment.cells:
@@ -98,7 +98,7 @@ def _details(night: Night, result: CellResult, run: Run) -> Iterable[str]:
 
 
 def _count(root: ET.Element, suites: list[ET.Element]) -> None:
-    """Write the sums that readers expect into each suite and the root."""
+    """Write the totals that readers expect into each suite and the root."""
     for element in (*suites, root):
         cases = list(element.iter("testcase"))
         element.set("tests", str(len(cases)))
@@ -109,5 +109,5 @@ def _count(root: ET.Element, suites: list[ET.Element]) -> None:
 
 
 def _text(text: str) -> str:
-    """XML has no place for control characters, not even escaped; lines stay lines."""
+    """XML allows no control characters, not even escaped; line breaks are kept."""
     return "\n".join(printable(line) for line in text.split("\n"))

@@ -1,8 +1,8 @@
-"""Which run folders of a campaign are kept; the others are reduced to what says how they ended.
+"""Which run folders of a campaign are kept whole; the others are reduced to a few small files.
 
-A reduced run has its verdict, plan, target and environment, and no history, events, logs and
-report. Only runs that passed are reduced, together with all repetitions of their seed. What a run
-does not write is never removed, and no link is followed.
+A reduced run has its verdict, plan, target and environment, but no history, events, logs or
+report. Only runs that passed are reduced, together with all repetitions of their seed. Files that
+no run writes are never removed, and no link is followed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harness.files.run_files import REPORT
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, LOGS, VERDICT
 
 Keep = Literal["all", "failures"] | int
-"""All runs, those that failed, or of each cell the last ones that passed as well."""
+"""All runs; those that failed; or also the last passed runs of each cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class _Run:
 def reduce(night: Night, keep: Keep, most: int | None) -> int:
     """Reduce runs of a campaign's nights, this one included, and return how many.
 
-    `most` bytes are kept of all run folders: the oldest runs that passed are reduced first. Runs
-    that did not pass stay even where they alone are larger. A night in use elsewhere is left alone.
+    At most `most` bytes of run folders are kept: the oldest runs that passed are reduced first. Runs
+    that did not pass are kept even if they alone are larger. A night in use is not touched.
     """
     with ExitStack() as locks:
         runs = [run for each in _nights(night, locks) for run in _runs(each)]
@@ -55,7 +55,7 @@ def _nights(night: Night, locks: ExitStack) -> Iterator[Night]:
         with suppress(ConfigurationError):  # it is no night, or in use
             other = night if path == night.path else Night.read(path)
             if other.plan.campaign == night.plan.campaign:
-                other.finished()  # names only folders of its own
+                other.finished()  # names only its own folders
                 if other is not night:
                     locks.enter_context(other.in_use())
                 yield other
@@ -116,7 +116,7 @@ def _reduce(folder: Path) -> bool:
 
 
 def _removable(folder: Path) -> Iterable[Path]:
-    """The files that a run writes and that are not needed to know how it ended."""
+    """The files of a run that its verdict does not need."""
     for name in (HISTORY, COMMITS, REPORT):
         yield from _regular([folder / name])
     for name, pattern in ((EVENTS, "*.jsonl"), (LOGS, "*.log")):

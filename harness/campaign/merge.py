@@ -14,9 +14,9 @@ from harness.files.private_folder import make_missing
 
 
 def merge(folders: Sequence[Path], nights: Path) -> Night:
-    """Copy the runs of several nights into a new one, and return it. The shards stay as they are.
+    """Copy the runs of several nights into a new one, and return it. The shards are not changed.
 
-    Raises ConfigurationError where they are not shards of one campaign.
+    Raises ConfigurationError if they are not shards of one campaign.
     """
     shards = [Night.read(folder) for folder in folders]
     _check(shards)

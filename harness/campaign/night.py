@@ -1,8 +1,8 @@
-"""A night's folder: its plan, a line for each run that has ended, and what is made of them.
+"""A night's folder: its plan, a line for each run that has ended, and the files made from them.
 
-`nights/<name>/<time>-<id>/` has `plan.json` from the start and `results.jsonl` as it goes, one
-line a run, on the disk before the next run starts. So whatever ends a campaign, it can be resumed:
-a run that has ended counts, and one that had not is made again.
+`nights/<name>/<time>-<id>/` has `plan.json` from the start, and `results.jsonl` gets one line per
+run, which is on the disk before the next run starts. So a campaign can be resumed however it ended:
+runs that had ended count, and all others are made again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CAMPAIGN = "campaign.toml"
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a night is to run; written before the first run."""
+    """What a night will run; written before the first run."""
 
     version: int = msgspec.field(name="schema", default=1)
     campaign: str
@@ -82,7 +82,7 @@ class Night:
     def read(cls, path: Path) -> Night:
         """Read the folder of a night.
 
-        Raises ConfigurationError where it is none.
+        Raises ConfigurationError if it is not one.
         """
         try:
             plan = msgspec.json.decode((path / PLAN).read_bytes(), type=Plan)
@@ -98,11 +98,11 @@ class Night:
         """Read the newest night of a campaign."""
         newest = nights / name / LATEST
         if not newest.is_dir():
-            raise ConfigurationError(f"{nights} has no night of {name} that could be resumed")
+            raise ConfigurationError(f"{nights} has no night of {name} to resume")
         return cls.read(newest.resolve())
 
     def in_use(self) -> AbstractContextManager[None]:
-        """Keep another campaign from resuming this night while it goes on."""
+        """Keep other campaigns from resuming this night while it is in progress."""
         return dated_folders.in_use(self.path, f"{self.path}: this campaign is in progress")
 
     def record(self, finished: Finished) -> None:
@@ -130,7 +130,7 @@ class Night:
                 yield finished
 
     def _check(self, folder: str | None) -> None:
-        """A night may have come from another machine: what it names must be in it."""
+        """A night may come from another machine: every folder that it names must be inside it."""
         if folder and not (self.path / folder).resolve().is_relative_to(self.path.resolve() / RUNS):
             raise ConfigurationError(
                 f"{self.path / RESULTS}: the run {shorten(folder)} is outside of {RUNS}/"
@@ -171,7 +171,7 @@ def _line_end_missing(file: BinaryIO) -> bytes:
 
 
 def _judged(folder: Path, night: Path, waiting: Mapping[tuple[str, int], Job]) -> Finished | None:
-    """Make the result of a run from its folder; None where it is not one that is waited for."""
+    """Make the result of a run from its folder; None unless it is among those waited for."""
     try:
         header = json.loads((folder / HEADER).read_bytes())
         verdict = json.loads((folder / VERDICT).read_bytes())

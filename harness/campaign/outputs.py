@@ -1,4 +1,4 @@
-"""What is made of a night: files for people and machines, and its rows in the results."""
+"""The outputs of a night: files for people and machines, and rows in the results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def assessed(night: Night, results: Results | None) -> Assessment:
 def write(
     night: Night, results: Results | None, *, allow_unknown: bool, ended: bool = True
 ) -> tuple[Assessment, ExitCode]:
-    """Write all that a night leaves, and return how it went. Runs are reduced where it has `ended`."""
+    """Write all outputs of a night, and return how it went. Runs are reduced once it has `ended`."""
     assessment = assessed(night, results)
     code = assessment.exit_code(allow_unknown=allow_unknown)
     summed_up = document(night, assessment, exit_code=code)

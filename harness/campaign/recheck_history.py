@@ -1,4 +1,4 @@
-"""The stored histories of all nights, judged again: which verdicts has an upgrade changed?"""
+"""Judge the stored histories of all nights again: which verdicts has an upgrade changed?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Rejudged:
 
     @property
     def is_changed(self) -> bool:
-        """Is the verdict another one than it was?"""
+        """Does the verdict differ from the stored one?"""
         return self.verdict != self.run.verdict
 
     def __str__(self) -> str:
@@ -32,7 +32,7 @@ class Rejudged:
 
 
 def recheck(results: Results) -> Iterator[Rejudged]:
-    """Judge every stored history again. What is stored stays as it is."""
+    """Judge every stored history again. The stored data is not changed."""
     for run in results.stored():
         with TemporaryDirectory() as temporary:
             history, commits = Path(temporary) / HISTORY, Path(temporary) / COMMITS

@@ -1,4 +1,4 @@
-"""How to repeat a run: one line, with what it takes to get the same schedule of faults again."""
+"""How to repeat a run: one line with everything that determines its schedule of faults."""
 
 from __future__ import annotations
 

@@ -67,12 +67,12 @@ _MIGRATIONS = (
     ALTER TABLE nights ADD COLUMN shard TEXT NOT NULL DEFAULT '';
     """,
 )
-"""Each brings the file from its number to the next; none is ever changed."""
+"""Each migrates the file from its number to the next, and is never edited later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One run as it is remembered."""
+    """One run as it is stored."""
 
     cell: str
     repeat: int
@@ -90,7 +90,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """The fastest run that failed with a fingerprint. It is kept for ever."""
+    """The fastest run that failed with a fingerprint. It is kept permanently."""
 
     fingerprint: str
     cell: str
@@ -128,7 +128,7 @@ class Remembered:
 
 
 class Results:
-    """The file; safe under several writers, and brought to this version's form when it is opened."""
+    """The file; safe for several writers, and migrated to this version's form when it is opened."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -136,10 +136,10 @@ class Results:
             with self._connected() as database:
                 _migrate(database, file)
         except sqlite3.Error as error:
-            raise ConfigurationError(f"{file}: no results can be kept there: {error}") from None
+            raise ConfigurationError(f"{file}: cannot store results: {error}") from None
 
     def add(self, night: Night, rows: Sequence[Row]) -> None:
-        """Add the runs of a night, each once; a night of joined shards takes over what they added."""
+        """Add the runs of a night, each once; a merged night replaces what its shards added."""
         plan, folder = night.plan, str(night.path)
         with self._connected() as database, database:
             database.execute("BEGIN IMMEDIATE")
@@ -181,14 +181,14 @@ class Results:
                 yield Stored(cell, seed, started, outcome, verdict, zlib.decompress(history), log)
 
     def outcomes(self, *, before: str) -> Mapping[str, list[Outcome]]:
-        """Of each cell, how its runs ended in nights that began before a moment, the oldest first."""
+        """How the runs of each cell ended in nights that began before a moment, the oldest first."""
         found: dict[str, list[Outcome]] = {}
         for row in self._rows(before):
             found.setdefault(row[0], []).append(Outcome(row[3]))
         return found
 
     def past(self, *, before: str) -> Mapping[str, Past]:
-        """Of each cell, what the schedule of another night needs."""
+        """What the schedule of another night needs to know about each cell."""
         runs: dict[str, list[tuple[str, float, str, str]]] = {}
         for row in self._rows(before):
             runs.setdefault(row[0], []).append(row)
@@ -235,14 +235,14 @@ def _migrate(database: sqlite3.Connection, file: Path) -> None:
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version > len(_MIGRATIONS):
         raise ConfigurationError(
-            f"{file}: was written by a later version of Fencepost (form {version}; this one knows"
+            f"{file}: was written by a later version of Fencepost (schema {version}; this one knows"
             f" {len(_MIGRATIONS)})"
         )
     if version == len(_MIGRATIONS):
         return
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("BEGIN IMMEDIATE")
-    (version,) = database.execute("PRAGMA user_version").fetchone()  # another may have been first
+    (version,) = database.execute("PRAGMA user_version").fetchone()  # another process may have been first
     for number, statements in enumerate(_MIGRATIONS[version:], start=version + 1):
         for statement in filter(str.strip, statements.split(";")):
             database.execute(statement)
@@ -288,7 +288,7 @@ def _compressed(folder: Path | None, name: str) -> bytes | None:
 
 
 def _count_seeds(database: sqlite3.Connection, row: Row) -> None:
-    """Keep the fastest failing seed of each fingerprint, and count what its cell did since."""
+    """Keep the fastest failing seed of each fingerprint, and count the runs of its cell since."""
     values = asdict(row) | {"seed": str(row.seed)}
     if row.outcome is Outcome.PASSED:
         database.execute("UPDATE seeds SET passed = passed + 1 WHERE cell = :cell", values)

@@ -1,4 +1,4 @@
-"""The order of a night's runs, its shards, and which of them its budget has room for."""
+"""The order of a night's runs, its shards, and which runs fit into its budget."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from harness.campaign.cells import Cell
 from harness.core.duration import NS
 
 OVERHEAD = 10 * NS["s"]
-"""Of a run above its workload, before any night has measured it: servers, verdict, report."""
+"""A run's time beyond its workload (servers, verdict, report), until a night has measured it."""
 
 REPRODUCTIONS = 3
-"""Runs of a failing seed and plan, once more each."""
+"""How often a failing seed and plan is run again."""
 
 _SEEDS = 2**32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One run to make. `reproduction`: 0, or the how manieth repetition of a failing one."""
+    """One run to make. `reproduction`: 0, or the number of this repetition of a failing run."""
 
     cell: str
     repeat: int
@@ -38,7 +38,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """What earlier nights say of a cell."""
+    """What earlier nights say about a cell."""
 
     seconds: float  # of a run, the median
     last_run: str  # when, ISO 8601; "" if never
@@ -57,8 +57,8 @@ def jobs(
     """Return all runs of a night in the order to make them.
 
     `known`: seeds of a cell that are worth a run each, such as those of a corpus. They come first;
-    then cells that failed last night, then those that were run least recently, so that a short
-    budget is fair over the nights. Every cell has its first run before any has its second.
+    then cells that failed last night, then those that ran least recently, so that even with a short
+    budget every cell has its turn. Every cell has its first run before any has its second.
     """
     order = sorted(cells, key=lambda cell: _urgency(past.get(cell.name)))
     chosen = (
@@ -88,14 +88,14 @@ def _urgency(past: Past | None) -> tuple[bool, str]:
 
 
 def expected(cell: Cell, past: Past | None) -> int:
-    """Return how long a run of a cell takes, in ns: as before, else its workload and some overhead."""
+    """Return how long a run of a cell takes, in ns: as measured, else its workload and some overhead."""
     return round(past.seconds * NS["s"]) if past else cell.duration + OVERHEAD
 
 
 def shard(everything: Iterable[Job], number: int, of: int) -> tuple[Job, ...]:
-    """Return what one of several CI jobs makes: deterministic, and balanced by expected time.
+    """Return the runs of one of several CI jobs: deterministic, and balanced by expected time.
 
-    The longest run goes to the shard that has least so far. The order of the runs is kept.
+    The longest run goes to the shard with the least work so far. The order of the runs is kept.
     """
     everything = tuple(everything)
     load = [0] * of

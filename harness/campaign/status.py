@@ -1,4 +1,4 @@
-"""What a night means for a cell: new, still failing, regressed, fixed, flaky; and how sure that is."""
+"""What a night means for a cell: new, still failing, regressed, fixed, flaky; and how certain that is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Z = 1.959964  # of a 95 % interval
 
 
 class Outcome(enum.StrEnum):
-    """How a run ended for its target."""
+    """How a run ended, compared with what its target expects."""
 
     PASSED = "passed"
     FAILED = "failed"  # a violation, or an expected one was not found
@@ -26,7 +26,7 @@ class Outcome(enum.StrEnum):
 
 
 class Status(enum.StrEnum):
-    """How a cell stands after a night."""
+    """The status of a cell after a night."""
 
     NEW = "new failure"
     STILL_FAILING = "still failing"
@@ -64,14 +64,14 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class FixConfidence:
-    """How sure it is that a flaky failure is gone, after some clean runs."""
+    """How certain it is that a flaky failure is gone, after some clean runs."""
 
     clean: int
     former: float  # the rate at which it failed before
 
     @property
     def confidence(self) -> float:
-        """The chance that so many clean runs would have shown it."""
+        """The probability that this many runs would have shown it."""
         return 1 - (1 - self.former) ** self.clean
 
     @property
@@ -123,7 +123,7 @@ def _changes(earlier: Sequence[Outcome]) -> int:
 
 
 def fix_confidence(outcomes: Sequence[Outcome]) -> FixConfidence | None:
-    """How sure the clean runs since its last failure make it that a flaky cell is fixed.
+    """How certainly a flaky cell is fixed, by the clean runs since its last failure.
 
     `outcomes` are all of its runs, the oldest first. None for a cell that never failed, or always did.
     """

@@ -1,4 +1,4 @@
-"""A night in Markdown, as GitHub's job summary and merge requests show it; and on the terminal."""
+"""A night in Markdown, for GitHub's job summary and merge requests, and on the terminal."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def _failures(result: CellResult) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Recorded words as Markdown shows them literally."""
+    """Escape recorded text, so that Markdown shows it literally."""
     shown = printable(shorten(text, 400))
     return "".join(f"\\{character}" if character in "\\`*_{}[]<>#|" else character for character in shown)
 
 
 def lines(assessment: Assessment) -> Iterator[str]:
-    """Say how each cell did that is not simply passing, the most urgent first."""
+    """List the cells that are not simply passing, the most urgent first."""
     if assessment.canary:
         yield str(assessment.canary)
     for result in by_urgency(assessment.cells):

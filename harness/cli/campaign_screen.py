@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _MOST_FINDINGS = 5
-_PER_SECOND = 2  # pictures
+_PER_SECOND = 2  # frames
 
 
 @dataclass(slots=True)
 class CampaignScreen:
-    """What is known of a campaign in progress; `live` is the picture on a terminal."""
+    """What is known about a campaign in progress; `live` draws it on a terminal."""
 
     stream: TextIO
     documents: bool  # print each verdict on stdout as well
@@ -43,7 +43,7 @@ class CampaignScreen:
     live: Live | None = None
 
     def write(self, line: str) -> None:
-        """Print a line that stays, above the picture."""
+        """Print a permanent line above the picture."""
         if self.live:
             self.live.console.print(message(line), markup=False, highlight=False, soft_wrap=True)
         else:
@@ -72,7 +72,7 @@ class CampaignScreen:
             click.echo(as_json(finished.verdict))
 
     def _counted(self) -> str:
-        """Say which run this is, and how long the rest takes."""
+        """Say which run this is, and how long the others will take."""
         if self.progress is None:
             return ""
         return f"{self.done}/{self.progress.done + self.progress.left}, {clock(self.left())} to go"
@@ -105,7 +105,7 @@ class CampaignScreen:
 
 @contextmanager
 def live(screen: CampaignScreen) -> Iterator[None]:
-    """Draw the picture on a terminal as long as the block takes; it is gone afterwards."""
+    """Draw the picture on a terminal for as long as the block lasts, then remove it."""
     if not screen.stream.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return

@@ -1,4 +1,4 @@
-"""Tells GitHub Actions about a night where a workflow runs it."""
+"""Reports a night to GitHub Actions, if a workflow runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign on the command line: planned, run with a line for each event, and summed up."""
+"""A campaign on the command line: plan it, run it with a line for each event, and sum it up."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_NEXT = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignOptions:
-    """What the command line says beside the file."""
+    """The options of the command line."""
 
     file: Path
     engine: EngineName
@@ -53,7 +53,7 @@ class CampaignOptions:
 
 
 def dry(options: CampaignOptions, rng: random.Random) -> int:
-    """Print the runs of a campaign in their order, with the time that each is expected to take."""
+    """Print the runs of a campaign in their order, with the expected time of each."""
     campaign = campaign_file.load(options.file)
     jobs = _selected(options, campaign, _expanded(campaign), rng).jobs
     workers = options.workers or campaign.workers or workers_here()
@@ -66,7 +66,7 @@ def dry(options: CampaignOptions, rng: random.Random) -> int:
 
 
 def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
-    """Run a campaign, or go on with its latest night."""
+    """Run a campaign, or resume its latest night."""
     campaign = campaign_file.load(options.file)
     results = Results(options.results) if options.results else None
     if options.resume:
@@ -149,7 +149,7 @@ def _expanded(campaign: campaign_file.Campaign) -> Expansion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Selected:
-    """What a night is to run: the cells of the file, and its canary."""
+    """What a night will run: the cells of the file, and its canary."""
 
     cells: tuple[Cell, ...]
     jobs: tuple[Job, ...]
@@ -175,7 +175,7 @@ def _selected(
 
 
 def _has_canary(options: CampaignOptions) -> bool:
-    """Of several shards, the first has it."""
+    """With several shards, the first one has the canary."""
     return options.shard is None or options.shard[0] == 1
 
 

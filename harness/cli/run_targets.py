@@ -113,7 +113,7 @@ def _leave_word(
         why=_said(error, target),
         how=repetition_here(again, own_code=depends_on_folder(target)),
     )
-    with contextlib.suppress(OSError, ResourceExhaustedError):  # the disk may be why it failed
+    with contextlib.suppress(OSError, ResourceExhaustedError):  # a full disk may be why it failed
         unjudged.write(run)
     for line in unjudged.lines(run):
         error.add_note(line)

@@ -75,12 +75,12 @@ class Row:
 
     @property
     def found(self) -> dict[str, int]:
-        """The anomalies that were found in the bug, and how often."""
+        """The count of each anomaly found in the bug."""
         return found_in(self.bug.document) if self.bug.document else {}
 
     @property
     def code(self) -> ExitCode:
-        """1: the bug was not caught, or the twin accused; 2, 3, 4: something else kept it open."""
+        """1: the bug was not caught, or the twin was accused; 2, 3, 4: either was not decided."""
         return of_several([*_codes(self.bug, unknown=ExitCode.VIOLATION), *_codes(self.twin)])
 
     def as_json(self) -> dict[str, Any]:
@@ -100,9 +100,9 @@ class Row:
 
 
 def exhibits(words: Sequence[str] = ()) -> tuple[Exhibit, ...]:
-    """Read the exhibits: those that are named, also by patterns such as `redis-*`, or all.
+    """Read the exhibits that match a name or a pattern such as `redis-*`; without words, all.
 
-    Raises ConfigurationError where a name fits none.
+    Raises ConfigurationError if a word matches none.
     """
     files = in_folder(shipped_folder() / ZOO)
     names = [name for name in files if f"{name}{TWIN}" in files]
@@ -129,14 +129,14 @@ def show_all(
     text: TextIO | None,
     shown: Callable[[dict[str, Any]], None],
 ) -> ExitCode:
-    """Run every exhibit, tell each as soon as its twin is judged, and give the exit code of them all.
+    """Run every exhibit, print each as soon as its twin is judged, and return their common exit code.
 
-    `shown` gets each row as JSON would have it.
+    `shown` gets each row in its JSON form.
     """
     began = time.monotonic()
     rows: list[Row] = []
     with console(text) as screen:
-        live = text is not None and text.isatty()  # elsewhere a run's own lines would tear the table apart
+        live = text is not None and text.isatty()  # elsewhere a run's own lines would break up the table
         watch = screen.show if live else _ignore
         noted = replace(options, notify=screen.show)
         screen.write([Line(_columns(chosen, "bug", "expected", "found", "after", "twin"), Tone.FAINT)])
@@ -148,18 +148,18 @@ def show_all(
             )
             rows.append(row)
             screen.clear()
-            screen.write(_told(row, chosen))
+            screen.write(_lines(row, chosen))
             shown(row.as_json())
         screen.write(_summary(rows, time.monotonic() - began))
     return of_several(row.code for row in rows)
 
 
 def _ignore(_event: Event) -> None:
-    """Nobody watches."""
+    """Ignore an event."""
 
 
 def _outcome(target: Target, engine: Engine, options: RunOptions, watch: Callable[[Event], None]) -> Outcome:
-    """Run one target; an error is an outcome too, so that the others have their turn."""
+    """Run one target; an error is an outcome too, so that the others still run."""
     judged: RunJudged | None = None
     try:
         with closing(run(target, engine, options)) as events:
@@ -179,7 +179,7 @@ def _outcome(target: Target, engine: Engine, options: RunOptions, watch: Callabl
 
 
 def _seconds_to_find(judged: RunJudged, expected: Sequence[str]) -> float | None:
-    """How long it took until the last operation of the first proof had happened; None without one."""
+    """The time until the last operation of the first proof; None without a proof."""
     started = recorded_plan(judged.folder).started
     on_lines = Lines(with_columns(judged.history.operations))
     moments = [
@@ -203,7 +203,7 @@ def _codes(outcome: Outcome, unknown: ExitCode = ExitCode.UNKNOWN) -> Iterator[E
         yield unknown if outcome.verdict == "unknown" else ExitCode.VIOLATION
 
 
-def _told(row: Row, chosen: Sequence[Exhibit]) -> Iterator[Line]:
+def _lines(row: Row, chosen: Sequence[Exhibit]) -> Iterator[Line]:
     found = times(row.found) or ("nothing" if row.bug.document else "not run")
     after = "" if row.bug.seconds is None else f"{row.bug.seconds:.1f} s"
     expected = ", ".join(row.exhibit.bug.expected)

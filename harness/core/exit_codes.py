@@ -40,7 +40,7 @@ def of_verdict(document: VerdictDocument, *, interrupted: bool = False) -> ExitC
 
     An interrupted run with an unexpected anomaly is a violation; one that had not yet
     found an expected anomaly is only interrupted. Judged again, an interrupted run that is valid
-    so far is unknown: nobody knows what the rest would have shown.
+    so far is unknown, because the rest might have shown a violation.
     """
     if document.interrupted and document.verdict == "valid":
         code = ExitCode.UNKNOWN

@@ -1,4 +1,4 @@
-"""The cache of columns of long histories, in the user's cache folder, writable by nobody else.
+"""The cache of columns of long histories, in the user's cache folder, writable only by the user.
 
 Columns are trusted, but a run folder may come from a stranger, so none are read from it. Without
 a folder that can be trusted, each history is read line by line, which only takes longer.

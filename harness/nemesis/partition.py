@@ -33,7 +33,7 @@ class PartitionSpec(BaseModel):
     neutral: ClassVar[Mapping[str, str]] = {"target": "holder", "from": "both", "direction": "both"}
     engine_need: ClassVar[Literal["partitions"]] = "partitions"
     aimed_by: ClassVar[str] = "from"
-    unserved: ClassVar[str] = "nobody can be cut off from {}"
+    unserved: ClassVar[str] = "no client can be cut off from {}"
 
     kind: Literal["partition"]
     target: Victim

@@ -104,7 +104,7 @@ class PauseSpec(BaseModel):
                 )
 
     def _write_sent(self, index: int, sections: Sections) -> Iterator[Contradiction]:
-        """A client stopped between UPDATE and COMMIT holds the row's lock: nobody can supersede it."""
+        """A client stopped between UPDATE and COMMIT holds the row's lock: no client can supersede it."""
         if self.at != "write-sent" or not self.until or not sections.storage:
             return
         if not sections.storage.writes_in_one_message:

@@ -112,7 +112,7 @@ def dynamodb_version(address: Address) -> str:
 
 
 def kahuna_is_usable(address: Address) -> bool:
-    """Release a lock that nobody holds: it answers once its partition has a leader.
+    """Release a lock that no client holds: it answers once its partition has a leader.
 
     Raises Unfit if it is too old to know the field `owner`.
     """

@@ -4,7 +4,7 @@ A run writes a note into the user's state folder before it starts anything, and 
 when everything is gone. So a command finds leftovers by listing a folder that is usually
 empty. A note names its process: while that is alive, nothing of its run is touched.
 
-Notes cause files to be removed. So they are read only from folders that nobody else can write
+Notes cause files to be removed. So they are read only from folders that no other user can write
 to, must have the exact form, and may name only two kinds of folders: the work folders in a
 run's folder, and a temporary folder with the run's name.
 """

@@ -119,7 +119,7 @@ def _bands(timeline: Timeline, scenes: Sequence[Scene]) -> dict[int, Band]:
 
 
 def _stored(timeline: Timeline, scenes: Sequence[Scene], rows: Ints) -> Ints:
-    """The places of the accepted writes to draw; of those that nobody sent, an even sample."""
+    """The places of the accepted writes to draw; of those that no client sent, an even sample."""
     accepted = timeline.accepted
     wanted = {place for scene in scenes for place in scene.unmatched}
     unmatched = [place for place in accepted.unmatched().tolist() if place not in wanted]

@@ -42,7 +42,7 @@ class Accepted:
     resource: str
     token: int | None
     value: Value
-    operation: int | None  # index of the write; None: nobody is known to have sent it
+    operation: int | None  # index of the write; None: no client is known to have sent it
     at: int
     earliest: int
     latest: int
@@ -55,7 +55,7 @@ class AcceptedWrites(Sequence[Accepted]):
     operations: Operations
     commits: Commits | None  # None: the storage gave no order
     commit: Ints  # of `commits`, or ABSENT
-    operation: Ints  # of `operations`, or ABSENT: nobody is known to have sent it
+    operation: Ints  # of `operations`, or ABSENT: no client is known to have sent it
     at: Ints
     earliest: Ints
     latest: Ints
@@ -102,7 +102,7 @@ class AcceptedWrites(Sequence[Accepted]):
         return self.commits.columns, self.commit[places]
 
     def unmatched(self) -> Ints:
-        """The places of those that nobody is known to have sent."""
+        """The places of those that no client is known to have sent."""
         return np.flatnonzero(self.operation == ABSENT)
 
 

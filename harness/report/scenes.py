@@ -63,7 +63,7 @@ class Span:
     start: int
     end: int
     words: str
-    free: bool = False  # nobody can have held it
+    free: bool = False  # no client can have held it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class Scene:
     accused: tuple[int, ...]  # indices of those that are wrong (of a rejection: that were refused)
     against: tuple[int, ...]  # indices of those that they contradict
     unmatched: tuple[int, ...]  # positions among the accepted writes: wrong, and sent by no client
-    spans: tuple[Span, ...]  # of the lock's lane: given too early, or to nobody for too long
+    spans: tuple[Span, ...]  # of the lock's lane: granted too early, or not granted for too long
     start: int
     end: int
     cause: Band | None  # the fault that opened the window
@@ -287,7 +287,7 @@ def _cause(claim: Claim, stage: Stage) -> tuple[Band | None, bool]:
 
 
 def _unmatched(event: _Event, timeline: Timeline) -> tuple[int, ...]:
-    """The stored writes that nobody sent, of a finding that accuses no operation of a client."""
+    """The stored writes that no client sent, of a finding that accuses no operation of a client."""
     if event.claim.accused:
         return ()
     return tuple(
@@ -310,7 +310,7 @@ def _spans(claim: Claim, stage: Stage) -> Iterator[Span]:
                     int(max(stuck.start, stage.timeline.start)),
                     int(min(stuck.end, stage.timeline.end)),
                 )
-                yield Span(start=start, end=end, words="free, and granted to nobody", free=True)
+                yield Span(start=start, end=end, words="free, but not granted", free=True)
 
 
 def _overlaps(claim: Claim, stage: Stage) -> Iterator[Span]:

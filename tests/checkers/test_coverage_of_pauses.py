@@ -19,7 +19,7 @@ from tests.support.small_histories import lock_history
 
 
 def paused_history(rng: random.Random) -> History:
-    """Locks on two resources, and pauses of clients, of owners, of owners of one resource, and of nobody."""
+    """Locks on two resources, and pauses of clients, of owners, of owners of one resource, and of no client."""
     operations = tuple(
         replace(
             op, resource=rng.choice(["r0", "r0", "r1"]), process=rng.choice([op.process, rng.randint(0, 9)])

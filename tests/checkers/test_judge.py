@@ -175,7 +175,7 @@ def test_where_nobody_got_the_lock_the_verdict_says_what_clients_heard() -> None
     with_a_grant = judge(run([asked, replace(asked, index=1, outcome=Outcome.OK, returned=1, token=1)]))
 
     (notice,) = verdict.notices
-    assert notice.startswith("nobody ever got the lock: 1 acquires ended without a usable answer")
+    assert notice.startswith("the lock was never granted: 1 acquires ended without a usable answer")
     assert notice.endswith(heard)
     assert with_a_grant.notices == ()
 

@@ -294,4 +294,4 @@ class TestRun:
         done = fencepost(tmp_path, "validate", "cut.toml")
 
         assert done.returncode == 4
-        assert 'nobody can be cut off from lock.kind "http"' in done.stderr
+        assert 'no client can be cut off from lock.kind "http"' in done.stderr

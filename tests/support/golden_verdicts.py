@@ -182,7 +182,7 @@ def _bare(operations: Sequence[Op], finding: Finding) -> str:
 
 
 def _first_line(operations: Sequence[Op], index: int) -> int | str:
-    """Where an operation begins; a commit that nobody sent is in no line."""
+    """The line where an operation begins; a commit that no client sent has none."""
     return operations[index].lines[0] if index in range(len(operations)) else f"commit({index})"
 
 

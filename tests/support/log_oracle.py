@@ -99,7 +99,7 @@ def _unmatched(r: Resource) -> Iterator[str]:
 
 
 def _misreads(r: Resource) -> Iterator[str]:
-    """Reads of what nobody can have seen."""
+    """Reads of values that no client can have seen."""
     for read in r.reads:
         logged = [each for each in r.entries if not each.commit.fence and each.commit.value == read.value]
         write = next((op for op in r.writes if op.value == read.value), None)

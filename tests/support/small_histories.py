@@ -102,7 +102,7 @@ def one_level_history(rng: random.Random) -> tuple[Op, ...]:
 
 
 def _asked(rng: random.Random, size: int, *, fences: bool) -> list[Op]:
-    """What the clients ask, and when: nobody does two things at once."""
+    """The clients' requests, and when they are sent: no client does two things at once."""
     tokens = rng.choice([(1, 2), (1, 2, 3), (0, 1, 2)])
     now = [rng.randint(0, 3) for _ in range(rng.randint(2, 7))]
     operations = []

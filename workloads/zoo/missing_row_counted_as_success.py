@@ -1,4 +1,4 @@
-"""An UPDATE whose row count nobody checks.
+"""An UPDATE whose row count is not checked.
 
 To a database, a statement that matches no row is not an error: it succeeds and changes
 nothing. So a write to a row that does not exist yet is acknowledged but never stored. Every

@@ -1,7 +1,7 @@
 """A second SET on the lock's key, which tells operators who holds the lock and since when.
 
 SET removes a key's expiry unless it sets another one (or uses KEEPTTL). Until the first
-renewal restores it, this lock does not expire. Nobody notices as long as holders release it;
+renewal restores it, this lock does not expire. That has no effect as long as holders release it;
 but when one dies, or is paused for long, all others wait forever.
 """
 

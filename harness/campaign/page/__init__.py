@@ -1,4 +1,4 @@
-"""index.html: a night for people, in one file without scripts that needs no network."""
+"""index.html: a night as a page, in one file without scripts that needs no network."""
 
 from harness.campaign.page.render import NAME, render
 

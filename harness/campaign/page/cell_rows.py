@@ -1,4 +1,4 @@
-"""A row for each cell: how it did lately, and what it costs."""
+"""A row for each cell: its recent results, and what it costs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CellRow:
     name: str
     tone: str
     status: str
-    note: str  # how sure a fix is
+    note: str  # how certain a fix is
     strip: tuple[Bar, ...]
     strip_in_words: str
     rate: str
@@ -64,7 +64,7 @@ def _row(
         status=result.status.value,
         note=str(result.fixed) if result.fixed else "",
         strip=squares,
-        strip_in_words=f"it ran in {len(squares)} of {len(nights)} nights and failed in {failed}",
+        strip_in_words=f"ran in {len(squares)} of {len(nights)} nights and failed in {failed}",
         rate=str(rate) if rate.failed else f"0 of {rate.runs}",
         runs=len(result.runs),
         not_run=result.not_run,

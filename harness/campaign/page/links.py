@@ -1,4 +1,4 @@
-"""Links from a night's page to files that exist: to reports and logs, as seen from its folder."""
+"""Links from a night's page to existing reports and logs, relative to its folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.report.run import NAME as REPORT
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Links that are relative to the folder of a night; "" where there is no such file."""
+    """Links relative to the folder of a night; "" if there is no such file."""
 
     night: Path
 

@@ -16,7 +16,7 @@ class Slot:
     name: str
     tone: str
     status: str
-    rate: str  # "" where none of the last runs failed
+    rate: str  # "" if none of the last runs failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""How urgent a status or an outcome is: its tone decides the sign and the colour."""
+"""How urgent a status or an outcome is: its tone decides the symbol and the color."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from harness.campaign.status import Outcome
 NIGHTS = 30
 """Nights of the trend, tonight included."""
 MOST_LISTED = 3_000
-"""Runs that are listed one by one."""
+"""Runs that are listed individually."""
 HEIGHT = 100.0
 _GAP = 0.15  # of a bar's place
 
@@ -146,7 +146,7 @@ def _bars(at: int, count: Counter[Outcome], nights: int, most: int) -> list[Bar]
 
 
 def strip(runs: Sequence[Remembered], nights: Sequence[str]) -> tuple[Bar, ...]:
-    """Draw one cell's nights: a square for each in which it ran, coloured as its worst run."""
+    """Draw one cell's nights: a square for each in which it ran, in the color of its worst run."""
     by_night: dict[str, list[Outcome]] = {}
     for run in runs:
         by_night.setdefault(run.night, []).append(run.outcome)

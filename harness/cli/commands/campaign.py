@@ -19,15 +19,15 @@ NIGHTS = click.option(
     show_default=True,
     type=click.Path(path_type=Path, file_okay=False),
     callback=as_path,
-    help="Where the folders of the nights are.",
+    help="The folder that contains the nights' folders.",
 )
 HISTORY = click.option(
     "--history",
     "results",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A SQLite file with the results of all nights; made if it is missing.",
+    help="An SQLite file with the results of all nights; created if it does not exist.",
 )
-ALLOW_UNKNOWN = click.option("--allow-unknown", is_flag=True, help="A run that is unknown is no error.")
+ALLOW_UNKNOWN = click.option("--allow-unknown", is_flag=True, help="Do not count an unknown run as an error.")
 
 
 class _CampaignGroup(click.Group):
@@ -50,7 +50,7 @@ def _shard(_context: click.Context, _option: click.Parameter, text: str | None) 
     number, _, of = text.partition("/")
     if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= _MOST_SHARDS:
         return int(number), int(of)
-    raise click.BadParameter(f"{text!r} is no shard: give its number and how many there are, such as 2/5")
+    raise click.BadParameter(f"{text!r} is not a shard: give its number and how many there are, such as 2/5")
 
 
 _MOST_SHARDS = 1000
@@ -59,15 +59,17 @@ _MOST_SHARDS = 1000
 @campaign.command(short_help="Run a campaign.")
 @click.argument("file", type=click.Path(path_type=Path), callback=as_path)
 @ENGINE
-@click.option("--workers", type=click.IntRange(1, 64), help="Runs at once. Default: as the file says.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), help="Number of runs at once. Default: what the file says."
+)
 @click.option(
     "--dask",
     metavar="ADDRESS",
-    help="Make the runs on Dask workers with the resource engine (fencepost[dask]).",
+    help="Make the runs on Dask workers that have the resource 'engine' (needs fencepost[dask]).",
 )
-@click.option("--shard", callback=_shard, metavar="K/N", help="Only this part, the same each time.")
-@click.option("--resume", is_flag=True, help="Go on with the latest night: what has ended counts.")
-@click.option("--dry-run", is_flag=True, help="Print what would be run, and how long that takes.")
+@click.option("--shard", callback=_shard, metavar="K/N", help="Run only this part; it is the same each time.")
+@click.option("--resume", is_flag=True, help="Resume the latest night; runs that have ended are kept.")
+@click.option("--dry-run", is_flag=True, help="Only print what would run, and how long it would take.")
 @click.option("--fail-fast", is_flag=True, help="Start no run after the first violation.")
 @ALLOW_UNKNOWN
 @HISTORY
@@ -130,9 +132,9 @@ STORED = click.option(
 @campaign.command(short_help="Judge the stored histories again.")
 @STORED
 def recheck(results: Path) -> int:
-    """Judge every history of all nights again, and name each verdict that has changed.
+    """Judge every stored history again, and name each verdict that has changed.
 
-    For after an upgrade. Nothing that is stored is changed; the exit code is 1 if a verdict was.
+    Use it after an upgrade. It changes nothing that is stored; the exit code is 1 if a verdict differs.
     """
     from checkers.printable import message
     from harness.campaign.recheck_history import recheck as judged_again
@@ -146,14 +148,14 @@ def recheck(results: Path) -> int:
     if not found:
         say(f"{results} has no stored history")
         return ExitCode.NOTHING_SELECTED
-    click.echo(f"{found.count(False)} of {len(found)} verdicts are as before")
+    click.echo(f"{found.count(False)} of {len(found)} verdicts are unchanged")
     return ExitCode.VIOLATION if any(found) else ExitCode.AS_EXPECTED
 
 
 @campaign.command(short_help="Print how to repeat every known failure.")
 @STORED
 def seeds(results: Path) -> None:
-    """Print the fastest failing run of every fingerprint, and the line that repeats it."""
+    """Print the fastest failing run of every fingerprint, with the command that repeats it."""
     from checkers.printable import message
     from harness.campaign.results import Results
 

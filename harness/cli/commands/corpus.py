@@ -30,7 +30,7 @@ def corpus() -> None:
 )
 @RUNS
 def add(recorded: str, folder: Path, runs: Path) -> None:
-    """Store what proves a run's first finding, its verdict and its plan; without a finding, all of it."""
+    """Store a run: its verdict, its plan, and the lines that prove its first finding (or all lines)."""
     from checkers.printable import message
     from harness.campaign import corpus as entries
     from harness.cli.selection import run_folder
@@ -42,7 +42,7 @@ def add(recorded: str, folder: Path, runs: Path) -> None:
     click.echo(message(f"{added}: {expected.verdict}, {what}, {size:,} bytes"))
 
 
-@corpus.command(short_help="Judge all of it again.")
+@corpus.command(short_help="Judge all stored runs again.")
 @click.argument("folder", metavar="[DIR]", default=FOLDER, type=click.Path(path_type=Path), callback=as_path)
 def check(folder: Path) -> int:
     """Judge every stored run again, without a server; the exit code is 1 if a verdict has changed."""
@@ -63,5 +63,5 @@ def check(folder: Path) -> int:
     if not codes:
         say(f"{folder} has no entries: add one with `fencepost corpus add RUN`")
     else:
-        click.echo(f"{codes.count(ExitCode.AS_EXPECTED)} of {len(codes)} verdicts are as before")
+        click.echo(f"{codes.count(ExitCode.AS_EXPECTED)} of {len(codes)} verdicts are unchanged")
     return of_several(codes)

@@ -15,7 +15,7 @@ from harness.core.exit_codes import ExitCode
 def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
     """Check target files, or all in a folder, and report every error.
 
-    A valid target that no engine of this machine can run is reported too; that is no error.
+    A valid target that no engine of this machine can run is reported too, but is not an error.
     """
     from checkers.printable import LONGEST_LINE, shorten
     from harness.core.errors import ConfigurationError

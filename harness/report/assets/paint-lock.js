@@ -1,6 +1,6 @@
 "use strict";
 
-/** The lock's own lane: who was promised it, with which token, for how long; and when nobody was. */
+/** The lock's own lane: its leases with their holders and tokens, and the gaps between them. */
 Object.assign(Swimlane.prototype, {
   /** The leases in view, each on the first line that is free. */
   stacked(resource) {
@@ -68,7 +68,7 @@ Object.assign(Swimlane.prototype, {
     this.fit(ways, shown, y + high / 2 + 0.5, { colour: marked ? "stale" : "lease-ink", weight: 600, size: 12, room });
   },
 
-  /** Where no lease was promised to anybody. A thinned record says nothing of gaps. */
+  /** The gaps without a lease. A thinned record cannot show them. */
   paintGaps(placed, top) {
     if (!this.data.complete) return;
     let until = null;
@@ -87,7 +87,7 @@ Object.assign(Swimlane.prototype, {
     this.fit(words, middle, top + 4 + SIZES.leases / 2 - 1, { colour: "soft", size: 11.5, align: "center", room: gap[1] - 8 });
   },
 
-  /** A stretch that is wrong as a whole: promised to two, or to nobody for too long. */
+  /** A stretch that is wrong as a whole: promised to two clients, or to none for too long. */
   paintSpan(span, top) {
     const { pen, colours } = this;
     const extent = this.extent(span.from, span.to, 3);

@@ -177,7 +177,7 @@ def test_an_operation_against_the_storage_s_own_order_is_explained() -> None:
                     " accepted by then."
                 ),
                 (
-                    "The write of 'b' was sent at 0.200 s (line 4), but in the storage's own order it stands"
+                    "The write of 'b' was sent at 0.200 s (line 4), but in the storage's own order it comes"
                     " after the write of 'd', which was sent only at 0.600 s (line 7)."
                 ),
             ),
@@ -344,7 +344,7 @@ def test_every_finding_names_the_operation_that_is_wrong(name: str) -> None:
     verdict = checkers.judge(history, order)
 
     for finding, document in zip(verdict.findings, verdict.to_document()["findings"], strict=True):
-        sent = history.operations[finding.accused : finding.accused + 1]  # none: a write that nobody sent
+        sent = history.operations[finding.accused : finding.accused + 1]  # none: a write that no client sent
         assert document["accused"] == [line for op in sent for line in op.lines]
         assert set(document["accused"]) | set(document["against"]) <= set(document["operations"])
         assert not set(document["accused"]) & set(document["against"])

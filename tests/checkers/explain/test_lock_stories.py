@@ -20,8 +20,8 @@ def test_an_early_grant_says_until_when_the_lease_was_promised() -> None:
         ),
         "Until then process 0 had not started to release it.",
         (
-            "Process 1 was the later holder: by real time, process 1 only later sent the request that was"
-            " granted, at 2.900 s (its call began at line 4)."
+            "Process 1 was the later holder: by real time, process 1 did not send the request that was"
+            " granted until 2.900 s (its call began at line 4)."
         ),
         (
             "No late release or renewal of another hold came in between: the lock service itself gave"

@@ -158,7 +158,7 @@ def steps_by(name: str, model: str) -> tuple[str, ...]:
 def test_what_was_under_way_on_another_key_does_not_matter() -> None:
     assert steps_by("kv.lost.invalid.txt", "kv") == (
         ("Every answer on x before line 7 can be explained, and then the value is 'a' or the value is 'ab'."),
-        "Nothing else was under way on x when line 7 was written.",
+        "Nothing else was in progress on x when line 7 was written.",
         "Process 0 asked for a get (line 5) and got the answer: 'b' (line 7).",
         "In none of these cases is this the answer.",
     )
@@ -167,7 +167,7 @@ def test_what_was_under_way_on_another_key_does_not_matter() -> None:
 def test_a_set_is_explained_as_the_file_has_it() -> None:
     assert steps_by("set.lost.invalid.edn", "set") == (
         "Every answer before line 4 can be explained, and then the set is {1}.",
-        "Nothing else was under way when line 4 was written.",
+        "Nothing else was in progress when line 4 was written.",
         "Process 2 asked for a read (line 3) and got the answer: an empty list (line 4).",
         "But then this cannot be the answer.",
     )
@@ -194,7 +194,7 @@ def test_a_search_that_gave_up_says_at_which_answer() -> None:
     assert verdict.reasons == (
         (
             "the search gave up on x after 2 configurations (what the object may hold, and which of the"
-            " operations under way have happened): none of them explains the answer to process 1 at line 4"
+            " operations in progress have happened): none of them explains the answer to process 1 at line 4"
         ),
     )
 

@@ -142,7 +142,7 @@ def test_a_value_of_nobody_that_came_too_late_for_a_refusal_is_explained() -> No
     verdict = judged(write(0, 1, 10, 11), write(1, 2, 2, 4, "stale"), commits=log((1, "v0"), (5, "s")))
 
     assert the(verdict, "the storage refused process 1's write").steps[3] == (
-        "The write of 's' was sent at an unknown time, but in the storage's own order it stands after the"
+        "The write of 's' was sent at an unknown time, but in the storage's own order it comes after the"
         " write of 'v0', which was sent only at 8 ns (line 4)."
     )
 

@@ -41,7 +41,7 @@ def test_a_lost_element_is_explained_by_who_wrote_the_list_without_it() -> None:
 
     assert finding.steps[-2:] == (
         (
-            "That list was written by process 1, who appended '1-1' to it with token 34 at 0.800 s (line 10),"
+            "That list was written by process 1, which appended '1-1' to it with token 34 at 0.800 s (line 10),"
             " and left '0-1' out although it had read it."
         ),
         "An element that was appended under the lock must stay, but '0-1' is gone.",

@@ -27,7 +27,7 @@ ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks
 def append(
     called: int, returned: int | None, token: int | None, seen: str | None, element: str, outcome: str = "ok"
 ) -> Op:
-    """Elements are letters: "ab" is a list of two. None: nobody knows which list it read and wrote."""
+    """Elements are letters: "ab" is a list of two. None: it is unknown which list it read and wrote."""
     return Op(
         index=0,
         process=0,

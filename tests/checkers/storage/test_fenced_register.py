@@ -135,7 +135,7 @@ def test_a_timed_out_write_that_was_read_is_held_to_its_place() -> None:
 
 
 def test_a_rejection_proves_a_timed_out_write_to_later_readers() -> None:
-    # Nobody saw token 3 take effect, but nothing else can have caused the rejection of token 2.
+    # No client saw token 3 take effect, but nothing else can have caused the rejection of token 2.
     operations = renumbered(
         [
             write(0, 1, 0, 1),

@@ -84,7 +84,7 @@ def test_an_entry_is_not_replaced(recorded_run: Unpack, tmp_path: Path) -> None:
     run = recorded_run("etcd-postgres-unfenced")
     corpus.add(run, tmp_path / "corpus")
 
-    with pytest.raises(ConfigurationError, match="is there already"):
+    with pytest.raises(ConfigurationError, match="already exists"):
         corpus.add(run, tmp_path / "corpus")
 
 
@@ -128,7 +128,7 @@ def test_the_command_adds_and_checks(recorded_run: Unpack, tmp_path: Path) -> No
 
     assert added.returncode == same.returncode == ExitCode.AS_EXPECTED, added.stderr + same.stderr
     assert "the proof of its first finding" in added.stdout
-    assert same.stdout == "1 of 1 verdicts are as before\n"
+    assert same.stdout == "1 of 1 verdicts are unchanged\n"
     assert changed.returncode == ExitCode.VIOLATION
     assert "verdict invalid, was valid" in changed.stdout
 

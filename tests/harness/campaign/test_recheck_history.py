@@ -45,7 +45,7 @@ def test_verdicts_that_are_as_before_are_counted(database: Path, tmp_path: Path)
     done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
 
     assert done.returncode == ExitCode.AS_EXPECTED, done.stderr
-    assert done.stdout == "2 of 2 verdicts are as before\n"
+    assert done.stdout == "2 of 2 verdicts are unchanged\n"
 
 
 def test_each_verdict_that_changed_is_named_and_the_old_one_kept(database: Path, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_each_verdict_that_changed_is_named_and_the_old_one_kept(database: Path,
     assert done.returncode == ExitCode.VIOLATION, done.stderr
     assert done.stdout.splitlines() == [
         f"check-then-write, seed 7, {STARTED}: invalid, was valid",
-        "1 of 2 verdicts are as before",
+        "1 of 2 verdicts are unchanged",
     ]
     assert sqlite3.connect(database).execute("SELECT DISTINCT verdict FROM runs").fetchall() == [("valid",)]
 

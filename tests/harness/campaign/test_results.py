@@ -124,6 +124,6 @@ def test_what_is_no_database_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "nights.db"
     file.write_text("my notes, which are long enough to be no SQLite file at all" * 20)
 
-    with pytest.raises(ConfigurationError, match="no results can be kept there"):
+    with pytest.raises(ConfigurationError, match="cannot store results"):
         Results(file)
     assert file.read_text().startswith("my notes")

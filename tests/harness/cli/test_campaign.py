@@ -82,7 +82,7 @@ def test_a_shard_that_cannot_be_is_refused(tmp_path: Path, campaign: Path, shard
     done = refused(tmp_path, "campaign", "--shard", shard, campaign)
 
     assert done.returncode == ExitCode.CONFIGURATION
-    assert f"'{shard}' is no shard" in done.stderr
+    assert f"'{shard}' is not a shard" in done.stderr
 
 
 def test_without_a_night_nothing_can_be_resumed(tmp_path: Path, campaign: Path) -> None:

@@ -1,4 +1,4 @@
-"""The cache of columns: only in a folder that nobody else can write to."""
+"""The cache of columns: only in a folder that no other user can write to."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_nobody_can_be_cut_off_from_a_file(side: str) -> None:
     errors = errors_of("etcd-postgres-partition", "storage.kind=sqlite", f"faults.0.from={side}")
 
     assert errors[0].endswith(
-        f'faults.0.from = "{side}": nobody can be cut off from storage.kind "sqlite": no server is started for it'
+        f'faults.0.from = "{side}": no client can be cut off from storage.kind "sqlite": no server is started for it'
     )
     assert len(errors) == 3  # its other partitions also cut off more than the lock
 

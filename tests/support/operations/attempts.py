@@ -33,7 +33,7 @@ def attempts(evidence: Evidence) -> dict[str, int]:
 
 
 def _attempts(register: Register, writes: Iterable[Op], stale: AbstractSet[int]) -> Iterator[bool | None]:
-    """For each stale write: did it take effect? False: it was rejected; None: nobody can tell."""
+    """For each stale write: did it take effect? False: it was rejected; None: unknown."""
     accepted = HighWater((zone.settled, zone.token, zone) for zone in register.written)
     possible = HighWater((zone.write.called, zone.token, zone) for zone in register.written if zone.write)
     effective = {zone.write.index for zone in register.written if zone.write}

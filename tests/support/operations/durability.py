@@ -123,9 +123,9 @@ def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:
-    """Commits of what nobody sent, or not so: the log and the history contradict each other.
+    """Commits that no client sent as they were stored: the log and the history contradict each other.
 
-    A history that is cut short says nothing of who sent what it does not have.
+    A truncated history does not say who sent what it lacks.
     """
     history = evidence.history
     for entry in () if evidence.log is None else evidence.log.unmatched:

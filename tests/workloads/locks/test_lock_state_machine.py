@@ -140,7 +140,7 @@ class Locking(RuleBasedStateMachine):
 
     @rule(client=CLIENT)
     def acquire(self, client: int) -> None:
-        """It is granted if and only if nobody holds the lock, with a higher token than ever before."""
+        """It is granted if and only if no client holds the lock, with a higher token than ever before."""
         if client in self.believed:
             return
         owner = f"{client}-{next(self.owners)}"
