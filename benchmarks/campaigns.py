@@ -1,4 +1,4 @@
-"""How many runs a campaign makes in an hour with several workers, and what a run costs above its workload.
+"""How many runs a campaign makes in an hour with several workers, and the time of a run beyond its workload.
 
     python -m benchmarks.campaigns --cells 40 --workers 1 2 --engine local
 

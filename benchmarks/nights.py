@@ -2,7 +2,7 @@
 
     python -m benchmarks.nights --nights 30 --runs 1000
 
-The runs are generated; the page lists all of them. A page is open when it was laid out and painted.
+The runs are generated; the page lists all of them. A page is open once it has been laid out and painted.
 """
 
 from __future__ import annotations

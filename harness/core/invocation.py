@@ -15,7 +15,7 @@ NAME = "fencepost"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repetition:
-    """What it takes to repeat a run, besides its target and its seed."""
+    """What is needed to repeat a run, in addition to its target and its seed."""
 
     options: tuple[str, ...] = ()
     folder: str = ""  # where a client program or a class of the user's own was found; empty without one
@@ -31,7 +31,7 @@ def typed(*words: str | Path) -> str:
 
 
 def typed_anywhere(*words: str | Path) -> str:
-    """Like `typed`, for a shell in any folder: each Path is absolute, and so is that of the program."""
+    """Like `typed`, for a shell in any folder: all paths are absolute, including the program's."""
     return _quoted(
         program(as_seen=False), *(word.absolute() if isinstance(word, Path) else word for word in words)
     )

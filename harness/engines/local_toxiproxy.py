@@ -204,7 +204,7 @@ def _alone() -> Iterator[None]:
 
 
 def _check_that_it_is_absolute() -> None:
-    """Reject a relative folder: the current one may belong to somebody else."""
+    """Reject a relative folder: the current one may belong to another user."""
     if not cache_folder().is_absolute():
         raise private_folder.UnsafeFolderError("it is not absolute")
 

@@ -1,7 +1,7 @@
 """Atomic writes: old or new, never partial.
 
 The content goes into a new file with an unguessable name, which follows no link and is readable
-only by this user, and a rename puts it in place. So a link that somebody has planted is replaced,
+only by this user, and a rename puts it in place. So a planted link is replaced,
 and its target is not touched.
 """
 

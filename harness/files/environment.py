@@ -40,7 +40,7 @@ def environment(
 
 
 def repetition_here(again: Sequence[str], *, own_code: bool) -> Repetition:
-    """Return what it takes to repeat a run that starts in this folder."""
+    """Return what is needed to repeat a run that starts in this folder."""
     if not own_code:
         return Repetition(options=tuple(again))
     found_in = os.environ.get("PYTHONPATH", "")
@@ -53,7 +53,7 @@ def _place(how: Repetition) -> dict[str, str]:
 
 
 def repetition_of(recorded: Mapping[str, Any]) -> Repetition:
-    """Return what it takes to repeat a run, from its environment.json."""
+    """Return what is needed to repeat a run, from its environment.json."""
     again, folder, found_in = (recorded.get(key) for key in ("again", "folder", "pythonpath"))
     return Repetition(
         options=tuple(each for each in again if isinstance(each, str)) if isinstance(again, list) else (),

@@ -1,6 +1,6 @@
 """The import path of this process and its Python child processes: never the current folder.
 
-The current folder may contain anybody's files, and for `python -m` and `python -c` Python looks
+The current folder may contain files of other users, and for `python -m` and `python -c` Python looks
 there first: it would import a `json.py` from it.
 """
 

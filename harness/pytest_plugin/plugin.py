@@ -1,6 +1,6 @@
 """The hooks, options and the fixture that pytest sees.
 
-Whatever takes long to import is imported once a run needs it: pytest loads this module in every project.
+Slow imports are left until a run needs them, because pytest loads this module in every project.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MARKER = "fencepost"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options, in a group of their own."""
+    """Add the options, in a separate group."""
     group = parser.getgroup("fencepost", "Fencepost: locks and fencing tokens on real servers")
     group.addoption("--fencepost", action="store_true", help="collect target files (*.toml) as tests")
     group.addoption(
@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> TargetFile | None:
-    """Collect target files, where `--fencepost` asks for them."""
+    """Collect target files, if `--fencepost` is given."""
     if file_path.suffix != ".toml" or not parent.config.getoption("--fencepost"):
         return None
     from harness.pytest_plugin.target_items import TargetFile, is_target
@@ -60,7 +60,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> TargetFile
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that ask for the fixture."""
+    """Mark the tests that use the fixture."""
     for item in items:
         if "fencepost" in getattr(item, "fixturenames", ()) and not item.get_closest_marker(MARKER):
             item.add_marker(MARKER)

@@ -65,8 +65,8 @@ class Fencepost:
     def run(self, target: str | os.PathLike[str] | None = None, **options: Unpack[Options]) -> Run:
         """Run a target once, and return how it was judged.
 
-        The test is skipped, with the reason, where no engine can run the target; it fails with
-        `--fencepost-require`.
+        If no engine can run the target, the test is skipped with the reason; with
+        `--fencepost-require` it fails.
 
         Args:
             target: A file, relative to the folder of the test or to pytest's root, or the name of a
@@ -87,7 +87,7 @@ class Fencepost:
 
 
 def run(item: pytest.Item, named: Path, **options: Unpack[Options]) -> Run:
-    """Run a target for a test, and add where its report is to that of the test."""
+    """Run a target for a test, and add the path of its report to the report of the test."""
     config = item.config
     overrides = [*config.getoption("--fencepost-set"), *options.get("overrides", ())]
     if duration := options.get("duration"):
@@ -175,7 +175,7 @@ def _folder(config: pytest.Config) -> Path:
 def _turn(config: pytest.Config) -> Iterator[None]:
     """Keep the workers of pytest-xdist from disturbing the timing of one another's runs.
 
-    So many of them run at once as a campaign would on this machine; the others wait.
+    As many run at once as a campaign would run on this machine; the others wait.
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if not worker:

@@ -26,7 +26,7 @@ class TargetFile(pytest.File):
 
 
 class TargetItem(pytest.Item):
-    """A target that is to end as its file expects."""
+    """A target that must end as its file expects."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -50,7 +50,7 @@ class TargetItem(pytest.Item):
 
 
 def is_target(file: Path) -> bool:
-    """Is this a target file, or one that cannot be read? pyproject.toml and others like it are not."""
+    """Is this a target file, or a TOML file that cannot be read? Files like pyproject.toml are not."""
     try:
         return "lock" in parse(file).data
     except ConfigurationError:

@@ -1,4 +1,4 @@
-"""What a run looked like: reports for people."""
+"""Reports: a run, shown to people."""
 
 from harness.report.run import write
 from harness.report.show import show

@@ -34,17 +34,17 @@ class Tone(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a run says, to somebody who has not read the rest."""
+    """What a run shows, for a reader who reads nothing else."""
 
     tone: Tone
     label: str  # "The test worked", "BUG FOUND", "The fence held", "Not tested", …
-    happened: str  # what goes after it
+    happened: str  # what follows the label
     verdict: str  # "Verdict: invalid, as this target expects"
     matters: str  # one sentence
     remedy: str  # one sentence
     twin: Path | None = None  # a target without this bug
-    anomaly: Anomaly | None = None  # the one that it is about
-    leads: tuple[str, ...] = ()  # every one that the headline tells of
+    anomaly: Anomaly | None = None  # the anomaly that it is about
+    leads: tuple[str, ...] = ()  # every anomaly in the headline
     interrupted: str = ""  # "interrupted at 5 of 20 s"
 
     @property
@@ -100,7 +100,7 @@ class _Verdict:
 
     @property
     def not_exercised(self) -> list[str]:
-        """What was not done, if that is the whole reason."""
+        """What the run did not do, if that is the only reason."""
         short = [reason.removeprefix(_NOT_EXERCISED) for reason in self.reasons]
         return short if all(reason.startswith(_NOT_EXERCISED) for reason in self.reasons) else []
 
@@ -125,7 +125,7 @@ class _Verdict:
 
     @property
     def missing(self) -> list[str]:
-        """What the target has to show and did not."""
+        """What the target must show and did not."""
         counts = self.document.anomalies
         return [name for name in self.expected if not counts.get(name) and name not in self.violations]
 
@@ -134,7 +134,7 @@ class _Verdict:
 
     @property
     def counted(self) -> dict[str, int]:
-        """What makes no run invalid and is explained all the same."""
+        """Findings that make no run invalid, but are explained."""
         explained = dict.fromkeys(finding.anomaly for finding in self.document.counted)
         return {
             name: self.count(name) - self.violations[name]
@@ -157,7 +157,7 @@ class _Verdict:
         remedy: str,
         about: Sequence[str] = (),
     ) -> Answer:
-        """Make an answer, with what is the same in all of them."""
+        """Make an answer, with the parts that all have in common."""
         anomaly = ANOMALIES.get(about[0]) if about else None
         expected = "as this target expects" if self.as_expected else "not as this target expects"
         expectation = "" if self.word == "unknown" else f", {expected}"
@@ -179,7 +179,7 @@ class _Verdict:
         )
 
     def happened(self, names: Sequence[str], others: Mapping[str, int]) -> str:
-        """What happened, by name; then what else was found."""
+        """What happened: the named anomalies first, then the others."""
         said = " and ".join(_happened(name, self.count(name)) for name in names)
         return f"{said} (also {times(others)})" if others else said
 
@@ -197,7 +197,7 @@ _UNDECIDED = {
     "ends in the middle of a line": "Run it again: what is missing from the history cannot be recovered.",
     _NOT_EXERCISED: _EXERCISE_IT,
 }
-"""What to do about each reason that leaves a run undecided, by words that the reason has."""
+"""What to do about each reason that leaves a run undecided, by words in the reason."""
 
 
 def _bug_found(verdict: _Verdict) -> Answer:
@@ -233,7 +233,7 @@ def _not_found(verdict: _Verdict) -> Answer:
             Tone.NEUTRAL,
             capitalized(verdict.interrupted),
             f"until then the run had not found {names}, which this target expects",
-            matters="A run that was cut short may end before the bug shows.",
+            matters="An interrupted run may end before the bug appears.",
             remedy=_RUN_TO_THE_END,
             about=verdict.missing,
         )
@@ -324,7 +324,7 @@ def _granted(grants: int) -> str:
 
 
 def refused(counts: Mapping[str, int]) -> str:
-    """What became of the stale writes: "13 of 13 stale writes refused"; the parts add up."""
+    """The outcomes of the stale writes: "13 of 13 stale writes refused"; the parts add up."""
     attempted = counts.get("stale_writes_attempted", 0)
     accepted = counts.get("stale_writes_accepted", 0)
     rejected = counts.get("stale_writes_rejected", 0)

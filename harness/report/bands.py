@@ -17,17 +17,17 @@ class Band:
 
     kind: str
     target: str
-    lane: int | None  # None: it hit no single client
+    lane: int | None  # None: it did not hit a single client
     start: int
-    end: int | None  # None: never seen healed
+    end: int | None  # None: not observed healed
     evidence: str
     healed_evidence: str
     owner: str | None
-    lines: tuple[int, ...] = ()  # of the history: seen in force, seen healed
+    lines: tuple[int, ...] = ()  # of the history: observed in force, observed healed
 
 
 def bands(faults: Iterable[FaultEvent], lanes: Lanes) -> tuple[Band, ...]:
-    """Each fault with its end, as the checkers pair them, in the order of the beginnings."""
+    """Each fault with its end, as the checkers pair them, in the order in which they began."""
     events = tuple(faults)
     evidence = {(event.kind, event.target, event.time): event.evidence for event in events}
     return tuple(_band(fault, evidence, lanes) for fault in faults_of(events))

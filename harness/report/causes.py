@@ -1,4 +1,4 @@
-"""The causes of a run's findings in words: which fault, and how sure it is; the same on every surface."""
+"""The causes of a run's findings in words: which fault, and how certain; the same in every output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """The fault behind a finding, and what was seen of it."""
+    """The fault behind a finding, and the evidence for it."""
 
     cause: Cause
     evidence: str
@@ -34,18 +34,18 @@ class Opening:
 
     @property
     def title(self) -> str:
-        """How sure it is."""
+        """How certain it is."""
         return "Cause" if self.cause.certain else "Probable cause"
 
     @property
     def kind(self) -> str:
-        """What it was, for all faults of its kind: "pause of a client", "kill of the storage"."""
+        """Its kind in words: "pause of a client", "kill of the storage"."""
         fault = self.cause.fault
         whom = "a client" if fault.client is not None else part_of_run(fault.target.partition(":")[0])
         return f"{_called(fault.kind)} of {whom}"
 
     def in_words(self, started: int) -> str:
-        """What happened to whom, from when to when, on what evidence; seconds since `started`."""
+        """What happened to which process, when, and on what evidence; seconds since `started`."""
         fault = self.cause.fault
         hit = was_hit(fault.kind, shorten(named(fault.target)))
         when = f"from {_seconds(fault.began, started)} s on; its end was not observed"
@@ -55,7 +55,7 @@ class Opening:
 
 
 def _called(kind: str) -> str:
-    """What a fault is called; the histories of others may have kinds that are none of ours."""
+    """The name of a fault; histories of other tools may have kinds of their own."""
     return FAULTS[kind].called if kind in FAULTS else kind
 
 
@@ -77,9 +77,9 @@ class Openings:
         return Grants(self._operations)
 
     def of(self, finding: FindingDocument) -> Opening | None:
-        """Find the fault that opened a finding's window; None where the history supports none.
+        """Find the fault that opened a finding's window; None if the history supports none.
 
-        What follows from an earlier finding has that for its cause.
+        If a finding follows from an earlier one, that one is its cause.
         """
         if not self._faults or finding.caused_by:
             return None

@@ -17,7 +17,7 @@ from harness.report.commit_times import AcceptedWrites
 from harness.report.lanes import Lanes
 from harness.report.rows import ends, number_of_stale
 
-EXACT = 2**53  # the first whole number that a browser's may be rounded from
+EXACT = 2**53  # from this number on, a browser rounds whole numbers
 OK, REJECTED, FAILED, UNKNOWN = range(4)
 _MOST_ELEMENTS = 20  # of a list
 
@@ -26,7 +26,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """How moments, resources, operations and the rest are written down: by their places."""
+    """How moments, resources, operations and the rest are encoded: as positions."""
 
     start: int
     tick: int  # ns
@@ -47,12 +47,12 @@ class Scale:
         return ticks
 
     def positions(self, indexes: Iterable[int]) -> list[int]:
-        """Where some operations are in the drawing, without those that it leaves out."""
+        """The positions of some operations in the drawing, without those that it leaves out."""
         return [self.operations[index] for index in indexes if index in self.operations]
 
 
 def as_text(value: Value) -> str | None:
-    """A value or token as a browser can carry it: never as a number, which it would round."""
+    """A value or token as text: a browser would round a number."""
     if value is None:
         return None
     if isinstance(value, int) and abs(value) < EXACT:  # the most frequent by far; short, and only digits
@@ -103,7 +103,7 @@ def _outcomes(columns: Columns, rows: Ints) -> list[int]:
 
 
 def _values(operations: Operations, rows: Ints) -> list[str | None]:
-    """What each operation wrote or read; of an append, its element."""
+    """What each operation wrote or read; for an append, its element."""
     columns = operations.columns
     texts = _mapped(columns.value[rows], lambda number: as_text(columns.values[number]))
     appends = np.flatnonzero(columns.f[rows] == APPEND)
@@ -136,7 +136,7 @@ def _token(token: int) -> str | None:
 
 
 def _mapped(numbers: NDArray[Any], to: Callable[[int], _Result]) -> list[_Result]:
-    """Apply a function to numbers of which many are equal."""
+    """Apply a function to numbers, many of which are equal."""
     different, places = np.unique(numbers, return_inverse=True)
     results = list(map(to, different.tolist()))
     return list(map(results.__getitem__, places.tolist()))

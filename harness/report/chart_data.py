@@ -1,11 +1,11 @@
-"""What a report carries for its drawings: columns, times in ticks from the first event.
+"""The data of a report's drawings: columns, with times in ticks from the first event.
 
-A tick is a nanosecond, or as many as it takes for a browser's numbers (exact up to
-2^53) to hold the run. Tokens and values are strings: a browser would round them.
+A tick is a nanosecond, or as many nanoseconds as a long run needs to fit a browser's
+numbers (exact up to 2^53). Tokens and values are strings: a browser would round them.
 
-Values of a history are hostile here: they are whatever a service answered. They
-only ever travel as JSON inside an inert script element, escaped so that they
-cannot end it, and reach the page as text.
+Values of a history are untrusted: they are whatever a service answered. They are
+only passed as JSON inside an inert script element, escaped so that they cannot end it,
+and reach the page as text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from harness.report.step_references import label, numbered
 from harness.report.thinning import MOST_OPERATIONS, Kept, keep
 from harness.report.timeline import Timeline
 
-MOST_BYTES = 6_000_000  # of a drawing's data: a page stays well under 10 MB
+MOST_BYTES = 6_000_000  # of a drawing's data: keeps a page well under 10 MB
 MOST_BANDS = 2_000
 _SAMPLE = 2_000  # operations
 _ROOM = 0.95  # of the bytes; operations differ in length
@@ -46,7 +46,7 @@ class Drawing:
 def fitted(
     timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, most_bytes: int = MOST_BYTES
 ) -> Drawing:
-    """The swimlane's data, with as many operations as a page can carry."""
+    """The swimlane's data, with as many operations as fit on a page."""
 
     def drawn(most: int) -> Drawing:
         kept = keep(timeline, scenes, most)
@@ -61,7 +61,7 @@ def fitted(
 
 
 def _room(least: Drawing, sample: Drawing, most_bytes: int) -> int:
-    """How many operations fit, judged by how much longer a sample is than what the scenes need."""
+    """How many operations fit, estimated by how much a sample adds to what the scenes need."""
     more = max(1, len(sample.kept.rows) - len(least.kept.rows))
     each = max(1, len(sample.text) - len(least.text)) / more  # bytes
     return max(1, len(least.kept.rows) + int((_ROOM * most_bytes - len(least.text)) / each))
@@ -108,7 +108,7 @@ def drawing(timeline: Timeline, scenes: Sequence[Scene], lanes: Lanes, kept: Kep
 
 
 def _bands(timeline: Timeline, scenes: Sequence[Scene]) -> dict[int, Band]:
-    """The faults to draw, by their numbers: those of the scenes, and as many others as there is room for."""
+    """The faults to draw, by their numbers: those of the scenes, and as many others as fit."""
     causes = {scene.cause for scene in scenes}
     wanted = {number for scene in scenes for mention in scene.mentions for number in mention.bands}
     wanted.update(number for number, band in enumerate(timeline.bands) if band in causes)
@@ -130,7 +130,7 @@ def _stored(timeline: Timeline, scenes: Sequence[Scene], rows: Ints) -> Ints:
 
 
 def _shown(rows: Ints, timeline: Timeline, scenes: Sequence[Scene]) -> Ints:
-    """Leave out the renewals of clients that wait: their lease is no hold yet, and would look like one."""
+    """Leave out the renewals of waiting clients: their lease is not a hold yet, and would look like one."""
     needed = [row for scene in scenes for row in scene.needed]
     return rows[~timeline.holds.renewed_while_waiting[rows] | np.isin(rows, needed)]
 
@@ -202,6 +202,6 @@ def _span(span: Span, scale: Scale) -> dict[str, Any]:
 
 
 def script_safe(document: object) -> str:
-    """JSON that cannot end the script element that it stands in, nor start markup in it."""
+    """JSON that cannot end its script element, nor start markup in it."""
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=True)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,10 +1,10 @@
 """The storage's order of accepted writes, placed in time.
 
-The storage says in which order it accepted writes, not when. A write took
-effect somewhere between its call and its return, so the order narrows each one
-down: no earlier than any write before it was called, no later than any write
-after it returned. It is drawn in the middle of what is left; several that are left the
-same stretch share it evenly.
+The storage knows the order in which it accepted writes, but not the times. A write took
+effect between its call and its return, and the order narrows that interval: it took
+effect after the calls of all writes before it, and before the returns of all writes after
+it. It is drawn in the middle of the remaining interval; several with the same interval
+share it evenly.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from harness.report.rows import with_columns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """A write that the storage took. Times in ns."""
+    """A write that the storage accepted. Times in ns."""
 
-    seq: int | None  # None: no order of the storage's own; placed at the write's return
+    seq: int | None  # None: the storage has no order; placed at the write's return
     resource: str
     token: int | None
     value: Value
@@ -96,7 +96,7 @@ class AcceptedWrites(Sequence[Accepted]):
             )
 
     def written(self, places: Ints) -> tuple[Columns | CommitColumns, Ints]:
-        """The columns that have what was written at some places, and its rows in them."""
+        """The columns that contain the writes at some places, and their rows in them."""
         if self.commits is None:
             return self.operations.columns, self.operation[places]
         return self.commits.columns, self.commit[places]
@@ -107,7 +107,7 @@ class AcceptedWrites(Sequence[Accepted]):
 
 
 def accepted(history: History, commits: Sequence[Commit] | None) -> AcceptedWrites:
-    """Every write that took effect: committed where the storage says so, else as clients saw it."""
+    """Every write that took effect: by the storage's order if there is one, else as clients saw it."""
     operations = with_columns(with_lists(history, commits or ()).operations)
     return _observed(operations) if commits is None else _committed(operations, Commits.of(commits))
 
@@ -152,7 +152,7 @@ def _committed(operations: Operations, commits: Commits) -> AcceptedWrites:
 
 
 def _sent(columns: Columns, commits: Commits) -> Ints:
-    """The row of the write that each commit is of, or ABSENT; of several with its value, the last."""
+    """For each commit, the row of its write, or ABSENT; if several have its value, the last."""
     number = {name: place for place, name in enumerate(columns.resources)}
     numbers = [number.get(name, len(number)) for name in commits.columns.resources]
     resource = np.array(numbers, dtype=np.int64)[commits.columns.resource]
@@ -171,7 +171,7 @@ def _sent(columns: Columns, commits: Commits) -> Ints:
 
 
 def _placed(columns: Columns, sent: Ints) -> tuple[Ints, Ints, Ints]:
-    """When the commits of a resource are drawn, and the stretch that is left to each."""
+    """When the commits of a resource are drawn, and the remaining interval of each."""
     known = sent != ABSENT
     low = np.maximum.accumulate(np.where(known, columns.called[sent * known], 0))
     high = np.minimum.accumulate(np.where(known, columns.returned[sent * known], NEVER)[::-1])[::-1]
@@ -183,7 +183,7 @@ def _placed(columns: Columns, sent: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _shares(low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    """Of each, its place among the neighbours that are left the same stretch, and how many those are."""
+    """For each, its place among the neighbours with the same interval, and their number."""
     starts = np.flatnonzero(np.concatenate([[True], (low[1:] != low[:-1]) | (high[1:] != high[:-1])]))
     several = np.diff(np.append(starts, len(low)))
     return np.arange(len(low)) - np.repeat(starts, several) + 1, np.repeat(several, several)

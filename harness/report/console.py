@@ -1,4 +1,4 @@
-"""A run on the console: one live screen on a terminal, a plain line every ten seconds elsewhere."""
+"""A run on the console: a live screen on a terminal, otherwise a plain line every ten seconds."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ class Console(Protocol):
         """Take in one event."""
 
     def write(self, lines: Iterable[Line]) -> None:
-        """Print lines that stay."""
+        """Print permanent lines."""
 
     def clear(self) -> None:
-        """Leave the stream to others."""
+        """Clear the stream for other output."""
 
 
 @contextmanager
 def console(out: TextIO | None) -> Iterator[Console]:
-    """Pick what suits the stream; on leaving, the terminal is as it was.
+    """Choose the console for a stream, and restore the terminal at the end of the block.
 
-    `out` is None where the stream was closed before Python began: then nothing is printed.
+    `out` is None if the stream was closed before Python started: then nothing is printed.
     """
     if out is None:
         with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 (no path of ours)
@@ -73,7 +73,7 @@ class PlainConsole:
     printed: int = 0  # ns of the workload; when the last line about it was printed
 
     def show(self, event: Event) -> None:
-        """Print what is worth a line."""
+        """Print the events that deserve a line."""
         match event:
             case RunStarted():
                 where = as_seen_from_here(event.folder)
@@ -87,7 +87,7 @@ class PlainConsole:
             case Notice():
                 self._print(f"  note: {event.text}")
             case _:
-                pass  # single faults are in the run folder; the verdict is written as lines
+                pass  # the run folder has each fault; the verdict is written as lines
 
     def write(self, lines: Iterable[Line]) -> None:
         """Print lines as they are; the reader's pager wraps them."""
@@ -95,7 +95,7 @@ class PlainConsole:
             self._print(" " * line.indent + line.text)
 
     def clear(self) -> None:
-        """Nothing is in the way."""
+        """Nothing to clear."""
 
     def _print(self, text: str) -> None:
         print(message(text), file=self.out, flush=True)
@@ -103,7 +103,7 @@ class PlainConsole:
 
 @dataclass(slots=True)
 class Screen:
-    """One picture that is drawn over and over, below the lines that stay."""
+    """A picture that is redrawn below the permanent lines."""
 
     rich: RichConsole
     live: Live | None = None
@@ -150,7 +150,7 @@ class Screen:
                 self.rich.print(Padding(text, (0, 0, 0, line.indent), expand=False))
 
     def clear(self) -> None:
-        """Take the picture away."""
+        """Remove the picture."""
         if self.live:
             self.live.stop()
             self.live = None

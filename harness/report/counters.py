@@ -1,4 +1,4 @@
-"""The three numbers that an answer leads with, chosen by the anomaly that it is about."""
+"""The three numbers of an answer, chosen for its anomaly."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _HELD = (
     "writes",
     "appends",
 )
-"""Of a run that shows no anomaly, and in place of what is zero: those that are not, in this order."""
+"""The first of these that are not zero: for a run without an anomaly, and in place of a zero."""
 
 _ALWAYS = {"found", "stale_writes_attempted", "stale_writes_rejected", "stale_writes_accepted"}
-"""What says something by being zero."""
+"""The counts that are meaningful even if they are zero."""
 
 _MOST = 3
 _WORK = {"reads": "read", "writes": "write", "appends": "append"}
@@ -48,7 +48,7 @@ class Counter:
 
 
 def counters(answer: Answer, document: VerdictDocument, operations: Sequence[Op]) -> tuple[Counter, ...]:
-    """The numbers for an answer; fewer where the run has not counted them."""
+    """The numbers for an answer; fewer if the run did not count them."""
     counts = document.coverage | _work(operations)
     counts["server_faults"] = sum(counts.get(name, 0) for name in _SERVER_FAULTS)
     if answer.anomaly is None:

@@ -1,4 +1,4 @@
-"""Where a run took place, from environment.json: engines write what they know, and all of it is shown."""
+"""Where a run took place, from environment.json: everything that the engine wrote is shown."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _TITLES = {
     "pythonpath": "PYTHONPATH",
 }
 _ELSEWHERE = {"servers", "images", "began", "again"}
-"""Shown in the table, at the head of the page, or with the commands."""
+"""Already shown in the table, at the head of the page, or with the commands."""
 _FIRST = ("fencepost", "git_commit", "engine", "command")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What is known of where and how a run took place."""
+    """What is known about where and how a run took place."""
 
     began: str = ""  # ISO 8601
     engine: str = ""
     repetition: Repetition = NOTHING_ELSE
-    columns: tuple[str, ...] = ()  # of the table of servers, without that of their names
-    servers: tuple[tuple[str, ...], ...] = ()  # a row each, the name first
+    columns: tuple[str, ...] = ()  # of the table of servers, without the column of names
+    servers: tuple[tuple[str, ...], ...] = ()  # one row each, starting with the name
     facts: tuple[tuple[str, str], ...] = ()  # the rest, by title
 
 
 def surroundings(environment: Mapping[str, Any]) -> Environment:
-    """Lay out environment.json: anything under a server's name is about that server, the rest are facts."""
+    """Split environment.json into servers, by their names, and other facts."""
     about = _mapping(environment.get("servers"))
     images = _mapping(environment.get("images"))
     servers = {name: _server(about.get(name), images.get(name)) for name in sorted({*about, *images})}
@@ -56,7 +56,7 @@ def surroundings(environment: Mapping[str, Any]) -> Environment:
 
 
 def _server(about: Any, image: Any) -> dict[str, str]:
-    """What is known of one server; an image's registry digest says more than its local id."""
+    """What is known about one server; an image's registry digest is better than its local id."""
     known = dict(_mapping(about))
     image = dict(_mapping(image))
     if image:

@@ -1,4 +1,4 @@
-"""The two terms that a newcomer meets in the first lines of an answer, in a clause each."""
+"""The two terms in the first lines of an answer, each explained in a clause."""
 
 from __future__ import annotations
 

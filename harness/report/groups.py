@@ -1,4 +1,4 @@
-"""Findings by cause: what went wrong in the same way, for the same reason, is one entry."""
+"""Findings by cause: findings of one kind with one cause are one entry."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Group:
     """Findings of one name that have the same cause."""
 
     anomaly: str
-    title: str  # what happened, so many times
+    title: str  # what happened, and how often
     number: int
-    cause: str  # "probable cause: kill of the storage"; empty where no fault explains it
+    cause: str  # "probable cause: kill of the storage"; empty if no fault explains it
     counted: bool  # it makes no run invalid
-    certain: int = 0  # of how many members the cause is certain
-    members: tuple[int, ...]  # positions among the findings that are explained
+    certain: int = 0  # number of members whose cause is certain
+    members: tuple[int, ...]  # positions among the explained findings
     resources: tuple[str, ...]
 
 
 def explained(document: VerdictDocument, leads: Sequence[str] = ()) -> list[FindingDocument]:
-    """The findings that a verdict explains: what leads first, then other violations, then the rest."""
+    """The findings that a verdict explains: the headline's first, then other violations, then the rest."""
 
     def rank(finding: FindingDocument) -> int:
         return leads.index(finding.anomaly) if finding.anomaly in leads else len(leads)
@@ -56,7 +56,7 @@ def groups(document: VerdictDocument, openings: Openings, leads: Sequence[str] =
 
 
 def _titled(group: Group, document: VerdictDocument) -> Group:
-    """Of what is only counted, a verdict explains the first few: the number is of all."""
+    """The title; its number includes counted findings that the verdict does not explain."""
     number = group.number
     if group.counted:
         number = max(number, document.anomalies.get(group.anomaly, 0) - document.violations[group.anomaly])
@@ -73,7 +73,7 @@ def _cause(finding: FindingDocument, opening: Opening | None) -> str:
 
 
 def _in_words(group: Group) -> str:
-    """The cause, and in how many of the findings it is no more than probable."""
+    """The cause, and for how many of the findings it is only probable."""
     if not group.cause or group.cause.startswith("follows"):
         return group.cause
     if not group.certain:

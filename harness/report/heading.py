@@ -1,4 +1,4 @@
-"""The head of a page: what was run, when, for how long, on what, and what was changed in it."""
+"""The head of a page: what was run, when, for how long, on which engine, and with which changes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Heading:
     """What was run."""
 
     target: str
-    story: str  # what its file says of it, in a sentence or two
-    facts: tuple[str, ...]  # date, duration, engine, seed, how much was done
+    story: str  # the description in its file, one or two sentences
+    facts: tuple[str, ...]  # date, duration, engine, seed, amount of work
     changed: tuple[str, ...]  # "workload.duration = "6s"", "--no-faults"
 
 
 def heading(recorded: Recorded, laid_out: Timeline | None) -> Heading:
-    """Read the head of a page from a run's folder; what is not recorded is left out."""
+    """Read the head of a page from a run's folder, without what was not recorded."""
     target = recorded.history.header.target if recorded.history else recorded.folder.parent.name
     story, changed = _story(recorded.target_file or "", target)
     if "--no-faults" in recorded.environment.repetition.options:
@@ -47,7 +47,7 @@ def heading(recorded: Recorded, laid_out: Timeline | None) -> Heading:
 
 
 def _story(text: str, target: str) -> tuple[str, tuple[str, ...]]:
-    """The story of a target, and what was changed in it."""
+    """The description of a target, and the changes to it."""
     said = head_comment(text)
     if old := _OLD_CHANGES.fullmatch(said):
         file = shipped_target(target)
@@ -57,7 +57,7 @@ def _story(text: str, target: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _date(recorded: Recorded) -> str:
-    """When it began, in UTC: as it was recorded, or as its folder is named."""
+    """When it began, in UTC: as recorded, or by its folder's name."""
     began = recorded.environment.began
     named = _RUN_ID.fullmatch(recorded.folder.name)
     try:
@@ -77,7 +77,7 @@ def _duration(laid_out: Timeline | None) -> str:
 
 
 def _worked(operations: Sequence[Op]) -> str:
-    """How much clients did; renewals go on beside their work, and are counted apart."""
+    """How much the clients did; renewals run in parallel, and are counted separately."""
     renewals = len(with_columns(operations).columns.rows(RENEW))
-    beside = f" and {renewals:,} renewal{'s' * (renewals > 1)}" if renewals else ""
-    return f"{len(operations) - renewals:,} operations{beside}"
+    renewed = f" and {renewals:,} renewal{'s' * (renewals > 1)}" if renewals else ""
+    return f"{len(operations) - renewals:,} operations{renewed}"

@@ -1,6 +1,6 @@
-"""Holds of a lock: from when the client learned of its grant until its lease or its belief in it ended.
+"""Holds of a lock: from when the client learned of its grant until its lease or its belief ended.
 
-How long a lease was promised is the checkers' to say: it is taken from them, never computed here.
+The ends of leases come from the checkers; they are never computed here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from harness.report.rows import Grants, Groups, ends, keys_by_owner, with_column
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """One grant, and how long it was good for. Times in ns."""
+    """One grant, and how long it lasted. Times in ns."""
 
     grant: int  # index of the acquire
     lane: int
@@ -56,12 +56,12 @@ class Hold:
 
     @property
     def believed_until(self) -> int:
-        """The end of the time in which the client took itself for the holder."""
+        """The end of the time in which the client believed that it was the holder."""
         return self.last_used if self.ended is None else max(self.granted, self.ended)
 
 
 class Holds:
-    """The holds of a run; those of an owner are worked out when one of them is first asked for."""
+    """The holds of a run; an owner's holds are computed when one of them is first needed."""
 
     def __init__(self, operations: Sequence[Op], lanes: Lanes) -> None:
         self._operations, self._lanes = with_columns(operations), lanes
@@ -96,7 +96,7 @@ class Holds:
         return next(self._at(rows[[np.argmax(self._ends[rows])]])) if len(rows) else None
 
     def promised_within(self, resource: str, start: int, end: int) -> Iterator[Hold]:
-        """The holds of a resource whose lease ended in a stretch of time."""
+        """The holds of a resource whose lease ended within an interval."""
         columns = self._operations.columns
         rows = self.grants.of_resource(resource)
         rows = rows[columns.called[rows] <= end]
@@ -136,7 +136,7 @@ class Holds:
         return map(self._known.__getitem__, grants.tolist())
 
     def _know(self, own: Sequence[Op]) -> None:
-        """Work out the holds of one owner of one lock; `own` is all that it asked of it."""
+        """Compute the holds of one owner of one lock; `own` are all its operations on it."""
         after = [op for op in own if op.f != "acquire"]
         self._known.update((lease.grant.index, self._hold(lease, after)) for lease in leases_of(own))
 
@@ -166,7 +166,7 @@ def _renews(op: Op) -> bool:
 
 
 def end_of(operation: Op) -> int:
-    """When the client stopped waiting for an operation; its call where that was never seen."""
+    """When the client stopped waiting for an operation; its call if no end was recorded."""
     for moment in (operation.returned, operation.learned):
         if moment is not None:
             return moment

@@ -1,4 +1,4 @@
-"""Runs that were cut short: by Ctrl-C, by a signal, or because their harness was killed."""
+"""Interrupted runs: by Ctrl-C, by a signal, or because their harness was killed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.report.rows import with_columns
 
 
 def interruption(plan: RecordedPlan, history: History) -> InterruptionDocument | None:
-    """Say when a run was cut short; None if it worked for as long as planned, or if the plan does not say.
+    """Say when a run was interrupted; None if it worked as long as planned, or if the plan does not say.
 
     A killed run could not record its end: it worked at least until the last event of the history.
     """

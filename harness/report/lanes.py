@@ -1,4 +1,4 @@
-"""Who did what: the process numbers of a history, gathered into one lane per client."""
+"""Lanes: the process numbers of a history, grouped by client."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Lanes:
 
 
 def lanes(history: History) -> Lanes:
-    """One lane per client, or per process where the clients are not known."""
+    """One lane per client, or per process if the clients are not known."""
     clients = history.header.clients
     if clients:
         names = tuple(f"client {client}" for client in range(clients))

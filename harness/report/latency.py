@@ -1,4 +1,4 @@
-"""How long each kind of call took, over the run and in sum."""
+"""How long each kind of call took, over time and in summary."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def _summary(kind: str, columns: Columns, rows: Ints) -> Summary:
 
 
 def points(operations: Sequence[Op], start: int, end: int) -> dict[str, list[tuple[int, int]]]:
-    """(moment, duration) in ns by kind: of calls close together, the slowest stands for all.
+    """(moment, duration) in ns by kind: of calls close together, only the slowest.
 
-    Calls that were never answered are a kind of their own, where the client gave them up.
+    Calls that were never answered are a separate kind, and last until the client gave up.
     """
     slot = max(1, (end - start) // _SLOTS)
     columns = with_columns(operations).columns

@@ -22,7 +22,7 @@ _MOST = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """One line of the telling."""
+    """One line of the table."""
 
     at: int  # ns
     who: str
@@ -40,7 +40,7 @@ class Narration:
 
 
 def narrate(scene: Scene, timeline: Timeline, lanes: Lanes) -> Narration:
-    """Tell a scene: grants, writes and their answers, leases that ran out, faults."""
+    """Describe a scene: grants, writes and their answers, leases that ran out, faults."""
     moments = sorted(_moments(scene, timeline, lanes), key=lambda moment: moment.at)
     if len(moments) <= _MOST:
         return Narration(moments=tuple(moments), left_out=0)
@@ -49,7 +49,7 @@ def narrate(scene: Scene, timeline: Timeline, lanes: Lanes) -> Narration:
 
 
 def _most_telling(moments: Sequence[Moment]) -> list[Moment]:
-    """Those that are marked, and the first and last of the others."""
+    """The marked moments, and the first and last of the others."""
     spare = max(2, _MOST - sum(moment.marked for moment in moments))
     others = [position for position, moment in enumerate(moments) if not moment.marked]
     chosen = {*others[: spare // 2], *others[-(spare - spare // 2) :]}
@@ -81,7 +81,7 @@ def _all(scene: Scene, timeline: Timeline, lanes: Lanes) -> Iterator[Moment]:
 
 
 def _of_interest(scene: Scene, timeline: Timeline) -> Ints:
-    """The rows of all that was asked of the resource meanwhile, except for renewals and reads."""
+    """The rows of all operations on the resource in that time, except renewals and reads."""
     columns = timeline.operations.columns
     rows = timeline.rows_within(scene.start, scene.end)
     number = columns.resources.index(scene.resource) if scene.resource in columns.resources else ABSENT
@@ -97,7 +97,7 @@ def _fault(band: Band, scene: Scene) -> Iterator[Moment]:
 
 
 def _lapse(hold: Hold, lanes: Lanes) -> Iterator[Moment]:
-    """A lease that ran out while its client still took itself for the holder."""
+    """A lease that ran out while its client still believed that it was the holder."""
     if hold.promised is not None and hold.promised < hold.believed_until:
         what = f"the lease with token {hold.token} on {hold.resource} has run out"
         yield Moment(at=hold.promised, who=lanes.names[hold.lane], what=what, marked=True)

@@ -87,7 +87,7 @@ class Page:
     environment: Environment
     seed: int | None
     target_file: str | None
-    twin: str  # the target file in which the same is done right
+    twin: str  # the target file of the correct twin
     folder: str
     rerun: str
     recheck: str
@@ -186,7 +186,7 @@ def _proof(scene: Scene, stage: Stage) -> list[ProofRow]:
 
 
 def _at(scene: Scene, laid_out: Timeline) -> int:
-    """When the last accused operation mattered, or the last of the proof if none is accused."""
+    """The moment of the last accused operation, or of the last of the proof if none is accused."""
     operations = (laid_out.operations[index] for index in scene.accused or scene.proof)
     return max(map(matters_from, operations), default=scene.start)
 

@@ -1,4 +1,4 @@
-"""What a reader has to know about the anomaly of a run, who has never run such a test."""
+"""The background of a run's anomaly, for a reader who has never run such a test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LOCK = (
 )
 _STALE = (
     "A client can be stopped for so long, by a garbage collection or a frozen machine, that its lease runs"
-    " out before it notices. Somebody else gets the lock and a higher token; then the first wakes up and"
+    " out before it notices. Another client gets the lock and a higher token; then the first wakes up and"
     " finishes its write: a stale write."
 )
 _FENCE = (

@@ -1,4 +1,4 @@
-"""plan.json, as far as a report reads it; `harness.nemesis.plan` writes it."""
+"""The parts of plan.json that a report reads; `harness.nemesis.plan` writes it."""
 
 from __future__ import annotations
 

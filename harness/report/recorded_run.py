@@ -1,4 +1,4 @@
-"""A run folder, as far as it was written: only the verdict must be there."""
+"""A run folder, possibly incomplete: only the verdict is required."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from harness.target.toml import loads
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What a run left behind. `problems` are sentences about what could not be read."""
+    """What a run recorded. `problems` are sentences about what could not be read."""
 
     folder: Path
     verdict: VerdictDocument
@@ -40,7 +40,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """What need not be read again, because the run was just judged."""
+    """What is already in memory, because the run was just judged."""
 
     verdict: VerdictDocument
     history: History
@@ -48,7 +48,7 @@ class Parsed:
 
 
 def load(folder: Path, parsed: Parsed | None = None) -> Recorded:
-    """Read what is there and not `parsed`. A missing or torn file costs only its part of the report.
+    """Read what exists and is not `parsed`. A missing or damaged file costs only its part of the report.
 
     Raises ConfigurationError if there is no verdict to report, and HistoryError if
     something in the folder is not a file that a run writes.
@@ -92,19 +92,19 @@ _COSTS = {
 
 
 def unread(folder: Path) -> Iterator[str]:
-    """Say what is lost, for each file of a judged run that is there and cannot be read."""
+    """Say what is lost, for each file of a judged run that exists and cannot be read."""
     for name, kind in ((HEADER, HeaderLine), (PLAN, RecordedPlan), (run_files.ENVIRONMENT, _FREE)):
         problems: list[str] = []
         _document(folder, name, problems, kind)
         yield from (f"{problem}; {_COSTS[name]}" for problem in problems)
     try:
         loads((run_files.content(folder, run_files.TARGET) or b"").decode())
-    except ValueError as error:  # also what is no UTF-8
+    except ValueError as error:  # also if it is not UTF-8
         yield f"{run_files.TARGET} could not be read: {error}; {_COSTS[run_files.TARGET]}"
 
 
 def _document(folder: Path, name: str, problems: list[str], kind: type[_Document]) -> _Document | None:
-    """Read a JSON document; None if it is missing, or is none of its kind, which is a problem."""
+    """Read a JSON document; None if it is missing, or has the wrong form, which is a problem."""
     raw = run_files.content(folder, name)
     if raw is None:
         return None

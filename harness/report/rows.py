@@ -1,4 +1,4 @@
-"""The operations of a run as rows of columns: what a page asks of all of them is asked of arrays."""
+"""The operations of a run as rows of columns: questions about all of them are array operations."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def with_columns(operations: Sequence[Op]) -> Operations:
 
 
 def ends(columns: Columns) -> Ints:
-    """When the client stopped waiting for each operation (ns); its call where that was never seen."""
+    """When the client stopped waiting for each operation (ns); its call if no end was recorded."""
     learned = np.where(columns.learned == ABSENT, columns.called, columns.learned)
     return np.where(columns.returned == NEVER, learned, columns.returned)
 
 
 def number_of_stale(columns: Columns) -> int:
-    """The number of the error of a refused write; one that no operation has where none was refused."""
+    """The number of the error `stale`; an unused number if no write was refused."""
     return columns.errors.index("stale") if "stale" in columns.errors else len(columns.errors)
 
 
@@ -49,7 +49,7 @@ class Lines:
         return self.operations[int(rows[place])] if place < len(lines) and lines[place] == line else None
 
     def of(self, lines: Iterable[int]) -> Iterator[Op]:
-        """The operations with these lines, in their order; those that have none are left out."""
+        """The operations with these lines, in their order; lines without one are left out."""
         return (op for op in map(self.find, lines) if op is not None)
 
 
@@ -62,7 +62,7 @@ def keys_by_owner(columns: Columns) -> Ints:
 
 
 class Groups:
-    """Some rows by a key of theirs, each group in the order of the rows."""
+    """Some rows grouped by a key, each group in the order of the rows."""
 
     def __init__(self, rows: Ints, keys: Ints) -> None:
         self._order = stable_order(keys)
@@ -74,7 +74,7 @@ class Groups:
         return self._rows[first:end]
 
     def greatest(self, values: Ints, keys: Ints) -> Ints:
-        """The greatest of the rows' values for each of these keys; ABSENT where no row has the key."""
+        """The greatest value of the rows with each of these keys; ABSENT if no row has the key."""
         if not len(self._keys):
             return np.full(len(keys), ABSENT, dtype=np.int64)
         known, starts = np.unique(self._keys, return_index=True)

@@ -1,7 +1,6 @@
-"""Scenes: the stretch of a run that a finding needs to be understood, and who plays in it.
+"""Scenes: the part of a run that explains a finding, and the clients involved.
 
-A run without findings still has something to show: the stale writes that the
-fence turned away.
+A run without findings shows the stale writes that the fence rejected.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ LABELS = {
     "lost-update": "update lost",
     "non-linearizable": "contradicts the rest",
 }
-"""What is wrong with the accused, in the few words that fit beside it."""
+"""What is wrong with the accused, in the few words that fit next to it."""
 
 _EDGE = 0.06  # of the window, on either side
 _LEAST_EDGE = 20_000_000  # ns
@@ -58,7 +57,7 @@ _MOST_EXAMPLES = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A stretch of the lock's lane that is wrong as a whole. Times in ns."""
+    """An interval of the lock's lane that is wrong as a whole. Times in ns."""
 
     start: int
     end: int
@@ -76,15 +75,15 @@ class Scene:
     steps: tuple[str, ...]
     mentions: tuple[Mention, ...]  # what each step names
     proof: tuple[int, ...]  # indices of the operations that prove it, by time
-    accused: tuple[int, ...]  # indices of those that are wrong (of a rejection: that were refused)
+    accused: tuple[int, ...]  # indices of the wrong ones (in a rejection: of the refused ones)
     against: tuple[int, ...]  # indices of those that they contradict
     unmatched: tuple[int, ...]  # positions among the accepted writes: wrong, and sent by no client
     spans: tuple[Span, ...]  # of the lock's lane: granted too early, or not granted for too long
     start: int
     end: int
     cause: Band | None  # the fault that opened the window
-    probable: bool  # the cause fits, and the history does not show the whole chain
-    lanes: tuple[int, ...]  # who had to do with it, from the top
+    probable: bool  # the cause fits, but the history does not show the whole chain
+    lanes: tuple[int, ...]  # the clients involved, from the top
     holds: tuple[int, ...] = ()  # indices of the grants that they acted under
 
     @property
@@ -100,7 +99,7 @@ class Scene:
 
     @property
     def is_violation(self) -> bool:
-        """Is something wrong, other than the fence at work?"""
+        """Is something wrong? Otherwise it shows the fence at work."""
         return self.anomaly != REJECTED
 
 
@@ -144,7 +143,7 @@ def _finding(finding: FindingDocument, stage: Stage) -> _Event:
 
 
 def rejections(stage: Stage) -> tuple[Scene, ...]:
-    """The first stale writes that were turned away, each with the newer write that came before it."""
+    """The first rejected stale writes, each with the newer write that came before it."""
     events = itertools.islice(_rejections(stage.timeline, stage.lanes), _MOST_EXAMPLES)
     return tuple(_staged(each, stage) for each in events)
 
@@ -191,7 +190,7 @@ def _rejection(write: Op, newer: Op, lanes: Lanes) -> _Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Event:
-    """What is said to have happened, and the operations that show it."""
+    """What happened, and the operations that show it."""
 
     claim: Claim
     resource: str
@@ -201,7 +200,7 @@ class _Event:
 
 
 def _staged(event: _Event, stage: Stage) -> Scene:
-    """A finding with the stretch of time and the clients that it takes to see it."""
+    """A finding with the time and the clients that are needed to show it."""
     claim, timeline = event.claim, stage.timeline
     shown = _shown(event, stage)
     involved = _involved(shown, stage)
@@ -243,7 +242,7 @@ def _shown(event: _Event, stage: Stage) -> list[Op]:
 
 
 def matters_from(op: Op) -> int:
-    """A granted acquire matters from its grant on: it may have waited for long."""
+    """A granted acquire matters from its grant on: it may have waited for a long time."""
     return end_of(op) if op.f == "acquire" and op.outcome is Outcome.OK else op.called
 
 
@@ -299,7 +298,7 @@ def _unmatched(event: _Event, timeline: Timeline) -> tuple[int, ...]:
 
 
 def _spans(claim: Claim, stage: Stage) -> Iterator[Span]:
-    """What is wrong with the lock over a stretch of time, by the checkers' own reckoning."""
+    """The intervals in which the lock is wrong, as the checkers computed them."""
     if claim.anomaly == "early-grant":
         yield from _overlaps(claim, stage)
     elif claim.anomaly == "stuck-lock":
@@ -314,7 +313,7 @@ def _spans(claim: Claim, stage: Stage) -> Iterator[Span]:
 
 
 def _overlaps(claim: Claim, stage: Stage) -> Iterator[Span]:
-    """From a grant that came too early to the end of the lease that was still promised."""
+    """From an early grant to the end of the lease that was still promised."""
     for late in claim.accused:
         for earlier in claim.against:
             holds = stage.timeline.holds
@@ -324,6 +323,6 @@ def _overlaps(claim: Claim, stage: Stage) -> Iterator[Span]:
 
 
 def _cast(shown: Sequence[Op], involved: Sequence[Hold], lanes: Lanes) -> tuple[int, ...]:
-    """The lanes of those who had to do with it."""
+    """The lanes of the clients involved."""
     seen = [hold.lane for hold in involved] + [lanes.lane(op.process) for op in shown]
     return tuple(sorted(dict.fromkeys(seen).keys())[:_MOST_LANES])

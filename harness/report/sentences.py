@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def capitalized(words: str, name: str = "") -> str:
-    """Begin with a capital letter, unless the words begin with `name`, which is a user's own."""
+    """Begin with a capital letter, unless the words begin with `name`, which the user chose."""
     return words if name and words.startswith(name) else words[:1].upper() + words[1:]
 
 

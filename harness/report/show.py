@@ -15,10 +15,10 @@ from harness.report.run import NAME, write
 
 
 def show(run: Path, environment: Mapping[str, str] = os.environ) -> bool:
-    """Open a run folder's report, written first where it is missing; `run` may be the report itself.
+    """Open a run folder's report, and write it first if it is missing; `run` may be the report itself.
 
-    Prints its path in any case. Returns whether a browser was asked to open it:
-    without a display none is, since a browser in the terminal would show nothing of it.
+    Always prints its path. Returns whether a browser was asked to open it: without a display
+    none is, because a browser in the terminal could not show it.
     """
     if run.is_dir():
         run_files.check(run)

@@ -1,4 +1,4 @@
-"""Cuts what a received folder has too much of for a page, and says so."""
+"""Cuts the parts of a received folder that are too large for a page, and says so."""
 
 from __future__ import annotations
 

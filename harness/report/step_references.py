@@ -38,7 +38,7 @@ class Mentions:
         self.bands = {line: place for place, band in enumerate(bands) for line in band.lines}
 
     def of(self, steps: Iterable[str], proof: Sequence[Op]) -> tuple[Mention, ...]:
-        """One for each step. What is named otherwise than by a line is looked for in the proof alone."""
+        """One for each step. Only lines are looked up in the whole run, other names in the proof."""
         names = {op.index: re.compile("|".join(_names(op))) for op in proof if any(_names(op))}
         values = [quoted(op.value) for op in proof if isinstance(op.value, str)]
         return tuple(self._of(step, names, values) for step in steps)
@@ -59,7 +59,7 @@ def _lines(step: str, values: Iterable[str]) -> Iterator[int]:
         yield from (int(number) for number in _NUMBER.findall(match[1]) if len(number) < _LONG)
 
 
-_LONG = 18  # digits: no file has so many lines
+_LONG = 18  # digits: no file has that many lines
 
 
 def _names(op: Op) -> Iterator[str]:
@@ -88,7 +88,7 @@ def numbered(mentions: Sequence[Mention]) -> tuple[dict[int, tuple[int, ...]], d
 
 
 def label(steps: Sequence[int]) -> str:
-    """Numbers of steps as a badge has them: "2", "2–4", "1, 3"."""
+    """Numbers of steps as a badge shows them: "2", "2–4", "1, 3"."""
     if len(steps) > 1 and steps[-1] - steps[0] == len(steps) - 1:
         return f"{steps[0]}–{steps[-1]}"
     return ", ".join(map(str, steps))

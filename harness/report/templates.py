@@ -48,5 +48,5 @@ def _template(package: str, name: str) -> str | None:
 
 
 def _seen(value: Any) -> Any:
-    """A text as the page shows it: shortened, with invisible characters as escapes."""
+    """A text as the page shows it: shortened, with invisible characters escaped."""
     return message(value) if type(value) is str else value

@@ -1,4 +1,4 @@
-"""Which operations of a run its drawing has room for."""
+"""Which operations of a run fit into its drawing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_OPERATIONS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kept:
-    """The rows of the operations that a report carries, and how many operations it had to leave out."""
+    """The rows of the operations in a report, and the number of operations that it leaves out."""
 
     rows: Ints
     left_out: int

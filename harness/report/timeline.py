@@ -1,4 +1,4 @@
-"""A run laid out in time: what the swimlane draws, in nanoseconds."""
+"""A run over time: what the swimlane draws, in nanoseconds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Timeline:
 
 
 def timeline(recorded: Recorded, lanes: Lanes) -> Timeline | None:
-    """Lay a recorded run out in time; None where nothing was recorded."""
+    """Lay out a recorded run over time; None if nothing was recorded."""
     if recorded.history is None or not recorded.history.operations:
         return None
     history = recorded.history

@@ -1,7 +1,7 @@
 """A run that ended without a verdict: what is in its folder, and what to do with it.
 
-The same on the terminal and on a small page in the folder, for the person who finds it later. If the
-recording is judged after all, the report replaces that page.
+The terminal and a small page in the folder say the same; the page is for anyone who finds the folder
+later. If the recording is judged after all, the report replaces the page.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Unjudged:
 
 
 def lines(run: Unjudged) -> Iterator[str]:
-    """Say it on the terminal."""
+    """The same as lines for the terminal."""
     folder = as_seen_from_here(run.folder)
     yield f"  {run.consequence}"
     yield f"  run folder   {folder} (no verdict; it has {', '.join(name for name, _ in run.files)})"

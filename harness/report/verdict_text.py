@@ -21,7 +21,7 @@ MOST_FINDINGS = 3  # shown in full; the report has the others
 
 
 class Tone(enum.StrEnum):
-    """What a line is, for those who colour it."""
+    """The kind of a line, which decides its color."""
 
     GOOD = "good"
     BAD = "bad"
@@ -37,12 +37,12 @@ class Line:
 
     text: str
     tone: Tone = Tone.PLAIN
-    indent: int = 0  # columns; what is wrapped keeps it
+    indent: int = 0  # columns; wrapped lines keep it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRun:
-    """One judged run, and where its files are; None for what there is not."""
+    """One judged run, and where its files are; None for each that does not exist."""
 
     target: str
     document: VerdictDocument
@@ -63,7 +63,7 @@ _TONES = {
 
 
 def verdict_lines(run: JudgedRun) -> Iterator[Line]:
-    """Tell a run's verdict: what it is, what proves it, and what to do next."""
+    """A run's verdict: what it is, what proves it, and what to do next."""
     said = answer(run.document, run.target)
     yield Line(f"{run.target}: {said.headline}", _TONES[said.tone])
     yield Line(_verdict(run, said), indent=2)
@@ -79,7 +79,7 @@ def verdict_lines(run: JudgedRun) -> Iterator[Line]:
 
 
 def summary(runs: Sequence[JudgedRun], names: Sequence[str]) -> Iterator[Line]:
-    """Tell several runs, a line each; of `names`, in their order, some may have no verdict."""
+    """Several runs, one line each, in the order of `names`; some may have no verdict."""
     judged = {run.target: run for run in runs}
     widest = max(map(len, names), default=0)
     for name in names:
@@ -103,20 +103,20 @@ def _verdict(run: JudgedRun, said: Answer) -> str:
 
 
 def _stale_writes(document: VerdictDocument, said: Answer) -> Iterator[Line]:
-    """What became of the stale writes, where the headline is about something else."""
+    """The outcomes of the stale writes, if the headline is about something else."""
     counts = document.coverage
     if counts.get("stale_writes_attempted") and "refused" not in said.happened:
         yield Line(refused(counts), indent=2)
 
 
 def counted(coverage: Mapping[str, int]) -> str:
-    """Say how hard the run tried; what it has none of is left out."""
+    """How hard the run tried, without zero counts."""
     some = [f"{name.replace('_', ' ')} {number:,}" for name, number in coverage.items() if number]
     return " · ".join(some) or "coverage: every count is zero"
 
 
 def _findings(document: VerdictDocument, history: History | None, leads: Sequence[str]) -> Iterator[Line]:
-    """Tell the first finding of each cause; what the headline is about comes first."""
+    """The first finding of each cause, starting with the headline's."""
     openings = Openings(history)
     found = groups(document, openings, leads)
     findings = explained(document, leads)
@@ -152,7 +152,7 @@ def _finding(finding: FindingDocument, openings: Openings, history: History | No
 
 
 def proof(finding: FindingDocument) -> Iterator[Line]:
-    """Tell one finding: a sentence, what its name means, and why it is so, step by step."""
+    """One finding: a sentence, what its name means, and why it is true, step by step."""
     yield Line("")
     yield Line(capitalized(finding.summary, finding.resource), Tone.BAD, 2)
     if meaning := ANOMALIES.get(finding.anomaly):
@@ -176,13 +176,13 @@ def _next_steps(run: JudgedRun) -> Iterator[Line]:
 
 
 def found_in(document: VerdictDocument) -> dict[str, int]:
-    """Count the violations, and what the target expects although it is no violation."""
+    """Count the violations, and the expected anomalies that are not violations."""
     counted = _counted(document).items()
     return dict(document.violations) | {name: number for name, number in counted if name in document.named}
 
 
 def _counted(document: VerdictDocument) -> dict[str, int]:
-    """Count what was found and makes no run invalid, such as late writes."""
+    """Count the anomalies that make no run invalid, such as late writes."""
     found = document.violations
     rest = {name: number - found[name] for name, number in document.anomalies.items()}
     return {name: number for name, number in rest.items() if number > 0}

@@ -1,10 +1,10 @@
-"""The fault that opened the window for what went wrong, as far as the history supports one.
+"""The fault that opened the window for a finding, as far as the history supports one.
 
-It is *certain* only where the history shows the whole chain: the fault hit the holder of
-the write that came too late, and somebody else was granted the lock while it was in force.
-Any other fault that fits is *probable*: it hit the servers that are accused, or somebody
-who had to do with it, while it went wrong. A fault that hit the victim alone, or that was
-over before, explains nothing, and neither does any fault where a storage is wrong by itself.
+It is *certain* only if the history shows the whole chain: the fault hit the holder of
+the write that came too late, and another client was granted the lock while it was in force.
+Any other fault that fits is *probable*: it hit the accused servers, or a client involved,
+at that time. A fault that hit only the victim, or that had ended before, explains nothing,
+and no fault explains a storage that is wrong by itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RESTARTS = frozenset({"kill", "restart", "failover"})
 _LOSSES = frozenset({"lost-write", "phantom-accept"})
 
 GrantOf = Callable[[Op], Op | None]
-"""Finds the grant that an operation was done under."""
+"""Finds the grant under which an operation was done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Claim:
     proof: tuple[Op, ...]
     accused: tuple[Op, ...]
     against: tuple[Op, ...]
-    named: tuple[Op, ...] = ()  # what the steps name beside
+    named: tuple[Op, ...] = ()  # other operations that the steps name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Cause:
     """A fault that explains a claim."""
 
     fault: Fault
-    certain: bool  # False: it fits, and the history does not show the whole chain
+    certain: bool  # False: it fits, but the history does not show the whole chain
 
 
 def claimed(finding: FindingDocument, on_lines: Callable[[Iterable[int]], Sequence[Op]]) -> Claim:
@@ -73,20 +73,20 @@ def opening(
     held = _of_holder(claim, grant_of, faults, header)
     served = [_of_servers(side, claim, grant_of, faults) for side in _sides(claim.anomaly)]
     groups = [held, *served] if claim.anomaly in _OF_HOLDERS else [*served, held]
-    if header.fenced:  # a fence outlasts every pause of a holder: a restart of it may be why it did not
+    if header.fenced:  # a fence should survive any pause of a holder: a restart may be why it did not
         groups.insert(0, _restarts(claim, faults))
     sent = max((op.sent for op in claim.accused), default=0)
     return next((_likeliest(group, sent) for group in groups if group), None)
 
 
 def _likeliest(causes: Sequence[Cause], sent: int) -> Cause:
-    """The certain ones first; of several while the operation was under way, the first was enough."""
+    """Certain faults first; if several were in force during the operation, the first one."""
     best = [cause for cause in causes if cause.certain] or causes
     return next((cause for cause in best if cause.fault.began > sent), best[-1])
 
 
 def _of_holder(claim: Claim, grant_of: GrantOf, faults: Sequence[Fault], header: Header) -> list[Cause]:
-    """Faults that hit those whose operation is wrong, or who made it possible, meanwhile."""
+    """Faults that hit the clients of the wrong operation, or of those that made it possible."""
     suspects = [(op, grant_of(op)) for op in _suspects(claim)]
     return [
         Cause(fault=fault, certain=_is_certain(claim, grant_of, fault))
@@ -96,7 +96,7 @@ def _of_holder(claim: Claim, grant_of: GrantOf, faults: Sequence[Fault], header:
 
 
 def _suspects(claim: Claim) -> Iterator[Op]:
-    """The operations whose client, had it been held up, could explain the claim; never the victim's."""
+    """The operations whose client's delay could explain the claim; never the victim's."""
     if claim.anomaly == "lost-update":  # the one that wrote without the element, or the one that was late
         yield from claim.accused
         yield from claim.against
@@ -114,12 +114,12 @@ def _suspects(claim: Claim) -> Iterator[Op]:
 
 
 def _is_later_by_token_alone(grant: Op, against: Iterable[Op]) -> bool:
-    """May it have been granted first, and its token have come late?"""
+    """Can it have been granted first, with a token that was drawn later?"""
     return any(op.f == "acquire" and grant.sent <= (op.returned or 0) for op in against)
 
 
 def _hit(fault: Fault, op: Op, grant: Op | None, header: Header) -> bool:
-    """Was the client of an operation held up between its grant and the operation's end?"""
+    """Was the client of an operation delayed between its grant and the operation's end?"""
     begun = op.called if grant is None else min(grant.sent, op.called)
     ended = math.inf if op.learned is None and op.returned is None else max(op.learned or 0, op.returned or 0)
     if not fault.overlaps(begun, ended):
@@ -130,7 +130,7 @@ def _hit(fault: Fault, op: Op, grant: Op | None, header: Header) -> bool:
 
 
 def _is_certain(claim: Claim, grant_of: GrantOf, fault: Fault) -> bool:
-    """Was the lock granted to the one whose write came first while this fault was in force?"""
+    """Was the lock granted to the client whose write came first while this fault was in force?"""
     newer = [grant_of(op) for op in claim.against]
     return claim.anomaly in _TOO_LATE and any(
         grant is not None
@@ -142,7 +142,7 @@ def _is_certain(claim: Claim, grant_of: GrantOf, fault: Fault) -> bool:
 
 
 def _of_servers(side: str, claim: Claim, grant_of: GrantOf, faults: Sequence[Fault]) -> list[Cause]:
-    """Faults of the servers that are accused, from the first operation that it takes to the last."""
+    """Faults of the accused servers, from the first operation of the claim to the last."""
     if claim.anomaly in _BY_ITSELF:
         return []
     grants = (grant_of(op) for op in claim.proof)
@@ -157,7 +157,7 @@ def _of_servers(side: str, claim: Claim, grant_of: GrantOf, faults: Sequence[Fau
 
 
 def _restarts(claim: Claim, faults: Sequence[Fault]) -> list[Cause]:
-    """Restarts and failovers of a storage that came between the newer write and the one that is too late."""
+    """Restarts and failovers of a storage between the newer write and the late one."""
     if claim.anomaly != "stale-write":
         return []
     newer = max((op.called for op in claim.against), default=0)
@@ -170,6 +170,6 @@ def _restarts(claim: Claim, faults: Sequence[Fault]) -> list[Cause]:
 
 
 def _sides(anomaly: str) -> tuple[str, ...]:
-    """Whose servers can have been at fault: a stale write takes a lock that was given away, too."""
+    """The sides whose servers can be at fault: for a stale write, the lock was given away too."""
     area = ANOMALIES[anomaly].area if anomaly in ANOMALIES else "both"
     return ("storage", "lock") if area == "both" or anomaly in _TOO_LATE else (area,)

@@ -1,4 +1,4 @@
-"""The words of a report: what a verdict means to somebody who has never run such a test."""
+"""The words of a report: what a verdict means, for a reader who has never run such a test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEANINGS = {name: anomaly.definition for name, anomaly in ANOMALIES.items()} | {
 """What each kind of scene means, in a sentence."""
 
 _SAID = ("not exercised: ", "found ", "expected ")
-"""How the reasons begin that the headline has said already."""
+"""The beginnings of reasons that repeat the headline."""
 
 
 def doubts(verdict: VerdictDocument, said: str) -> list[str]:
@@ -43,15 +43,15 @@ def coverage(verdict: VerdictDocument) -> list[Covered]:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """An anomaly that was looked for."""
+    """An anomaly that was checked."""
 
     name: str
     found: int
-    violation: bool  # False: it is counted, and makes no run invalid
+    violation: bool  # False: it is only counted
 
 
 def anomalies(verdict: VerdictDocument) -> list[Looked]:
-    """Every anomaly that was looked for: violations that were found, what else was found, the rest."""
+    """Every anomaly that was checked: the violations found, then other findings, then the rest."""
     found = verdict.violations
     rows = [
         Looked(name, number, name in found or name not in ANOMALIES or (not number and name in VIOLATIONS))
@@ -65,7 +65,7 @@ def _most_telling_first(row: Looked) -> tuple[bool, bool, int, int, str]:
 
 
 def action(operation: Op) -> str:
-    """What a client asked for."""
+    """What a client requested."""
     token = "" if operation.token is None else f" with token {operation.token}"
     match operation.f:
         case "write":
@@ -81,7 +81,7 @@ def action(operation: Op) -> str:
 
 
 def answer(operation: Op) -> str:
-    """What came of it, in words."""
+    """The result in words."""
     match operation.f, operation.outcome.value:
         case "acquire", "ok":
             return f"granted, token {operation.token}"

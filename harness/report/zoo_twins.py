@@ -1,4 +1,4 @@
-"""The targets that ship: which have a planted bug, and in which the same is done right."""
+"""The shipped targets: which have a planted bug, and which are the correct twins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNFENCED = "-unfenced"
 
 
 def correct_twin(target: str) -> Path | None:
-    """The target that does right what this one does wrong; None where none ships."""
+    """The correct twin of a shipped target; None if it has none."""
     known = shipped() | _zoo()
     names = [name.format(bug=target) for name in _RIGHT]
     if target.endswith(_UNFENCED):
@@ -21,12 +21,12 @@ def correct_twin(target: str) -> Path | None:
 
 
 def shipped_target(name: str) -> Path | None:
-    """The file of a target that ships, or of an exhibit of the zoo; None where none is called so."""
+    """The file of a shipped target, or of an exhibit of the zoo; None if there is none of this name."""
     return (shipped() | _zoo()).get(name)
 
 
 def is_planted(target: str) -> bool:
-    """Was its bug put there on purpose: an exhibit of the zoo, or a storage without its fence?"""
+    """Was its bug planted: is it an exhibit of the zoo, or a storage without a fence?"""
     return target in _zoo() or (target.endswith(_UNFENCED) and target in shipped())
 
 

@@ -148,7 +148,7 @@ def _read(path: Path) -> History:
 
 
 def _what_else(path: Path) -> str | None:
-    """Say what a file is that is none of our histories; None if it looks like a broken one of ours."""
+    """Say what a file is that is not one of our histories; None if it looks like a broken one."""
     found: interop.Format | None = None
     try:
         found = interop.detect(read_text(path))

@@ -40,13 +40,13 @@ from workloads.settings import StorageSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """The options of a run besides the target."""
+    """The options of a run, without its target."""
 
     seed: int | None = None
     faults: bool = True
     runs: Path = Path("runs")
     command: tuple[str, ...] = ()
-    again: tuple[str, ...] = ()  # the options that repeat the run, besides target and seed
+    again: tuple[str, ...] = ()  # the other options that repeat the run
     notify: Callable[[Event], None] = lambda _event: None  # gets events that cannot wait for the iterator
 
 

@@ -46,7 +46,7 @@ function palette() {
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
-/** A pattern for bands, so that they do not rest on colour alone. */
+/** A pattern for bands, so that they do not depend on color alone. */
 function hatching(context, colour, slanted) {
   const tile = document.createElement("canvas");
   const ratio = window.devicePixelRatio || 1;

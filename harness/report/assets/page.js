@@ -103,7 +103,7 @@
         item.onmouseenter = () => swimlane.light([i + 1]);
         item.onmouseleave = () => swimlane.light(step ? [step] : []);
         item.onclick = (event) => {
-          if (getSelection()?.toString()) return; // somebody copies words
+          if (getSelection()?.toString()) return; // the user is selecting text
           event.preventDefault();
           chooseStep(i + 1);
         };

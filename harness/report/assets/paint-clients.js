@@ -44,7 +44,7 @@ Object.assign(Swimlane.prototype, {
     });
   },
 
-  /** Say what a fault is, as fully as the room beside its badge allows. */
+  /** Describe a fault, in as many words as fit next to its badge. */
   captionBand(band, end, [from, to], y, kind) {
     const name = FAULTS[band.kind] ?? band.kind;
     for (const words of [`${name} ${format.duration(end - band.from)}`, name]) {
@@ -115,7 +115,7 @@ Object.assign(Swimlane.prototype, {
       if (!extent) continue;
       const key = ops.lane[i] * 64 + ops.kind[i] * 4 + ops.outcome[i];
       const right = extent[0] + extent[1];
-      if (right - (drawn.get(key) ?? -9) < 1) continue; // another bar stands there already
+      if (right - (drawn.get(key) ?? -9) < 1) continue; // there is already another bar
       drawn.set(key, right);
       this.paintOperation(i, top, extent);
     }

@@ -105,14 +105,14 @@ Object.assign(Swimlane.prototype, {
     this.paintVerdict(marks[0]);
   },
 
-  /** What is wrong with the accused, in a few words beside it. */
+  /** What is wrong with the accused, in a few words next to it. */
   paintVerdict(mark) {
     const [accused] = this.scene.accused;
     const spot = mark ? { left: mark.x - 16, right: mark.x + 16, y: mark.y - 24 } : accused === undefined ? null : this.besideBar(accused);
     if (!spot || spot.right < this.gutter || spot.left > this.width) return;
     const wide = this.wide(this.scene.label, 13, 700) + 10;
     const [right, left] = [spot.right + wide < this.width, spot.left - wide > this.gutter];
-    const y = right || left || mark ? spot.y : spot.y - 19; // where there is no room beside it, above
+    const y = right || left || mark ? spot.y : spot.y - 19; // above it if there is no room next to it
     const align = right || !left ? "left" : "right";
     const x = align === "left" ? spot.right : spot.left;
     const options = { colour: this.alarm, weight: 700, align };
@@ -132,7 +132,7 @@ Object.assign(Swimlane.prototype, {
     return { left: inner - half - 10, right: to + half + 10, y: top + 37 };
   },
 
-  /** Where an operation left its mark in the storage's lane; what was never stored left none, and shows that. */
+  /** The mark of an operation in the storage's lane; a write that was never stored is drawn as missing. */
   mark(operation) {
     const { operations: ops, accepted } = this.data;
     if (!this.isWrite[ops.kind[operation]]) return null;

@@ -21,12 +21,12 @@ Object.assign(Swimlane.prototype, {
     return this.pen.measureText(words).width;
   },
 
-  /** The first of several ways to say something that there is room for. */
+  /** The first of several wordings that fits. */
   fit(ways, x, y, options) {
     return ways.some((words) => this.text(words, x, y, options) > 0);
   },
 
-  /** The patch of paper that a label takes: within the drawing, wherever it is wanted. */
+  /** The background rectangle of a label, kept within the drawing. */
   patch(words, x, y, { size = 13, weight = 400, align = "left" } = {}) {
     const wide = this.wide(words, size, weight);
     const left = align === "left" ? x : align === "right" ? x - wide : x - wide / 2;
@@ -34,7 +34,7 @@ Object.assign(Swimlane.prototype, {
     return { left: start - 4, right: start + wide + 4, top: y - size * 0.72, bottom: y + size * 0.72 };
   },
 
-  /** Words on a patch of paper, so that what is beneath does not run into them. */
+  /** Words on a background, so that they stay legible. */
   label(words, x, y, options = {}) {
     const { pen } = this;
     const { left, right, top, bottom } = this.patch(words, x, y, options);

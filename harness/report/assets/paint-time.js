@@ -50,7 +50,7 @@ Object.assign(Swimlane.prototype, {
     this.paintMoments(xs);
   },
 
-  /** How far apart two moments of this run are, at the least, that shall look different. */
+  /** The smallest distance between two moments of this run that must look different. */
   fineness() {
     return this.data.length > 1e6 ? 1000 : Math.max(1e-3, this.data.length / 10_000);
   },

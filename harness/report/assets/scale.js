@@ -1,9 +1,9 @@
 "use strict";
 
 /**
- * How time is laid out. Between its knots time runs evenly; a scene's long quiet
- * stretches get less room than their share, so that two seconds of waiting and
- * the two milliseconds that matter can be seen at once.
+ * The layout of time: linear between its knots. Long quiet stretches of a scene get
+ * less space, so that two seconds of waiting and the two milliseconds that matter are
+ * visible together.
  */
 class Scale {
   constructor(knots = [], shorten = false) {

@@ -36,7 +36,7 @@ def test_what_is_only_counted_is_not_marked_like_a_violation(tmp_path: Path) -> 
     assert '<tr class="marked"><th scope="row">stale-write' in page
     assert '<tr class="counted"><th scope="row">double-belief' in page
     assert page.count("Counted, not a violation.") == 1
-    assert "<summary>Looked for and not found: late-write</summary>" in page
+    assert "<summary>Checked and not found: late-write</summary>" in page
 
 
 def test_a_lost_update_that_a_late_write_explains_is_only_counted() -> None:
@@ -121,6 +121,6 @@ def test_a_run_without_operations_has_no_empty_section(tmp_path: Path) -> None:
 
     page = text_of(report.write(run_folder(tmp_path, header, **nothing)))
 
-    assert "No operation of a client is known, so there is nothing to draw." in page
+    assert "No client operation was recorded, so there is nothing to draw." in page
     assert "Every count is zero." in page
     assert "How many" not in page
