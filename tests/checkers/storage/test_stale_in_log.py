@@ -61,3 +61,10 @@ def test_the_newer_write_is_the_one_that_raised_the_mark() -> None:
         ("stale-write", LOGGED_AFTER_NEWER, 1, [0]),
         ("stale-write", LOGGED_AFTER_NEWER, 2, [0]),
     ]
+
+
+@pytest.mark.parametrize(("policy", "is_stale"), [("strict", True), ("inclusive", False)])
+def test_an_equal_token_is_stale_only_to_a_strict_fence(policy: str, *, is_stale: bool) -> None:
+    found = stale(commits(5, 5), policy=policy)
+
+    assert found == ([("stale-write", LOGGED_AFTER_NEWER, 1, [0])] if is_stale else [])

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
+from checkers.conflict import Conflict
 from checkers.evidence import gather
-from checkers.history.records import Commit
+from checkers.history.records import Commit, Header, Op
+from checkers.storage.registers import resolved
 from checkers.storage.stale_reads import WENT_BACK
-from checkers.storage.stale_writes import LOGGED_AFTER_NEWER, SEEN_AFTER_NEWER, SENT_AFTER_NEWER, in_log
+from checkers.storage.stale_writes import (
+    BELOW_THE_START,
+    LOGGED_AFTER_NEWER,
+    SAME_TOKEN_TWICE,
+    SEEN_AFTER_NEWER,
+    SENT_AFTER_NEWER,
+    came_after_higher,
+    in_log,
+)
 from tests.support.brute_force import fenced, history_of, read, renumbered, write
 from tests.support.conflicts import Summary, seen, summary_of
 
@@ -100,3 +113,112 @@ def test_a_commit_without_a_token_hides_no_stale_write_that_follows() -> None:
     found = [summary_of(each) for each in in_log(gather(history, log))]
 
     assert found == [("stale-write", LOGGED_AFTER_NEWER, 2, [1])]
+
+
+@pytest.mark.parametrize(("policy", "is_stale"), [("strict", True), ("inclusive", False)])
+def test_an_equal_token_is_stale_only_to_a_strict_fence(policy: str, *, is_stale: bool) -> None:
+    found = seen(write(0, 5, 0, 1), write(1, 5, 2, 3), policy=policy)
+
+    assert found == ([("stale-write", SENT_AFTER_NEWER, 1, [0])] if is_stale else [])
+
+
+@pytest.mark.parametrize(("policy", "token"), [("strict", 3), ("strict", 2), ("inclusive", 2)])
+def test_a_write_below_the_initial_token_is_stale_without_another(policy: str, token: int) -> None:
+    found = seen(write(0, token, 0, 1), policy=policy, initial={"token": 3})
+
+    assert found == [("stale-write", BELOW_THE_START, 0, [])]
+
+
+def test_of_two_resources_the_stale_write_of_the_second_is_accused() -> None:
+    other = [replace(op, resource="r1") for op in (write(2, 5, 4, 5), write(3, 2, 6, 7))]
+
+    found = seen(write(0, 1, 0, 1), write(1, 2, 2, 3), *other)
+
+    assert found == [("stale-write", SENT_AFTER_NEWER, 3, [2])]
+
+
+def test_a_stale_write_is_no_second_use_of_its_token() -> None:
+    found = seen(write(0, 5, 0, 1), write(1, 2, 2, 9), write(2, 2, 3, 8))
+
+    assert found == [("stale-write", SENT_AFTER_NEWER, 1, [0]), ("stale-write", SENT_AFTER_NEWER, 2, [0])]
+
+
+def test_of_concurrent_writes_with_one_token_a_strict_fence_accepts_one() -> None:
+    found = seen(write(0, 5, 0, 9), write(1, 5, 1, 8))
+
+    assert found == [("stale-write", SAME_TOKEN_TWICE, 1, [0])]
+
+
+def test_of_writes_with_one_token_the_one_read_first_came_first() -> None:
+    found = seen(write(0, 5, 0, 20), write(1, 5, 1, 20), read(2, ("v1", 5), 2, 3), read(3, ("v0", 5), 4, 5))
+
+    assert found[0] == ("stale-write", SAME_TOKEN_TWICE, 0, [1, 2, 3])
+
+
+def logged(*operations: Op, log: Sequence[Op], **header: object) -> list[Summary]:
+    """Stale writes after fences that are not logged."""
+    history = replace(history_of(renumbered(operations)), header=Header(target="t", **header))
+    commits = [
+        Commit(seq=seq, resource=each.resource, token=each.token, value=each.value)
+        for seq, each in enumerate(log)
+    ]
+    return [summary_of(each) for each in resolved(gather(history, commits)) if each.anomaly == "stale-write"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "token", "is_stale"),
+    [
+        ("strict", 4, True),
+        ("strict", 5, True),
+        ("strict", 6, False),
+        ("inclusive", 4, True),
+        ("inclusive", 5, False),
+    ],
+)
+def test_a_write_sent_after_an_acknowledged_fence_is_stale(
+    policy: str, token: int, *, is_stale: bool
+) -> None:
+    late = write(1, token, 2, 3)
+
+    found = logged(fenced(write(0, 5, 0, 1)), late, log=[late], policy=policy)
+
+    assert found == ([("stale-write", SENT_AFTER_NEWER, 1, [0])] if is_stale else [])
+
+
+def test_a_write_that_took_effect_after_one_sent_after_a_fence_is_stale() -> None:
+    early, late = write(1, 4, 1, 20), write(2, 6, 4, 5)
+
+    found = logged(fenced(write(0, 5, 2, 3)), early, late, log=[late, early])
+
+    assert ("stale-write", SENT_AFTER_NEWER, 0, [1, 2]) in found
+
+
+def test_a_fence_of_another_resource_shuts_nothing_out() -> None:
+    late, other = write(1, 4, 2, 3), replace(fenced(write(0, 5, 0, 1)), resource="r1")
+
+    assert logged(other, late, log=[late]) == []
+
+
+def test_a_write_that_was_sent_before_the_fence_returned_is_not_stale() -> None:
+    early = write(1, 4, 1, 3)
+
+    assert logged(fenced(write(0, 5, 0, 2)), early, log=[early]) == []
+
+
+def test_a_commit_that_nobody_sent_is_not_the_one_sent_last() -> None:
+    late = write(1, 4, 1, 2)
+    stray = replace(late, value="x", token=6)
+
+    assert logged(fenced(write(0, 5, 0, 0)), late, log=[stray, late])[0][2:] == (1, [0])
+
+
+@pytest.mark.parametrize(("token", "newer", "is_higher"), [(0, 1, True), (0, 0, False), (1, 1, False)])
+def test_an_equal_token_is_not_a_higher_one(token: int, newer: int, *, is_higher: bool) -> None:
+    conflict = Conflict(
+        anomaly="stale-write",
+        breach=SENT_AFTER_NEWER,
+        accused=write(1, token, 2, 3),
+        because=(write(0, newer, 0, 1),),
+    )
+
+    assert came_after_higher(conflict) is is_higher
