@@ -40,7 +40,7 @@ class HistoryIndex:
         return max((op.called if op.learned is None else op.learned for op in operations), default=0)
 
     def writer(self, read: Op) -> Op | None:
-        """The write whose value a read returned; None if nobody wrote it there."""
+        """The write whose value a read returned; None if no client wrote it there."""
         if self._long is not None:
             same = self._same_value(read)
             return next(self._long.at(same[_has(self._long.columns, same, read.resource, WRITES)]), None)

@@ -221,7 +221,7 @@ def test_a_client_goes_on_under_new_process_numbers() -> None:
 
 
 @pytest.mark.parametrize("called", [0, 0.5, 1], ids="at {} s".format)
-def test_a_pause_of_a_client_that_has_released_hit_nobody(called: float) -> None:
+def test_a_pause_after_the_release_hit_no_holder(called: float) -> None:
     run = held(Run())
     run.op(9, "release", called, 1.5, owner="0-1")
     run.fault("pause", "client:0", 1, 6)
@@ -231,7 +231,7 @@ def test_a_pause_of_a_client_that_has_released_hit_nobody(called: float) -> None
     assert (counts["pauses"], counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 0, 0)
 
 
-def test_a_promise_that_nobody_made_cannot_be_outlived() -> None:
+def test_without_a_promised_lease_no_pause_outlives_it() -> None:
     run = held(Run(), ttl=None)
     run.fault("pause", "client:0", 1, 6)
 
@@ -268,7 +268,7 @@ def test_no_write_called_after_a_rejection_returned_is_its_cause(
     assert run.stale() == expected
 
 
-def test_a_pause_that_hit_nobody_hides_no_other() -> None:
+def test_a_pause_that_hit_no_holder_hides_no_other() -> None:
     run = held(Run())
     run.op(9, "release", 10, 10.5, owner="1-1")
     run.fault("pause", "client:7", 0.2, 0.3)  # which held nothing
@@ -280,7 +280,7 @@ def test_a_pause_that_hit_nobody_hides_no_other() -> None:
     assert run.counts()["pauses_past_lease"] == 3
 
 
-def test_pauses_within_the_lease_take_none_away() -> None:
+def test_pauses_within_the_lease_do_not_lower_the_count() -> None:
     run = held(Run())
     run.fault("pause", "client:0", 0.5, 6).fault("pause", "client:0", 0.6, 0.7)
 
@@ -288,7 +288,7 @@ def test_pauses_within_the_lease_take_none_away() -> None:
 
 
 @pytest.mark.parametrize("end", ["release", "revoke"])
-def test_a_lock_may_be_given_back_in_two_ways(end: str) -> None:
+def test_a_hold_may_end_by_release_or_revoke(end: str) -> None:
     run = held(Run())
     run.op(9, end, 0.5, 1.5, owner="0-1")
     run.fault("pause", "client:0", 1, 6)
@@ -296,7 +296,7 @@ def test_a_lock_may_be_given_back_in_two_ways(end: str) -> None:
     assert run.counts()["pauses_past_lease"] == 0
 
 
-def test_who_renewed_before_a_pause_or_gave_the_lock_back_after_it_had_it() -> None:
+def test_a_renewal_before_or_release_after_a_pause_shows_the_holder() -> None:
     run = held(Run())
     run.op(9, "renew", 0.2, 0.3, owner="0-1", ttl=2 * SECOND)
     run.op(9, "release", 6.5, 7, owner="0-1")

@@ -38,7 +38,7 @@ def reported(verdict: Verdict) -> list[tuple[str, int]]:
 A, B, C = write(0, 1, 0, 1), write(1, 2, 2, 3), write(2, 3, 4, 5)
 
 
-def test_what_both_show_is_reported_once() -> None:
+def test_a_violation_in_both_kinds_of_evidence_is_reported_once() -> None:
     late = write(2, 1, 4, 5)
 
     verdict = judged([A, B, late], commits((1, "v0"), (2, "v1"), (1, "v2")))
@@ -104,7 +104,7 @@ def test_an_expected_name_may_be_the_second_of_an_operation() -> None:
     assert verdict.as_expected
 
 
-def test_what_follows_from_a_write_that_the_log_lost_names_it() -> None:
+def test_a_finding_after_a_write_lost_by_the_log_names_it() -> None:
     failover = tuple(
         FaultEvent(time=time, kind="failover", target="storage", state=state, evidence="seen", line=9)
         for time, state in ((4, "in force"), (5, "healed"))
@@ -138,7 +138,7 @@ def test_a_phantom_that_was_read_is_a_finding() -> None:
     assert reported(verdict) == [("lost-write", 1)]
 
 
-def test_a_log_of_which_nothing_fits_is_that_of_another_run() -> None:
+def test_a_log_that_matches_nothing_belongs_to_another_run() -> None:
     with pytest.raises(HistoryError, match="another run"):
         judged([A, B], commits((1, "x"), (2, "y")))
     with pytest.raises(HistoryError, match="no other commit fits"):
@@ -149,7 +149,7 @@ def test_an_empty_log_says_that_nothing_was_stored() -> None:
     assert reported(judged([A], [])) == [("phantom-accept", 0)]
 
 
-def test_what_somebody_else_wrote_explains_refusals_and_reads() -> None:
+def test_writes_of_other_programs_explain_refusals_and_reads() -> None:
     refused = write(1, 2, 2, 3, "stale")
 
     verdict = judged([A, refused, read(2, ("x", 5), 4, 5)], commits((1, "v0"), (5, "x")))
@@ -158,13 +158,13 @@ def test_what_somebody_else_wrote_explains_refusals_and_reads() -> None:
     assert "no client" in verdict.findings[0].summary
 
 
-def test_many_commits_of_somebody_else_are_many_findings() -> None:
+def test_many_commits_of_other_programs_are_many_findings() -> None:
     verdict = judged([A], commits((1, "v0"), (2, "x"), (3, "y")))
 
     assert verdict.anomalies["non-linearizable"] == 2
 
 
-def test_commits_of_somebody_else_on_two_resources_are_two_findings() -> None:
+def test_foreign_commits_on_two_resources_are_two_findings() -> None:
     log = [*commits((1, "v0")), *commits((2, "x"), resource="r1"), *commits((3, "y"), resource="r2")]
 
     verdict = judged([A], log)
@@ -177,7 +177,7 @@ def test_commits_of_somebody_else_on_two_resources_are_two_findings() -> None:
     ]
 
 
-def test_fences_are_named_as_what_clients_cannot_decide_alone() -> None:
+def test_a_notice_names_the_fences_that_clients_cannot_decide() -> None:
     fenced = fence(write(1, 2, 2, 3))
 
     alone = judged([A, fenced], None)

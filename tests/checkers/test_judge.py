@@ -80,7 +80,7 @@ def test_another_violation_than_the_expected_is_not_as_expected() -> None:
     )
 
 
-def test_what_may_come_with_it_may_come() -> None:
+def test_anomalies_under_may_are_allowed() -> None:
     both = renumbered([*LAGGING[:2], write(2, 1, 4, 5), read(3, ("v0", 1), 6, 7)])
 
     strict = judge(run(both, expect=("stale-write",)))
@@ -89,7 +89,7 @@ def test_what_may_come_with_it_may_come() -> None:
     assert (strict.as_expected, lenient.as_expected) == (False, True)
 
 
-def test_a_run_that_has_to_be_valid_may_show_nothing() -> None:
+def test_a_run_that_must_be_valid_may_show_no_violation() -> None:
     verdict = judge(run(LAGGING, may=("stale-read",)))
 
     assert not verdict.as_expected
@@ -167,7 +167,7 @@ def test_the_document_has_every_field_and_every_name_that_was_looked_for() -> No
     assert msgspec.convert(document, VerdictDocument)
 
 
-def test_where_nobody_got_the_lock_the_verdict_says_what_clients_heard() -> None:
+def test_if_no_client_got_the_lock_a_notice_says_what_they_heard() -> None:
     heard = "Expected `int`, got `str`"
     asked = Op(index=0, process=0, f="acquire", resource="r0", called=0, owner="a", error=heard)
 
@@ -205,7 +205,7 @@ def test_findings_come_by_name_and_time() -> None:
     ]
 
 
-def test_a_lost_update_that_makes_no_run_invalid_is_explained_all_the_same() -> None:
+def test_a_lost_update_that_is_only_counted_is_explained() -> None:
     folder = HISTORIES
     verdict = judge(checkers.read(folder / "late-write-lost-update-observed.jsonl"))
 
@@ -214,7 +214,7 @@ def test_a_lost_update_that_makes_no_run_invalid_is_explained_all_the_same() -> 
     assert verdict.to_document()["counted"][0]["steps"]
 
 
-def test_of_what_is_only_counted_the_first_few_are_explained() -> None:
+def test_the_first_few_counted_findings_are_explained() -> None:
     grants = [
         Op(
             index=0,

@@ -30,12 +30,12 @@ def test_the_documented_examples_print_what_they_say(
     assert printed[: len(said)] == said
 
 
-def test_every_public_name_is_there_and_stands_in_order() -> None:
+def test_every_public_name_exists_and_they_are_sorted() -> None:
     assert checkers.__all__ == sorted(checkers.__all__)
     assert all(hasattr(checkers, name) for name in checkers.__all__)
 
 
-def test_the_checkers_need_nothing_of_the_other_floors() -> None:
+def test_the_checkers_import_no_other_package() -> None:
     script = (
         "import sys, checkers; print([m for m in sys.modules if m.split('.')[0] in {'harness', 'workloads'}])"
     )
@@ -59,7 +59,7 @@ def test_a_path_may_be_a_text() -> None:
 @pytest.mark.parametrize(
     ("name", "hint"), [("cas-regster", "did you mean 'cas-register'"), ("bogus", "there are cas-register, ")]
 )
-def test_a_model_that_there_is_not_is_answered_with_those_that_there_are(name: str, hint: str) -> None:
+def test_an_unknown_model_is_answered_with_the_known_ones(name: str, hint: str) -> None:
     with pytest.raises(ModelError, match=f"no model is called '{name}'; {hint}"):
         checkers.judge_foreign("anything", name)
 

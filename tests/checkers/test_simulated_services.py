@@ -60,7 +60,7 @@ def names(verdict: Verdict) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
-def test_nothing_is_found_in_right_services(kind: dict[str, Any]) -> None:
+def test_nothing_is_found_in_correct_services(kind: dict[str, Any]) -> None:
     challenges = past_lease = unknown = 0
     for seed in range(75):
         history, observed, committed = judged(Simulation(seed=seed, **kind))
@@ -97,7 +97,7 @@ def lock_conflicts(seed: int, kind: dict[str, object], *, early: int) -> list[tu
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["strict", "inclusive"])
-def test_without_a_fence_stale_writes_are_found_and_nothing_else(policy: str) -> None:
+def test_without_a_fence_only_stale_writes_are_found(policy: str) -> None:
     found = seen = 0
     for seed in range(75):
         run = Simulation(seed=seed, policy=policy, fenced=False)
@@ -150,7 +150,7 @@ def test_a_lock_service_that_forgets_its_tokens_is_found() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["strict", "inclusive"])
-def test_what_a_failover_forgot_is_found_and_what_follows_names_it(policy: str) -> None:
+def test_a_loss_by_failover_is_found_and_its_consequences_name_it(policy: str) -> None:
     lost = seen = followed = 0
     for seed in range(60):
         run = Simulation(seed=seed, policy=policy, failovers=2)

@@ -58,7 +58,7 @@ def test_its_names_are_sorted_and_each_is_there() -> None:
     assert all(getattr(fencepost, name).__doc__ for name in fencepost.__all__)
 
 
-def test_type_checkers_see_the_names_that_are_there_at_run_time() -> None:
+def test_type_checkers_see_the_names_that_exist_at_run_time() -> None:
     module = ast.parse((ROOT / "fencepost/__init__.py").read_text())
     declared = [
         alias.name

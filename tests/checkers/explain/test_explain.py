@@ -46,7 +46,7 @@ def test_a_stale_write_is_explained_with_the_pause_that_opened_the_window() -> N
     assert finding.operations == (7, 8, 10, 11)
 
 
-def test_the_storage_s_own_order_is_explained_where_it_decides() -> None:
+def test_the_storages_own_order_is_explained_if_it_decides() -> None:
     finding = only_finding("stale-write-committed-only")
 
     assert finding.steps[2] == (
@@ -81,7 +81,7 @@ def test_a_read_that_shows_that_a_write_took_effect_belongs_to_the_proof() -> No
     )
 
 
-def test_a_write_of_which_nobody_heard_is_proved_by_the_first_read_of_it() -> None:
+def test_an_unacknowledged_write_is_proved_by_its_first_read() -> None:
     finding = only_finding("stale-read-after-definite-info")
 
     assert finding.summary == (
@@ -110,7 +110,7 @@ def test_a_write_of_which_nobody_heard_is_proved_by_the_first_read_of_it() -> No
     )
 
 
-def test_what_stood_there_before_the_run_is_explained_as_such() -> None:
+def test_the_initial_value_is_explained_as_such() -> None:
     assert only_finding("stale-write-below-the-start").steps == (
         "The initial value, with token 40 (line 1), came before the write of '0-1'.",
         (
@@ -256,7 +256,7 @@ def test_a_finding_can_be_sent_to_another_process() -> None:
     )
 
 
-def test_what_is_not_wrong_by_itself_stays_a_finding() -> None:
+def test_a_proof_that_is_not_wrong_by_itself_stays_a_finding() -> None:
     path = HISTORIES / "stale-write-observed.jsonl"
     history = checkers.read(path)
     conflicts = list(registers.observed(gather(history)))
@@ -275,7 +275,7 @@ def test_what_is_not_wrong_by_itself_stays_a_finding() -> None:
     ]
 
 
-def test_what_cannot_be_explained_stays_a_finding_and_is_in_the_reasons(
+def test_an_unexplained_finding_stays_and_is_in_the_reasons(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def speechless(_narrator: Any, _conflict: Any) -> NoReturn:
@@ -323,7 +323,7 @@ def test_a_fault_of_the_holder_or_of_a_server_is_explained(
     ("target", "hold"),
     [("client:3", {}), ("client:1", {"owner": "1-1", "resource": "r0"})],
 )
-def test_a_fault_of_somebody_else_is_not_explained(target: str, hold: dict[str, str]) -> None:
+def test_a_fault_of_another_client_is_not_explained(target: str, hold: dict[str, str]) -> None:
     assert not any("was paused" in step for step in with_fault(target, **hold))
 
 

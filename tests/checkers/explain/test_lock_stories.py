@@ -31,7 +31,7 @@ def test_an_early_grant_says_until_when_the_lease_was_promised() -> None:
     )
 
 
-def test_an_early_grant_says_when_the_holder_began_to_give_the_lock_back() -> None:
+def test_an_early_grant_says_when_the_holder_began_its_release() -> None:
     finding = only_finding("early-grant-before-the-release")
 
     assert "the lease of process 0 was promised until 1.500 s" in finding.summary
@@ -75,7 +75,7 @@ def test_an_early_grant_names_the_release_that_probably_freed_the_lock() -> None
     ) in finding.steps
 
 
-def test_an_early_grant_that_nobody_released_is_the_lock_service_s_own() -> None:
+def test_an_early_grant_without_a_release_is_the_lock_services_fault() -> None:
     finding = only_finding("early-grant-renewed")
 
     assert finding.account.cause == ()

@@ -102,7 +102,7 @@ WRITE: Mapping[str, Any] = {"f": "write", "resource": "r0"}
         ),
     ],
 )
-def test_times_are_explained_in_a_unit_in_which_those_of_the_run_differ(unit: int, says: str) -> None:
+def test_times_are_explained_in_a_unit_that_tells_them_apart(unit: int, says: str) -> None:
     finding = finding_of(
         [
             {"time": 0, "process": 0, "type": "invoke", "token": 34, "value": "a", **WRITE},
@@ -155,7 +155,7 @@ def steps_by(name: str, model: str) -> tuple[str, ...]:
     return finding.steps
 
 
-def test_what_was_under_way_on_another_key_does_not_matter() -> None:
+def test_operations_in_progress_on_another_key_do_not_matter() -> None:
     assert steps_by("kv.lost.invalid.txt", "kv") == (
         ("Every answer on x before line 7 can be explained, and then the value is 'a' or the value is 'ab'."),
         "Nothing else was in progress on x when line 7 was written.",

@@ -143,7 +143,7 @@ def test_a_recorded_history_shows_the_smallest_set_that_is_wrong(path: Path) -> 
 
 
 @pytest.mark.parametrize("seed", seeds(4))
-def test_what_clients_saw_is_proved_by_the_smallest_set_that_is_wrong(seed: int) -> None:
+def test_an_observed_finding_is_proved_by_a_minimal_set(seed: int) -> None:
     rng = random.Random(seed)
     found: Counter[str] = Counter()
     for _ in range(300):
@@ -158,7 +158,7 @@ def test_what_clients_saw_is_proved_by_the_smallest_set_that_is_wrong(seed: int)
 
 
 @pytest.mark.parametrize("seed", seeds(2))
-def test_what_clients_saw_of_a_storage_without_a_fence_is_proved_so_too(seed: int) -> None:
+def test_a_finding_without_a_fence_is_proved_by_a_minimal_set(seed: int) -> None:
     rng = random.Random(seed)
     found: Counter[str] = Counter()
     for _ in range(300):
@@ -171,7 +171,7 @@ def test_what_clients_saw_of_a_storage_without_a_fence_is_proved_so_too(seed: in
 
 
 @pytest.mark.parametrize("seed", seeds(4))
-def test_what_the_log_shows_is_proved_by_the_smallest_set_that_is_wrong(seed: int) -> None:
+def test_a_finding_in_the_log_is_proved_by_a_minimal_set(seed: int) -> None:
     rng = random.Random(seed)
     found: Counter[str] = Counter()
     for _ in range(250):

@@ -55,7 +55,7 @@ def _commit(commit: Commit, initial: Value) -> Commit:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_differs_in_times_tokens_and_names_has_one_shape(kind: str) -> None:
+def test_proofs_that_differ_in_times_tokens_and_names_have_one_shape(kind: str) -> None:
     rng = random.Random(f"{kind} shapes")
     for _ in range(12):
         run = crowd(rng, kind, most=2)
@@ -81,7 +81,7 @@ def _part(evidence: Evidence, rows: list[int]) -> Evidence:
     return alone(evidence, [evidence.history.operations[row] for row in rows])
 
 
-def test_a_restart_of_the_storage_has_a_time_of_its_own() -> None:
+def test_a_restart_of_the_storage_has_its_own_time() -> None:
     rng = random.Random(1)
     run = crowd(rng, "lost on restart")
     evidence = gather(run.history, run.commits, same_run=True)

@@ -37,7 +37,7 @@ def the(verdict: Verdict, beginning: str) -> Finding:
 @pytest.mark.parametrize(
     ("operation", "before"), [(write(0, 1, 1, 2, "stale"), ()), (write(0, 1, 1, 2), ((1, "v0"),))]
 )
-def test_a_value_of_nobody_that_is_logged_twice_is_named_by_its_places(
+def test_an_unsent_value_that_is_logged_twice_is_named_by_its_places(
     operation: Op, before: tuple[tuple[int, str], ...]
 ) -> None:
     verdict = judged(operation, commits=log(*before, (2, "s"), (2, "s")))
@@ -49,7 +49,7 @@ def test_a_value_of_nobody_that_is_logged_twice_is_named_by_its_places(
     )
 
 
-def test_a_value_of_nobody_is_the_cause_of_a_refusal() -> None:
+def test_an_unsent_value_is_the_cause_of_a_refusal() -> None:
     operations = write(0, 2, 0, 0, "stale"), read(1, (None, 1), 1, 2), write(2, 2, 1, 4)
 
     steps = the(judged(*operations, commits=log((2, "s"), (2, "v2")), token=1), "either the storage").steps
@@ -79,7 +79,7 @@ def test_the_first_sufficient_token_in_the_log_causes_a_refusal() -> None:
     )
 
 
-def test_a_value_of_nobody_is_placed_by_the_number_of_another_write() -> None:
+def test_an_unsent_value_is_placed_by_the_number_of_another_write() -> None:
     elsewhere = Commit(seq=1, resource="r1", token=1, value="s")
 
     verdict = judged(
@@ -138,7 +138,7 @@ def test_an_acknowledged_write_not_in_the_log_causes_no_refusal() -> None:
     )
 
 
-def test_a_value_of_nobody_that_came_too_late_for_a_refusal_is_explained() -> None:
+def test_an_unsent_value_too_late_for_a_refusal_is_explained() -> None:
     verdict = judged(write(0, 1, 10, 11), write(1, 2, 2, 4, "stale"), commits=log((1, "v0"), (5, "s")))
 
     assert the(verdict, "the storage refused process 1's write").steps[3] == (

@@ -48,7 +48,7 @@ def test_a_lost_element_is_explained_by_who_wrote_the_list_without_it() -> None:
     )
 
 
-def test_the_storages_own_order_tells_who_wrote_without_it() -> None:
+def test_the_storages_own_order_shows_who_wrote_without_the_element() -> None:
     finding = only("lost-update-committed", "lost-update")
 
     assert finding.summary == (
@@ -73,7 +73,7 @@ def test_two_appends_to_one_list_are_explained_as_such() -> None:
     )
 
 
-def test_what_follows_from_a_stale_write_names_it() -> None:
+def test_a_finding_that_follows_from_a_stale_write_names_it() -> None:
     finding = only("lost-update-after-a-stale-write", "lost-update")
 
     assert finding.caused_by is not None

@@ -59,7 +59,7 @@ def test_cached_columns_replace_the_history(
     assert without_times(judge(again)) == without_times(judge(first))
 
 
-def test_columns_are_kept_only_where_that_is_asked_for(long_history: Path) -> None:
+def test_columns_are_cached_only_on_request(long_history: Path) -> None:
     read(long_history)
 
     assert [path.name for path in long_history.parent.iterdir()] == ["history.jsonl"]
@@ -129,7 +129,7 @@ def test_columns_that_are_packed_are_not_unpacked(long_history: Path, cache: Pat
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
-def test_what_is_no_file_is_not_read_as_columns(long_history: Path, cache: Path, kind: str) -> None:
+def test_only_a_regular_file_is_read_as_columns(long_history: Path, cache: Path, kind: str) -> None:
     whole = read(long_history, cache=cache)
     kept = columns_in(cache)
     moved = kept.rename(cache / "moved")

@@ -73,7 +73,7 @@ def test_small_histories_of_several_registers(policy: str, is_fenced: bool) -> N
     assert wrong > 25 * ROUNDS
 
 
-def test_small_histories_on_values_that_stood_there_before() -> None:
+def test_small_histories_on_initial_values_survive_columns() -> None:
     rng = random.Random(0)
     for _ in range(150 * ROUNDS):
         token, value = rng.choice([-1, 0, 2, 1 << 61]), rng.choice(["old", 3, None])
@@ -91,7 +91,7 @@ def test_small_histories_with_writes_without_a_token() -> None:
         )
 
 
-def test_a_list_may_stand_where_a_value_does() -> None:
+def test_a_list_may_be_a_value() -> None:
     lines = lines_of(crowd(random.Random(0), 1), initial={"value": ["a", 1], "token": 0})
     read_ = {"process": 1000, "f": "read", "resource": "r0", "time": 10**6}
     lines += [
@@ -145,7 +145,7 @@ def test_whole_simulated_runs(policy: str, options: dict[str, Any]) -> None:
 
 @settings(max_examples=examples(300 * ROUNDS), deadline=None)
 @given(st.data())
-def test_what_the_careful_reader_refuses_is_left_to_it(data: st.DataObject) -> None:
+def test_refusals_are_left_to_the_careful_reader(data: st.DataObject) -> None:
     text = bytearray(BYTES)
     for _ in range(data.draw(st.integers(0, 3))):
         at = data.draw(st.integers(0, len(text)))

@@ -79,7 +79,7 @@ def test_lines_and_answers_may_be_missing() -> None:
         assert rows_of(Columns.of(operations)) == operations
 
 
-def test_what_stood_there_before_the_run_has_a_number() -> None:
+def test_the_initial_value_has_a_number() -> None:
     columns = Columns.of([APPENDED], initial=("a",))
 
     assert columns.values[columns.initial] == ("a",)

@@ -28,7 +28,7 @@ def test_a_whole_last_line_that_is_wrong_is_not_half_written() -> None:
         decode(Line("f", 3, b'{"a": "b"}', unfinished=True), decoder)
 
 
-def test_a_refused_line_is_shown_from_its_beginning_and_not_for_ever() -> None:
+def test_a_refused_line_is_shown_from_its_start_up_to_a_limit() -> None:
     short = Line("f", 3, b" {} \r\n", unfinished=False)
     full = Line("f", 3, b"x" * 120, unfinished=False)
     long = Line("f", 3, b"x" * 121, unfinished=False)

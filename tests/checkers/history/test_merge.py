@@ -19,7 +19,7 @@ def event(**fields: Any) -> str:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_merged_lines_come_without_their_newline_and_otherwise_as_they_are(tmp_path: Path, end: str) -> None:
+def test_merged_lines_lose_only_their_newline(tmp_path: Path, end: str) -> None:
     part = tmp_path / "events.jsonl"
     line = event() + " "
     part.write_bytes((line + end).encode())

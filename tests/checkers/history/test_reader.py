@@ -217,7 +217,7 @@ def test_fields_that_are_not_known_are_left_aside() -> None:
         ([HEADER, '{"time":"\ud800"}\n', WRITE], 2, "not UTF-8"),
     ],
 )
-def test_what_cannot_have_been_recorded_is_refused(lines: list[Any], line: int, says: str) -> None:
+def test_impossible_records_are_refused(lines: list[Any], line: int, says: str) -> None:
     error = refusal(*lines)
 
     assert (error.file, error.line) == ("h.jsonl", line)
@@ -236,7 +236,7 @@ def test_files_are_read_with_their_name(tmp_path: Path) -> None:
         read(path)
 
 
-def test_what_an_error_shows_cannot_reach_the_terminal_raw() -> None:
+def test_an_error_escapes_the_text_that_it_shows() -> None:
     assert "\x1b" not in str(refusal(HEADER + "\n", "\x1b[31mred\n"))
 
 

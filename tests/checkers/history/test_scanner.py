@@ -70,7 +70,7 @@ def test_every_kind_of_line_is_plain(layout: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", seeds(4))
-def test_what_a_recorder_writes_is_plain(seed: Any) -> None:
+def test_lines_of_a_recorder_are_plain(seed: Any) -> None:
     lines = [line for line in Simulation(seed=seed).lines() if '"nemesis"' not in line]
 
     assert check_agrees("".join(lines[1:]).encode())
@@ -133,7 +133,7 @@ def test_what_a_recorder_writes_is_plain(seed: Any) -> None:
         PLAIN[:-6],
     ],
 )
-def test_what_is_not_plain_is_left_to_the_parser(line: Any) -> None:
+def test_other_lines_are_left_to_the_parser(line: Any) -> None:
     for lines in ([line], [PLAIN, line], [line, PLAIN], [PLAIN, line, PLAIN]):
         with pytest.raises(IrregularError):
             scanned("".join(f"{each}\n" for each in lines).encode(), Tables(None))

@@ -44,7 +44,9 @@ FORMS = st.recursive(
 
 
 @given(FORMS)
-def test_what_is_written_is_read_again(form: tuple[dict[Any, Any], dict[Keyword, Symbol]] | None) -> None:
+def test_written_lines_are_read_back_unchanged(
+    form: tuple[dict[Any, Any], dict[Keyword, Symbol]] | None,
+) -> None:
     assert edn.loads(edn.dumps(form)) == form
 
 
@@ -141,7 +143,7 @@ def test_a_string_without_its_end_is_unfinished_from_the_outermost_form_on() -> 
     assert caught.value.unfinished == 1
 
 
-def test_what_is_wrong_in_itself_is_not_unfinished() -> None:
+def test_an_invalid_line_is_not_taken_for_an_unfinished_one() -> None:
     with pytest.raises(EdnError) as caught:
         edn.loads("[1 @")
 
@@ -155,12 +157,12 @@ def test_elements_of_a_vector_have_their_own_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"), [("[1] 2", "after the end"), ("[1", "before the vector's"), ("{}", "no vector")]
 )
-def test_what_is_not_one_vector_has_no_elements(text: str, problem: str) -> None:
+def test_only_a_single_vector_has_elements(text: str, problem: str) -> None:
     with pytest.raises(EdnError, match=problem):
         list(edn.read_elements(text))
 
 
 @pytest.mark.parametrize("text", [" " * 5_000_000, ";" * 5_000_000, '"' + "\\a" * 2_000_000, "[" * 2_000_000])
-def test_a_hostile_text_takes_no_long_time(text: str) -> None:
+def test_a_hostile_text_is_read_quickly(text: str) -> None:
     with pytest.raises(EdnError):
         edn.loads(text)

@@ -248,7 +248,7 @@ def test_jepsens_json_is_the_same_as_its_edn(made: list[Event]) -> None:
 
 
 @given(events())
-def test_pairs_and_search_agree_on_what_was_read(made: list[Event]) -> None:
+def test_pairs_and_search_agree_on_reads(made: list[Event]) -> None:
     history = Foreign(name="drawn", calls=calls(made))
     judged = interop.operations(history, "cas-register")
 

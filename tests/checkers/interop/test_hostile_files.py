@@ -159,7 +159,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_what_cannot_be_a_history_is_refused_with_file_line_and_value(
+def test_an_impossible_history_is_refused_with_file_line_and_value(
     file: Callable[[Any], Path], name: str
 ) -> None:
     content, line, problem = HOSTILE[name]

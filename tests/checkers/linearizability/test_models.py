@@ -199,7 +199,7 @@ def test_tokens_rise_from_grant_to_grant() -> None:
     assert after(FencedMutex(), ok("acquire", "a", 0)) is IMPOSSIBLE
 
 
-def test_a_grant_whose_token_nobody_saw_took_one() -> None:
+def test_a_grant_with_an_unseen_token_took_one() -> None:
     unseen = ok("acquire", "a", 3), ok("release", "a"), lost("acquire", "b"), ok("release", "b")
 
     assert after(FencedMutex(), *unseen, ok("acquire", "c", 5)) == Fenced("c", 5)
@@ -301,7 +301,7 @@ def asked(
     return Operation(f=f, input=value, output=answer, called=0, returned=1, outcome=outcome)
 
 
-def test_writes_of_one_value_are_of_one_kind_whatever_came_back() -> None:
+def test_writes_of_one_value_are_of_one_kind_for_every_outcome() -> None:
     one, other = asked("write", 1, "done"), asked("write", 1, "stored")
 
     assert Register().kind(one) == Register().kind(other)
@@ -326,7 +326,7 @@ def test_a_get_is_a_read() -> None:
     assert not KeyValue().is_read(asked("put", "a"))
 
 
-def test_a_cas_register_is_read_by_reads_and_by_what_failed() -> None:
+def test_a_cas_register_is_read_by_reads_and_by_failed_cas() -> None:
     assert CasRegister().is_read(asked("read"))
     assert CasRegister().is_read(asked("cas", (1, 2), outcome=Outcome.FAIL))
     assert not CasRegister().is_read(asked("cas", (1, 2)))

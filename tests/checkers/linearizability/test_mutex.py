@@ -66,7 +66,7 @@ def test_two_cannot_hold_the_lock_at_once() -> None:
     assert clash == Clash(contradiction=Contradiction.BOTH_HELD, operations=(0, 3, 1, 2))
 
 
-def test_a_hold_that_never_ended_lets_nobody_in_after_it() -> None:
+def test_no_hold_follows_one_that_never_ended() -> None:
     clash = clash_of(acquire("a", 0, 1), acquire("b", 2, 3))
 
     assert clash == Clash(contradiction=Contradiction.BOTH_HELD, operations=(0, 1))
@@ -91,7 +91,7 @@ def test_an_unanswered_acquire_has_been_if_its_release_was_acknowledged() -> Non
     assert clash == Clash(contradiction=Contradiction.BOTH_HELD, operations=(1, 2, 2))
 
 
-def test_what_was_not_acquired_cannot_be_released() -> None:
+def test_a_lock_that_was_not_acquired_cannot_be_released() -> None:
     assert clash_of(release("a", 0, 1)) == Clash(contradiction=Contradiction.NEVER_ACQUIRED, operations=(0,))
     assert clash_of(release("a", 0)) is None
 
@@ -108,7 +108,7 @@ def test_a_failed_operation_shows_nothing() -> None:
     assert clash_of(acquire("a", 0, 1), refused, release("b", 2, 3, outcome=Outcome.FAIL)) is None
 
 
-def test_an_owner_may_come_again_after_its_release() -> None:
+def test_an_owner_may_acquire_again_after_its_release() -> None:
     again = (acquire("a", 0, 1), release("a", 2, 3), acquire("a", 4, 5))
 
     assert clash_of(*again) is None
@@ -125,7 +125,7 @@ def test_an_owner_may_come_again_after_its_release() -> None:
     ],
     ids=["an acquire within a hold", "at one moment", "after an unanswered release", "another operation"],
 )
-def test_what_the_pairs_do_not_decide_is_searched(operations: tuple[Operation, ...]) -> None:
+def test_a_history_that_pairs_do_not_decide_is_searched(operations: tuple[Operation, ...]) -> None:
     assert judge_mutex(operations).method == "search"
 
 

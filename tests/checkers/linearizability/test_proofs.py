@@ -56,7 +56,7 @@ def proved(name: str, *operations: Operation) -> tuple[int, ...]:
     return smallest(name, operations, [end.operation], until, partial(judge, model=model)).positions
 
 
-def test_what_was_answered_earlier_and_seen_by_nobody_is_left_out() -> None:
+def test_earlier_unseen_operations_are_left_out_of_a_proof() -> None:
     assert proved(
         "cas-register",
         op("write", 0, 1, input=1),
@@ -77,7 +77,7 @@ def test_a_read_keeps_every_write_of_its_value() -> None:
     ) == (0, 1, 2, 3)
 
 
-def test_holds_that_have_nothing_to_do_with_it_are_left_out() -> None:
+def test_unrelated_holds_are_left_out_of_a_proof() -> None:
     assert proved(
         "owned-mutex",
         op("acquire", 0, 1, process=0),
@@ -94,7 +94,7 @@ def test_holds_that_have_nothing_to_do_with_it_are_left_out() -> None:
     ) == (2, 3)
 
 
-def test_what_sees_everything_keeps_every_change() -> None:
+def test_a_read_of_the_whole_object_keeps_every_change() -> None:
     assert proved(
         "counter",
         op("add", 0, 1, input=1),
@@ -131,7 +131,7 @@ def test_a_proof_is_wrong_by_itself_and_nothing_can_be_left_out(name: Any) -> No
 
 
 @pytest.mark.parametrize("name", sorted(OBJECTS))
-def test_whatever_may_be_left_out_of_a_right_history_leaves_it_right(name: str) -> None:
+def test_leaving_out_parts_of_a_correct_history_keeps_it_correct(name: str) -> None:
     rng = random.Random(name)
     model = OBJECTS[name]
     tried: list[Sequence[Operation]] = []

@@ -111,17 +111,17 @@ def test_an_empty_history_is_right() -> None:
     assert clash_of() is None
 
 
-def test_a_read_of_what_was_written_last_is_right() -> None:
+def test_a_read_of_the_last_write_is_correct() -> None:
     assert clash_of(read(None, 0, 1), write("a", 2, 3), read("a", 4, 5), write("b", 6, 7)) is None
 
 
-def test_a_value_that_nothing_wrote_cannot_be_read() -> None:
+def test_an_unwritten_value_cannot_be_read() -> None:
     assert clash_of(write("a", 0, 1), read("b", 2, 3)) == Clash(
         contradiction=Contradiction.NEVER_WRITTEN, operations=(1,)
     )
 
 
-def test_what_a_failed_write_would_have_written_cannot_be_read() -> None:
+def test_the_value_of_a_failed_write_cannot_be_read() -> None:
     clash = clash_of(write("a", 0, 1, outcome=Outcome.FAIL), read("a", 2, 3))
 
     assert clash == Clash(contradiction=Contradiction.NEVER_WRITTEN, operations=(1,))
@@ -149,7 +149,7 @@ def test_a_return_and_a_call_at_one_moment_are_concurrent() -> None:
     assert clash_of(write("a", 0, 5), read(None, 5, 6)) is None
 
 
-def test_an_unanswered_write_that_nobody_saw_is_left_out() -> None:
+def test_an_unseen_unanswered_write_is_left_out() -> None:
     assert clash_of(write("a", 0), write("b", 1, 2), read("b", 3, 4), read("b", 5, 6)) is None
 
 
@@ -181,7 +181,7 @@ def test_two_cannot_replace_one_value() -> None:
     assert clash == Clash(contradiction=Contradiction.TWO_SUCCESSORS, operations=(1, 2))
 
 
-def test_an_unanswered_cas_that_nobody_saw_replaced_nothing() -> None:
+def test_an_unseen_unanswered_cas_replaced_nothing() -> None:
     assert clash_of(write("a", 0, 1), cas("a", "b", 2), cas("a", "c", 2, 9)) is None
 
 
@@ -232,7 +232,7 @@ def test_a_failed_cas_is_a_read_of_what_it_found() -> None:
     ],
     ids=["a value twice", "a value twice, by cas", "the initial value", "nothing found", "another operation"],
 )
-def test_what_the_pairs_do_not_decide_is_refused(operations: tuple[Operation, ...]) -> None:
+def test_a_history_that_pairs_do_not_decide_is_refused(operations: tuple[Operation, ...]) -> None:
     with pytest.raises(OutOfScopeError):
         register_clash(register_columns(operations, range(len(operations))))
 

@@ -185,7 +185,7 @@ def test_the_orders_that_are_tried_keep_real_time() -> None:
     assert explained(history[:2], lambda state, op: WRONG if state == 1 and op.input != 2 else op.input, 0)
 
 
-def test_the_model_is_not_asked_what_follows_the_impossible() -> None:
+def test_the_model_is_not_asked_for_steps_after_an_impossible_state() -> None:
     class Careful:
         initial = CasRegister(0).initial
 

@@ -45,7 +45,7 @@ def test_a_cas_that_changes_nothing_needs_the_unanswered_write_before_it() -> No
     assert not is_right(history[1:], CasRegister(0))
 
 
-def test_an_unanswered_cas_that_changes_nothing_is_no_help() -> None:
+def test_an_unanswered_cas_that_changes_nothing_explains_nothing() -> None:
     history = (op("cas", 0, None, (1, 1)), op("read", 1, 2, answer=1))
 
     assert not is_right(history, CasRegister(0))

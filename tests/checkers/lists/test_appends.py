@@ -89,14 +89,14 @@ def test_of_several_possible_lists_the_storages_own_is_believed() -> None:
     assert {each.anomaly for each in judge(history, [commit]).findings} == {"non-linearizable"}
 
 
-def test_a_list_of_another_resource_tells_nothing() -> None:
+def test_a_list_of_another_resource_shows_nothing() -> None:
     unknown = replace(write(0, 1, 0, 1, "info"), f="append", element="a", value=None)
     elsewhere = replace(read(1, ("", 1), 2, 3), value=("z", "a"), resource="r1")
 
     assert with_lists(history_of(renumbered([unknown, elsewhere]))).operations[0].value == ("a",)
 
 
-def test_a_list_that_nobody_saw_is_none_that_was_read() -> None:
+def test_an_unseen_list_does_not_count_as_read() -> None:
     unknown = replace(write(0, 1, 0, 1, "info"), f="append", element="a", value=None)
     nothing = replace(read(1, (None, 0), 2, 3))
 

@@ -77,7 +77,7 @@ def judged(*operations: Op, **header: Any) -> list[tuple[object, object, bool]]:
     return [(each.accused.element or "read", each.because[0].element, each.counted) for each in conflicts]
 
 
-def test_what_was_appended_one_after_the_other_is_not_lost() -> None:
+def test_sequential_appends_are_not_lost() -> None:
     assert not judged(append(0, 1, 5, "", "a"), append(2, 3, 6, "a", "b"), read(4, 5, "ab", 6))
 
 
@@ -88,18 +88,18 @@ def test_a_late_write_between_a_new_holders_read_and_write_is_counted() -> None:
     assert judged(late, new, read(7, 8, "b", 6)) == [("b", "a", True)]
 
 
-def test_the_same_is_a_violation_where_a_new_holder_fences_before_it_reads() -> None:
+def test_a_lost_update_is_a_violation_with_fence_on_acquire() -> None:
     late = append(1, 4, 5, "", "a")
     new = append(2, 6, 6, "", "b")
 
     assert judged(late, new, read(7, 8, "b", 6), fence_on_acquire=True) == [("b", "a", False)]
 
 
-def test_two_appends_to_the_same_list_lost_one_even_if_nobody_looked() -> None:
+def test_two_appends_to_the_same_list_lose_one_even_without_a_read() -> None:
     assert judged(append(1, 4, 5, "x", "a"), append(2, 6, 6, "x", "b")) == [("b", "a", True)]
 
 
-def test_an_append_that_is_known_to_nobody_lost_nothing() -> None:
+def test_an_unknown_append_was_not_lost() -> None:
     assert not judged(append(1, 4, 5, "", "a", "info"), append(2, 6, 6, "", "b"), read(7, 8, "b", 6))
 
 
@@ -169,7 +169,7 @@ def test_one_append_that_dropped_several_is_one_conflict() -> None:
     assert (accused, is_counted) == ("b", True)
 
 
-def test_where_values_are_written_too_nothing_is_said() -> None:
+def test_a_resource_with_plain_writes_too_is_not_judged() -> None:
     write = replace(read(10, 11, None), f="write", value="z", token=9)
 
     assert not judged(append(0, 1, 5, "", "a"), write, read(12, 13, "z", 9))
@@ -187,7 +187,7 @@ def logged(*operations: Op, order: str, **header: Any) -> list[tuple[object, obj
     return [(each.accused.element, each.because[0].element, each.counted) for each in conflicts]
 
 
-def test_the_storages_own_order_shows_a_loss_that_nobody_read() -> None:
+def test_the_storages_own_order_shows_an_unread_loss() -> None:
     late, new = append(1, 4, 5, "", "a"), append(2, 6, 6, "", "b")
 
     assert logged(late, new, order="ab") == [("b", "a", True)]
@@ -195,7 +195,7 @@ def test_the_storages_own_order_shows_a_loss_that_nobody_read() -> None:
     assert logged(late, append(5, 6, 6, "a", "b"), order="ab") == []
 
 
-def test_what_was_dropped_before_a_list_was_read_is_not_its_appends_fault() -> None:
+def test_an_append_is_not_accused_of_an_earlier_loss() -> None:
     late = append(1, 9, 5, "x", "a", "info")
     lost = append(2, 3, 5, "x", "b")
     again = append(2, 12, 6, "xb", "c", "info")
@@ -218,7 +218,7 @@ def test_the_storages_own_order_says_which_list_was_written() -> None:
     assert with_lists(run, commits).operations[0].value == ("x", "a")
 
 
-def test_a_list_that_was_seen_tells_what_was_written() -> None:
+def test_a_seen_list_shows_what_was_written() -> None:
     unknown, other = append(1, 3, 5, None, "a", "info"), append(1, 3, 5, None, "c", "info")
     known = replace(other, element="d", seen=("x",))
 
@@ -289,7 +289,7 @@ def in_run(run: Simulation) -> tuple[list[Conflict], list[Conflict]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_right_services_lose_nothing_but_by_late_writes(kind: dict[str, Any]) -> None:
+def test_correct_services_lose_updates_only_by_late_writes(kind: dict[str, Any]) -> None:
     counted = 0
     for seed in range(75):
         observed, committed = in_run(Simulation(seed=seed, appends=True, **kind))
@@ -307,7 +307,7 @@ def everything_dropped(seed: int, kind: dict[str, object]) -> set[str]:
 
 
 @pytest.mark.slow
-def test_nothing_is_lost_where_a_new_holder_fences_before_it_reads() -> None:
+def test_nothing_is_lost_with_fence_on_acquire() -> None:
     for seed in range(100):
         run = Simulation(seed=seed, appends=True, policy="inclusive", fence_on_acquire=True)
 

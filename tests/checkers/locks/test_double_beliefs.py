@@ -12,7 +12,7 @@ from tests.support.grants import acquire, locks
 
 
 @pytest.mark.parametrize("end", ["release", "revoke"])
-def test_who_has_begun_to_give_the_lock_back_no_longer_believes_to_hold_it(end: str) -> None:
+def test_belief_ends_with_the_call_of_the_release(end: str) -> None:
     grant = acquire(0, "a", token=1, called=0, returned=1)
     given_back = replace(grant, index=1, f=end, token=None, called=5, returned=9)
     during = acquire(2, "b", token=2, called=2, returned=4)
@@ -32,7 +32,7 @@ def test_of_two_beliefs_the_later_one_is_reported_with_the_other() -> None:
     assert (conflict.accused, conflict.because) == (one, (other,))
 
 
-def test_who_gives_the_lock_back_at_time_1_believed_to_hold_it_at_time_0() -> None:
+def test_belief_lasts_until_a_release_at_time_1() -> None:
     one = acquire(0, "a", token=1, called=0, returned=0)
     other = acquire(1, "b", token=2, called=0, returned=0)
     release = replace(one, index=2, f="release", token=None, called=1, returned=3)

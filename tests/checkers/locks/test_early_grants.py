@@ -37,7 +37,7 @@ def test_a_shorter_lease_counts_too_up_to_its_end() -> None:
     assert early(ttl=20) == [2]
 
 
-def test_the_token_0_tells_the_order_of_grants_too() -> None:
+def test_token_0_orders_grants_too() -> None:
     evidence = locks(
         acquire(0, "a", token=0, called=0, returned=10, ttl=100),
         acquire(1, "b", token=1, called=5, returned=20),
@@ -46,7 +46,7 @@ def test_the_token_0_tells_the_order_of_grants_too() -> None:
     assert [each.accused.index for each in early_grants(evidence)] == [1]
 
 
-def test_where_a_token_repeats_real_time_alone_orders_grants() -> None:
+def test_if_a_token_repeats_only_real_time_orders_grants() -> None:
     evidence = locks(
         acquire(0, "b", token=3, called=0, returned=5, ttl=100),
         acquire(1, "a", token=4, called=1, returned=10, ttl=50),
@@ -56,7 +56,7 @@ def test_where_a_token_repeats_real_time_alone_orders_grants() -> None:
     assert list(early_grants(evidence)) == []
 
 
-def test_a_promise_is_proven_by_the_renew_that_made_it_and_by_nothing_else() -> None:
+def test_a_promise_is_proved_only_by_the_renewal_that_made_it() -> None:
     grant = acquire(0, "a", token=1, called=0, returned=1, ttl=10)
     renew = replace(grant, index=1, f="renew", token=None, called=5, returned=6)
     early = acquire(2, "b", token=2, called=8, returned=9)

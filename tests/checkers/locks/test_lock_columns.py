@@ -64,7 +64,7 @@ def lock_lines(rng: random.Random, operations: int = 14) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_narrowed_to_those_involved_the_definition_says_the_same(
+def test_the_definition_agrees_when_narrowed_to_the_relevant_rows(
     check: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(holds, "FEW", 0)

@@ -81,12 +81,12 @@ def stuck(*operations: Op, **more: object) -> list[tuple[float, float]]:
     return [(each.start, each.end) for each in stretches(run(*operations, **more))]
 
 
-def test_a_lock_that_nobody_gets_within_lease_and_grace_is_stuck() -> None:
+def test_a_lock_that_is_free_beyond_lease_and_grace_is_stuck() -> None:
     assert stuck(refused(5, 19)) == [(5, 19)]
     assert not stuck(refused(5, 18))
 
 
-def test_what_was_there_before_the_run_may_last_a_lease() -> None:
+def test_a_lock_from_before_the_run_may_last_a_lease() -> None:
     assert stuck(refused(0, 17)) == [(3, 17)]
     assert not stuck(refused(0, 16))
 
@@ -99,7 +99,7 @@ def test_a_hold_lasts_as_long_as_its_last_renewal() -> None:
     assert not stuck(granted(1, 2), renewed, refused(3, 22))
 
 
-def test_a_renewal_without_an_answer_may_be_taken_up_for_a_grace() -> None:
+def test_an_unanswered_renewal_may_be_processed_within_a_grace() -> None:
     assert stuck(granted(1, 2), op("renew", "0", 4, 6, "info"), refused(3, 33)) == [(19, 33)]
 
 
@@ -118,20 +118,20 @@ def test_one_release_of_several_acquires_ends_nothing() -> None:
     assert stuck(granted(1, 2), again, op("release", "0", 5, 6, "ok"), refused(3, 22)) == [(8, 22)]
 
 
-def test_a_hold_whose_lease_nobody_knows_ends_with_its_release_alone() -> None:
+def test_a_hold_with_an_unknown_lease_ends_only_with_its_release() -> None:
     session = granted(1, 2, ttl=None)
 
     assert not stuck(session, refused(3, 99))
     assert stuck(session, op("release", "0", 4, 5, "ok"), refused(3, 99)) == [(5, 99)]
 
 
-def test_an_acquire_that_nobody_knows_the_end_of_may_have_been_granted() -> None:
+def test_an_acquire_with_an_unknown_outcome_may_have_been_granted() -> None:
     assert stuck(op("acquire", "0", 1, 2, "info", ttl=LEASE), refused(3, 29)) == [(15, 29)]
     assert not stuck(op("acquire", "0", 4, None, "info", ttl=LEASE), refused(3, 99))
     assert not stuck(op("acquire", "0", 4, 99, "info", ttl=LEASE))
 
 
-def test_what_a_killed_client_had_asked_for_is_over_in_the_end() -> None:
+def test_requests_of_a_killed_client_end_eventually() -> None:
     asked = op("acquire", "0", 1, None, "info", ttl=LEASE)
 
     assert stuck(asked, refused(3, 29), faults=fault("client:0", 2, None, "kill")) == [(15, 29)]
@@ -139,7 +139,7 @@ def test_what_a_killed_client_had_asked_for_is_over_in_the_end() -> None:
     assert not stuck(asked, refused(3, 99), faults=fault("client:0", 2, None, "kill"), clients=None)
 
 
-def test_what_was_held_up_by_a_fault_may_be_taken_up_after_it() -> None:
+def test_a_request_delayed_by_a_fault_may_be_processed_after_it() -> None:
     asked = op("acquire", "0", 1, 2, "info", ttl=LEASE)
 
     assert stuck(asked, refused(3, 49), faults=fault("client:0", 1, 20, "delay")) == [(33, 49)]
@@ -151,7 +151,7 @@ def test_a_refused_acquire_and_its_renewals_held_nothing() -> None:
     assert stuck(refused(5, 19), *renewals) == [(5, 19)]
 
 
-def test_who_was_granted_the_lock_waited_until_the_attempt() -> None:
+def test_a_granted_client_waited_until_its_attempt() -> None:
     assert stuck(granted(5, 21, "1", attempt=19)) == [(5, 19)]
     assert not stuck(granted(5, 40, "1"))
 
@@ -182,7 +182,7 @@ def test_a_fault_on_the_storage_does_not_matter() -> None:
     assert stuck(refused(5, 24), faults=fault("storage", 6, 20, "kill")) == [(5, 24)]
 
 
-def test_without_any_lease_nothing_is_said() -> None:
+def test_without_any_lease_no_lock_is_stuck() -> None:
     assert not stuck(refused(5, 99), ttl=None)
 
 

@@ -62,7 +62,7 @@ def test_token_regressions_agree_with_the_definition(operations: list[Op]) -> No
     assert {each.accused.index for each in found} == definitions.token_regressions(operations)
 
 
-def test_tokens_of_different_resources_have_nothing_to_do_with_each_other() -> None:
+def test_tokens_of_different_resources_are_not_compared() -> None:
     def grant(index: int, resource: str, token: int) -> Op:
         return Op(
             index=index,
@@ -95,7 +95,7 @@ def test_the_token_0_is_below_the_token_1() -> None:
     assert regressions == [(1, 0), (2, 0), (3, 2)]
 
 
-def test_what_ended_when_the_next_was_sent_may_be_one_hold_with_it() -> None:
+def test_touching_grants_of_one_owner_may_be_one_hold() -> None:
     first = acquire(0, "a", token=5, called=0, returned=1)
     release = replace(first, index=1, f="release", token=None, called=2, returned=4)
     again = acquire(2, "a", token=5, called=4, returned=6)

@@ -116,7 +116,7 @@ def nothing_lost(operations: Sequence[Op]) -> bool:
     return not (lost_elements(operations) or overwritten(operations))
 
 
-def test_a_list_is_right_iff_nothing_was_lost_or_overwritten() -> None:
+def test_a_list_is_correct_iff_nothing_was_lost_or_overwritten() -> None:
     assert not disagreements(random_histories(list_history, "lists"), is_list, nothing_lost)
 
 

@@ -149,7 +149,7 @@ def storage() -> Any:
     )
 
 
-def test_a_rejection_can_be_caused_by_what_has_a_higher_token(storage: Any) -> None:
+def test_a_higher_token_can_cause_a_rejection(storage: Any) -> None:
     (rejected,) = storage.rejected
 
     assert list(storage.possible_causes(rejected)) == [1]
@@ -166,7 +166,7 @@ def test_a_cause_comes_before_its_rejection(storage: Any) -> None:
     ]
 
 
-def test_without_its_cause_a_rejection_says_nothing_yet(storage: Any) -> None:
+def test_without_its_cause_a_rejection_orders_nothing(storage: Any) -> None:
     assert storage.order({}).saturate()
 
 
@@ -190,12 +190,12 @@ def test_a_token_that_was_reached_before_the_run_is_not_accepted() -> None:
     assert is_right((write(0, 3, 0, 1),), Header(target="test", policy="inclusive", initial_token=3))
 
 
-def test_a_rejection_may_be_caused_by_what_was_there_before_the_run() -> None:
+def test_the_initial_token_may_cause_a_rejection() -> None:
     assert is_right((write(0, 3, 0, 1, "stale"),), Header(target="test", initial_token=3))
     assert not is_right((write(0, 4, 0, 1, "stale"),), Header(target="test", initial_token=3))
 
 
-def test_what_nobody_heard_of_again_may_have_caused_a_rejection() -> None:
+def test_an_unanswered_write_may_have_caused_a_rejection() -> None:
     lost = write(0, 3, 0, 0, "info")
 
     assert is_right((lost, write(1, 2, 1, 2, "stale")), HEADER)
@@ -210,7 +210,7 @@ def test_a_rejection_shows_that_the_lost_write_behind_it_took_effect() -> None:
     assert not is_right((lost, rejected, read(2, NOTHING, 3, 4)), HEADER)
 
 
-def test_a_value_that_nobody_wrote_cannot_be_read() -> None:
+def test_a_value_without_a_write_cannot_be_read() -> None:
     assert not is_right((read(0, ("v9", 1), 0, 1),), HEADER)
 
 

@@ -57,7 +57,7 @@ def test_only_going_back_to_a_lower_token_is_a_stale_read() -> None:
     assert went_back(replace(low, token=3), high).anomaly == "non-linearizable"
 
 
-def test_a_write_that_was_not_acknowledged_is_settled_by_what_read_it() -> None:
+def test_an_unacknowledged_write_is_settled_by_its_reads() -> None:
     failed = replace(write(0, 1, 0, 2, "stale"), index=0)
     seen = read(1, ("v0", 1), 3, 9)
 
@@ -67,7 +67,7 @@ def test_a_write_that_was_not_acknowledged_is_settled_by_what_read_it() -> None:
     assert (zone.claimed, zone.claimed_by) == (3, seen)
 
 
-def test_the_initial_value_stands_before_every_place_of_a_log() -> None:
+def test_the_initial_value_comes_before_every_place_of_a_log() -> None:
     zone = initial_zone(Header(target="t"), ())
 
     assert zone.places == (-1,)
@@ -91,7 +91,7 @@ def test_an_unanswered_write_without_a_token_hides_nothing_later() -> None:
     assert found.bare == ()
 
 
-def test_with_a_log_the_writes_that_stand_in_it_took_effect() -> None:
+def test_with_a_log_exactly_its_writes_took_effect() -> None:
     operations = renumbered([write(0, 1, 0, 1), write(1, 2, 2, 3), write(2, 3, 4, 5, "info")])
     log = [
         Commit(seq=1, resource="r0", token=1, value="v0"),

@@ -106,7 +106,7 @@ def test_the_verdict_and_its_stories_are_the_same_on_columns(kind: Any) -> None:
             assert other.to_document() == one.to_document(), (logged, run)
 
 
-def test_what_is_compared_is_wrong_in_every_way() -> None:
+def test_the_compared_histories_contain_every_anomaly() -> None:
     rng = random.Random("what is compared")
     found: Counter[str] = Counter()
     for kind in KINDS * 15:

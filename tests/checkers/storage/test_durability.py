@@ -80,7 +80,7 @@ def test_without_a_promised_fence_a_tokenless_commit_contradicts() -> None:
     assert list(unfenced_writes(known)) == []
 
 
-def test_a_commit_without_a_token_that_nobody_sent_is_an_unfenced_write() -> None:
+def test_an_unsent_commit_without_a_token_is_an_unfenced_write() -> None:
     known = evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", None))
 
     (unfenced,) = unfenced_writes(known)
@@ -102,14 +102,14 @@ def test_a_commit_without_a_token_on_another_resource_is_reported_as_that() -> N
     assert list(unfenced_writes(gather(known, log))) == []
 
 
-def test_a_commit_that_nobody_sent_is_shown_beside_one_that_was_sent() -> None:
+def test_an_unsent_commit_is_shown_next_to_a_sent_one() -> None:
     (entry,) = mismatched_commits(evidence([write(0, 1, 0, 1)], ("v0", 1), ("unheard-of", 9)))
 
     assert (entry.breach, entry.accused.value, entry.accused.token) == (NEVER_SENT, "unheard-of", 9)
     assert [op.index for op in entry.because] == [0]
 
 
-def test_a_cut_history_accuses_nobody_of_what_it_lacks() -> None:
+def test_a_truncated_history_accuses_no_one_of_what_it_lacks() -> None:
     whole = history_of(renumbered([write(0, 1, 0, 1)]))
     log = [Commit(seq=seq, resource="r0", token=seq, value=f"v{seq - 1}") for seq in (1, 2)]
 

@@ -11,7 +11,7 @@ NUMBERS = st.lists(st.integers(0, 6), max_size=20)
 
 
 @given(NUMBERS, st.integers(0, 21), st.integers(-1, 7))
-def test_it_is_what_a_search_through_all_finds(numbers: list[int], start: int, bound: int) -> None:
+def test_the_pass_finds_what_a_full_search_finds(numbers: list[int], start: int, bound: int) -> None:
     found = Earliest(numbers).first(start, bound)
 
     low = [place for place in range(start, len(numbers)) if numbers[place] <= bound]

@@ -100,7 +100,7 @@ def test_without_a_fence_a_stale_write_is_reported_iff_every_order_has_one(seed:
 
 
 @pytest.mark.parametrize("seed", seeds(2))
-def test_with_fence_operations_nothing_right_is_accused(seed: int) -> None:
+def test_with_fence_operations_no_correct_history_is_accused(seed: int) -> None:
     rng = random.Random(seed)
     right = found_wrong = 0
     for _ in range(2500):

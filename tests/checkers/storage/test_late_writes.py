@@ -96,7 +96,7 @@ def test_late_writes_of_a_resource_come_in_the_order_of_their_calls() -> None:
     assert run.late() == [("r0", token) for token in tokens] + [("r1", token) for token in tokens]
 
 
-def test_a_write_below_the_initial_token_was_tried_below_nothing() -> None:
+def test_a_write_below_the_initial_token_is_not_a_stale_attempt() -> None:
     initial = {"value": "old", "token": 5}
 
     assert Recording(initial=initial).write("r0", 3).stale() == (0, 0, 0)
@@ -111,7 +111,7 @@ def test_writes_below_the_initial_token_are_compared_with_each_other() -> None:
     assert run.stale() == (3, 1, 1)
 
 
-def test_what_a_stale_write_tried_is_counted_whatever_came_of_it() -> None:
+def test_a_stale_attempt_is_counted_for_every_outcome() -> None:
     run = Recording(policy="inclusive").write("r0", 5)
     run.write("r0", 4).write("r0", 3, "stale").write("r0", 2, "info").write("r0", 5).write("r0", 5, "stale")
 

@@ -42,7 +42,7 @@ def test_the_initial_token_is_a_cause(is_fenced: bool) -> None:
 
 @pytest.mark.parametrize(("called", "expected"), [(3, []), (4, [FALSE])])
 @pytest.mark.parametrize("is_fenced", [True, False], ids=["fenced", "unfenced"])
-def test_what_was_called_as_a_rejection_returned_can_be_its_cause(
+def test_a_write_called_as_a_rejection_returned_can_be_its_cause(
     called: int, expected: list[tuple[str, Breach]], is_fenced: bool
 ) -> None:
     operations = (write(0, 2, 2, 3, "stale"), write(1, 5, called, 9))
@@ -77,7 +77,7 @@ def test_of_a_token_that_was_accepted_another_use_was_no_cause() -> None:
     assert judged(refused, lost, accepted, policy="inclusive") == []
 
 
-def test_what_a_rejection_proves_is_held_against_each_later_value() -> None:
+def test_a_rejections_proof_is_compared_with_each_later_value() -> None:
     lost, refused = write(0, 9, 0, 1, "info"), write(1, 5, 2, 3, "stale")
     first, second = write(2, 3, 4, 5), write(3, 4, 6, 7)
 

@@ -72,7 +72,7 @@ def test_runs_of_broken_storages(kind: str) -> None:
 
 
 @pytest.mark.parametrize("f", ["fence", "append", "acquire"])
-def test_what_is_not_so_simple_is_left_to_the_rules(f: str) -> None:
+def test_other_histories_are_left_to_the_rules(f: str) -> None:
     other = Op(index=0, process=0, f=f, resource="r", called=1, token=1)
 
     def found(*operations: Op, **header: bool) -> dict[str, int] | None:

@@ -25,7 +25,7 @@ from tests.support.brute_force import fenced, history_of, read, renumbered, writ
 from tests.support.conflicts import Summary, seen, summary_of
 
 
-def test_who_reads_a_stale_write_after_it_was_replaced_went_back_each_time() -> None:
+def test_every_read_of_a_replaced_stale_write_is_a_stale_read() -> None:
     found = seen(
         write(0, 5, 0, 1),
         write(1, 2, 2, 3),  # stale
@@ -60,7 +60,7 @@ def test_without_a_fence_an_equal_token_is_no_stale_write() -> None:
     assert seen(write(0, 2, 0, 1), write(1, 2, 2, 3), fenced=False, policy="inclusive") == []
 
 
-def test_without_a_fence_a_fence_operation_leaves_what_was_written_before() -> None:
+def test_without_a_fence_a_fence_operation_changes_no_value() -> None:
     ahead = replace(fenced(write(1, 9, 2, 3)), process=1)
 
     assert seen(write(0, 1, 0, 1), ahead, read(2, ("v0", 1), 4, 5), fenced=False) == []

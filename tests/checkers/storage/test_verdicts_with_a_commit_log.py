@@ -102,7 +102,7 @@ def test_a_fence_that_found_its_token_reached_excuses_no_earlier_refusal() -> No
     assert names(judged(operations, log((1, None), (3, "v3")), policy="inclusive")) == ["false-rejection"]
 
 
-def test_a_fence_of_nobody_raises_the_mark_and_is_reported() -> None:
+def test_an_unsent_fence_raises_the_mark_and_is_reported() -> None:
     accepted, late = write(0, 1, 0, 1), write(1, 2, 2, 3)
 
     verdict = judged([accepted, late], log((1, "v0"), (5, None), (2, "v1")))
@@ -110,7 +110,7 @@ def test_a_fence_of_nobody_raises_the_mark_and_is_reported() -> None:
     assert names(verdict) == ["non-linearizable", "stale-write"]
 
 
-def test_a_rejection_whose_cause_stands_in_the_log_is_right() -> None:
+def test_a_rejection_with_a_logged_cause_is_correct() -> None:
     operations = [write(0, 1, 0, 9, "info"), write(1, 1, 1, 2, "stale"), write(2, 1, 3, 4)]
 
     assert names(judged(operations, log((1, "v0"), (1, "v2")))) == ["stale-write"]
@@ -170,11 +170,11 @@ def test_an_unmatched_commit_below_the_mark_is_stale_itself() -> None:
     assert names(verdict) == ["non-linearizable", "stale-write"]
 
 
-def test_a_write_without_a_token_that_nobody_sent_is_unfenced() -> None:
+def test_an_unsent_write_without_a_token_is_unfenced() -> None:
     assert names(judged([write(0, 5, 1, 2)], log((5, "v0"), (None, "nobody's")))) == ["unfenced-write"]
 
 
-def test_a_log_of_which_nothing_fits_is_evidence_in_the_runs_own_folder() -> None:
+def test_a_log_that_matches_nothing_is_evidence_in_its_runs_folder() -> None:
     history = replace(history_of(renumbered([write(0, 1, 0, 1)])), header=Header(target="t", require={}))
 
     verdict = judge(history, log((1, "x")), same_run=True)
@@ -228,7 +228,7 @@ def test_an_unknown_write_read_after_one_of_its_token_came_second() -> None:
     assert "after the storage had accepted 'v1'" in finding.summary
 
 
-def test_a_lock_whose_service_may_take_for_ever_is_never_stuck() -> None:
+def test_with_an_unlimited_grace_no_lock_is_stuck() -> None:
     lines = [
         '{"fencepost":1,"target":"t","grace":9223372036854775807,"require":{"stale_writes_attempted":0}}\n',
         '{"time":1,"process":0,"type":"invoke","f":"acquire","resource":"r0","owner":"a"}\n',

@@ -48,7 +48,7 @@ def test_an_exit_code_is_an_outcome(exit_code: int, outcome: Outcome) -> None:
     assert run_of(finished(job(), exit_code), {}).outcome is outcome
 
 
-def test_a_failure_says_how_often_it_came_again() -> None:
+def test_a_failure_says_how_often_it_was_reproduced() -> None:
     night = assessed(
         finished(job(), 1, STALE),
         finished(job(reproduction=1), 1, STALE),
@@ -90,17 +90,17 @@ def test_an_unknown_run_counts_unless_it_is_allowed(allowed: bool, code: ExitCod
     assert assessed(finished(job(), 2)).exit_code(allow_unknown=allowed) is code
 
 
-def test_nothing_at_all_is_nothing_selected() -> None:
+def test_no_runs_at_all_means_nothing_was_selected() -> None:
     assert assessed(planned=2).exit_code(allow_unknown=False) is ExitCode.NOTHING_SELECTED
 
 
-def test_what_was_not_run_is_counted() -> None:
+def test_runs_that_were_not_made_are_counted() -> None:
     night = assessed(finished(job()), planned=2)
 
     assert night.cells[0].not_run == 2
 
 
-def test_a_fix_says_how_sure_it_is() -> None:
+def test_a_fix_says_how_certain_it_is() -> None:
     night = assessed(finished(job()), before={"a": [Outcome.PASSED, Outcome.FAILED]})
 
     assert night.cells[0].status is Status.FIXED

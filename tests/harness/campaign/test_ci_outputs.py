@@ -75,7 +75,7 @@ def issue(sentence: str, outcome: Outcome = Outcome.FAILED) -> Issue:
     return Issue(outcome=outcome, cell="a", sentence=sentence, fingerprint="f", file="/r/a.toml", line=3)
 
 
-def test_a_fingerprint_is_one_issue_and_what_passed_is_none(tmp_path: Path) -> None:
+def test_each_fingerprint_is_one_issue_and_a_pass_is_none(tmp_path: Path) -> None:
     runs = [
         finished(job(), 1, STALE),
         finished(job(repeat=2, seed=8), 1, STALE),
@@ -127,14 +127,14 @@ def test_an_annotation_is_as_grave_as_its_outcome(outcome: Outcome, allowed: boo
     assert line == f"{command}file=a.toml,line=3,title=a%3A {outcome}::x"
 
 
-def test_no_recorded_word_begins_a_command_of_its_own() -> None:
+def test_recorded_text_cannot_begin_a_workflow_command() -> None:
     (line,) = annotate([issue("50%\n::set-env name=A::b\r\x1b[31m")], Path("/"), allow_unknown=False)
 
     assert line.endswith("::50%25%0A::set-env name=A::b\\r\\x1b[31m")
     assert "\n" not in line
 
 
-def test_a_summary_is_added_to_what_is_there(tmp_path: Path) -> None:
+def test_a_summary_is_appended(tmp_path: Path) -> None:
     file = tmp_path / "summary"
     file.write_text("before\n")
 

@@ -58,7 +58,7 @@ def test_a_valid_run_is_kept_whole(recorded_run: Unpack, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "name", ["check-then-write", "fence-counter-deleted", "asynchronous-commit", "etcd-postgres-append"]
 )
-def test_what_is_stored_is_judged_the_same_again(recorded_run: Unpack, tmp_path: Path, name: str) -> None:
+def test_a_stored_run_gets_the_same_verdict_again(recorded_run: Unpack, tmp_path: Path, name: str) -> None:
     added = entry(recorded_run, tmp_path, name)
 
     assert list(corpus.check(tmp_path / "corpus")) == [corpus.Checked(path=added)]
@@ -88,7 +88,9 @@ def test_an_entry_is_not_replaced(recorded_run: Unpack, tmp_path: Path) -> None:
         corpus.add(run, tmp_path / "corpus")
 
 
-def test_what_cannot_be_judged_does_not_stop_the_others(recorded_run: Unpack, tmp_path: Path) -> None:
+def test_an_entry_that_cannot_be_judged_does_not_stop_the_others(
+    recorded_run: Unpack, tmp_path: Path
+) -> None:
     good = entry(recorded_run, tmp_path)
     for name, damaged in (("cut", "history.jsonl.xz"), ("broken", corpus.EXPECTED)):
         shutil.copytree(good, tmp_path / "corpus" / name)

@@ -54,7 +54,7 @@ def night(tmp_path: Path) -> Night:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.filterwarnings("default")  # Dask's own
-def test_what_a_killed_worker_had_is_made_elsewhere_and_reported_once(
+def test_runs_of_a_killed_worker_are_made_again_and_reported_once(
     cluster: Any, night: Night, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(campaigns, "execute", make)
@@ -114,7 +114,7 @@ def test_workers_without_an_engine_are_refused() -> None:
         DaskExecutor(cluster.scheduler_address)
 
 
-def test_without_dask_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
 
     with pytest.raises(ConfigurationError, match=r"install fencepost\[dask\]"):

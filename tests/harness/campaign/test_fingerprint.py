@@ -11,11 +11,11 @@ STALE = verdict("Client 0 wrote '0-1.0' with token 3 to r0 after the storage had
 NOT_FOUND = verdict(expected=["stale-write"], verdict="valid")
 
 
-def test_no_words_make_a_difference() -> None:
+def test_wording_does_not_change_a_fingerprint() -> None:
     assert fingerprint("a", STALE) == fingerprint("a", verdict("An outdated write was accepted"))
 
 
-def test_neither_does_the_number_or_order_of_findings() -> None:
+def test_number_and_order_of_findings_do_not_change_a_fingerprint() -> None:
     other = verdict("below", rule="below-the-start")["findings"]
     both = [*STALE["findings"], *other]
 
@@ -36,5 +36,5 @@ def test_another_cell_rule_or_anomaly_is_another_failure(cell: str, document: di
     assert fingerprint(cell, document) != fingerprint("a", STALE)
 
 
-def test_what_was_not_found_is_a_shape_too() -> None:
+def test_a_bug_that_was_not_found_has_a_fingerprint_too() -> None:
     assert fingerprint("a", NOT_FOUND) != fingerprint("a", NOT_FOUND | {"expected": ["lost-update"]})

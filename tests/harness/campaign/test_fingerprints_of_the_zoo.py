@@ -89,7 +89,7 @@ def test_no_two_planted_bugs_share_a_fingerprint(verdicts: Mapping[str, dict[str
 
 
 @pytest.mark.parametrize("name", LEADING)
-def test_a_bug_is_never_split_by_what_a_run_found_of_it(
+def test_runs_that_find_parts_of_a_bug_share_its_fingerprint(
     verdicts: Mapping[str, dict[str, Any]], name: str
 ) -> None:
     """Each finding of the leading anomaly could be all that another seed shows."""
@@ -104,7 +104,9 @@ def test_a_bug_is_never_split_by_what_a_run_found_of_it(
 
 
 @pytest.mark.parametrize("name", LEADING)
-def test_all_that_a_bug_shows_has_few_fingerprints(verdicts: Mapping[str, dict[str, Any]], name: str) -> None:
+def test_the_findings_of_a_bug_have_few_fingerprints(
+    verdicts: Mapping[str, dict[str, Any]], name: str
+) -> None:
     """A seed that shows none of the leading anomaly has the fingerprint of the next one."""
     verdict = verdicts[name]
 

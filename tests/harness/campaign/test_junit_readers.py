@@ -33,7 +33,7 @@ def test_it_is_valid_by_the_schema(written: str) -> None:
     xmlschema.XMLSchema(SCHEMA).validate(written)
 
 
-def test_the_schema_refuses_what_is_wrong(written: str) -> None:
+def test_the_schema_refuses_invalid_documents(written: str) -> None:
     with pytest.raises(xmlschema.XMLSchemaValidationError, match="attribute 'tests'"):
         xmlschema.XMLSchema(SCHEMA).validate(written.replace(' tests="1"', "", 1))
 

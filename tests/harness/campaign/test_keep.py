@@ -99,7 +99,7 @@ def test_the_oldest_passed_runs_go_until_the_size_fits(tmp_path: Path) -> None:
     assert whole(made) == ["b-1", "b-2", "c-1"]
 
 
-def test_failures_stay_even_where_they_are_too_large(tmp_path: Path) -> None:
+def test_failures_are_kept_even_if_they_are_too_large(tmp_path: Path) -> None:
     made = night(tmp_path, "2026-11-22T03:00", *FIVE)
 
     reduce(made, "all", 0)
@@ -107,7 +107,7 @@ def test_failures_stay_even_where_they_are_too_large(tmp_path: Path) -> None:
     assert whole(made) == ["b-2", "c-1"]
 
 
-def test_what_no_run_wrote_stays(tmp_path: Path) -> None:
+def test_files_that_no_run_wrote_are_kept(tmp_path: Path) -> None:
     made = night(tmp_path, "2026-11-22T03:00", finished(job()))
     folder = made.path / "runs/a/a-1"
     (folder / "notes.txt").write_text("mine")

@@ -33,7 +33,7 @@ def run_folder(at: Night, of: Job, *, document: dict[str, object] | None) -> Pat
     return folder
 
 
-def test_what_has_ended_is_not_made_again(tmp_path: Path) -> None:
+def test_a_run_that_has_ended_is_not_made_again(tmp_path: Path) -> None:
     made = night(tmp_path)
     made.record(finished(JOBS[0]))
     made.record(finished(JOBS[1], 3, message="no engine"))
@@ -53,7 +53,7 @@ def test_an_interrupted_run_is_made_again(tmp_path: Path) -> None:
     assert made.open_jobs() == JOBS
 
 
-def test_a_line_cut_short_by_a_kill_is_no_run(tmp_path: Path) -> None:
+def test_a_line_cut_short_by_a_kill_is_not_a_run(tmp_path: Path) -> None:
     made = night(tmp_path)
     made.record(finished(JOBS[0]))
     with (made.path / RESULTS).open("a") as results:
@@ -134,20 +134,20 @@ def test_a_shard_that_names_a_folder_outside_is_refused(tmp_path: Path, folder: 
         merge([shard.path], tmp_path / "merged")
 
 
-def test_the_same_runs_twice_are_no_shards(tmp_path: Path) -> None:
+def test_two_folders_with_the_same_runs_are_not_shards(tmp_path: Path) -> None:
     shards = [night(tmp_path / name) for name in ("one", "two")]
 
     with pytest.raises(ConfigurationError, match="both have the run a-1"):
         merge([shard.path for shard in shards], tmp_path / "merged")
 
 
-def test_a_folder_without_a_plan_is_no_night(tmp_path: Path) -> None:
+def test_a_folder_without_a_plan_is_not_a_night(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"is not the folder of a campaign: plan\.json"):
         Night.read(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", ""])
-def test_a_plan_whose_names_are_no_files_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_plan_with_impossible_file_names_is_refused(tmp_path: Path, name: str) -> None:
     made = night(tmp_path)
     plan_file = made.path / "plan.json"
     plan_file.write_text(plan_file.read_text().replace('"cell": "b"', f'"cell": "{name}"'))

@@ -41,7 +41,7 @@ def database(recorded_run: Callable[[str], Path], tmp_path: Path) -> Path:
     return file
 
 
-def test_verdicts_that_are_as_before_are_counted(database: Path, tmp_path: Path) -> None:
+def test_unchanged_verdicts_are_counted(database: Path, tmp_path: Path) -> None:
     done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
 
     assert done.returncode == ExitCode.AS_EXPECTED, done.stderr

@@ -52,7 +52,7 @@ def test_a_night_is_compared_with_those_before_it(tmp_path: Path) -> None:
     assert (past.last_run, past.failed_last, past.seconds) == (NIGHTS[0], True, 0.0)
 
 
-def test_a_night_that_joins_shards_takes_over_their_runs(tmp_path: Path) -> None:
+def test_a_merged_night_replaces_the_runs_of_its_shards(tmp_path: Path) -> None:
     results = Results(tmp_path / "nights.db")
     shards = [
         Night(tmp_path / f"{part}", plan(job(repeat=part), started=NIGHTS[0], shard=f"{part}/2"))
@@ -120,7 +120,7 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
         Results(file)
 
 
-def test_what_is_no_database_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_not_touched(tmp_path: Path) -> None:
     file = tmp_path / "nights.db"
     file.write_text("my notes, which are long enough to be no SQLite file at all" * 20)
 

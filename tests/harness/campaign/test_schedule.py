@@ -22,7 +22,7 @@ def past(last_run: str, *, failed: bool = False, seconds: float = 20.0) -> Past:
     return Past(seconds=seconds, last_run=last_run, failed_last=failed)
 
 
-def test_failures_come_first_then_what_was_run_least_recently() -> None:
+def test_failures_come_first_then_the_least_recently_run() -> None:
     order = scheduled(
         "a", "b", "c", "d", a=past("2026-11-21"), b=past("2026-11-19"), c=past("2026-11-21", failed=True)
     )

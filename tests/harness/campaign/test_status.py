@@ -65,7 +65,7 @@ def test_a_rate_has_the_interval_of_wilson(failed: int, runs: int, low: float, h
     assert Rate(failed, runs).interval == pytest.approx((low, high), abs=0.001)
 
 
-def test_clean_runs_make_a_fix_surer() -> None:
+def test_clean_runs_make_a_fix_more_certain() -> None:
     fix = FixConfidence(clean=30, former=0.12)
 
     assert fix.confidence == pytest.approx(0.978, abs=0.001)
@@ -76,7 +76,7 @@ def test_clean_runs_make_a_fix_surer() -> None:
 @pytest.mark.parametrize(
     ("letters", "clean", "former"), [("pfpfpp", 2, 0.5), ("pfp", 1, 0.5), ("pfupip", 2, 0.5)]
 )
-def test_the_former_rate_is_that_up_to_the_last_failure(letters: str, clean: int, former: float) -> None:
+def test_the_former_rate_counts_runs_up_to_the_last_failure(letters: str, clean: int, former: float) -> None:
     assert fix_confidence(outcomes(letters)) == FixConfidence(clean, former)
 
 

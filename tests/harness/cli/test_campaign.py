@@ -67,7 +67,7 @@ def test_shards_share_the_runs(tmp_path: Path, campaign: Path) -> None:
     assert len({line for part in parts for line in part}) == 4
 
 
-def test_what_is_wrong_is_said_before_anything_starts(tmp_path: Path, campaign: Path) -> None:
+def test_mistakes_are_reported_before_anything_starts(tmp_path: Path, campaign: Path) -> None:
     campaign.write_text(SQLITE.replace("sqlite:none", "sqlite:nothing"))
 
     done = refused(tmp_path, "campaign", campaign)

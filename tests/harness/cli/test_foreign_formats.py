@@ -50,7 +50,7 @@ def test_recheck_by_a_model_prints_a_verdict_document(fencepost: Any) -> None:
     assert document["history"] == str(FOREIGN / "fenced-mutex.duplicate-token.edn")
 
 
-def test_recheck_says_where_a_file_is_no_history(fencepost: Any, tmp_path: Path) -> None:
+def test_recheck_says_on_which_line_a_history_is_invalid(fencepost: Any, tmp_path: Path) -> None:
     file = tmp_path / "history.edn"
     file.write_text("{:process 0, :type :ok, :f :read, :value 1}\n")
 
@@ -64,7 +64,7 @@ def test_recheck_says_where_a_file_is_no_history(fencepost: Any, tmp_path: Path)
 @pytest.mark.parametrize(
     "content", ['{"a": 1, "b": [1, 2]}', "[1, 2, 3]", "some words", '{"a": 1}\n{"b": 2}']
 )
-def test_recheck_says_that_a_file_is_no_history_and_what_is(
+def test_recheck_lists_the_formats_if_a_file_is_not_a_history(
     fencepost: Any, tmp_path: Path, content: str
 ) -> None:
     file = tmp_path / "rubbish.json"
@@ -136,9 +136,7 @@ def test_import_refuses_a_history_whose_fault_it_would_hide(fencepost: Any, samp
 
 
 @pytest.mark.parametrize(("answer", "problem"), [("-5", "token -5 is below 0"), ('"five"', "not 'five'")])
-def test_import_refuses_what_cannot_be_a_token(
-    fencepost: Any, tmp_path: Path, answer: str, problem: str
-) -> None:
+def test_import_refuses_impossible_tokens(fencepost: Any, tmp_path: Path, answer: str, problem: str) -> None:
     file = tmp_path / "history.edn"
     file.write_text(
         "{:process 0, :type :invoke, :f :acquire, :value nil}\n"
@@ -152,7 +150,7 @@ def test_import_refuses_what_cannot_be_a_token(
     assert problem in ran.stderr
 
 
-def test_import_refuses_what_our_histories_have_no_words_for(fencepost: Any) -> None:
+def test_import_refuses_operations_that_our_histories_lack(fencepost: Any) -> None:
     ran = fencepost("import", FOREIGN / "cas-register.valid.edn", "--model", "cas-register")
 
     assert ran.returncode == 4
@@ -160,7 +158,7 @@ def test_import_refuses_what_our_histories_have_no_words_for(fencepost: Any) -> 
     assert ran.stdout == ""
 
 
-def test_export_writes_what_jepsen_and_porcupine_read(fencepost: Any, tmp_path: Path) -> None:
+def test_export_writes_files_that_jepsen_and_porcupine_read(fencepost: Any, tmp_path: Path) -> None:
     ours = HISTORIES / "valid-strict-own-token.jsonl"
     for form in ("jepsen-edn", "porcupine-etcd"):
         file = tmp_path / form
@@ -179,7 +177,7 @@ def test_an_etcd_log_is_of_one_register(fencepost: Any) -> None:
     assert "this history has 2: x, y; name one" in ran.stderr
 
 
-def test_a_refused_import_leaves_the_file_that_is_there(fencepost: Any, tmp_path: Path) -> None:
+def test_a_refused_import_does_not_change_an_existing_file(fencepost: Any, tmp_path: Path) -> None:
     kept = tmp_path / "keep.jsonl"
     kept.write_text("recorded\n")
 
@@ -245,7 +243,7 @@ def test_an_output_that_cannot_be_a_file_is_refused_in_a_sentence(fencepost: Any
     assert "Traceback" not in ran.stderr
 
 
-def test_export_of_a_key_that_is_not_there_names_those_that_are(fencepost: Any) -> None:
+def test_export_of_an_unknown_key_names_the_known_ones(fencepost: Any) -> None:
     ours = HISTORIES / "valid-strict-own-token.jsonl"
 
     ran = fencepost("export", ours, "--to", "jepsen-edn", "--key", "x9")

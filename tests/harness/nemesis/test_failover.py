@@ -103,7 +103,7 @@ def test_every_edge_leads_to_the_replica_and_the_old_primary_follows_it(cluster:
     assert over_edge(cluster, "WAIT", 1, 2000) == 1  # it has a replica again
 
 
-def test_what_was_acknowledged_while_the_link_was_held_is_lost(cluster: str) -> None:
+def test_writes_acknowledged_while_the_link_is_held_are_lost(cluster: str) -> None:
     count_to_one(cluster)
 
     def acknowledge() -> None:

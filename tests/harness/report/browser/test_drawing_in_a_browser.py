@@ -33,9 +33,7 @@ def mark(page: Page, step: int) -> Locator:
     return page.locator(f'.mark[data-steps~="{step}"]').first
 
 
-def test_the_whole_drawing_is_on_the_first_screen_with_its_steps_beside_it(
-    visitor: Visitor, unfenced: Path
-) -> None:
+def test_the_drawing_and_its_steps_are_on_the_first_screen(visitor: Visitor, unfenced: Path) -> None:
     page = visitor.open(unfenced, viewport=DESK).page
     drawn(page)
 
@@ -135,7 +133,7 @@ def test_keys_go_to_the_next_and_previous_finding_and_step(visitor: Visitor, unf
     expect(page.locator("#finding-3")).to_be_hidden()
 
 
-def test_keys_that_are_typed_into_a_field_choose_nothing(visitor: Visitor, unfenced: Path) -> None:
+def test_keys_typed_into_a_field_are_not_shortcuts(visitor: Visitor, unfenced: Path) -> None:
     page = visitor.open(unfenced).page
     drawn(page)
     page.locator("#shorten").focus()
