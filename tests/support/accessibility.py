@@ -1,4 +1,4 @@
-"""What axe-core finds wrong in a page."""
+"""Accessibility violations that axe-core finds in a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storages: right ones, and one for each way to be broken."""
+"""Storages: correct ones, and one for each kind of bug."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEVER = 1 << 40
 
 @dataclass
 class Request:
-    """What a client asks, and the moments at which it takes effect (usually one)."""
+    """A client's request, and the moments at which it takes effect (usually one)."""
 
     op: Op
     moments: list[float]
@@ -21,7 +21,7 @@ class Request:
 
 @dataclass
 class Storage:
-    """A right storage: one mark, one value, one log."""
+    """A correct storage: one mark, one value, one log."""
 
     rng: random.Random
     strict: bool
@@ -126,7 +126,7 @@ class Storage:
         self.saved = (self.value, self.token, self.mark, len(self.log))
 
     def restart(self) -> None:
-        """Forget what came after it was saved; the log with it."""
+        """Forget everything since the last save, including the log entries."""
         if self.saved is None:
             return
         value, token, mark, size = self.saved

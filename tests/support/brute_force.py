@@ -1,4 +1,4 @@
-"""The definitions of a right storage, as searches over every order: slow, plain, to be believed.
+"""The definitions of a correct storage, as searches over every order: slow, plain and authoritative.
 
 An order explains a history if it keeps real time, holds every operation whose
 outcome is known and any of the writes that ended in info, and if a register
@@ -19,7 +19,7 @@ FAR = 10**9
 
 
 def explained_with_a_fence(operations: Sequence[Op], *, strict: bool) -> bool:
-    """Is there an order in which a fenced register answers what was recorded?"""
+    """Is there an order in which a fenced register gives the recorded answers?"""
 
     def step(state: Any, op: Any) -> tuple[object, object] | None:
         accepted = op.token > state[1] or (not strict and op.token == state[1])
@@ -51,7 +51,7 @@ def explained_with_fences(operations: Sequence[Op], *, strict: bool) -> bool:
 
 
 def explained_without_a_fence(operations: Sequence[Op]) -> bool:
-    """Is there an order in which a register that takes every write answers what was recorded?"""
+    """Is there an order in which a register that accepts every write gives the recorded answers?"""
 
     def step(state: Any, op: Any) -> tuple[object, object] | None:
         if op.f == "read":
@@ -62,7 +62,7 @@ def explained_without_a_fence(operations: Sequence[Op]) -> bool:
 
 
 def _judged(operations: Sequence[Op]) -> list[Op]:
-    """Info reads prove nothing, and a failure that is no rejection has no effect."""
+    """Info reads prove nothing, and a failure other than a rejection has no effect."""
     return [
         op
         for op in operations
@@ -122,7 +122,7 @@ def random_register_history(rng: random.Random, *, rejections: bool = True) -> t
 
 
 def answered(rng: random.Random, operations: list[Op], *, strict: bool) -> list[Op]:
-    """What a right register answers, in some order that real time allows."""
+    """The answers of a correct register, in some order that real time allows."""
     state: tuple[object, int | None] = INITIAL
     mark, answers = INITIAL[1], {}
     points = {op.index: rng.uniform(op.called, _latest(rng, op) + 0.5) for op in operations}
@@ -146,7 +146,7 @@ def answered(rng: random.Random, operations: list[Op], *, strict: bool) -> list[
 
 
 def _latest(rng: random.Random, op: Op) -> int:
-    """When it takes effect at the latest: an info soon enough to be seen, or after everything."""
+    """The latest moment of its effect: for an info, soon enough to be seen, or after everything."""
     return op.called + rng.choice([3, 10, FAR]) if op.returned is None else op.returned
 
 
@@ -158,7 +158,7 @@ def _intervals(rng: random.Random, size: int) -> list[tuple[int, int]]:
 
 
 def write(index: int, token: int, called: int, returned: int, outcome: str = "ok") -> Op:
-    """A write of a value of its own; the outcome is ok, info or stale."""
+    """A write of a unique value; the outcome is ok, info or stale."""
     known = {"ok": Outcome.OK, "info": Outcome.INFO, "stale": Outcome.FAIL}[outcome]
     return Op(
         index=index,

@@ -28,7 +28,7 @@ def cell(name: str = "a", *, duration: int = 20) -> Cell:
 
 
 def job(name: str = "a", repeat: int = 1, seed: int = 7, reproduction: int = 0, expected: int = 30) -> Job:
-    """A run that is expected to take so many seconds."""
+    """A run that is expected to take this many seconds."""
     return Job(cell=name, repeat=repeat, seed=seed, expected=expected * NS["s"], reproduction=reproduction)
 
 

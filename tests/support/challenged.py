@@ -45,7 +45,7 @@ def run_until_challenged(
 
 
 def repeated(attempt: Callable[[], T], proves_nothing: Callable[[T], bool]) -> T:
-    """Return what the first attempt gave that proves something, or the last one."""
+    """Return the result of the first attempt that proves something, or of the last one."""
     deadline = time.monotonic() + PATIENCE
     while proves_nothing(got := attempt()) and time.monotonic() < deadline:
         pass

@@ -40,7 +40,7 @@ def fencepost(
 
 
 def refused(folder: Path, *arguments: str | Path, timeout: float = DEADLINE) -> CompletedProcess[str]:
-    """Call what is refused before any client starts."""
+    """Run a command that is refused before any client starts."""
     words = [str(each) for each in arguments]
     return warm(words, folder, os.environ | {"PYTHONPATH": str(ROOT)}, timeout)
 

@@ -1,4 +1,4 @@
-"""Commit logs of small histories, right and wrong."""
+"""Commit logs of small histories, correct and wrong."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def explained(operations: tuple[Op, ...], log: list[Op], *, strict: bool, fenced
 
 
 def random_log(rng: random.Random, operations: tuple[Op, ...]) -> list[Op]:
-    """Mostly the order a fence makes, of the writes that took effect; now and then something wrong."""
+    """Mostly the effective writes in the order that a fence enforces; occasionally something wrong."""
     log = [
         op
         for op in operations

@@ -1,4 +1,4 @@
-"""What the checkers find in literal operations on a storage."""
+"""The findings of the checkers in literal operations on a storage."""
 
 from __future__ import annotations
 

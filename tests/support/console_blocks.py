@@ -1,4 +1,4 @@
-"""Pages of the documentation whose blocks are run as their reader would: files saved, commands typed."""
+"""Run the blocks of documentation pages as a reader would: save the files, type the commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCK = re.compile(
 )
 NUMBER = re.compile(r"\d+(?:\\\.\d+)?")
 NOT_INHERITED = ("PYTEST", "MAKE", "CI", "BUILD_NUMBER")
-"""What the reader of a page has not set: in CI, pytest prints its summary uncut."""
+"""Variables that a reader does not set: in CI, pytest does not shorten its summary."""
 END = "--- the end of its output"
 DRY = {"make install": "make --dry-run install"}
 """Commands that are not run as they are: the tests run in what `make install` has installed."""
@@ -40,7 +40,7 @@ class Shell:
         )
 
     def run(self, line: str) -> str:
-        """Run a command, and return what it prints; the next one finds its status in `$?`."""
+        """Run a command, and return its output; the next command has its status in `$?`."""
         assert self._bash.stdin
         assert self._bash.stdout
         self._bash.stdin.write(f'{DRY.get(line, line)}\nstatus=$?; echo "{END}"; (exit $status)\n')
@@ -77,7 +77,7 @@ def follow(page: Path, opened: Shell, folder: Path) -> None:
 
 
 def _run(block: str, opened: Shell) -> None:
-    """Run the lines that begin with `$`; where nothing is shown below one, it may print anything."""
+    """Run the lines that begin with `$`; a command without shown output may print anything."""
     for each in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         line, *shown = each.splitlines()
         printed = repeated(partial(opened.run, line), _was_not_exercised)
@@ -85,12 +85,12 @@ def _run(block: str, opened: Shell) -> None:
 
 
 def _was_not_exercised(printed: str) -> bool:
-    """Is it what a run says whose few seconds were too short on a loaded machine?"""
+    """Is it the output of a run that was too short on a loaded machine?"""
     return "Not tested" in printed
 
 
 def _pattern(shown: list[str]) -> str:
-    """What a page shows, as a regular expression: any number for a number, anything for `...`."""
+    """The shown output as a regular expression: any number for a number, anything for `...`."""
     lines = [NUMBER.sub(r"[\\d.]+", re.escape(line)).replace(r"\.\.\.", ".*") for line in shown]
     return "".join("(?:.*\n)*" if line == ".*" else f"{line}\n" for line in lines)
 

@@ -1,4 +1,4 @@
-"""Several small runs as one run on several resources: what each resource shows stays as it was."""
+"""Several small runs merged into one run on several resources, without changing any of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def crowd(rng: random.Random, kind: str, most: int = 3) -> Run:
 
 
 def _on(number: int, run: Run, rng: random.Random) -> list[Op]:
-    """The operations of a run on a resource of its own, and now and then a grant."""
+    """The operations of a run on a separate resource, and occasionally a grant."""
     operations = [
         replace(op, resource=f"r{number}", value=_renamed(number, op.value)) for op in run.history.operations
     ]

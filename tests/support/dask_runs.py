@@ -1,4 +1,4 @@
-"""Runs as a Dask worker makes them in the tests, without servers: the first one waits until it is killed."""
+"""Runs of a Dask worker in the tests, without servers: the first one waits until it is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges of small histories, held against each other; and how many histories that takes."""
+"""Compare judges on small histories, and count the histories."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SCALE = int(os.environ.get("FENCEPOST_DIFFERENTIAL", "0"))
-"""How many histories at the least a nightly run compares in all; 0: the ordinary number."""
+"""The minimum number of histories that a nightly run compares in all; 0: the ordinary number."""
 
 CASES = max(800, SCALE // 100)
 """Random histories for each differential test, of which there are some sixty."""
 
 LEAST = 0.01
-"""Of the histories of a test, at least this share is right, and at least this share is wrong."""
+"""The minimum share of correct histories in a test, and of wrong ones."""
 
 compared: Counter[str] = Counter()
 """How many histories each test compared."""
@@ -27,13 +27,13 @@ disagreed: Counter[str] = Counter()
 
 
 def random_histories(make: Callable[[random.Random], T], seed: object, count: int = CASES) -> Iterator[T]:
-    """Histories that are the same each time for one seed."""
+    """Histories that depend only on the seed."""
     rng = random.Random(str(seed))
     return (make(rng) for _ in range(count))
 
 
 def disagreements(histories: Iterable[T], *judges: Callable[[T], object]) -> list[T]:
-    """The histories about which the judges do not all say the same."""
+    """The histories on which the judges disagree."""
     said: Counter[object] = Counter()
     wrong = []
     for history in histories:

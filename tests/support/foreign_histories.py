@@ -36,7 +36,7 @@ def written(folder: Path, content: str | bytes) -> Path:
 
 @st.composite
 def events(draw: Any, cas: bool = True) -> list[Event]:
-    """Events of a few processes, each doing one thing at a time; answers are drawn, right or wrong."""
+    """Events of a few processes, each doing one thing at a time; answers are random, correct or wrong."""
     free, made = [0, 1, 2], []
     busy: dict[Any, Any] = {}
     fresh = 3

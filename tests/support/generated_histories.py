@@ -1,7 +1,7 @@
-"""Small histories from fixed seeds, by the hundred and of every kind, for a golden file of what is found in each.
+"""Hundreds of small histories of every kind, from fixed seeds, for golden files of their findings.
 
 Each kind is a function from its own random numbers to a case. Add a kind, or cases at the
-end of one: what is there already keeps its place.
+end of one: existing cases keep their places.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Commits = tuple[Commit, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is judged."""
+    """A history to judge."""
 
     history: History
     commits: Commits = None
@@ -45,7 +45,7 @@ class Kind:
     count: int
 
     def cases(self, name: str) -> Iterator[Case]:
-        """The same ones each time."""
+        """The cases, always the same."""
         return (self.make(random.Random(f"{name} {number}")) for number in range(self.count))
 
 
@@ -66,7 +66,7 @@ def _end(op: Op) -> int | None:
 
 
 def _case(rng: random.Random, operations: Sequence[Op], **header: Any) -> Case:
-    """Operations under a header that is drawn, but for what is given."""
+    """Operations under a random header, except for the given fields."""
     plain = history_of(_with_lines(operations), strict=rng.random() < 0.5, fenced=rng.random() < 0.8)
     drawn = {"require": {"stale_writes_attempted": rng.choice([0, 0, 1])}} | header
     return Case(replace(plain, header=replace(plain.header, **drawn)))
@@ -78,7 +78,7 @@ def _broken(rng: random.Random, kind: str, *, with_log: bool = True) -> Case:
 
 
 def _two_resources(rng: random.Random, make: Callable[[random.Random], Case]) -> Case:
-    """Two cases in one run, each on a resource of its own, their commits in the order of one log."""
+    """Two cases in one run, each on a separate resource, with their commits in one log."""
     one, other = make(rng), make(rng)
     while other.history.header != one.history.header:
         other = make(rng)
@@ -138,7 +138,7 @@ def _grants(rng: random.Random) -> Case:
 
 
 def _list(rng: random.Random, *, with_lists: bool) -> Case:
-    """A right list, or one of whose answers one was given to another."""
+    """A correct list, or one in which an answer went to another operation."""
     operations = list(list_history(rng, with_lists=with_lists))
     answers = [op for op in operations if op.seen is not None or op.f == "read"]
     if answers and rng.random() < 0.6:
@@ -152,7 +152,7 @@ def _list(rng: random.Random, *, with_lists: bool) -> Case:
 
 
 def _without_tokens(rng: random.Random, *, with_log: bool) -> Case:
-    """Holders most of whose writes carry no token, at a storage that takes them all."""
+    """Holders whose writes mostly carry no token, and a storage that accepts all of them."""
     operations: list[Op] = []
     effects: list[tuple[float, int]] = []
     for client in range(rng.randint(2, 4)):
@@ -228,7 +228,7 @@ _RUNS: tuple[dict[str, Any], ...] = (
 
 
 def _simulated(rng: random.Random, *, with_log: bool) -> Case:
-    """A short run of clients, locks with leases and a storage, right or with a bug."""
+    """A short run of clients, locks with leases and a storage, correct or with a bug."""
     run = Simulation(seed=rng.randrange(1 << 30), end=rng.choice([4_000, 8_000]), **rng.choice(_RUNS))
     commits = (
         Commit(seq=seq, resource="r0", token=token, value=tuple(value) if run.appends else value)

@@ -1,8 +1,8 @@
-"""What the terminal and the page say of each recorded run, as text, in a golden file next to the recording.
+"""The terminal output and the page of each recorded run, as text, in a golden file next to the recording.
 
     make golden        # or: .venv/bin/python -m tests.support.golden [NAME...]
 
-writes what is said now. Read the difference before you commit it.
+writes the current texts. Read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def golden(name: str) -> Path:
 
 
 def said(name: str) -> str:
-    """What is said of a recorded run that is judged now: on the terminal, then on the page."""
+    """The texts about a recorded run, judged again: on the terminal, then on the page."""
     with tempfile.TemporaryDirectory() as runs:
         run = unpack(name, Path(runs))
         judged = recheck(run)
@@ -64,7 +64,7 @@ def said(name: str) -> str:
 
 
 def page_text(page: str) -> Iterator[str]:
-    """The page as lines of text: of findings with the same cause only the first is there in full."""
+    """The page as lines of text: of findings with the same cause, only the first in full."""
     reader = _Reader()
     reader.feed(page)
     kept = _first_of_each(reader.articles, reader.groups)
@@ -113,7 +113,7 @@ class _Reader(HTMLParser):
         return folded or tag in _SKIPPED or "hidden" in given or given.get("class") == "skip"
 
     def _before(self, tag: str, given: dict[str, str]) -> str:
-        """What parts it from what stands before it in the line."""
+        """The separator from the preceding text of the line."""
         if tag in {"td", "th"}:
             return " | " if self._line else ""
         return " " if tag == "span" and given.get("class") != "whole" else ""

@@ -1,8 +1,8 @@
-"""What is found in every history of the tests: facts in one golden file, the words for them in another.
+"""The findings in every history of the tests: facts in one golden file, their words in another.
 
     make golden        # or: .venv/bin/python -m tests.support.golden_verdicts
 
-writes what is found now. Read the difference before you commit it: a change of words may be
+writes the current findings. Read the difference before you commit it: a change of words may be
 an improvement, a change of facts is a change of verdicts.
 
 - `NAME.facts.json` and `NAME.words.txt` next to each literal, foreign and recorded history;
@@ -83,7 +83,7 @@ def _recorded(name: str) -> Verdict:
 
 
 def facts_of(verdict: Verdict) -> str:
-    """All of verdict.json that no choice of words changes, a line for each finding."""
+    """Everything in verdict.json that does not depend on wording, one line for each finding."""
     document = verdict.to_document()
     plain = {
         "verdict": document["verdict"],
@@ -99,7 +99,7 @@ def facts_of(verdict: Verdict) -> str:
 
 
 def _checkers(ran: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The names of those that looked at each evidence, with their word where it is not "valid"."""
+    """The checkers by their evidence, each with its verdict unless that is "valid"."""
     said: dict[str, list[str]] = {}
     for each in ran:
         word = "" if each["verdict"] == "valid" else f":{each['verdict']}"
@@ -117,7 +117,7 @@ def _entries(plain: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _fact(finding: Mapping[str, Any]) -> dict[str, Any]:
-    """A finding without its words, and without what is empty."""
+    """A finding without its words and empty fields."""
     named = ("anomaly", "rule", "resource", "accused", "against", "probable_cause", "operations", "also")
     fact = {name: finding[name] for name in named if finding[name]}
     cause = finding["caused_by"]
@@ -127,7 +127,7 @@ def _fact(finding: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def words_of(verdict: Verdict) -> str:
-    """What a verdict says: its reasons and notices, and the story of each finding; of many, of the first."""
+    """The words of a verdict: reasons, notices, and the explanation of each finding, or of the first ones."""
     lines = [
         *(f"reason: {each}" for each in verdict.reasons),
         *(f"notice: {each}" for each in verdict.notices),
@@ -149,7 +149,7 @@ def lines_of_facts(kind: str) -> list[str]:
 def line_of_facts(number: int, case: Case) -> str:
     """The facts of a small history: `accused <because [proof]`, in line numbers.
 
-    The second word is a checksum of the history itself: where it differs, the generator has changed.
+    The second word is a checksum of the history itself: if it differs, the generator has changed.
     """
     verdict = checkers.judge(case.history, case.commits, same_run=True)
     operations = case.history.operations

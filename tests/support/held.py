@@ -1,4 +1,4 @@
-"""Run `hold.py` in a process of its own, and see what there is of its run."""
+"""Run `hold.py` in a separate process, and look for the processes of its run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMEOUT = 120.0  # s
 
 @contextmanager
 def running_harness(engine: str, run_id: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """Start one, in a process group of its own; it is killed at the end, if it still lives."""
+    """Start one in a separate process group; kill it at the end if it is still alive."""
     command = [sys.executable, str(HOLD), engine, run_id, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0) as process:
         try:
@@ -29,7 +29,7 @@ def running_harness(engine: str, run_id: str, folder: Path) -> Iterator[subproce
 
 
 def wait_for_line(process: subprocess.Popen[str], wanted: str) -> None:
-    """Read what it prints up to a line."""
+    """Read its output up to a line."""
     assert process.stdout is not None
     seen = []
     for line in process.stdout:

@@ -25,7 +25,7 @@ def nothing() -> None:
 
 @contextmanager
 def answering(*answers: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the address of a server that answers each request with the next of these, and then is silent."""
+    """Yield the address of a server that answers each request with the next of these, then with nothing."""
     requests = []
 
     def serve(connection: Any) -> None:

@@ -1,4 +1,4 @@
-"""Which module imports which, read from the source: also imports inside functions, and for types alone."""
+"""The imports between modules, read from the source, including those in functions and for types only."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cycles(graph: nx.DiGraph[str]) -> set[frozenset[str]]:
 
 
 def upward(graph: nx.DiGraph[str], floors: tuple[str, ...]) -> list[tuple[str, str]]:
-    """List the imports from a floor to a higher one; `floors` are dotted prefixes, the lowest first."""
+    """List the imports from a layer to a higher one; `floors` are dotted prefixes, the lowest first."""
 
     def floor(module: str) -> int | None:
         fitting = (n for n, prefix in enumerate(floors) if f"{module}.".startswith(f"{prefix}."))

@@ -1,4 +1,4 @@
-"""The installed command, started as a shell does: in a process group of its own."""
+"""The installed command, started as a shell does: in a separate process group."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""A server that speaks Kahuna's REST contract for locks: what its sources say, and nothing more.
+"""A server that implements exactly Kahuna's REST contract for locks, as in its source code.
 
 Persistent locks of one server: a token counts the grants of a resource from 0 on, a lease
 ends by time, and an owner that asks again is given the same token and no new lease. A
 resource whose name ends in `/type-104` is answered with that type, and nothing is done. An
 `--old` one calls the owner `lockId`, as Kahuna did before 1.1.
 
-Python's standard library is all it needs, so that an image can be made of it.
+It needs only Python's standard library, so that it fits into a small image.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A client's program for tests: a lock and a storage in one SQLite file, over the line protocol.
 
-`line_program.py FILE [forgetful]`: forgetful tells nothing of the order of accepted writes.
+`line_program.py FILE [forgetful]`: forgetful does not report the order of accepted writes.
 """
 
 from __future__ import annotations

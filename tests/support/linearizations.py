@@ -17,7 +17,7 @@ from tests.support.differential import disagreements, random_histories
 from tests.support.model_histories import KINDS, random_history
 
 WRONG = object()
-"""What an object answers where an operation cannot have gone like that."""
+"""The answer if the object cannot have given the recorded one."""
 
 
 def explained(operations: Sequence[Operation], step: Callable[..., Hashable], initial: Hashable) -> bool:
@@ -55,14 +55,14 @@ def register_step(state: Any, op: Any) -> Any | object:
 
 
 def mutex_step(state: Any, op: Any) -> object:
-    """A lock that anybody releases, by its definition: is it held?"""
+    """A lock that any process may release, by its definition: is it held?"""
     if op.outcome is Outcome.FAIL:
         return state
     return WRONG if state == (op.f == "acquire") else not state
 
 
 def owned_mutex_step(state: Any, op: Any) -> object:
-    """A lock that is released by its owner, by its definition."""
+    """A lock that only its owner may release, by its definition."""
     if op.outcome is Outcome.FAIL:
         return state
     if op.f == "acquire":

@@ -69,7 +69,7 @@ def _missing(r: Resource) -> Iterator[str]:
 
 
 def _is_lost(r: Resource, write: Op) -> bool:
-    """Is it gone from the storage, though it had been there?"""
+    """Is it missing from the storage, although it had been there?"""
     if r.places(write) or write.outcome is Outcome.FAIL:
         return False
     seen = bool(r.readers(write))
@@ -124,7 +124,7 @@ def _reached(r: Resource, token: int) -> int | None:
 
 
 def _can_be_before(r: Resource, place: int, moment: float) -> bool:
-    """Can the log have got to a place by a moment: had all up to there been called?"""
+    """Can the log have reached a place by a moment: had everything up to there been called?"""
     return all(entry.called <= moment for entry in r.entries[: place + 1])
 
 
@@ -147,7 +147,7 @@ def _fences(r: Resource) -> Iterator[str]:
 
 
 def _fenced_at(r: Resource, fence: Op) -> int | None:
-    """The place that the log had got to when a fence was acknowledged; None if it lacks the fence."""
+    """The place that the log had reached when a fence was acknowledged; None if it lacks the fence."""
     own = [each.place for each in r.entries if each.commit.fence and each.commit.token == fence.token]
     if own:
         return own[0]
@@ -194,7 +194,7 @@ def _next_write(r: Resource, place: int) -> int:
 
 
 def _explained_reads(r: Resource) -> list[tuple[Op, list[int]]]:
-    """The reads of what the log has, with the places after which each can have been."""
+    """The reads of logged values, with the places after which each can have happened."""
     found = []
     for read in r.reads:
         write = next((op for op in r.writes if op.value == read.value), None)
@@ -212,7 +212,7 @@ def _explained_reads(r: Resource) -> list[tuple[Op, list[int]]]:
 
 
 def _time_and_reads(r: Resource) -> tuple[set[str], set[str]]:
-    """Does the log agree with real time and with what was read? In every reading of what it leaves open."""
+    """Does the log agree with real time and with the reads, for every choice of the unknowns?"""
     steps = _steps(r)
     reads = _explained_reads(r)
     certain = set(_order(r, steps))
@@ -279,9 +279,12 @@ def _rejections(r: Resource) -> tuple[set[str], set[str]]:
                 pinned.append(_Step(write, place, len(r.entries) + 1, True))
         elif outside:
             if any(op.f == "fence" or op.outcome is Outcome.INFO for op in outside):
-                may |= {"false-rejection", "non-linearizable"}  # what it explains, it may make stale later
+                may |= {
+                    "false-rejection",
+                    "non-linearizable",
+                }  # it may explain one operation and make a later one stale
         elif not possible and _reached(r, least) is not None:
-            may.add("false-rejection")  # the log contradicts real time: who knows when it got there?
+            may.add("false-rejection")  # the log contradicts real time: the moment of this place is unknown
         else:
             must.add("false-rejection")
     clashes = [bool(list(_order(r, [*each, *pinned]))) for each in possible]
@@ -293,7 +296,7 @@ def _rejections(r: Resource) -> tuple[set[str], set[str]]:
 
 
 def _unlogged_causes(r: Resource, rejected: Op, least: int) -> Iterator[Op]:
-    """What the log lacks, and may have raised the mark for a while."""
+    """Operations missing from the log that may have raised the mark for a while."""
     for op in (*r.writes, *r.fences):
         if op.token is None or op.token < least or op.called > (rejected.returned or 0) or op is rejected:
             continue
@@ -308,7 +311,7 @@ def _unlogged_causes(r: Resource, rejected: Op, least: int) -> Iterator[Op]:
 
 
 def _after_losses(r: Resource) -> tuple[set[str], set[str]]:
-    """What follows from a write that is lost: a later one below it is stale; what was read went back."""
+    """The consequences of a lost write: a later one below it is stale, and reads go back."""
     must: set[str] = set()
     may: set[str] = set()
     for lost in r.writes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from checkers.history.records import Commit, Header, Op, Outcome
 
 START = -1
-"""The place of what was there before the run."""
+"""The place of the initial value."""
 
 
 @dataclass(frozen=True)
@@ -19,13 +19,13 @@ class Names:
     may: frozenset[str] = frozenset()
 
     def agree(self, found: Iterable[str]) -> bool:
-        """Is this what was found?"""
+        """Do these names match what was found?"""
         return self.must <= set(found) <= self.must | self.may
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One place of the log: what was stored, and the operation that sent it, if one did."""
+    """One place of the log: the commit, and the operation that sent it, if any."""
 
     place: int
     commit: Commit
@@ -79,7 +79,7 @@ class Resource:
 
     @property
     def rejected(self) -> list[Op]:
-        """The writes that a fence refused, but for ghosts."""
+        """The writes that a fence refused, except ghosts."""
         refused = (op for op in self.writes if op.outcome is Outcome.FAIL and op.error == "stale")
         return [op for op in refused if op.token is not None and not self.places(op) and not self.readers(op)]
 

@@ -1,4 +1,4 @@
-"""What a test does where this machine lacks what it needs: skip, or fail where all has to be there."""
+"""A test that needs something this machine lacks: skip it, or fail if everything is required."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random small histories of every kind of object: right, or wrong in a way that is hard to see."""
+"""Random small histories of every kind of object: correct, or wrong in a way that is hard to detect."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from checkers.linearizability.operation import UNKNOWN, Operation
 
 @dataclass(frozen=True)
 class Kind:
-    """What can be asked of an object, and how a right one answers."""
+    """The operations on an object, and the answers of a correct one."""
 
-    ask: Callable[[random.Random, int], tuple[str, Hashable]]  # (rng, a number of its own) → f, input
+    ask: Callable[[random.Random, int], tuple[str, Hashable]]  # (rng, a unique number) → f, input
     answer: Callable[..., Any]  # (state, f, input, rng) → (state, outcome, output)
-    outputs: Callable[[random.Random, str], Hashable]  # what it might answer, right or not
+    outputs: Callable[[random.Random, str], Hashable]  # a possible answer, correct or not
     initial: Hashable
 
 
@@ -180,14 +180,14 @@ KINDS = {
     "unique-cas": Kind(_ask_unique_cas, _answer_unique_cas, _some_value(6), 0),
     "holds": Kind(_ask_hold, _answer_owned, _nothing, None),
 }
-"""The kinds of histories by the name of their model, or of what is special about them."""
+"""The kinds of histories, named after their model or their special property."""
 
 
 def random_history(rng: random.Random, kind: Kind, size: int = 6) -> tuple[Operation, ...]:
-    """A small history with ties and infos: plain, or aimed at what is hard to tell.
+    """A small history with ties and infos: plain, or aimed at the hard cases.
 
-    A plain one comes from a right object, and then anything may be changed, so that most
-    are wrong at first sight. An aimed one is right but for one or two answers or moments
+    A plain one comes from a correct object, and then anything may be changed, so that most
+    are obviously wrong. An aimed one is correct except for one or two answers or moments
     that are exchanged or moved a little.
     """
     size = rng.randint(2, size)
@@ -235,7 +235,7 @@ def _asked(rng: random.Random, kind: Kind, size: int) -> list[Operation]:
 
 
 def _answered(rng: random.Random, kind: Kind, operations: list[Operation]) -> list[Operation]:
-    """What a right object answers, in some order that real time allows."""
+    """The answers of a correct object, in some order that real time allows."""
     infos = rng.choice([0, 0.2, 0.5])
     state, answered = kind.initial, dict(enumerate(operations))
     points = {i: rng.uniform(op.called, op.returned + 0.5) for i, op in answered.items()}

@@ -95,7 +95,7 @@ def unpack(name: str, folder: Path) -> Path:
 
 
 def pack(run: Path, archive: Path) -> None:
-    """Keep what a report and `recheck` read of a run; whose machine it was is left out."""
+    """Keep the files that a report and `recheck` read, without details of the machine."""
     environment = run / "environment.json"
     scrubbed = _scrubbed(json.loads(environment.read_bytes()), run.parent.name)
     environment.write_text(json.dumps(scrubbed, indent=1))
@@ -153,7 +153,7 @@ def _run(recording: Recording, duration: str | None, engine: str, runs: Path) ->
 
 
 def _interrupt(process: subprocess.Popen[bytes], runs: Path, after: float) -> None:
-    """Send Ctrl-C once the clients have worked for so many seconds."""
+    """Send Ctrl-C once the clients have worked for this many seconds."""
     while process.poll() is None:
         for plan in runs.glob("*/*/plan.json"):
             if time.monotonic_ns() > json.loads(plan.read_bytes())["started"] + after * 10**9:

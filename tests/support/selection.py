@@ -6,11 +6,11 @@ import pytest
 
 ENGINES = {"docker_engine", "local_engine"}
 BOTH_ENGINES = ["local", pytest.param("docker", marks=pytest.mark.slow)]
-"""Parameters for what must hold on either."""
+"""Parameters for tests that must pass on both engines."""
 
 
 def seeds(count: int) -> list[object]:
-    """Parameters for what must hold for each seed: the first is quick."""
+    """Parameters for tests that must pass with each seed: the first is quick."""
     return [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, count))]
 
 
@@ -22,7 +22,7 @@ def leave_out_slow_tests(config: pytest.Config) -> None:
 
 
 def mark(item: pytest.Item) -> None:
-    """Mark what needs an engine or a browser, and what shares fixtures, by what it asks for."""
+    """Mark tests that need an engine or a browser, and group tests that share fixtures."""
     fixtures = set(getattr(item, "fixturenames", ()))
     if fixtures & ENGINES:
         item.add_marker("engine")
@@ -33,7 +33,7 @@ def mark(item: pytest.Item) -> None:
 
 
 def _shared_by(item: pytest.Item) -> str:
-    """Name what shares a fixture of its module, such as servers: one process starts it, and only once."""
+    """Name the group of tests that share a module fixture, such as servers: one process starts it once."""
     if not isinstance(item, pytest.Function):
         return ""
     definitions = item._fixtureinfo.name2fixturedefs

@@ -1,4 +1,4 @@
-"""A lock service with leases and a fenced storage, in memory, without time of their own."""
+"""A lock service with leases and a fenced storage, in memory, without a clock."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LockService:
 
 @dataclass(kw_only=True)
 class Storage:
-    """A register with a mark; `policy` None takes every write."""
+    """A register with a mark; with `policy` None it accepts every write."""
 
     policy: str | None
     value: Any = None
@@ -74,7 +74,7 @@ class Storage:
         return self.value, self.written
 
     def forget(self, count: int) -> None:
-        """Go on as a replica that had not got the last writes."""
+        """Continue as a replica that has not received the last writes."""
         del self.log[max(0, len(self.log) - count) :]
         self.value, self.token = self.log[-1] if self.log else (None, 0)
         self.written = self.token

@@ -3,7 +3,7 @@
 Requests and answers take time, some longer than their client waits; after the
 client's timeout they may still arrive. Clients are paused now and then, also past
 their lease, and continue as if nothing had happened. By default the services are
-right, so such a run has no violation.
+correct, so such a run has no violation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Simulation:
     stuck: bool = False
     appends: bool = False  # the workload: appends to a list, no writes of values
     fence_on_acquire: bool = False
-    lag: float = 0  # how often a list is read as it stood before: a bug
+    lag: float = 0  # how often a read returns an outdated list: a bug
     outages: bool = False  # the lock service is stopped now and then
     slow: float = 0.05  # how often a request takes its time
     slowest: int = 3 * TIMEOUT  # how long it then takes at the most
@@ -116,7 +116,7 @@ class Simulation:
     def _call(self, effect: Callable[[int], Any], until: Callable[[], int] = lambda: 0) -> Wait:
         """Send a request; the answer, or None if it did not come in time.
 
-        A server that is stopped until some moment takes it up then.
+        A server that is stopped until some moment processes it then.
         """
         slow = self.rng.random() < self.slow
         going = self.rng.randint(1, self.slowest if slow else 100)
@@ -137,7 +137,7 @@ class Simulation:
         return box[0] if box and going + coming < TIMEOUT else None
 
     def _ask_lock(self, effect: Callable[[int], Any]) -> Wait:
-        """Send a request to the lock service; if it is stopped, the request lies there until it goes on."""
+        """Send a request to the lock service; if it is stopped, the request waits until it continues."""
         return self._call(effect, until=lambda: self.out)
 
     def _record(self, process: int, kind: str, f: str, **fields: Any) -> None:
@@ -234,7 +234,7 @@ class Simulation:
         return lambda now: self.lock.renew(now, owner, ttl)
 
     def _renewals(self, client: int, nth: int, owner: str, over: list[bool]) -> Wait:
-        """The thread that keeps the lease, under a process number of its own."""
+        """The thread that keeps the lease, with a separate process number."""
         process = 10_000_000 + client + self.clients * (nth * 1000)
         while not over:
             ttl = self.rng.choice(self.ttls)

@@ -43,7 +43,7 @@ def _is_info(kind: Kind) -> bool:
 
 
 def _answers(chosen: tuple[Kind, ...]) -> Iterator[tuple[int | None, ...]]:
-    """What the reads can have returned: of each, the place of the write; None: what was there before."""
+    """The possible results of the reads: for each, the place of the write; None: the initial value."""
     writes = [place for place, kind in enumerate(chosen) if kind is not None]
     return itertools.product([None, *writes], repeat=len(chosen) - len(writes))
 

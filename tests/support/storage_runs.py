@@ -1,4 +1,4 @@
-"""Small simulated runs of right and broken storages, with the log that each keeps.
+"""Small simulated runs of correct and broken storages, with their logs.
 
 Clients call at random moments, each operation takes effect at some moment of its
 interval, and the storage acts by its kind. Few operations, few tokens and many ties in
@@ -17,7 +17,7 @@ from tests.support.broken_storages import FENCED, RESOURCE, RIGHT, TWICE, Reques
 
 @dataclass(frozen=True)
 class Run:
-    """A simulated run: what is judged, and what an oracle needs to know."""
+    """A simulated run: the history to judge, and what an oracle needs to know."""
 
     kind: str
     history: History

@@ -1,8 +1,8 @@
 """A tap on the wires between a client and its servers: what it sent, request by request.
 
-It stands between them, counts every request before it hands it on, and can stop the
-servers exactly before one. So a test can show for each request of a call what becomes of
-the call when no answer to it comes, and that it was not sent twice.
+It is a proxy that counts every request before it forwards it, and can stop the servers
+exactly before one. So a test can show, for each request of a call, how the call ends if
+that request gets no answer, and that the request was not sent twice.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ REQUESTS: dict[str, Split] = {
 
 
 class Tap:
-    """Stands between one client and some servers."""
+    """A proxy between one client and some servers."""
 
     def __init__(self, system: str, servers: Sequence[str]) -> None:
         self._split = REQUESTS[system]
@@ -110,7 +110,7 @@ class Tap:
         self._stop_before = 0
         self._stop: Callable[[], None] = lambda: None
         self.cut_after = sys.maxsize  # bytes of the answers on a connection, which ends there
-        self.withheld = b""  # what has it is on its way for longer than anybody waits
+        self.withheld = b""  # data with these bytes is delayed for longer than any client waits
         self.last_words = b""  # an answer that has them ends its connection, and no other is accepted
         self.requests: list[tuple[int, bytes]] = []  # to which server, and what
         self.endpoints = tuple(self._listen(number, server) for number, server in enumerate(servers))

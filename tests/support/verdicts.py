@@ -1,4 +1,4 @@
-"""Verdict documents, of which a test writes only what matters to it."""
+"""Verdict documents: a test gives only the fields that matter to it."""
 
 from __future__ import annotations
 

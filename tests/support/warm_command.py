@@ -1,6 +1,6 @@
 """The command in processes that have imported everything before they start.
 
-A process of its own, `python -m tests.support.warm_command FD`, imports the command once, and
+A separate process, `python -m tests.support.warm_command FD`, imports the command once, and
 forks for each call: as isolated as a new process, in a tenth of the time.
 """
 

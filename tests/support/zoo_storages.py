@@ -92,7 +92,7 @@ EMPTY = {"postgres": empty_postgres, "redis": empty_redis}
 
 
 def nothing() -> None:
-    """Do nothing once the request has left."""
+    """Ignore that the request was sent."""
 
 
 def outcome(storage: Any, token: int, value: str, sent: Callable[[], None] = nothing) -> Any:

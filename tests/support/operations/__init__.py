@@ -1,1 +1,1 @@
-"""The rules of storages, operation by operation: slower than on columns, and held against those."""
+"""The rules of storages, operation by operation: slower than on columns, and compared with those."""

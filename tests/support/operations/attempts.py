@@ -1,4 +1,4 @@
-"""How many late and stale writes were tried, and what became of the stale ones."""
+"""How many late and stale writes were attempted, and the outcomes of the stale ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _attempts(register: Register, writes: Iterable[Op], stale: AbstractSet[int])
         if write.index in effective:
             took_effect, possible_until = True, math.inf if write.index in stale else -math.inf
         elif was_rejected(write) and write.returned is not None:
-            # closed intervals: what was called when this one returned can have caused it
+            # closed intervals: a write called when this one returned can have caused it
             took_effect, possible_until = False, write.returned + 1
         else:
             took_effect, possible_until = None, -math.inf

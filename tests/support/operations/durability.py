@@ -1,12 +1,12 @@
 """Was every acknowledged write stored, no failed one, none of them twice, and nothing else?
 
-Decided by the commit log, which is complete: what does not stand in it is not in the
-storage. An acknowledged write that is not may have been there all the same, and have
-gone: if the storage was restarted after the write had been sent, or if a read returned
-its value. Then it is a lost-write; otherwise it was never stored.
+Decided by the commit log, which is complete: a write that it lacks is not in the storage.
+An acknowledged write that the log lacks may have been stored and lost again: if the storage
+was restarted after the write had been sent, or if a read returned its value. Then it is a
+lost-write; otherwise it was never stored.
 
-A write without an answer that somebody read, and that the log lacks, was lost only if
-the storage was restarted. Otherwise the read and the log contradict each other.
+An unanswered write that was read, and that the log lacks, was lost only if the storage was
+restarted. Otherwise the read and the log contradict each other.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def lost_writes(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes that had been there, and that the storage does not have any more."""
+    """Writes that had been stored, and that the storage no longer has."""
     yield from (each for each in _missing(evidence) if each.anomaly == "lost-write")
 
 
 def read_without_commit(evidence: Evidence) -> Iterator[Conflict]:
-    """Reads of what the log lacks."""
+    """Reads of values that the log lacks."""
     yield from (each for each in _missing(evidence) if each.anomaly == "non-linearizable")
 
 
 @memoized
 def _missing(evidence: Evidence) -> Sequence[Conflict]:
-    """What the log lacks of what the clients know to be there."""
+    """Writes that the clients know to be stored, and that the log lacks."""
     log = evidence.log
     if not isinstance(log, CommitLog):
         return []
@@ -83,7 +83,7 @@ def _missing(evidence: Evidence) -> Sequence[Conflict]:
 
 
 def _missing_fences(evidence: Evidence) -> Iterator[Op]:
-    """Where fences are logged: those whose token the mark cannot have had when they were acknowledged."""
+    """If fences are logged: those whose token the mark cannot have had when they were acknowledged."""
     if not evidence.history.header.fenced:
         return
     for order in orders(evidence).values():
@@ -104,7 +104,7 @@ def _judged(write: Op, zone: Zone | None, *, restarted: bool) -> Conflict:
 
 
 def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes that ended in fail and stand in the log; an info that took effect is never one."""
+    """Writes that ended in fail and are in the log; an info that took effect is never one."""
     if not isinstance(evidence.log, CommitLog):
         return
     for op in evidence.named(*WRITES, "fence"):
@@ -114,7 +114,7 @@ def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
 
 
 def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes that stand twice in the log."""
+    """Writes that are in the log twice."""
     if evidence.log is None:
         return
     for op in evidence.named(*WRITES):

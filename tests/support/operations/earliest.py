@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 
 class Earliest:
-    """A tree of minima over a row of numbers: O(n) to make, O(log n) to ask.
+    """A tree of minima over a row of numbers: O(n) to build, O(log n) to query.
 
-    The minima of pairs stand above the numbers, those of pairs of pairs above
+    The minima of pairs are above the numbers, those of pairs of pairs above
     them, and so on. To find a number, climb until a minimum to the right is low
     enough, and go down to it.
     """

@@ -4,8 +4,8 @@ The model is a register with a mark. A write with token t is accepted iff
 `t > mark` (strict) or `t >= mark` (inclusive), and then the mark is t. A write
 that ended in info may have been accepted at any time after its call, or never.
 
-Accepted writes stand in the order of their tokens, so the place of each token,
-its *level*, is forced, and only four questions remain:
+Accepted writes are in the order of their tokens, so the place of each token,
+its *level*, is fixed, and only four questions remain:
 
 1. Was every value that was read written, with that token, and not later?
 2. Inclusive: can the values of one level be put in order? (see `zones`)
@@ -79,7 +79,7 @@ def observed(evidence: Evidence) -> Sequence[Conflict]:
 
 @memoized
 def resolved(evidence: Evidence) -> Sequence[Conflict]:
-    """Judge rejections and reads where the commit log says which writes took effect.
+    """Judge rejections and reads if a commit log says which writes took effect.
 
     The order of writes and reads is not judged here: the log decides it exactly.
     """
@@ -99,7 +99,7 @@ def _resolved(evidence: Evidence) -> Iterator[Conflict]:
 
 @memoized
 def stale_in_log(evidence: Evidence) -> Sequence[Conflict]:
-    """Stale-write, decided exactly: a write that stands in the log after a newer token.
+    """Stale-write, decided exactly: a write that comes after a newer token in the log.
 
     Strict: after another write with an equal token, too. The logged token decides, not its
     sender, and a fence counts as a write does.
@@ -127,7 +127,7 @@ def _stale_among(entries: Iterable[Entry], header: Header) -> Iterator[Conflict]
         elif is_above or highest is None:
             highest = op
         elif not entry.commit.fence and highest.index != op.index:
-            # one write that stands twice is a duplicate-write
+            # one write that is logged twice is a duplicate-write
             yield Conflict(anomaly="stale-write", breach=LOGGED_AFTER_NEWER, accused=op, because=(highest,))
 
 
@@ -151,8 +151,8 @@ def fenced_register(register: Register) -> Iterator[Conflict]:
 def plain_register(register: Register) -> Iterator[Conflict]:
     """A storage without a fence: its order must only be a register's (algorithm R).
 
-    A write is stale if it stood after a newer one in every such order. A read of
-    an older token is no stale-read then: it shows what the stale write did.
+    A write is stale if it comes after a newer one in every such order. A read of
+    an older token is not a stale-read then: it shows the effect of the stale write.
     """
     yield from register.misreads
     sent_after = list(_stale_writes(register))

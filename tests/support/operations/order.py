@@ -1,18 +1,18 @@
-"""Does the storage's own order agree with real time, and with what was read and refused?
+"""Does the storage's own order agree with real time, and with the reads and rejections?
 
-The log fixes the place of every write and fence, and a read stands after the write whose
+The log fixes the place of every write and fence, and a read comes after the write whose
 value it returned and before the next one. So the clients' history is explained iff no
-operation had returned before another was called that stands at a lower place. This is
-swept once, in the order of the calls: `reached` is the highest place that the log had
-surely got to by then.
+operation had returned before the call of another one at a lower place. One sweep, in the
+order of the calls, checks this: `reached` is the highest place that the log had certainly
+reached by then.
 
-- A write was there when its ok came back, so the log had got to its first place. It stands at
-  no place that had been passed when it was called, since it may stand twice: both count.
+- A write was stored when its ok returned, so the log had reached its first place. None of its
+  places (it may be logged twice) had been passed when it was called.
 - A read goes after the lowest place of its value that had not been replaced. A value that
   was logged twice can be read after either, and the lowest leaves the most room to others.
-- Where fences are logged, the log had got to the first one with the token of a fence that was
-  acknowledged. Where it has none, since the storage logs only what raises the mark, an
-  acknowledged fence says that the mark was at its token.
+- If fences are logged, the log had reached the first one with the token of an acknowledged
+  fence. If it has none with that token, because the storage logs only fences that raise the
+  mark, the acknowledged fence shows that the mark was at its token.
 - A fenced write that was refused says the same of the lowest token that refuses it. If only
   that contradicts a read, either the refusal was false or the read was stale.
 
@@ -38,7 +38,7 @@ from checkers.storage.commit_order import AGAINST_THE_LOG
 from checkers.storage.false_or_stale import FALSE_OR_STALE
 
 START = -1
-"""The place of what was there before the run."""
+"""The place of the initial value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class LogOrder:
     operations: Sequence[Op]  # the writes, reads and fences of the clients, in the order of their calls
     header: Header
     has_fences: bool  # does the storage log them?
-    logged: frozenset[int]  # indexes of what stands there
+    logged: frozenset[int]  # indexes of the logged operations
     fences: Mapping[int | None, int]  # the first place of a fence with each token
     misplaced: frozenset[int]  # indexes of writes and fences that were sent too late for their place
     conflicts: Sequence[Conflict]
@@ -196,7 +196,7 @@ class _Sweep:
             heapq.heappush(self._returns, (op.returned, op.index, reached))
 
     def _stored(self, op: Op) -> Iterator[Conflict]:
-        """A write or a fence, which may stand nowhere."""
+        """A write or a fence, which may have no place."""
         places = self._places.get(op.index, ())
         if places and places[0] < self._reached.place:
             yield self._conflict(self._entries[places[0]].op, ())
@@ -266,7 +266,7 @@ class _Sweep:
 
 
 def _next_writes(entries: Sequence[Entry]) -> list[int]:
-    """From the start and from each place on: where the next write stands."""
+    """The place of the next write, from the start and from each place on."""
     following = [len(entries)]
     for place in range(len(entries) - 1, -1, -1):
         following.append(following[-1] if entries[place].commit.fence else place)

@@ -1,4 +1,4 @@
-"""The registers of a history: every value that each resource held, and what else was asked of it."""
+"""The registers of a history: every value that each resource held, and its other operations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from checkers.storage.misreads import READ_EARLY, UNWRITTEN, WRONG_TOKEN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Register:
-    """All that one resource's storage was asked, sorted by what it proves."""
+    """All operations on one resource, sorted by what they prove."""
 
     resource: str
     strict: bool
@@ -41,7 +41,7 @@ class Register:
 
     @property
     def initial_token(self) -> int:
-        """Where the mark stood before the run."""
+        """The mark before the run."""
         return self.zones[0].token
 
     @property
@@ -54,7 +54,7 @@ class Register:
 def registers(evidence: Evidence) -> list[Register]:
     """The register of each resource that was written, fenced or read.
 
-    With a commit log, the writes that stand in it took effect and no others did.
+    With a commit log, exactly the writes in it took effect.
     """
     header = evidence.history.header
     log = evidence.log if isinstance(evidence.log, CommitLog) else None

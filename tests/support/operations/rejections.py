@@ -1,7 +1,7 @@
 """Had each rejected write a cause, and does everything after it agree with that cause?
 
 A fence refuses a token because of a newer one (strict: or an equal one) that it has
-met. The accepted writes of a fenced storage stand in the order of their tokens, so
+met. The accepted writes of a fenced storage are in the order of their tokens, so
 the mark passes through fixed *levels*. A level can be reached at its *start* at the
 earliest: when something that raised the mark to it was called.
 
@@ -11,7 +11,7 @@ those above it. If there is no cause, the rejection was false. If there is one, 
 mark had been there at the latest when the rejection returned, and nothing that was
 called after that can have taken effect below it.
 
-Where no fence is promised, tokens stand in no order and nothing hides anything: a
+If no fence is promised, tokens have no order and nothing hides anything: a
 rejection is false iff nothing with a high enough token can have been accepted
 before it returned.
 

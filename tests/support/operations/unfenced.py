@@ -3,7 +3,7 @@
 Such a write takes no part in the order of tokens: it does not raise the mark, and no
 mark can refuse it. Its value could be read, that is all. A write that was
 sent with a token, and that the commit log has without one, bypassed the fence as well: but
-it is a write of that token, and stale where it stands after a newer one.
+it is a write of that token, and stale if it comes after a newer one.
 """
 
 from __future__ import annotations
