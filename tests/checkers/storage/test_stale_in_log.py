@@ -68,3 +68,7 @@ def test_an_equal_token_is_stale_only_to_a_strict_fence(policy: str, *, is_stale
     found = stale(commits(5, 5), policy=policy)
 
     assert found == ([("stale-write", LOGGED_AFTER_NEWER, 1, [0])] if is_stale else [])
+
+
+def test_many_stale_writes_are_found_in_the_order_of_the_log() -> None:
+    assert [accused for *_, accused, _ in stale(commits(99, *range(60, 10, -1)))] == list(range(1, 51))

@@ -222,3 +222,41 @@ def test_an_equal_token_is_not_a_higher_one(token: int, newer: int, *, is_higher
     )
 
     assert came_after_higher(conflict) is is_higher
+
+
+def test_a_commit_that_nobody_sent_may_have_come_before_the_fence() -> None:
+    sent = write(1, 6, 1, 2)
+    stray = replace(sent, value="x", token=4)
+
+    assert logged(fenced(write(0, 5, 0, 0)), sent, log=[stray, sent]) == []
+
+
+def test_a_write_that_stands_twice_after_a_fence_is_not_shown_as_its_own_reason() -> None:
+    late = write(1, 4, 2, 3)
+
+    found = logged(fenced(write(0, 5, 0, 1)), late, log=[late, late])
+
+    assert {tuple(because) for *_, because in found} == {(0,)}
+
+
+def test_what_stands_after_a_stale_write_does_not_show_when_it_took_effect() -> None:
+    late, next_ = write(1, 4, 2, 3), write(2, 6, 4, 5)
+
+    found = logged(fenced(write(0, 5, 0, 1)), late, next_, log=[late, next_])
+
+    assert found == [("stale-write", SENT_AFTER_NEWER, 1, [0])]
+
+
+def test_of_what_stands_before_a_stale_write_the_one_sent_last_is_shown() -> None:
+    early, late = write(0, 6, 0, 20), write(1, 4, 1, 20)
+    last = write(3, 7, 5, 6)
+
+    found = logged(early, late, fenced(write(2, 5, 2, 3)), last, log=[early, last, late])
+
+    assert ("stale-write", SENT_AFTER_NEWER, 1, [2, 3]) in found
+
+
+def test_two_uses_of_a_token_are_found_beside_another_token() -> None:
+    found = seen(write(0, 1, 0, 1), write(1, 5, 2, 9), write(2, 5, 3, 8))
+
+    assert found == [("stale-write", SAME_TOKEN_TWICE, 2, [1])]
