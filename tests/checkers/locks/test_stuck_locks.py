@@ -115,7 +115,7 @@ def test_a_release_that_was_acknowledged_ends_a_hold_and_another_does_not() -> N
 def test_one_release_of_several_acquires_ends_nothing() -> None:
     again = granted(4, 5, token=9)
 
-    assert stuck(granted(1, 2), again, op("release", "0", 5, 6, "ok"), refused(3, 22)) == [(8, 22)]
+    assert stuck(granted(1, 2), again, op("release", "0", 6, 7, "ok"), refused(3, 22)) == [(8, 22)]
 
 
 def test_a_hold_with_an_unknown_lease_ends_only_with_its_release() -> None:
