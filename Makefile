@@ -9,9 +9,9 @@ STAMP := $(VENV)/installed
 PINNED := $(VENV)/pinned
 MUTANTS := .venv-mutants
 MODULES ?=
-WORKERS ?= 3
+WORKERS ?= 4
 FUZZ_SECONDS ?= 600
-EXAMPLES ?= 0.3
+EXAMPLES ?= 0.1
 CASES ?=
 
 # Tests start the command hundreds of times: compile its modules once, also where bytecode is unwanted elsewhere.

@@ -41,8 +41,9 @@ def is_stopped(process: psutil.Process) -> bool:
 
 
 def wait_until_stopped(process: psutil.Process) -> bool:
-    """Wait for a process that was sent SIGSTOP; False if it did not stop in time."""
-    return _settles(lambda: is_stopped(process))
+    """Wait for a process that was sent SIGSTOP; False if it ended, or did not stop in time."""
+    _settles(lambda: is_stopped(process) or _has_ended(process))
+    return is_stopped(process)
 
 
 def stop_offspring(head: psutil.Process) -> list[psutil.Process] | None:

@@ -28,8 +28,13 @@ def mark(item: pytest.Item) -> None:
         item.add_marker("engine")
     if "browser" in fixtures:
         item.add_marker("browser")
-    if group := _shared_by(item):
+    if group := _shared_by(item) or _in_one_browser(item):
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _in_one_browser(item: pytest.Item) -> str:
+    """Name the file of tests that look at pages: one process starts a browser for all of it."""
+    return item.nodeid.split("::", maxsplit=1)[0] if item.get_closest_marker("browser") else ""
 
 
 def _shared_by(item: pytest.Item) -> str:

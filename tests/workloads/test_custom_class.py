@@ -142,6 +142,7 @@ def called_as_installed(folder: Path, *words: str) -> CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_only_the_class_is_imported_from_the_current_folder(folder: Path, hostile: Path) -> None:
     done = run_until_challenged(
         lambda duration: called_as_installed(folder, *run_words("files.toml", duration)), seconds=6

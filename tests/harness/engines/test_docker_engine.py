@@ -109,6 +109,7 @@ def test_a_sweep_removes_the_leftovers_of_a_killed_harness(
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
 
 
+@pytest.mark.slow
 def test_a_sweep_cleans_up_after_a_harness_killed_during_the_start(
     things: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
@@ -123,6 +124,7 @@ def test_a_sweep_cleans_up_after_a_harness_killed_during_the_start(
     assert run_id not in {note.run_id for note in run_notes.notes()}
 
 
+@pytest.mark.slow
 def test_a_run_in_progress_is_not_touched(
     things: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
@@ -143,6 +145,7 @@ def test_a_run_in_progress_is_not_touched(
     assert kept.endswith("3 containers, 1 network: it is in progress")
 
 
+@pytest.mark.slow
 def test_clean_finds_leftovers_without_a_note(
     things: Any, docker_engine: Engine, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +236,7 @@ def test_a_removed_container_is_named(
         assert set(cluster.logs()) == {"toxiproxy"}
 
 
+@pytest.mark.slow
 def test_docker_limits_the_size_of_a_log(
     client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:

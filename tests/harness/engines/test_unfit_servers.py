@@ -41,6 +41,12 @@ def one(system: str, image: None = None) -> Topology:
     )
 
 
+def confused(system: str, other: str) -> object:
+    """Parameters of each system that meets one other; the other pairs are slow."""
+    quick = other == "postgres" or (system, other) in {("postgres", "etcd"), ("etcd", "redis")}
+    return pytest.param(system, other, marks=[] if quick else pytest.mark.slow)
+
+
 @pytest.fixture(scope="module")
 def addresses(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Address]]:
     """The address of a server of each of these systems."""
@@ -52,7 +58,7 @@ def addresses(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.mark.parametrize(
-    ("system", "other"), [pair for pair in itertools.product(SYSTEMS, LOCAL) if pair[0] != pair[1]]
+    ("system", "other"), [confused(*pair) for pair in itertools.product(SYSTEMS, LOCAL) if pair[0] != pair[1]]
 )
 def test_a_server_of_another_system_is_recognized_by_its_answer(
     addresses: dict[str, Address], system: str, other: str
@@ -70,7 +76,10 @@ def test_a_server_that_does_not_answer_is_not_ready_yet() -> None:
     assert not any(is_ready(system, Address("127.0.0.1", 1)) for system in SYSTEMS)
 
 
-@pytest.mark.parametrize("system", LOCAL)
+@pytest.mark.parametrize(
+    "system",
+    ["redis", pytest.param("etcd", marks=pytest.mark.slow), pytest.param("postgres", marks=pytest.mark.slow)],
+)
 def test_a_server_that_is_too_old_is_refused(
     local_engine: Engine, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
 ) -> None:
@@ -133,12 +142,34 @@ def build(docker_engine: Engine, run_id: str, tmp_path: Path) -> Iterator[Any]: 
 @pytest.mark.parametrize(
     ("name", "dockerfile", "said"),
     [
-        ("postgres", REFUSES_THE_USER, r"postgres refuses user fencepost: FATAL:  pg_hba\.conf rejects"),
-        ("redis-1", WANTS_A_LOGIN, r'redis-1 cannot be used as redis: it answers "-NOAUTH Authentication'),
-        ("redis-1", IS_ANOTHER, r'redis-1 cannot be used as redis: it answers "HTTP/1\.\d '),
-        ("redis-1", HAS_NOT_THE_PROGRAM, r'"redis-server": executable file not found'),
+        pytest.param(
+            "postgres",
+            REFUSES_THE_USER,
+            r"postgres refuses user fencepost: FATAL:  pg_hba\.conf rejects",
+            id="refuses-the-user",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "redis-1",
+            WANTS_A_LOGIN,
+            r'redis-1 cannot be used as redis: it answers "-NOAUTH Authentication',
+            id="wants-a-login",
+        ),
+        pytest.param(
+            "redis-1",
+            IS_ANOTHER,
+            r'redis-1 cannot be used as redis: it answers "HTTP/1\.\d ',
+            id="is-another",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "redis-1",
+            HAS_NOT_THE_PROGRAM,
+            r'"redis-server": executable file not found',
+            id="has-not-the-program",
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["refuses-the-user", "wants-a-login", "is-another", "has-not-the-program"],
 )
 def test_an_unfit_image_fails_fast(
     docker_engine: Engine, build: Any, tmp_path: Path, name: str, dockerfile: str, said: str
@@ -156,6 +187,7 @@ def test_an_unfit_image_fails_fast(
     assert time.monotonic() - started < AT_ONCE
 
 
+@pytest.mark.slow
 def test_the_command_reports_an_unfit_server_and_exits_with_3(build: Any, tmp_path: Path) -> None:
     setting = f"lock.image={build(WANTS_A_LOGIN)}"
     done = subprocess.run(

@@ -109,13 +109,14 @@ def test_every_fence_rejects_every_stale_write(tmp_path: Path, target: Any) -> N
     assert shows_a_fence_that_held(code, verdict)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("docker_engine")
 @pytest.mark.parametrize(
     "target",
     [
         "etcd-postgres",
-        pytest.param("zookeeper-zookeeper", marks=pytest.mark.slow),
-        pytest.param("zookeeper-dynamodb", marks=pytest.mark.slow),
+        "zookeeper-zookeeper",
+        "zookeeper-dynamodb",
     ],
 )
 def test_a_fence_rejects_every_stale_write_in_containers(tmp_path: Path, target: str) -> None:

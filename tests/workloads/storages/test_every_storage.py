@@ -41,7 +41,11 @@ def nothing() -> None:
     """Do nothing once the request has left."""
 
 
-@pytest.fixture(scope="module", params=FENCINGS)
+QUICK = [kind for kind in FENCINGS if kind not in IN_CONTAINERS]
+SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in FENCINGS if kind in IN_CONTAINERS]
+
+
+@pytest.fixture(scope="module", params=[*QUICK, *SLOW])
 def kind(request: pytest.FixtureRequest) -> Any:
     return request.param
 

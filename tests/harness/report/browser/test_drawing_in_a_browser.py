@@ -172,7 +172,7 @@ def test_an_address_of_no_finding_shows_the_first(visitor: Visitor, unfenced: Pa
 
 
 def test_paper_has_every_finding_with_its_steps_and_its_drawing(visitor: Visitor, unfenced: Path) -> None:
-    page = visitor.open(unfenced).page
+    page = visitor.open(unfenced, own_page=True).page
     drawn(page)
     findings = page.locator(".scene").count()
 
@@ -236,7 +236,7 @@ def test_a_token_beyond_what_a_browser_counts_exactly_is_shown_exactly(
     ("scheme", "viewport"),
     [
         pytest.param("light", DESK, id="light-1400"),
-        pytest.param("dark", PHONE, id="dark-390"),
+        pytest.param("dark", PHONE, id="dark-390", marks=pytest.mark.slow),
         pytest.param("light", PHONE, id="light-390", marks=pytest.mark.slow),
         pytest.param("dark", DESK, id="dark-1400", marks=pytest.mark.slow),
     ],

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.run.recheck import recheck
 from tests.harness.report.browser.conftest import Visitor, drawn
 
 
@@ -25,24 +24,35 @@ def test_no_word_about_the_servers_is_broken(visitor: Visitor, unfenced: Path) -
     assert broken == []
 
 
-@pytest.mark.parametrize("width", [390, 375, 360, 320, 305])
+@pytest.mark.parametrize(
+    "width",
+    [
+        pytest.param(390, marks=pytest.mark.slow),
+        pytest.param(375, marks=pytest.mark.slow),
+        pytest.param(360, marks=pytest.mark.slow),
+        320,
+        pytest.param(305, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("name", ["etcd-postgres", "etcd-postgres-unfenced"])
 def test_a_narrow_screen_needs_no_sideways_scrolling(
-    visitor: Visitor, recorded_run: Callable[[str], Path], name: str, width: int
+    visitor: Visitor, reported: Callable[[str], Path], name: str, width: int
 ) -> None:
-    page = visitor.open(reported(recorded_run(name)), viewport={"width": width, "height": 800}).page
+    page = visitor.open(reported(name), viewport={"width": width, "height": 800}).page
     drawn(page)
 
     assert page.locator("#chooser").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("width", [1400, 390, 320])
+@pytest.mark.parametrize(
+    "width", [pytest.param(1400, marks=pytest.mark.slow), pytest.param(390, marks=pytest.mark.slow), 320]
+)
 def test_step_numbers_are_whole_in_the_table_of_operations(
-    visitor: Visitor, recorded_run: Callable[[str], Path], width: int
+    visitor: Visitor, reported: Callable[[str], Path], width: int
 ) -> None:
-    folder = recorded_run("etcd-postgres-unfenced")
-    page = visitor.open(reported(folder), viewport={"width": width, "height": 900}).page
+    report = reported("etcd-postgres-unfenced")
+    page = visitor.open(report, viewport={"width": width, "height": 900}).page
     drawn(page)
 
     badges, clipped, scrolling = page.evaluate(
@@ -75,10 +85,10 @@ def test_step_numbers_are_whole_in_the_table_of_operations(
     [320, pytest.param(360, marks=pytest.mark.slow), pytest.param(390, marks=pytest.mark.slow)],
 )
 def test_what_is_wrong_does_not_cover_what_a_fault_is(
-    visitor: Visitor, recorded_run: Callable[[str], Path], width: int
+    visitor: Visitor, reported: Callable[[str], Path], width: int
 ) -> None:
-    report_of_run = reported(recorded_run("etcd-postgres"))
-    page = visitor.open(report_of_run, viewport={"width": width, "height": 800}).page
+    report_of_run = reported("etcd-postgres")
+    page = visitor.open(report_of_run, own_page=True, viewport={"width": width, "height": 800}).page
     page.add_init_script(
         """window.written = new Map();
         const fillText = CanvasRenderingContext2D.prototype.fillText;
@@ -116,10 +126,8 @@ CanvasRenderingContext2D.prototype.fillText = function (words, x, y, ...rest) {
 };"""
 
 
-def test_a_link_at_the_top_leads_to_the_drawing(
-    visitor: Visitor, recorded_run: Callable[[str], Path]
-) -> None:
-    page = visitor.open(reported(recorded_run("etcd-postgres-unfenced")), **PHONE).page
+def test_a_link_at_the_top_leads_to_the_drawing(visitor: Visitor, reported: Callable[[str], Path]) -> None:
+    page = visitor.open(reported("etcd-postgres-unfenced"), **PHONE).page
     drawn(page)
     link = page.get_by_role("link", name="To the drawing")
 
@@ -128,12 +136,12 @@ def test_a_link_at_the_top_leads_to_the_drawing(
     page.wait_for_function("document.getElementById('timeline').getBoundingClientRect().top < 100")
 
 
-@pytest.mark.parametrize("width", [390, 360])
+@pytest.mark.parametrize("width", [pytest.param(390, marks=pytest.mark.slow), 360])
 def test_the_answers_of_the_operations_are_in_view(
-    visitor: Visitor, recorded_run: Callable[[str], Path], width: int
+    visitor: Visitor, reported: Callable[[str], Path], width: int
 ) -> None:
-    folder = recorded_run("etcd-postgres-unfenced")
-    page = visitor.open(reported(folder), viewport={"width": width, "height": 800}).page
+    report = reported("etcd-postgres-unfenced")
+    page = visitor.open(report, viewport={"width": width, "height": 800}).page
     drawn(page)
 
     cut_off = page.evaluate(
@@ -148,8 +156,8 @@ def test_the_answers_of_the_operations_are_in_view(
     assert cut_off == []
 
 
-def test_a_phone_shows_no_hints_about_keys(visitor: Visitor, recorded_run: Callable[[str], Path]) -> None:
-    report_of_run = reported(recorded_run("etcd-postgres-unfenced"))
+def test_a_phone_shows_no_hints_about_keys(visitor: Visitor, reported: Callable[[str], Path]) -> None:
+    report_of_run = reported("etcd-postgres-unfenced")
     phone, desk = visitor.open(report_of_run, **PHONE).page, visitor.open(report_of_run).page
     drawn(phone)
     drawn(desk)
@@ -158,12 +166,14 @@ def test_a_phone_shows_no_hints_about_keys(visitor: Visitor, recorded_run: Calla
     assert desk.locator("#hint kbd").first.is_visible()
 
 
-@pytest.mark.parametrize("name", ["etcd-postgres", "etcd-postgres-unfenced"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("etcd-postgres", marks=pytest.mark.slow), "etcd-postgres-unfenced"]
+)
 def test_no_step_number_covers_what_a_fault_is(
-    visitor: Visitor, recorded_run: Callable[[str], Path], name: str
+    visitor: Visitor, reported: Callable[[str], Path], name: str
 ) -> None:
-    report_of_run = reported(recorded_run(name))
-    page = visitor.open(report_of_run, **PHONE).page
+    report_of_run = reported(name)
+    page = visitor.open(report_of_run, own_page=True, **PHONE).page
     page.add_init_script(RECORDS_WORDS)
 
     for scene in range(1, page.locator("#scene option").count() + 1):
@@ -179,9 +189,3 @@ def test_no_step_number_covers_what_a_fault_is(
             if start - 6 < right and left < end + 6 and abs(y - height) < 12
         ]
         assert covered == [], scene
-
-
-def reported(folder: Path) -> Path:
-    """The report of a recorded run, judged now."""
-    recheck(folder)
-    return folder / "report.html"

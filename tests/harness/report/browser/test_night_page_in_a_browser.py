@@ -23,7 +23,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("scheme", "viewport"),
     [
-        pytest.param("light", DESK, id="light-1400"),
+        pytest.param("light", DESK, id="light-1400", marks=pytest.mark.slow),
         pytest.param("dark", PHONE, id="dark-390"),
         pytest.param("light", PHONE, id="light-390", marks=pytest.mark.slow),
         pytest.param("dark", DESK, id="dark-1400", marks=pytest.mark.slow),
@@ -38,7 +38,9 @@ def test_axe_finds_nothing_serious(
     assert serious_findings(page) == []
 
 
-@pytest.mark.parametrize("width", [1400, 390, 320])
+@pytest.mark.parametrize(
+    "width", [pytest.param(1400, marks=pytest.mark.slow), pytest.param(390, marks=pytest.mark.slow), 320]
+)
 def test_the_page_needs_no_sideways_scrolling(visitor: Visitor, night: Path, width: int) -> None:
     page = visitor.open(night, viewport={"width": width, "height": 844}).page
 

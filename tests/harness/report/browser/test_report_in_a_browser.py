@@ -37,7 +37,7 @@ def pixels(page: Page, colour: str) -> Any:
 
 
 @pytest.mark.parametrize("name", ["unfenced", "fenced", "quiet"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_report_opens_from_disk_without_errors_and_without_a_network(
     visitor: Visitor, request: pytest.FixtureRequest, name: str, scheme: str
 ) -> None:
