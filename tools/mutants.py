@@ -46,8 +46,9 @@ def main() -> int:
     _make_mutants()
     mutants = [m for m in _mutants() if _matches(m, options.patterns)]
     again = ESCAPED if options.patterns else set()
-    todo = [m for m, result in _results(mutants).items() if result in {"", *again}]
-    if todo:
+    results = _results(mutants)
+    todo = [m for m, result in results.items() if result in {"", *again}]
+    if not all(results.values()):
         rejected = _rejected_by_types()
         note({m: REJECTED for m in todo if m.name in rejected})
         todo = [m for m in todo if m.name not in rejected]
