@@ -190,11 +190,11 @@ class Connection:
         return False
 
     def history(self, first: bytes, after: bytes) -> list[Any]:
-        """Read every event of the keys in [first, after), in revision order."""
-        last = max(
-            (kv.mod_revision for kv in self.call("KV/Range", key=first, range_end=after).kvs), default=0
-        )
-        create = message["WatchCreateRequest"](key=first, range_end=after, start_revision=1)
+        """Read every event of the keys in [first, after), in revision order; none may have been deleted."""
+        found = self.call("KV/Range", key=first, range_end=after).kvs
+        start = min((kv.create_revision for kv in found), default=1)
+        last = max((kv.mod_revision for kv in found), default=0)
+        create = message["WatchCreateRequest"](key=first, range_end=after, start_revision=start)
         events: list[Any] = []
         answers = self._stream("Watch/Watch", "Watch", self._timeout, create_request=create)
         try:

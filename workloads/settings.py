@@ -20,6 +20,9 @@ class LockSettings:
     token: str  # what serves as the fencing token
     wait_for_replica: bool = False  # does a grant count only once a replica has it? (Redis only)
     run: str = ""  # names the run, to a service that outlives it
+    names: str = (
+        ""  # is in every name of this run, on servers that other runs use as well; "": they are its own
+    )
     password: str = field(default="", repr=False)  # that the servers ask for; "": for none
 
 
@@ -34,7 +37,15 @@ class StorageSettings:
     fence_on_acquire: bool = False
     timeout: float  # seconds; of each call
     run: str = ""  # names the run, to a service that outlives it
+    names: str = (
+        ""  # is in every name of this run, on servers that other runs use as well; "": they are its own
+    )
     password: str = field(default="", repr=False)  # that the servers ask for; "": for none
+
+
+def named(names: str, name: str) -> str:
+    """Return a name on the servers of a run: with the run's own part, so that runs never meet."""
+    return f"{names}/{name}" if names else name
 
 
 def host_and_port(endpoint: str) -> tuple[str, int]:

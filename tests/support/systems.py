@@ -78,6 +78,7 @@ def lock_settings(
     timeout: float = 1.0,
     token: str = "",
     ttl: int = TTL,
+    names: str = "",
 ) -> LockSettings:
     return LockSettings(
         kind=kind,
@@ -87,6 +88,7 @@ def lock_settings(
         client=client,
         token=token,
         password=password_of(endpoints),
+        names=names,
     )
 
 
@@ -97,6 +99,7 @@ def storage_settings(
     fencing: str = "none",
     policy: str = "strict",
     timeout: float = ENOUGH,
+    names: str = "",
 ) -> StorageSettings:
     return StorageSettings(
         kind=kind,
@@ -105,6 +108,7 @@ def storage_settings(
         policy=policy,
         timeout=timeout,
         password=password_of(endpoints),
+        names=names,
     )
 
 

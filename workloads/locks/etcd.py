@@ -16,7 +16,7 @@ from workloads.client import Grant, NotApplied, Session, Unknown
 from workloads.etcd_api import CREATE_REVISION, EQUAL, Connection, message
 from workloads.locks.etcd_lease import LeaseKeeper, connections
 from workloads.locks.renewals import SECOND
-from workloads.settings import LockSettings
+from workloads.settings import LockSettings, named
 
 PATIENCE = 3  # TTLs that an acquire waits for the key's deletion
 
@@ -24,8 +24,9 @@ PATIENCE = 3  # TTLs that an acquire waits for the key's deletion
 class EtcdLock:
     """One client of the lock; holds one lock at a time."""
 
-    def __init__(self, connection: Connection, lease: LeaseKeeper, ttl: int) -> None:
+    def __init__(self, connection: Connection, lease: LeaseKeeper, ttl: int, names: str = "") -> None:
         self._connection = connection
+        self._names = names
         self._lease = lease
         self._ttl = ttl  # ns
         self._token = 0
@@ -49,7 +50,7 @@ class EtcdLock:
         return Grant(token=self._token, ttl=None, attempt=attempt)
 
     def _create(self, resource: str, owner: str, lease: int) -> Any:
-        key = lock_key(resource)
+        key = self._key(resource)
         return self._connection.call(
             "KV/Txn",
             compare=[created_at(key, 0)],
@@ -59,7 +60,7 @@ class EtcdLock:
     def _wait(self, resource: str, revision: int, deadline: int) -> None:
         left = deadline - time.monotonic_ns()
         try:
-            if left > 0 and self._connection.wait_for_deletion(lock_key(resource), revision, left / SECOND):
+            if left > 0 and self._connection.wait_for_deletion(self._key(resource), revision, left / SECOND):
                 return
         except Unknown as error:  # only the watch failed: every attempt so far was refused
             self._connection.reconnect()
@@ -71,7 +72,7 @@ class EtcdLock:
     def release(self, resource: str, owner: str) -> None:
         """Delete the key if it still has our create_revision; NotApplied if it does not."""
         self._lease.stop()
-        key = lock_key(resource)
+        key = self._key(resource)
         answer = self._connection.call(
             "KV/Txn",
             compare=[created_at(key, self._token)],
@@ -84,6 +85,9 @@ class EtcdLock:
         """Revoke the lease of an acquire whose outcome is unknown."""
         self._lease.revoke(self._connection)
 
+    def _key(self, resource: str) -> bytes:
+        return lock_key(resource, self._names)
+
     def reconnect(self) -> None:
         """Connect to the next member."""
         self._connection.reconnect()
@@ -94,17 +98,18 @@ class EtcdLock:
         self._connection.close()
 
 
-def lock_key(resource: str) -> bytes:
+def lock_key(resource: str, names: str = "") -> bytes:
     """The key that is the lock."""
-    return f"fencepost/{resource}".encode()
+    return f"fencepost/{named(names, resource)}".encode()
 
 
-def lock_keys(resource: str) -> tuple[bytes, bytes]:
+def lock_keys(resource: str, names: str = "") -> tuple[bytes, bytes]:
     """Return the half-open range of keys that a lock in this etcd may use.
 
     It covers `lock_key` and the keys that etcd's own lock service queues under it.
     """
-    return lock_key(resource), lock_key(resource) + b"0"  # "0" follows "/" in ASCII
+    key = lock_key(resource, names)
+    return key, key + b"0"  # "0" follows "/" in ASCII
 
 
 def created_at(key: bytes, revision: int) -> Any:
@@ -114,4 +119,4 @@ def created_at(key: bytes, revision: int) -> Any:
 
 def connect(settings: LockSettings, renewals: Session) -> EtcdLock:
     """Make a client."""
-    return EtcdLock(*connections(settings, renewals), settings.ttl)
+    return EtcdLock(*connections(settings, renewals), settings.ttl, settings.names)

@@ -28,6 +28,7 @@ class EtcdLockService:
         self._connection = connection
         self._lease = lease
         self._patience = PATIENCE * settings.ttl / SECOND  # seconds
+        self._names = settings.names
         self._token = settings.token
         self._key = b""
 
@@ -35,7 +36,7 @@ class EtcdLockService:
         """Wait for this client's turn; Unknown after three TTLs."""
         lease = self._lease.start(resource, owner)
         answer = self._connection.call(
-            "Lock/Lock", within=self._patience, name=lock_key(resource), lease=lease
+            "Lock/Lock", within=self._patience, name=lock_key(resource, self._names), lease=lease
         )
         self._key = answer.key
         self._lease.granted()

@@ -18,7 +18,7 @@ from checkers.history.lines import Token
 from workloads.client import NotApplied, Session, Unknown
 from workloads.http_connection import HttpConnection
 from workloads.locks.polling import Lease, PollingLock
-from workloads.settings import LockSettings
+from workloads.settings import LockSettings, named
 
 MILLISECOND = 1_000_000  # ns
 PERSISTENT = 1
@@ -55,8 +55,9 @@ class LockAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
 class KahunaLockService:
     """The requests to a server, over one connection."""
 
-    def __init__(self, connection: HttpConnection, ttl: int) -> None:
+    def __init__(self, connection: HttpConnection, ttl: int, names: str = "") -> None:
         self._connection = connection
+        self._names = names
         self._ttl = ttl  # ns
 
     def try_lock(self, resource: str, owner: str) -> Lease | None:
@@ -88,7 +89,7 @@ class KahunaLockService:
 
     def _ask(self, request: str, resource: str, owner: str) -> LockAnswer:
         fields = {
-            "resource": f"fencepost/{resource}",
+            "resource": f"fencepost/{named(self._names, resource)}",
             "owner": base64.b64encode(owner.encode()).decode(),
             "expiresMs": self._ttl // MILLISECOND,
             "durability": PERSISTENT,
@@ -106,7 +107,9 @@ def _expect(answer: LockAnswer, done: Type) -> None:
 def connect(settings: LockSettings, renewals: Session) -> PollingLock:
     """Make a client with two connections: one for the lock, one for its renewals."""
     calls, renewing = (
-        KahunaLockService(HttpConnection(settings.endpoints[0], settings.timeout), settings.ttl)
+        KahunaLockService(
+            HttpConnection(settings.endpoints[0], settings.timeout), settings.ttl, settings.names
+        )
         for _ in range(2)
     )
     return PollingLock(calls, renewing, renewals, settings.ttl)

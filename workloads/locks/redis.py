@@ -16,7 +16,7 @@ from collections.abc import Callable
 from workloads.client import NotApplied, Session, Unknown
 from workloads.locks.polling import Lease, PollingLock
 from workloads.redis_connection import RedisConnection
-from workloads.settings import LockSettings
+from workloads.settings import LockSettings, named
 
 MILLISECOND = 1_000_000  # ns
 
@@ -42,12 +42,13 @@ class RedisLockService:
     ) -> None:
         self._granted = granted
         self._connection = RedisConnection(settings.endpoints[0], settings.timeout, settings.password)
+        self._names = settings.names
         self._ttl = settings.ttl  # ns
         self._wait = round(settings.timeout * 1000 / 2) if settings.wait_for_replica else 0  # ms
 
     def try_lock(self, resource: str, owner: str) -> Lease | None:
         """Set the owner's key if there is none, and increment the counter."""
-        keys = (lock_key(resource), token_key(resource))
+        keys = (self._key(resource), token_key(resource, self._names))
         token: int | None = self._connection.execute("EVAL", GRANT, 2, *keys, owner, self._milliseconds)
         if token is None:
             return None
@@ -58,14 +59,14 @@ class RedisLockService:
 
     def renew(self, resource: str, owner: str, credential: str) -> int:  # noqa: ARG002 - it is the owner
         """Restart the key's expiry; NotApplied if the key is not the owner's."""
-        if not self._connection.execute("EVAL", RENEW, 1, lock_key(resource), owner, self._milliseconds):
+        if not self._connection.execute("EVAL", RENEW, 1, self._key(resource), owner, self._milliseconds):
             raise NotApplied("lease lost")
         self._reach_replica()
         return self._ttl
 
     def release(self, resource: str, owner: str, credential: str | None) -> bool:  # noqa: ARG002
         """Delete the key if it is the owner's; False if it is not."""
-        return bool(self._connection.execute("EVAL", RELEASE, 1, lock_key(resource), owner))
+        return bool(self._connection.execute("EVAL", RELEASE, 1, self._key(resource), owner))
 
     def close(self) -> None:
         """Drop the connection: the next command opens a new one."""
@@ -82,19 +83,22 @@ class RedisLockService:
         if not reached:
             raise Unknown(f"not replicated within {self._wait} ms")
 
+    def _key(self, resource: str) -> str:
+        return lock_key(resource, self._names)
+
     @property
     def _milliseconds(self) -> int:
         return self._ttl // MILLISECOND
 
 
-def lock_key(resource: str) -> str:
+def lock_key(resource: str, names: str = "") -> str:
     """The key that is the lock."""
-    return f"fencepost/{resource}/lock"
+    return f"fencepost/{named(names, resource)}/lock"
 
 
-def token_key(resource: str) -> str:
+def token_key(resource: str, names: str = "") -> str:
     """The key of the token counter."""
-    return f"fencepost/{resource}/token"
+    return f"fencepost/{named(names, resource)}/token"
 
 
 def connect(settings: LockSettings, renewals: Session) -> PollingLock:

@@ -58,6 +58,7 @@ class Redlock:
         self._servers = servers
         self._renewing = renewing
         self._renewals = Renewals(session, settings.ttl, lambda: _close(renewing))
+        self._names = settings.names
         self._ttl = settings.ttl  # ns
         self._token = TOKENS[settings.token]
         self._draws_token_later = settings.token in DRAWN_AFTER_GRANT
@@ -80,7 +81,7 @@ class Redlock:
         doubtful: set[int] = set()
         while True:
             attempt = time.monotonic_ns()
-            answers = self._ask(self._servers, *_grant(resource, owner, self._ttl))
+            answers = self._ask(self._servers, *self._grant(resource, owner))
             counters = [answer for server, answer in enumerate(answers) if answer and server not in doubtful]
             if len(counters) >= self._majority and time.monotonic_ns() < attempt + self._promised:
                 break
@@ -101,7 +102,7 @@ class Redlock:
 
         Servers with an unanswered deletion count too: it could delete the key of a later attempt.
         """
-        deleted = self._ask(self._servers, *_release(resource, owner))
+        deleted = self._ask(self._servers, *self._release(resource, owner))
         return {
             server
             for server, (grant, release) in enumerate(zip(granted, deleted, strict=True))
@@ -109,18 +110,21 @@ class Redlock:
         }
 
     def _renew(self, resource: str, owner: str) -> dict[str, Any]:
-        self._require_majority(self._renewing, *_renew(resource, owner, self._ttl))
+        self._require_majority(self._renewing, *self._extend(resource, owner))
         return {"ttl": self._promised}
 
     def release(self, resource: str, owner: str) -> None:
         """Delete the key where it is still ours; NotApplied if that is not most servers."""
         self._renewals.stop()
-        self._require_majority(self._servers, *_release(resource, owner))
+        self._require_majority(self._servers, *self._release(resource, owner))
 
     def revoke(self, resource: str, owner: str) -> None:
         """Delete the key wherever an acquire with unknown outcome has set it."""
         self._renewals.stop()
-        if self._ask(self._servers, *_release(resource, owner), unreached=None).count(None) >= self._majority:
+        if (
+            self._ask(self._servers, *self._release(resource, owner), unreached=None).count(None)
+            >= self._majority
+        ):
             raise Unknown("too few answers")
 
     def _require_majority(self, servers: Sequence[RedisConnection], *command: str | int) -> None:
@@ -145,6 +149,16 @@ class Redlock:
                 answers.append(None)
         return answers
 
+    def _grant(self, resource: str, owner: str) -> tuple[str | int, ...]:
+        keys = (lock_key(resource, self._names), token_key(resource, self._names))
+        return ("EVAL", GRANT, 2, *keys, owner, self._ttl // MILLISECOND)
+
+    def _extend(self, resource: str, owner: str) -> tuple[str | int, ...]:
+        return ("EVAL", RENEW, 1, lock_key(resource, self._names), owner, self._ttl // MILLISECOND)
+
+    def _release(self, resource: str, owner: str) -> tuple[str | int, ...]:
+        return ("EVAL", RELEASE, 1, lock_key(resource, self._names), owner)
+
     def reconnect(self) -> None:
         """Drop the connections: the next call opens new ones."""
         _close(self._servers)
@@ -153,19 +167,6 @@ class Redlock:
         """Stop the renewals, and drop all connections."""
         self._renewals.close(lambda: _close(self._renewing))
         _close(self._servers)
-
-
-def _grant(resource: str, owner: str, ttl: int) -> tuple[str | int, ...]:
-    keys = (lock_key(resource), token_key(resource))
-    return ("EVAL", GRANT, 2, *keys, owner, ttl // MILLISECOND)
-
-
-def _renew(resource: str, owner: str, ttl: int) -> tuple[str | int, ...]:
-    return ("EVAL", RENEW, 1, lock_key(resource), owner, ttl // MILLISECOND)
-
-
-def _release(resource: str, owner: str) -> tuple[str | int, ...]:
-    return ("EVAL", RELEASE, 1, lock_key(resource), owner)
 
 
 def _close(servers: Sequence[RedisConnection]) -> None:

@@ -29,8 +29,6 @@ from workloads.zookeeper_session import ZookeeperSession
 PATIENCE = 3  # TTLs that an acquire waits for its turn
 DIGITS = 10  # of the number that a sequential znode's name ends in
 
-_ROOT = "/fencepost-locks"
-
 
 def _number(name: str) -> int:
     return int(name[-DIGITS:])
@@ -50,6 +48,7 @@ class ZookeeperLock:
         self, connect: Callable[[], ZookeeperSession], renewals: Session, settings: LockSettings
     ) -> None:
         self._connect = connect
+        self._names = settings.names
         self._ttl = settings.ttl  # ns
         self._token_of = TOKENS[settings.token]
         self._promise = settings.ttl if len(settings.endpoints) == 1 else None
@@ -111,7 +110,7 @@ class ZookeeperLock:
         return {"ttl": self._promise}
 
     def _make_parents(self, resource: str) -> None:
-        for path in (_ROOT, queue_of(resource)):
+        for path in (_root(self._names), queue_of(resource, self._names)):
             if path not in self._parents:
                 with suppress(NodeExistsError):
                     self._call("create", path)
@@ -121,7 +120,7 @@ class ZookeeperLock:
         try:
             self._path, stat = self._call(
                 "create",
-                f"{queue_of(resource)}/{owner}-",
+                f"{queue_of(resource, self._names)}/{owner}-",
                 owner.encode(),
                 ephemeral=True,
                 sequence=True,
@@ -196,9 +195,13 @@ class ZookeeperLock:
         return self._session.call(request, *arguments, **more)
 
 
-def queue_of(resource: str) -> str:
+def queue_of(resource: str, names: str = "") -> str:
     """The znode under which waiting clients queue up."""
-    return f"{_ROOT}/{resource}"
+    return f"{_root(names)}/{resource}"
+
+
+def _root(names: str) -> str:
+    return f"/fencepost-locks-{names}" if names else "/fencepost-locks"
 
 
 def connect(settings: LockSettings, renewals: Session) -> ZookeeperLock:

@@ -53,9 +53,10 @@ _OWN_SETTINGS = {
 class DynamodbStorage:
     """One client of the register."""
 
-    def __init__(self, client: Any, fencing: str, policy: str) -> None:
+    def __init__(self, client: Any, settings: StorageSettings) -> None:
         self._client = client
-        self._guard = None if fencing == "none" else _GUARD[policy]
+        self._table = _table(settings)
+        self._guard = None if settings.fencing == "none" else _GUARD[settings.policy]
         self._sent: Callable[[], None] | None = None
         client.meta.events.register("before-send.dynamodb.UpdateItem", self._notify_when_sent)
 
@@ -68,7 +69,7 @@ class DynamodbStorage:
     def _update(self, resource: str, expression: str, guard: str | None, values: dict[str, Any]) -> None:
         _call(
             self._client.update_item,
-            TableName=_TABLE,
+            TableName=self._table,
             Key=_key(resource),
             UpdateExpression=expression,
             ExpressionAttributeValues=values,
@@ -82,7 +83,7 @@ class DynamodbStorage:
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write."""
-        answer = _call(self._client.get_item, TableName=_TABLE, Key=_key(resource), ConsistentRead=True)
+        answer = _call(self._client.get_item, TableName=self._table, Key=_key(resource), ConsistentRead=True)
         item = answer.get("Item", {})
         return (item["content"]["S"], int(item["writer"]["N"])) if _is_written(item) else (None, 0)
 
@@ -131,14 +132,14 @@ def _call(request: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str
 
 def connect(settings: StorageSettings) -> DynamodbStorage:
     """Make a client."""
-    return DynamodbStorage(_client("dynamodb", settings), settings.fencing, settings.policy)
+    return DynamodbStorage(_client("dynamodb", settings), settings)
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:  # noqa: ARG001 - writes create items
     """Create the table, with a stream of its items' images."""
     _call(
         _client("dynamodb", settings).create_table,
-        TableName=_TABLE,
+        TableName=_table(settings),
         KeySchema=[{"AttributeName": "resource", "KeyType": "HASH"}],
         AttributeDefinitions=[{"AttributeName": "resource", "AttributeType": "S"}],
         BillingMode="PAY_PER_REQUEST",
@@ -148,9 +149,9 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:  # noqa
 
 def committed(settings: StorageSettings) -> list[Commit]:
     """Read the accepted writes and fences in commit order, resource by resource."""
-    table = _client("dynamodb", settings)
-    accepted = sum(int(item["writes"]["N"]) for item in _items(table))
-    stream = _call(table.describe_table, TableName=_TABLE)["Table"]["LatestStreamArn"]
+    client, table = _client("dynamodb", settings), _table(settings)
+    accepted = sum(int(item["writes"]["N"]) for item in _items(client, table))
+    stream = _call(client.describe_table, TableName=table)["Table"]["LatestStreamArn"]
     deadline = time.monotonic() + settings.timeout
     images = _images(_client("dynamodbstreams", settings), stream, accepted, deadline)
     return [
@@ -164,11 +165,11 @@ def _commit(seq: int, resource: str, image: dict[str, Any]) -> Commit:
     return Commit(seq=seq, resource=resource, token=int(image["writer"]["N"]), value=image["content"]["S"])
 
 
-def _items(table: Any) -> Iterator[dict[str, Any]]:
+def _items(client: Any, table: str) -> Iterator[dict[str, Any]]:
     page: dict[str, Any] = {}
     while not page or "LastEvaluatedKey" in page:
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]} if page else {}
-        page = _call(table.scan, TableName=_TABLE, ConsistentRead=True, **start)
+        page = _call(client.scan, TableName=table, ConsistentRead=True, **start)
         yield from page["Items"]
 
 
@@ -228,6 +229,10 @@ def _verify_checksum(response_dict: dict[str, Any] | None, **_more: Any) -> None
     body, checksum = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
     if checksum != str(zlib.crc32(body)):
         raise Unknown(f"truncated answer: {len(body)} bytes with checksum {checksum}")
+
+
+def _table(settings: StorageSettings) -> str:
+    return f"{_TABLE}-{settings.names}" if settings.names else _TABLE
 
 
 def _key(resource: str) -> dict[str, Any]:

@@ -43,25 +43,24 @@ from workloads.etcd_api import (
     message,
 )
 from workloads.locks.etcd import lock_keys
-from workloads.settings import StorageSettings
+from workloads.settings import StorageSettings, named
 
 _WIDTH = 8  # bytes of a token
 _FENCED = 2**63  # the bit of the stored token that marks a revision put by a fence
-_REGISTERS = b"fencepost-register/"
-_AFTER = b"fencepost-register0"  # the end of that range, exclusive
 
 
 class EtcdStorage:
     """One client of the register."""
 
-    def __init__(self, connection: Connection, fencing: str, policy: str) -> None:
+    def __init__(self, connection: Connection, fencing: str, policy: str, names: str = "") -> None:
         self._connection = connection
+        self._names = names
         self._fencing = fencing
         self._inclusive = policy == "inclusive"
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
-        key = _key(resource)
+        key = _key(resource, self._names)
         write: dict[str, Any] = {
             "compare": [
                 message["Compare"](result=GREATER, target=VERSION, key=key),
@@ -83,7 +82,7 @@ class EtcdStorage:
         self, resource: str, token: int, write: dict[str, Any], sent: Callable[[], None]
     ) -> Any:
         """Write if a key of the lock has the token as its create_revision; return the answer."""
-        first, after = lock_keys(resource)
+        first, after = lock_keys(resource, self._names)
         no_key = message["Compare"](
             result=NOT_EQUAL, target=CREATE_REVISION, key=first, range_end=after, create_revision=token
         )
@@ -102,16 +101,16 @@ class EtcdStorage:
             return []
         least_stale = token + 1 if self._inclusive else token
         below = _bytes(least_stale)
-        return [message["Compare"](result=LESS, target=VALUE, key=_key(resource), value=below)]
+        return [message["Compare"](result=LESS, target=VALUE, key=_key(resource, self._names), value=below)]
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write."""
-        found = self._connection.call("KV/Range", key=_key(resource)).kvs
+        found = self._connection.call("KV/Range", key=_key(resource, self._names)).kvs
         return (_value(found[0].value), _token(found[0].value)) if found else (None, 0)
 
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and keep the value."""
-        key = _key(resource)
+        key = _key(resource, self._names)
         found = self._connection.call("KV/Range", key=key).kvs
         if not found:
             raise NotApplied(f"no key for {resource}")
@@ -133,28 +132,29 @@ class EtcdStorage:
 
 def connect(settings: StorageSettings) -> EtcdStorage:
     """Make a client."""
-    return EtcdStorage(_connection(settings), settings.fencing, settings.policy)
+    return EtcdStorage(_connection(settings), settings.fencing, settings.policy, settings.names)
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Put an empty key for each resource: it compares below every token."""
     with closing(_connection(settings)) as connection:
         for resource in resources:
-            connection.call("KV/Put", key=_key(resource), value=b"")
+            connection.call("KV/Put", key=_key(resource, settings.names), value=b"")
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
     """Read the accepted writes and fences in revision order."""
     with closing(_connection(settings)) as connection:
-        events = connection.history(_REGISTERS, _AFTER)
-    return [_commit(event) for event in events if event.value]  # set_up puts no content
+        first = _key("", settings.names)
+        events = connection.history(first, first[:-1] + b"0")  # "0" follows "/" in ASCII
+    return [_commit(event, first) for event in events if event.value]  # set_up puts no content
 
 
-def _commit(event: Any) -> Commit:
+def _commit(event: Any, prefix: bytes) -> Commit:
     fence = _is_fence(event.value)
     return Commit(
         seq=event.mod_revision,
-        resource=event.key.removeprefix(_REGISTERS).decode(),
+        resource=event.key.removeprefix(prefix).decode(),
         token=_mark(event.value) if fence else _token(event.value),
         value=None if fence else _value(event.value),
         fence=fence,
@@ -165,8 +165,8 @@ def _connection(settings: StorageSettings) -> Connection:
     return Connection(settings.endpoints, settings.timeout)
 
 
-def _key(resource: str) -> bytes:
-    return _REGISTERS + resource.encode()
+def _key(resource: str, names: str) -> bytes:
+    return f"fencepost-register/{named(names, resource)}".encode()
 
 
 def _content(mark: int, token: int, value: str) -> bytes:

@@ -13,6 +13,7 @@ still take effect later.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
@@ -61,12 +62,13 @@ INSERT INTO audit (resource, token, fence) SELECT resource, mark, true FROM rais
 """
 
 
-def conninfo(host: str, port: int, password: str = "") -> str:
+def conninfo(host: str, port: int, password: str = "", schema: str = "") -> str:
     """Return the conninfo of a server that an engine started; the default password is the images' own."""
+    search_path = f" -c search_path={schema}" if schema else ""
     return (
         f"host={host} port={port} user=fencepost password={password or 'fencepost'} dbname=fencepost"
         " sslmode=disable gssencmode=disable"
-        f" options='-c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION}'"
+        f" options='-c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION}{search_path}'"
     )
 
 
@@ -160,6 +162,8 @@ def connect(settings: StorageSettings) -> PostgresStorage:
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Create the tables, and a row for each resource unless the fencing is an upsert."""
     with closing(make_connection(settings)) as connection:
+        if settings.names:
+            connection.execute(f"CREATE SCHEMA {_schema(settings.names)}")
         for statement in _TABLES.split(";"):
             connection.execute(statement)
         if settings.fencing != "upsert":
@@ -186,5 +190,11 @@ def committed(settings: StorageSettings) -> list[Commit]:
 def make_connection(settings: StorageSettings) -> PostgresConnection:
     """Make a connection, which the first statement opens."""
     return PostgresConnection(
-        conninfo(*host_and_port(settings.endpoints[0]), settings.password), settings.timeout
+        conninfo(*host_and_port(settings.endpoints[0]), settings.password, _schema(settings.names)),
+        settings.timeout,
     )
+
+
+def _schema(names: str) -> str:
+    """Return the schema of a run's tables; "": the default one."""
+    return f"run_{re.sub('[^a-z0-9]', '_', names.lower())}" if names else ""

@@ -17,9 +17,8 @@ from typing import Any, Protocol
 from checkers.history.reader import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale
 from workloads.redis_connection import RedisConnection
-from workloads.settings import StorageSettings
+from workloads.settings import StorageSettings, named
 
-LOG = "fencepost/log"
 _PAGE = 10_000  # entries read at a time
 _COMPARE = """
 local function below(a, b)
@@ -64,25 +63,29 @@ class Commands(Protocol):
 class RedisStorage:
     """One client of the register; `stale` is its script's condition on `token` and `mark`, two strings."""
 
-    def __init__(self, connection: Commands, stale: str) -> None:
+    def __init__(self, connection: Commands, stale: str, names: str = "") -> None:
         self._connection = connection
+        self._names = names
         self._write = _COMPARE.format(stale=stale) + _WRITE
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
-        keys = (key(resource), LOG)
+        keys = self._keys(resource)
         answer = self._connection.execute("EVAL", self._write, 2, *keys, token, value, resource, sent=sent)
         _expect_accepted(answer, resource)
 
     def read(self, resource: str) -> tuple[str | None, int]:
         """Return the value and the token of the last accepted write."""
-        value, token = self._connection.execute("HMGET", key(resource), "value", "token")
+        value, token = self._connection.execute("HMGET", key(resource, self._names), "value", "token")
         return value, int(token or 0)
 
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and keep the value."""
-        answer = self._connection.execute("EVAL", _FENCE, 2, key(resource), LOG, token, resource)
+        answer = self._connection.execute("EVAL", _FENCE, 2, *self._keys(resource), token, resource)
         _expect_accepted(answer, resource)
+
+    def _keys(self, resource: str) -> tuple[str, str]:
+        return key(resource, self._names), log_key(self._names)
 
     def reconnect(self) -> None:
         """Drop the connection: the next call opens a new one."""
@@ -92,22 +95,23 @@ class RedisStorage:
 def connect(settings: StorageSettings) -> RedisStorage:
     """Make a client."""
     stale = NEVER if settings.fencing == "none" else STALE[settings.policy]
-    return RedisStorage(connection(settings), stale)
+    return RedisStorage(connection(settings), stale, settings.names)
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Create a hash for each resource, with a mark below every token."""
     with closing(connection(settings)) as opened:
         for resource in resources:
-            opened.execute("HSET", key(resource), "mark", UNWRITTEN, "token", UNWRITTEN)
+            opened.execute("HSET", key(resource, settings.names), "mark", UNWRITTEN, "token", UNWRITTEN)
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
     """Read the accepted writes and fences in commit order."""
     commits: list[Commit] = []
     after = "-"
+    log = log_key(settings.names)
     with closing(connection(settings)) as opened:
-        while page := opened.execute("XRANGE", LOG, after, "+", "COUNT", _PAGE):
+        while page := opened.execute("XRANGE", log, after, "+", "COUNT", _PAGE):
             commits += [_commit(len(commits) + place, fields) for place, (_, fields) in enumerate(page, 1)]
             after = f"({page[-1][0]}"
     return commits
@@ -128,9 +132,14 @@ def _commit(seq: int, fields: list[str]) -> Commit:
     return Commit(seq=seq, resource=entry["resource"], token=token, value=entry["value"])
 
 
-def key(resource: str) -> str:
+def key(resource: str, names: str = "") -> str:
     """Return the key of a resource's hash."""
-    return f"fencepost/{resource}"
+    return f"fencepost/{named(names, resource)}"
+
+
+def log_key(names: str = "") -> str:
+    """Return the key of the stream of accepted writes."""
+    return f"fencepost/{named(names, 'log')}"
 
 
 def connection(settings: StorageSettings) -> RedisConnection:

@@ -26,15 +26,13 @@ from workloads.zookeeper_session import ZookeeperSession
 LIFETIME = 30.0  # seconds; the session has no ephemeral znodes, so a paused client may return to it
 ANY_VERSION = -1
 
-_ROOT = "/fencepost-register"
-_LOG = "/fencepost-log"
-
 
 class ZookeeperStorage:
     """One client of the register."""
 
     def __init__(self, settings: StorageSettings) -> None:
         self._settings = settings
+        self._names = settings.names
         self._guarded = settings.fencing != "none"
         self._session: ZookeeperSession | None = None
 
@@ -58,8 +56,10 @@ class ZookeeperStorage:
         """Set a state and log it atomically; False if the version has changed."""
 
         def add(transaction: Any) -> None:
-            transaction.set_data(_path(resource), _encoded(state), version)
-            transaction.create(f"{_LOG}/w-", _encoded({"resource": resource, **logged}), sequence=True)
+            transaction.set_data(_path(resource, self._names), _encoded(state), version)
+            transaction.create(
+                f"{_log(self._names)}/w-", _encoded({"resource": resource, **logged}), sequence=True
+            )
 
         answers = self._opened().transact(add, sent)
         refusals = [each for each in answers if isinstance(each, Exception)]
@@ -94,7 +94,7 @@ class ZookeeperStorage:
             raise NotApplied(str(error)) from error
 
     def _state(self, resource: str) -> tuple[dict[str, Any], int]:
-        data, stat = self._opened().call("get", _path(resource))
+        data, stat = self._opened().call("get", _path(resource, self._names))
         return json.loads(data), stat.version
 
     def read(self, resource: str) -> tuple[str | None, int]:
@@ -136,8 +136,10 @@ def connect(settings: StorageSettings) -> ZookeeperStorage:
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Create the log, and a znode for each resource with a mark below every token."""
     empty = _encoded({"mark": UNWRITTEN, "token": UNWRITTEN, "value": None})
+    names = settings.names
+    registers = ((_path(each, names), empty) for each in resources)
     with closing(_session(settings)) as session:
-        for path, data in [(_ROOT, b""), (_LOG, b""), *((_path(each), empty) for each in resources)]:
+        for path, data in [(_root(names), b""), (_log(names), b""), *registers]:
             try:
                 session.call("create", path, data)
             except NodeExistsError:
@@ -147,17 +149,26 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
 def committed(settings: StorageSettings) -> list[Commit]:
     """Read the accepted writes and fences in commit order."""
     with closing(_session(settings)) as session:
-        names = sorted(session.call("get_children", _LOG))
-        entries = session.call_each("get", [f"{_LOG}/{name}" for name in names])
-    return [Commit(seq=seq, **json.loads(entry)) for seq, (entry, _) in enumerate(entries, 1)]
+        log = _log(settings.names)
+        entries = sorted(session.call("get_children", log))
+        logged = session.call_each("get", [f"{log}/{entry}" for entry in entries])
+    return [Commit(seq=seq, **json.loads(entry)) for seq, (entry, _) in enumerate(logged, 1)]
 
 
 def _encoded(data: dict[str, Any]) -> bytes:
     return json.dumps(data).encode()
 
 
-def _path(resource: str) -> str:
-    return f"{_ROOT}/{resource}"
+def _path(resource: str, names: str) -> str:
+    return f"{_root(names)}/{resource}"
+
+
+def _root(names: str) -> str:
+    return f"/fencepost-register-{names}" if names else "/fencepost-register"
+
+
+def _log(names: str) -> str:
+    return f"/fencepost-log-{names}" if names else "/fencepost-log"
 
 
 def _session(settings: StorageSettings) -> ZookeeperSession:

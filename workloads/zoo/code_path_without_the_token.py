@@ -34,7 +34,7 @@ class CodePathWithoutTheToken:
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, unless this holder has passed the fence before."""
         if self._passed == (resource, token):
-            keys = (redis.key(resource), redis.LOG)
+            keys = (redis.key(resource), redis.log_key())
             self._connection.execute("EVAL", _SET, 2, *keys, value, resource, sent=sent)
             return
         self._register.write(resource, token, value, sent)

@@ -37,7 +37,7 @@ class ExpireOnGuardedKey:
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write with a token above the mark, if there still is a mark."""
-        keys = (redis.key(resource), redis.LOG, f"fencepost/{resource}/mark")
+        keys = (redis.key(resource), redis.log_key(), f"fencepost/{resource}/mark")
         arguments = (token, value, resource, EXPIRY)
         if self._connection.execute("EVAL", _WRITE, len(keys), *keys, *arguments, sent=sent) == "stale":
             raise Stale

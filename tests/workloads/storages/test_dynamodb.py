@@ -112,8 +112,8 @@ def test_a_fence_creates_an_item_without_a_value_and_is_not_a_write(
 def test_a_missing_table_applies_nothing(
     open_storage: Any, resource: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    storage = open_storage()
     monkeypatch.setattr(storages, "_TABLE", "elsewhere")
+    storage = open_storage()
 
     with pytest.raises(NotApplied, match="ResourceNotFound"):
         storage.write(resource, 1, "lost", nothing)

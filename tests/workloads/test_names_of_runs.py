@@ -1,0 +1,119 @@
+"""Two runs on the same servers, each with its own names: neither sees what the other left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harness.clients.recorder import RecordedSession
+from harness.network.topology import ServerSpec, Topology
+from tests.support.missing import need
+from tests.support.systems import Memory, endpoints, lock_settings, run_named, storage_settings
+from workloads.client import Lock, Stale
+from workloads.locks import connect
+from workloads.settings import StorageSettings
+from workloads.storages import load_kind
+
+pytestmark = pytest.mark.engine
+
+STORAGES = {
+    "etcd": ("local_engine", "transaction"),
+    "postgres": ("local_engine", "conditional-update"),
+    "redis": ("local_engine", "script"),
+    "zookeeper": ("docker_engine", "version-check"),
+    "dynamodb": ("docker_engine", "conditional-expression"),
+}
+LOCKS = {
+    "etcd": ("local_engine", "etcd", 1, "create-revision"),
+    "etcd-lock": ("local_engine", "etcd", 1, "create-revision"),
+    "kahuna": ("script_engine", "kahuna", 1, "fencing-token"),
+    "redis": ("local_engine", "redis", 1, "counter"),
+    "redlock": ("local_engine", "redis", 3, "highest-counter"),
+    "zookeeper": ("docker_engine", "zookeeper", 1, "czxid"),
+}
+IN_COMPOSE = {"zookeeper": "zookeeper-1"}
+"""The names of servers in containers, if they are not those of the kind."""
+
+FIRST, SECOND = "20261122T221003-aa01ff", "20261122T221003-bb02ee"  # as run folders are named
+
+
+def nothing() -> None:
+    """Do nothing once the request has left."""
+
+
+@contextmanager
+def started(engine: Any, system: str, names: list[str], tmp_path: Any) -> Iterator[Any]:
+    specs = tuple(ServerSpec(name=name, system=system) for name in names)
+    topology = Topology(servers=specs, clients=1, partitions=False)
+    need(engine, topology)
+    with engine.start(topology, run_named(system), tmp_path, print) as cluster:
+        yield endpoints(cluster, system)
+
+
+@pytest.fixture(params=STORAGES)
+def settings(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[StorageSettings]:
+    """The settings of the first run, whose last write had the token 10."""
+    kind = request.param
+    engine, fencing = STORAGES[kind]
+    with started(request.getfixturevalue(engine), kind, [IN_COMPOSE.get(kind, kind)], tmp_path) as at:
+        first = storage_settings(kind, at, fencing=fencing, names=FIRST)
+        load_kind(kind).set_up(first, ["r0"])
+        write(first, 10, "of the first run")
+        yield first
+
+
+def write(settings: StorageSettings, token: int, value: str) -> None:
+    storage = load_kind(settings.kind).connect(settings)
+    try:
+        storage.write("r0", token, value, nothing)
+    finally:
+        storage.reconnect()
+
+
+def test_the_marks_and_the_log_of_a_run_are_its_own(settings: StorageSettings) -> None:
+    kind, second = load_kind(settings.kind), replace(settings, names=SECOND)
+
+    kind.set_up(second, ["r0"])
+    before = kind.connect(second).read("r0")
+    write(second, 1, "of the second run")
+
+    assert before[0] is None
+    logs = [
+        [(each.resource, each.token, each.value) for each in kind.committed(of) or ()]
+        for of in (settings, second)
+    ]
+    assert logs == [[("r0", 10, "of the first run")], [("r0", 1, "of the second run")]]
+    with pytest.raises(Stale):  # the first run's mark is where it was
+        write(settings, 9, "late")
+
+
+@pytest.fixture(params=LOCKS)
+def locks(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[tuple[Lock, Lock]]:
+    """A client of each run."""
+    engine, system, count, token = LOCKS[request.param]
+    members = [f"{system}-{number}" for number in range(1, count + 1)]
+    with started(request.getfixturevalue(engine), system, members, tmp_path) as at:
+        first, second = (
+            connect(
+                lock_settings(request.param, at, token=token, names=names),
+                RecordedSession(Memory(), process=10, stride=100),
+            )
+            for names in (FIRST, SECOND)
+        )
+        with closing(first), closing(second):
+            yield first, second
+
+
+def test_a_lock_that_another_run_left_held_is_free(locks: tuple[Lock, Lock]) -> None:
+    first, second = locks
+    left = first.acquire("r0", "0-1")
+
+    found = second.acquire("r0", "0-1")
+    second.release("r0", "0-1")
+
+    first.release("r0", "0-1")  # it was held all the time
+    assert min(left.token, found.token) >= 0
