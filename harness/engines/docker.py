@@ -51,6 +51,11 @@ class DockerCluster:
     known: dict[str, Server]  # by name; an address changes when its server restarts
     down: set[str] = field(default_factory=set)  # killed, and not usable again yet
     changing: threading.Lock = field(default_factory=threading.Lock)  # of `down`
+    earlier_runs: int | None = None
+
+    def lent(self, earlier_runs: int) -> DockerCluster:
+        """Return the same servers, as a run gets them that does not have them for itself."""
+        return replace(self, earlier_runs=earlier_runs)
 
     @property
     def servers(self) -> tuple[Server, ...]:

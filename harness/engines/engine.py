@@ -21,6 +21,10 @@ class Cluster(Protocol):
         """The servers that the target names, in its order."""
 
     @property
+    def earlier_runs(self) -> int | None:
+        """How many runs had these servers before; None: they are this run's own."""
+
+    @property
     def toxiproxy(self) -> Toxiproxy | None:
         """The proxies of the edges; None: there are no proxies, so no edge can be cut."""
 
@@ -50,6 +54,9 @@ class Cluster(Protocol):
 
     def logs(self) -> dict[str, str]:
         """Return the log of each server, by name."""
+
+    def lent(self, earlier_runs: int) -> Cluster:
+        """Return the same servers, as a run gets them that does not have them for itself."""
 
 
 class Engine(Protocol):

@@ -65,6 +65,11 @@ class LocalCluster:
     changing: threading.Lock = field(
         default_factory=threading.Lock
     )  # guards `down` and the supervisor's children
+    earlier_runs: int | None = None
+
+    def lent(self, earlier_runs: int) -> LocalCluster:
+        """Return the same servers, as a run gets them that does not have them for itself."""
+        return replace(self, earlier_runs=earlier_runs)
 
     @property
     def children(self) -> tuple[Child, ...]:

@@ -19,7 +19,7 @@ A held edge or link has a `bandwidth` toxic of 0: nothing gets through until it 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -55,8 +55,8 @@ class WayState:
     listen: Address  # as Toxiproxy sees it: inside its container
     upstream: Address
     enabled: bool
-    cut: frozenset[Stream]  # the streams that lose data
-    held: frozenset[Stream]  # the streams that hold data back
+    cut: frozenset[Stream] = frozenset()  # the streams that lose data
+    held: frozenset[Stream] = frozenset()  # the streams that hold data back
 
     def __str__(self) -> str:
         if not self.enabled:
@@ -163,6 +163,20 @@ class Toxiproxy:
         listen = self.state(way).listen
         self._call("delete", self._url(way))
         return self.create({way: (listen, upstream)})[way]
+
+    def renew(self, ways: Sequence[AnyWay]) -> None:
+        """Recreate proxies as they were created, which closes every connection through them.
+
+        FaultNotInstalledError if one is not as it was.
+        """
+        before = {way: self.state(way) for way in ways}
+        for way in ways:
+            self._call("delete", self._url(way))
+        after = self.create({way: (state.listen, state.upstream) for way, state in before.items()})
+        for way, state in before.items():
+            new = WayState(way=way, listen=state.listen, upstream=state.upstream, enabled=True)
+            if after[way] != new:
+                raise FaultNotInstalledError("end of all faults", str(way), f"Toxiproxy shows: {after[way]}")
 
     def _url(self, way: Way) -> str:
         return f"/proxies/{way.proxy_name(self.run_id)}"

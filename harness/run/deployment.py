@@ -145,13 +145,15 @@ def passwords(target: Target) -> tuple[str, ...]:
 def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSettings:
     """Return the harness' own access to the storage: without proxies, or in the run's folder."""
     addresses = {server.name: server.address for server in cluster.servers}
-    return _storage(target, [addresses[name] for name in target.storage_servers], folder, SETTING_UP)
+    at = [addresses[name] for name in target.storage_servers]
+    return _storage(target, at, folder, SETTING_UP, names_of(cluster, folder))
 
 
 def admin_client(target: Target, cluster: Cluster, folder: Path, command: Command) -> AdminClient:
     """Return the harness' own program, which reaches the servers without proxies."""
     addresses = {server.name: server.address for server in cluster.servers}
-    lock = _lock(target, [addresses[name] for name in target.lock.servers], folder, 0, SETTING_UP)
+    at = [addresses[name] for name in target.lock.servers]
+    lock = _lock(target, at, folder, 0, SETTING_UP, names_of(cluster, folder))
     return AdminClient(
         command=command,
         start_fields=start_fields(None, lock, storage_of(target, cluster, folder)),
@@ -164,6 +166,7 @@ def task(
 ) -> ClientTask:
     """Return the task of one client: its work, its addresses of the servers, and the run's folder."""
     think = target.workload.think / SECOND
+    names = names_of(cluster, folder)
 
     def edges(names: Iterable[str]) -> Sequence[Address]:
         return [cluster.edge(client, name) for name in names]
@@ -174,20 +177,32 @@ def task(
         workload=target.workload.kind,
         most_writes=target.most_writes,
         think_time=(think / 10, think),
-        lock=_lock(target, edges(target.lock.servers), folder, client, CALL_TIMEOUT),
-        storage=_storage(target, edges(target.storage_servers), folder, CALL_TIMEOUT),
+        lock=_lock(target, edges(target.lock.servers), folder, client, CALL_TIMEOUT, names),
+        storage=_storage(target, edges(target.storage_servers), folder, CALL_TIMEOUT, names),
         command=command,
     )
 
 
+def environment(cluster: Cluster) -> dict[str, Any]:
+    """Return what the engine knows of the servers, and whether other runs have had them."""
+    reused = {} if cluster.earlier_runs is None else {"earlier_runs_on_these_servers": cluster.earlier_runs}
+    return cluster.environment() | reused
+
+
+def names_of(cluster: Cluster, folder: Path) -> str:
+    """Return what a run puts into all names on its servers; "" if they are its own."""
+    return "" if cluster.earlier_runs is None else folder.name
+
+
 def _lock(
-    target: Target, addresses: Sequence[Address], folder: Path, client: int, timeout: float
+    target: Target, addresses: Sequence[Address], folder: Path, client: int, timeout: float, names: str
 ) -> LockSettings:
     return LockSettings(
         kind=target.lock.kind,
         endpoints=services.endpoints(target.lock, map(str, addresses)),
         password=_password(addresses) or password_of(target.lock, "lock"),
         run=folder.name,
+        names=names,
         ttl=target.lock.ttl,
         timeout=timeout,
         client=client,
@@ -196,7 +211,9 @@ def _lock(
     )
 
 
-def _storage(target: Target, addresses: Sequence[Address], folder: Path, timeout: float) -> StorageSettings:
+def _storage(
+    target: Target, addresses: Sequence[Address], folder: Path, timeout: float, names: str
+) -> StorageSettings:
     file = str(folder.resolve() / STORAGE_FILE)
     is_file = isinstance(target.storage, SqliteStorage)
     return StorageSettings(
@@ -204,6 +221,7 @@ def _storage(target: Target, addresses: Sequence[Address], folder: Path, timeout
         endpoints=(file,) if is_file else services.endpoints(target.storage, map(str, addresses)),
         password=_password(addresses) or password_of(target.storage, "storage"),
         run=folder.name,
+        names=names,
         fencing=target.storage.fencing,
         policy=target.storage.policy,
         fence_on_acquire=target.storage.fence_on_acquire,

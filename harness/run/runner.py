@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,8 @@ from harness.target.fields import PROGRAM
 from workloads import append, storages
 from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings
+
+WITH_EARLIER_RUNS = "[earlier runs on this server are in this log, too]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +101,13 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         folder.write_json(
             "environment.json",
             environment(
-                cluster.environment(),
+                deployment.environment(cluster),
                 options.command,
                 options.again,
                 own_code=deployment.depends_on_folder(target),
             ),
         )
+        logged = cluster.logs() if cluster.earlier_runs else {}
         storage = deployment.storage_of(target, cluster, folder.path)
         admin = deployment.admin_client(target, cluster, folder.path, command) if command else None
         _set_up(storage, target, admin)
@@ -120,7 +123,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             storage = deployment.storage_of(target, cluster, folder.path)
             admin = deployment.admin_client(target, cluster, folder.path, command) if command else None
             _keep_commits(folder, _committed(storage, folder, admin), target.workload.kind)
-            _keep_logs(folder, cluster)
+            _keep_logs(folder, cluster, logged)
             stack.callback(_in_background(servers.pop_all().close).join)
             judged = judge_folder(folder.path)
         yield from (Notice(text=text) for text in (*judged.notices, *map(_cut, sorted(cut))))
@@ -160,10 +163,15 @@ def _keep_commits(folder: RunFolder, commits: Iterable[Commit] | None, workload:
         folder.write_commits(map(append.with_parsed_list, commits) if workload == "append" else commits)
 
 
-def _keep_logs(folder: RunFolder, cluster: Cluster) -> None:
-    """Save the servers' logs before they are removed."""
+def _keep_logs(folder: RunFolder, cluster: Cluster, earlier: Mapping[str, str]) -> None:
+    """Save the servers' logs before they are removed, without what earlier runs have logged."""
     for name, text in cluster.logs().items():
-        folder.write_text(f"logs/{name}.log", text)
+        folder.write_text(f"logs/{name}.log", _since(earlier.get(name, ""), text))
+
+
+def _since(earlier: str, text: str) -> str:
+    """Return the rest of a log; all of it, with a note, if its beginning has been cut."""
+    return text.removeprefix(earlier) if text.startswith(earlier) else f"{WITH_EARLIER_RUNS}\n{text}"
 
 
 def _cut(log: str) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import workloads.locks
+import workloads.storages
 from harness.clients.recorder import RecordedSession
 from harness.network.topology import ServerSpec, Topology
 from tests.support.missing import need
@@ -117,3 +119,10 @@ def test_a_lock_that_another_run_left_held_is_free(locks: tuple[Lock, Lock]) -> 
 
     first.release("r0", "0-1")  # it was held all the time
     assert min(left.token, found.token) >= 0
+
+
+def test_every_kind_with_servers_is_tested_here() -> None:
+    prefixes, own_file = {"http"}, {"sqlite"}  # an HTTP service gets the run's name with every resource
+
+    assert set(LOCKS) == workloads.locks.LOCKS.keys() - prefixes
+    assert set(STORAGES) == workloads.storages.STORAGES.keys() - prefixes - own_file

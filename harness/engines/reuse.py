@@ -1,0 +1,150 @@
+"""Servers that outlive a run: the next run that needs the same ones gets them, if they are proven clean.
+
+Clean means: the run before ended well, so that its faults were observed healed and its clients
+have ended; every proxy is new, so that no connection of it is left; no server has ended, and each
+passes the check of a start. Data stays, so each run puts its own name into all names that it
+makes (`settings.names`). Where any of this cannot be proven, the run gets new servers.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.core.errors import InfrastructureError
+from harness.engines.engine import Cluster, Engine
+from harness.engines.readiness import is_ready
+from harness.files import dated_folders, log_limit
+from harness.network.systems import Unfit
+from harness.network.topology import Server, Topology, edges
+from harness.processes.deferred_interrupts import deferred_interrupts
+from harness.processes.server_failure import not_ready
+
+MOST_RUNS = 20
+"""Runs on the same servers: the data of all of them stays on disk, and with some servers in memory."""
+
+PATIENCE = 5.0  # s; servers that are usable answer at once
+POLL = 0.03  # s
+LOGS = "logs"
+
+
+def reusable(topology: Topology) -> bool:
+    """Can servers be as new after a run? Not those whose own state a fault or their settings affect."""
+    return bool(topology.servers) and not (
+        topology.killed
+        or topology.clocks
+        or any(spec.follows or not spec.durable for spec in topology.servers)
+    )
+
+
+def same_servers(topology: Topology) -> Topology:
+    """Return what decides which servers and proxies start: two runs with an equal one can share them."""
+    return replace(topology, partitions=False)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """Servers between two runs."""
+
+    topology: Topology
+    cluster: Cluster
+    stop: ExitStack
+    runs: int = 0
+
+    def serves(self, topology: Topology) -> bool:
+        """Are these the servers that a run needs?"""
+        return same_servers(self.topology) == same_servers(topology) and not (
+            topology.partitions and self.cluster.toxiproxy is None
+        )
+
+    def prove_clean(self) -> None:
+        """Replace every proxy, and check every server; InfrastructureError if one fails."""
+        if self.cluster.toxiproxy is not None:
+            self.cluster.toxiproxy.renew(edges(self.topology))
+        deadline = time.monotonic() + PATIENCE
+        for server in self.cluster.servers:
+            self._check(server, deadline)
+        self.cluster.check()
+
+    def _check(self, server: Server, deadline: float) -> None:
+        try:
+            while not is_ready(server.system, server.address):
+                self.cluster.check()
+                if time.monotonic() > deadline:
+                    raise not_ready(server.name, "is no longer usable", self.cluster.logs()[server.name])
+                time.sleep(POLL)
+        except Unfit as error:
+            raise not_ready(server.name, str(error), self.cluster.logs()[server.name]) from None
+
+
+class ReusingEngine:
+    """An engine that keeps the servers of a run for the next one, until `close`; one run at a time."""
+
+    def __init__(self, engine: Engine, home: Path) -> None:
+        """`home` gets a folder for each set of servers, which goes with them."""
+        self._engine = engine
+        self._home = home
+        self._kept: _Kept | None = None
+
+    @property
+    def name(self) -> str:
+        """Return "docker" or "local"."""
+        return self._engine.name
+
+    def refusal(self, topology: Topology) -> str | None:
+        """Say why this engine cannot run the topology, with the remedy; None if it can."""
+        return self._engine.refusal(topology)
+
+    @contextmanager
+    def start(
+        self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]
+    ) -> Iterator[Cluster]:
+        """Lend the kept servers, or new ones; at the end keep them for the next run if that is possible."""
+        if not reusable(topology):
+            self.close()
+            with self._engine.start(topology, run_id, folder, notify) as own:
+                yield own
+            return
+        kept = self._proven(topology, notify) or self._started(topology, notify)
+        try:
+            yield kept.cluster.lent(kept.runs)
+            kept.runs += 1
+        except BaseException:
+            self.close()
+            raise
+        if kept.runs >= MOST_RUNS:
+            self.close()
+
+    def close(self) -> None:
+        """Stop the kept servers."""
+        with deferred_interrupts():
+            kept, self._kept = self._kept, None
+            if kept is not None:
+                kept.stop.close()
+
+    def _proven(self, topology: Topology, notify: Callable[[str], None]) -> _Kept | None:
+        """Return the kept servers if they are those of the topology and proven clean; else stop them."""
+        kept = self._kept
+        if kept is None:
+            return None
+        try:
+            if kept.serves(topology):
+                kept.prove_clean()
+                return kept
+        except InfrastructureError as error:
+            notify(f"the servers of the run before are replaced: {error}")
+        self.close()
+        return None
+
+    def _started(self, topology: Topology, notify: Callable[[str], None]) -> _Kept:
+        with ExitStack() as stack:
+            folder = dated_folders.create(self._home, LOGS)
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            stack.enter_context(log_limit.limited(folder / LOGS))
+            cluster = stack.enter_context(self._engine.start(topology, folder.name, folder, notify))
+            self._kept = _Kept(topology, cluster, stack.pop_all())
+        return self._kept
