@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
@@ -12,7 +13,8 @@ import psutil
 
 from harness.campaign.execution import Finished, Order, execute, interrupt_all
 from harness.campaign.night import Night
-from harness.campaign.schedule import REPRODUCTIONS, Job, fits
+from harness.campaign.schedule import REPRODUCTIONS, Job, choose, fits
+from harness.campaign.workers import SERVERS, Worker
 from harness.core.exit_codes import ExitCode
 
 CORES_PER_RUN = 2
@@ -61,7 +63,8 @@ class Campaign:
         self._began = time.monotonic_ns()
         self._waiting = list(night.open_jobs())
         self._finished = list(night.finished())
-        self._running: dict[Future[Finished], Job] = {}
+        self._running: dict[Future[Finished], tuple[Job, Worker]] = {}
+        self._idle = [Worker() for _ in range(workers)]
         self._waiting = [*self._reproductions_left(), *self._waiting]
 
     def run(self) -> tuple[Job, ...]:
@@ -75,30 +78,43 @@ class Campaign:
             while self._running:
                 done, _ = wait(self._running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    self._end(self._running.pop(future), future.result())
+                    job, worker = self._running.pop(future)
+                    self._idle.append(worker)
+                    self._end(job, future.result())
                 self._fill(executor)
         except KeyboardInterrupt:
             interrupt_all()
             raise
         finally:
+            if self._executor is None:
+                wait(self._running)
+            for worker in (*self._idle, *(worker for _, worker in self._running.values())):
+                worker.close()
             executor.shutdown(cancel_futures=True)
+            shutil.rmtree(self._night.path / SERVERS, ignore_errors=True)
         return tuple(self._waiting)
 
     def _fill(self, executor: Executor) -> None:
-        while len(self._running) < self._workers and (job := self._next()):
+        while self._idle and (found := self._next()):
+            job, worker = found
             order = Order(job=job, night=self._night.path, engine=self._night.plan.engine)
-            self._running[executor.submit(execute, order)] = job
+            work = execute if self._executor else worker.execute  # a worker elsewhere keeps nothing
+            self._running[executor.submit(work, order)] = job, worker
         self._notify(self._progress())
 
-    def _next(self) -> Job | None:
-        """Take the next run that fits into the budget, even if a longer one is due first."""
+    def _next(self) -> tuple[Job, Worker] | None:
+        """Take the next run that fits into the budget, even if a longer one is due first, and a worker."""
         if self._fail_fast and any(map(has_failed, self._finished)):
             return None
         elapsed = time.monotonic_ns() - self._began
-        chosen = next((job for job in self._waiting if fits(job, elapsed, self._budget)), None)
-        if chosen:
-            self._waiting.remove(chosen)
-        return chosen
+        fitting = [job for job in self._waiting if fits(job, elapsed, self._budget)]
+        elsewhere = {job.servers for job, _ in self._running.values()} - {""}
+        chosen = choose(fitting, [worker.servers for worker in self._idle], elsewhere)
+        if chosen is None:
+            return None
+        job, worker = chosen
+        self._waiting.remove(job)
+        return job, self._idle.pop(worker)
 
     def _end(self, job: Job, finished: Finished) -> None:
         self._night.record(finished)
@@ -115,12 +131,13 @@ class Campaign:
                 yield from (job for job in _reproductions(finished.job) if job.id not in made)
 
     def _progress(self) -> Progress:
-        left = [*self._waiting, *self._running.values()]
+        running = tuple(job for job, _ in self._running.values())
+        left = [*self._waiting, *running]
         expected = sum(job.expected for job in left) // self._workers
         if self._budget is not None:
             expected = min(expected, self._budget - (time.monotonic_ns() - self._began))
         return Progress(
-            running=tuple(self._running.values()),
+            running=running,
             done=len(self._finished),
             left=len(left),
             failed=sum(map(has_failed, self._finished)),

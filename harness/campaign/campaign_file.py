@@ -133,6 +133,9 @@ class Campaign(BaseModel):
     """Run folders that stay whole: all, those of failures, or also the last passed runs of each cell."""
     keep_size: Size | None = Field(None, json_schema_extra={"default": None})
     """Above it, the oldest passed runs are reduced, too."""
+    reuse: bool = False
+    """May runs have servers one after another, where a clean state can be proven?
+    A target's own key `reuse` counts first."""
     cells: tuple[Cells, ...] = ()
     matrix: tuple[Matrix, ...] = ()
     quarantine: tuple[Quarantine, ...] = ()
@@ -184,6 +187,7 @@ def load(file: Path) -> Campaign:
 
 
 _WORDS = {
+    "bool_type": "must be true or false",
     "missing": "is missing",
     "tuple_type": "must be a list",
     "too_short": "must not be empty",

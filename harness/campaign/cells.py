@@ -16,6 +16,7 @@ from harness.campaign.campaign_file import Campaign, Exclusion, Matrix
 from harness.campaign.fault_sets import FAULT_SETS, without_granted
 from harness.core.errors import ConfigurationError
 from harness.core.suggestions import did_you_mean
+from harness.run.reuse import servers_to_reuse
 from harness.target.locks import LockSpec
 from harness.target.reading import frozen, load, load_text, parse, shipped
 from harness.target.selection import Selection, targets
@@ -35,6 +36,7 @@ class Cell:
     duration: int  # ns; of the workload
     source: str  # the text of its target file
     file: str = ""  # of the user, absolute; "": a shipped target or a combination
+    servers: str = ""  # equal for cells whose runs can share their servers; "": each run has its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,10 @@ def expand(campaign: Campaign) -> Expansion:
     errors: list[str] = []
     selection = _selected(word for cells in campaign.cells for word in cells.targets)
     for name in selection.names:
-        _add(found, errors, partial(of_file, name, campaign.changes))
+        _add(found, errors, partial(of_file, name, campaign.changes, reuse=campaign.reuse))
     for matrix in campaign.matrix:
         for lock, storage, faults in _combinations(matrix):
-            _add(found, errors, partial(_of_combination, lock, storage, faults, campaign.changes))
+            _add(found, errors, partial(_of_combination, lock, storage, faults, campaign))
     if errors:
         raise ConfigurationError("\n".join(dict.fromkeys(errors)))
     return Expansion(tuple(found.values()), selection.empty)
@@ -87,7 +89,7 @@ def _files(pattern: str) -> list[str]:
     return sorted(map(str, Path(path.anchor).glob(str(path.relative_to(path.anchor)))))
 
 
-def of_file(name: str, changes: Sequence[str]) -> Cell:
+def of_file(name: str, changes: Sequence[str], *, reuse: bool = False) -> Cell:
     """Make a cell of a target file, or of a shipped target by its name."""
     target = load(name, changes)
     kinds = "+".join(dict.fromkeys(fault.kind for fault in target.faults)) or "none"
@@ -99,6 +101,7 @@ def of_file(name: str, changes: Sequence[str]) -> Cell:
         duration=target.workload.duration,
         source=target.source,
         file="" if name in shipped() else str(Path(name).absolute()),
+        servers=servers_to_reuse(target, by_default=reuse),
     )
 
 
@@ -113,7 +116,7 @@ def _excludes(exclusion: Exclusion, combination: tuple[str, str, str]) -> bool:
     return all(want is None or want == have for want, have in zip(wanted, combination, strict=True))
 
 
-def _of_combination(lock: str, storage: str, faults: str, changes: Sequence[str]) -> Cell:
+def _of_combination(lock: str, storage: str, faults: str, campaign: Campaign) -> Cell:
     """Make the target of a combination from the sections that shipped targets have."""
     sections = _shipped_sections()
     for kind, name in (("lock", lock), ("storage", storage)):
@@ -132,7 +135,7 @@ def _of_combination(lock: str, storage: str, faults: str, changes: Sequence[str]
     if not is_fenced and (may := sections["may"].get(lock)):
         data["may"] = may
     try:
-        target = load_text(dumps(data), f"matrix: {lock} × {storage} × {faults}", changes)
+        target = load_text(dumps(data), f"matrix: {lock} × {storage} × {faults}", campaign.changes)
     except ConfigurationError as error:
         without = f'{{ lock = "{lock}", storage = "{storage}", faults = "{faults}" }}'
         raise ConfigurationError(f"{error}; leave it out with exclude = [{without}]") from None
@@ -143,6 +146,7 @@ def _of_combination(lock: str, storage: str, faults: str, changes: Sequence[str]
         faults=faults,
         duration=target.workload.duration,
         source=target.source,
+        servers=servers_to_reuse(target, by_default=campaign.reuse),
     )
 
 

@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,6 +37,16 @@ class Order:
     night: Path  # the folder of the campaign
     engine: str
 
+    @property
+    def target(self) -> Path:
+        """The target file."""
+        return self.night / TARGETS / f"{self.job.cell}.toml"
+
+    @property
+    def runs(self) -> Path:
+        """The folder for the run's folder."""
+        return self.night / RUNS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
@@ -50,27 +61,36 @@ class Finished:
     message: str = ""  # what it printed last, if there is no verdict
 
 
-def execute(order: Order) -> Finished:
-    """Make a run and wait for its end. An interruption of this process ends the run as well."""
-    started, began = datetime.now(UTC), time.monotonic()
-    log = order.night / LOGS / f"{order.job.id}.log"
+Make = Callable[[Order, Path], tuple[int, bytes]]
+"""Makes a run, which prints its messages into a file; returns its exit code and its document."""
+
+
+def alone(order: Order, log: Path) -> tuple[int, bytes]:
+    """Make a run in a process of its own."""
+    run = ["run", "--format", "json", "--engine", order.engine]
+    run += ["--seed", str(order.job.seed), "--runs", str(order.runs), str(order.target)]
     with log.open("wb") as messages:
         process = subprocess.Popen(
-            _command(order),
+            dies_with_us(run),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=messages,
             start_new_session=True,  # we pass Ctrl-C on ourselves
         )
-        _RUNNING.add(process)
-        try:
-            printed, _ = process.communicate()
-        finally:
-            _RUNNING.discard(process)
+    with making(process):
+        printed, _ = process.communicate()
+    return process.returncode, printed
+
+
+def execute(order: Order, make: Make = alone) -> Finished:
+    """Make a run and wait for its end. An interruption of this process ends the run as well."""
+    started, began = datetime.now(UTC), time.monotonic()
+    log = order.night / LOGS / f"{order.job.id}.log"
+    exit_code, printed = make(order, log)
     verdict = _verdict(printed)
     return Finished(
         job=order.job,
-        exit_code=process.returncode,
+        exit_code=exit_code,
         started=started.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - began, 3),
         folder=str(Path(verdict["history"]).parent.relative_to(order.night)) if verdict else None,
@@ -80,6 +100,16 @@ def execute(order: Order) -> Finished:
 
 
 _RUNNING: set[subprocess.Popen[bytes]] = set()
+
+
+@contextmanager
+def making(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """While a process makes a run, `interrupt_all` ends it."""
+    _RUNNING.add(process)
+    try:
+        yield
+    finally:
+        _RUNNING.discard(process)
 
 
 def interrupt_all() -> None:
@@ -96,12 +126,10 @@ def was_interrupted(finished: Finished) -> bool:
     )
 
 
-def _command(order: Order) -> list[str]:
-    """The run dies with this process: it gets SIGTERM, and stops its servers."""
-    target = order.night / TARGETS / f"{order.job.cell}.toml"
-    run = [sys.executable, "-m", "harness.cli", "run", "--format", "json", "--engine", order.engine]
-    run += ["--seed", str(order.job.seed), "--runs", str(order.night / RUNS), str(target)]
-    return [sys.executable, launcher.__file__, str(int(signal.SIGTERM)), str(os.getpid()), "-", *run]
+def dies_with_us(arguments: Sequence[str]) -> list[str]:
+    """Return a command of Fencepost that dies with this process: SIGTERM makes it stop its servers."""
+    command = [sys.executable, "-m", "harness.cli", *arguments]
+    return [sys.executable, launcher.__file__, str(int(signal.SIGTERM)), str(os.getpid()), "-", *command]
 
 
 def _verdict(printed: bytes) -> dict[str, Any] | None:

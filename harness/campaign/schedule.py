@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -28,6 +28,8 @@ class Job:
     seed: int
     expected: int  # ns; from start to end, as earlier nights took
     reproduction: int = 0
+    servers: str = ""  # as of its cell
+    turn: int = 0  # runs of the same turn are equally urgent
 
     @property
     def id(self) -> str:
@@ -58,29 +60,54 @@ def jobs(
 
     `known`: seeds of a cell that are worth a run each, such as those of a corpus. They come first;
     then cells that failed last night, then those that ran least recently, so that even with a short
-    budget every cell has its turn. Every cell has its first run before any has its second.
+    budget every cell has its turn. Every cell has its first run before any has its second. Cells
+    that can share servers follow the most urgent of them, failed ones before others.
     """
-    order = sorted(cells, key=lambda cell: _urgency(past.get(cell.name)))
+    order = _with_shared_servers_together(cells, past)
     chosen = (
         [[rng.randrange(_SEEDS) for _ in order] for _ in range(repeat)]
         if seeds is None
         else [[seed] * len(order) for seed in seeds]
     )
     first = [
-        (cell, number, seed)
+        (cell, number, seed, 0)
         for cell in order
         for number, seed in enumerate(known.get(cell.name, ()), start=len(chosen) + 1)
         if seed not in (seeds or ())
     ]
     rounds = [
-        (cell, number, seed)
+        (cell, number, seed, 2 * number - _has_failed(past.get(cell.name)))
         for number, of_round in enumerate(chosen, start=1)
         for cell, seed in zip(order, of_round, strict=True)
     ]
     return tuple(
-        Job(cell=cell.name, repeat=number, seed=seed, expected=expected(cell, past.get(cell.name)))
-        for cell, number, seed in (*first, *rounds)
+        Job(
+            cell=cell.name,
+            repeat=number,
+            seed=seed,
+            expected=expected(cell, past.get(cell.name)),
+            servers=cell.servers,
+            turn=turn,
+        )
+        for cell, number, seed, turn in (*first, *rounds)
     )
+
+
+def _with_shared_servers_together(cells: Sequence[Cell], past: Mapping[str, Past]) -> list[Cell]:
+    order = sorted(cells, key=lambda cell: _urgency(past.get(cell.name)))
+    places: dict[tuple[bool, str, str], int] = {}
+
+    def place(at: int, cell: Cell) -> tuple[bool, int]:
+        failed = _has_failed(past.get(cell.name))
+        alone = "" if cell.servers else cell.name
+        return not failed, places.setdefault((failed, cell.servers, alone), at)
+
+    keys = {cell.name: place(at, cell) for at, cell in enumerate(order)}
+    return sorted(order, key=lambda cell: keys[cell.name])
+
+
+def _has_failed(past: Past | None) -> bool:
+    return past is not None and past.failed_last
 
 
 def _urgency(past: Past | None) -> tuple[bool, str]:
@@ -106,6 +133,22 @@ def shard(everything: Iterable[Job], number: int, of: int) -> tuple[Job, ...]:
         if least == number - 1:
             chosen.add(job.id)
     return tuple(job for job in everything if job.id in chosen)
+
+
+def choose(waiting: Sequence[Job], kept: Sequence[str], elsewhere: Collection[str]) -> tuple[Job, int] | None:
+    """Choose the next run, as urgent as the first one, and which idle worker makes it; None if none waits.
+
+    `kept`: the servers that each idle worker has, "" for none. A run for these comes first; then
+    one for servers that no worker at work has (`elsewhere`), so that these stay with one worker.
+    """
+    equal = [job for job in waiting if job.turn == waiting[0].turn]
+    for worker, servers in enumerate(kept):
+        if mine := next((job for job in equal if servers and job.servers == servers), None):
+            return mine, worker
+    if not equal:
+        return None
+    job = next((job for job in equal if job.servers not in elsewhere), equal[0])
+    return job, kept.index("") if "" in kept else 0
 
 
 def fits(job: Job, elapsed: int, budget: int | None) -> bool:

@@ -27,6 +27,7 @@ KINDS: Mapping[Any, Mapping[Any, type[BaseModel]]] = {"lock": LOCKS, "storage": 
 
 WORDS = {
     "missing": "is missing",
+    "bool_type": "must be true or false",
     "model_type": "must be a table",
     "union_tag_not_found": "must be a table",
     "model_attributes_type": "must be a table",

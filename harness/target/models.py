@@ -81,6 +81,8 @@ class Target(BaseModel):
     faults: tuple[FaultSpec, ...] = ()
     require: Minima = Field(default_factory=DEFAULT_REQUIRE.copy)
     """The minimum counts of challenges for a run to be valid."""
+    reuse: bool | None = Field(None, json_schema_extra={"type": "boolean"})
+    """May runs of a campaign have servers one after another? Without it, as the campaign file says."""
 
     _source: str = PrivateAttr(default="")
 

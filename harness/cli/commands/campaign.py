@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -118,6 +119,16 @@ def merge(folders: Sequence[Path], allow_unknown: bool, results: Path | None, ni
     from harness.cli.run_campaign import merge_shards
 
     return merge_shards(folders, results, nights, allow_unknown=allow_unknown)
+
+
+@campaign.command(hidden=True)
+@click.argument("servers", type=click.Path(path_type=Path))
+@ENGINE
+def worker(servers: Path, engine: Literal["auto", "docker", "local"]) -> None:
+    """Make the runs that a campaign asks for on stdin, on servers that they share; SERVERS: their folder."""
+    from harness.cli.campaign_worker import make_runs
+
+    make_runs(engine, servers, sys.stdin, sys.stdout)
 
 
 STORED = click.option(

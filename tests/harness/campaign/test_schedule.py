@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.campaign.schedule import OVERHEAD, Job, Past, fits, jobs, shard
+from harness.campaign.schedule import OVERHEAD, Job, Past, choose, fits, jobs, shard
 from harness.core.duration import NS
 from tests.support.campaign_runs import cell, job
 
@@ -82,3 +83,45 @@ def test_known_seeds_come_first_and_are_not_run_twice() -> None:
 
     assert [(each.cell, each.seed) for each in found] == [("b", 9), ("a", 1), ("b", 1), ("a", 2), ("b", 2)]
     assert len({each.id for each in found}) == 5
+
+
+def on(servers: str, name: str, turn: int = 2) -> Job:
+    return replace(job(name), servers=servers, turn=turn)
+
+
+def test_cells_with_the_same_servers_follow_the_most_urgent_of_them() -> None:
+    servers = {"a": "x", "b": "y", "c": "x", "d": "", "e": "", "f": "y"}
+    known = {name: past(f"2026-11-{10 + place}") for place, name in enumerate(servers)}
+
+    order = jobs(
+        [replace(cell(name), servers=each) for name, each in servers.items()],
+        seeds=[1, 2],
+        repeat=1,
+        past=known | {"f": past("2026-11-15", failed=True)},
+        rng=random.Random(1),
+    )
+
+    assert [each.cell for each in order] == 2 * ["f", "a", "c", "b", "d", "e"]
+    assert [each.turn for each in order] == [1, 2, 2, 2, 2, 2, 3, 4, 4, 4, 4, 4]
+    assert {each.cell: each.servers for each in order} == servers
+
+
+def test_a_worker_stays_with_its_servers_while_runs_are_as_urgent() -> None:
+    waiting = [on("y", "b"), on("x", "c"), on("x", "d", turn=3)]
+
+    assert choose(waiting, ["", "x"], elsewhere=()) == (waiting[1], 1)
+    assert choose([waiting[0], waiting[2]], ["x"], elsewhere=()) == (waiting[0], 0)
+
+
+def test_an_empty_worker_leaves_servers_to_the_worker_that_has_them() -> None:
+    waiting = [on("x", "a"), on("y", "b")]
+
+    assert choose(waiting, ["z", ""], elsewhere={"x"}) == (waiting[1], 1)
+    assert choose(waiting[:1], [""], elsewhere={"x"}) == (waiting[0], 0)  # rather than do nothing
+    assert choose([], [""], elsewhere=()) is None
+
+
+def test_runs_with_servers_of_their_own_keep_their_order() -> None:
+    waiting = [on("", "a"), on("", "b")]
+
+    assert choose(waiting, ["", ""], elsewhere=()) == (waiting[0], 0)

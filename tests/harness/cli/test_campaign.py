@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import random
 import shutil
-import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 from xml.etree import ElementTree as ET
@@ -22,7 +17,7 @@ from harness.campaign.night import RESULTS
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import repeated
 from tests.support.command import fencepost, refused
-from tests.support.repository import ROOT
+from tests.support.started_campaign import started_campaign
 
 SQLITE = """
 name = "nightly"
@@ -97,7 +92,7 @@ def test_without_a_night_nothing_can_be_resumed(tmp_path: Path, campaign: Path) 
 def test_a_killed_campaign_is_resumed_and_every_run_counts_once(tmp_path: Path, campaign: Path) -> None:
     def kill_and_resume() -> CompletedProcess[str]:
         shutil.rmtree(tmp_path / "nights", ignore_errors=True)
-        with _started(tmp_path, campaign) as process:
+        with started_campaign(tmp_path, campaign) as process:
             _wait_for(tmp_path / "nights/nightly/latest" / RESULTS, process)
             process.kill()
         words = ("campaign", "--engine", "local", "--history", "nights.db", "--resume", campaign)
@@ -124,7 +119,7 @@ def test_ten_kills_at_random_moments_lose_and_repeat_no_run(tmp_path: Path, camp
     kills = 0
     while kills < 10:
         again = ["--resume"] if latest.exists() else []
-        with _started(tmp_path, campaign, "--workers", "2", *again) as process:
+        with started_campaign(tmp_path, campaign, "--workers", "2", *again) as process:
             kills += _killed_after(rng.uniform(0, 10), process)
         if process.returncode == 0:
             break  # a fast machine is done before the tenth kill
@@ -148,22 +143,6 @@ def _killed_after(seconds: float, process: subprocess.Popen[bytes]) -> bool:
         process.kill()
         return True
     return False
-
-
-@contextlib.contextmanager
-def _started(folder: Path, campaign: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "harness.cli", "campaign", "--engine", "local", *options, str(campaign)],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield process
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
 
 
 def _wait_for(file: Path, process: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,186 @@
+"""Campaigns whose runs share servers: the same verdicts as without, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.exit_codes import ExitCode
+from harness.network.topology import Topology
+from harness.run import deployment
+from harness.target import load
+from tests.support.challenged import repeated
+from tests.support.command import fencepost
+from tests.support.held import processes_of, wait_until
+from tests.support.missing import need
+from tests.support.started_campaign import started_campaign
+
+pytestmark = pytest.mark.engine
+
+CAMPAIGN = """
+name = "shared"
+canary = false
+seeds = [1, 2]
+set = ["workload.duration=10s"]
+reuse = {reuse}
+
+[[cells]]
+targets = {targets}
+"""
+PAIRS = [
+    ("local", "redis-redis"),
+    ("local", "etcd-postgres"),
+    ("docker", "redis-redis"),
+    ("docker", "etcd-postgres"),
+    ("docker", "zookeeper-dynamodb"),
+    ("docker", "zookeeper-zookeeper"),
+    ("docker", "etcd-etcd"),
+]
+
+
+def topology(name: str) -> Topology:
+    target = load(name)
+    return deployment.topology(target, target.faults)
+
+
+def write(folder: Path, *targets: str, reuse: bool) -> Path:
+    file = folder / "shared.toml"
+    file.write_text(CAMPAIGN.format(reuse=str(reuse).lower(), targets=json.dumps(targets)))
+    return file
+
+
+def outcomes(folder: Path, engine: str, *targets: str, reuse: bool, workers: int = 1) -> dict[str, list[str]]:
+    """Run a campaign; return the verdict of each run, by cell."""
+    file = write(folder, *targets, reuse=reuse)
+    words = ("campaign", "--engine", engine, "--workers", str(workers), file)
+    done = repeated(lambda: fencepost(folder, *words), lambda done: done.returncode == ExitCode.UNKNOWN)
+    assert done.returncode == ExitCode.AS_EXPECTED, done.stdout + done.stderr
+    document = json.loads((night(folder) / "campaign.json").read_text())
+    return {cell["name"]: [run["outcome"] for run in cell["runs"]] for cell in document["cells"]}
+
+
+def night(folder: Path) -> Path:
+    return (folder / "nights/shared/latest").resolve()
+
+
+def recorded(folder: Path) -> list[tuple[Path, Any]]:
+    """Return the runs of a night in their order, each with what it says of earlier runs on its servers."""
+    files = (night(folder) / "runs").glob("*/2*/environment.json")
+    runs = {file.parent: json.loads(file.read_text()) for file in files}
+    ordered = sorted(runs, key=lambda run: (runs[run]["began"], run.name))
+    return [(run, runs[run].get("earlier_runs_on_these_servers")) for run in ordered]
+
+
+@pytest.mark.usefixtures("local_engine")
+def test_a_run_on_servers_of_another_has_only_its_own_writes(tmp_path: Path) -> None:
+    found = outcomes(tmp_path, "local", "redis-redis", reuse=True)
+
+    runs = recorded(tmp_path)
+    assert found == {"redis-redis": ["passed", "passed"]}
+    assert [earlier for _, earlier in runs] == [0, 1]
+    for run, _ in runs:
+        expect_own_writes(run)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("engine", "fenced"), PAIRS)
+def test_verdicts_are_the_same_on_servers_of_earlier_runs(
+    request: pytest.FixtureRequest, tmp_path: Path, engine: str, fenced: str
+) -> None:
+    need(request.getfixturevalue(f"{engine}_engine"), topology(fenced))
+    both = (fenced, f"{fenced}-unfenced")
+
+    shared = outcomes(tmp_path, engine, *both, reuse=True)
+    runs = recorded(tmp_path)
+    own = outcomes(tmp_path, engine, *both, reuse=False)
+
+    assert shared == own
+    assert [earlier for _, earlier in runs] == [0, 1, 2, 3]
+    assert [earlier for _, earlier in recorded(tmp_path)] == [None] * 4
+    for run, _ in runs:
+        expect_own_writes(run)
+    assert not (night(tmp_path) / "servers").exists()
+
+
+def expect_own_writes(run: Path) -> None:
+    """Expect each value of the storage's order once, though every run writes some such as 1-1.0."""
+    values = committed(run)
+    assert len(set(values)) == len(values) > 0
+    assert set(values) <= attempted(run)
+
+
+def committed(run: Path) -> list[str]:
+    """Return the values in the storage's order of a run's writes."""
+    lines = map(json.loads, (run / "commits.jsonl").read_text().splitlines())
+    return [line["value"] for line in lines if not line.get("fence")]
+
+
+def attempted(run: Path) -> set[str]:
+    """Return the values that the clients of a run tried to write."""
+    _, *lines = map(json.loads, (run / "history.jsonl").read_text().splitlines())
+    return {line["value"] for line in lines if line.get("f") == "write" and "value" in line}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("local_engine")
+def test_a_run_with_a_kill_does_not_hand_its_servers_on(tmp_path: Path) -> None:
+    (tmp_path / "killed.toml").write_text(KILLED)
+
+    outcomes(tmp_path, "local", "redis-postgres", "killed.toml", reuse=True)
+
+    earlier = [(run.parent.name, each) for run, each in recorded(tmp_path)]
+    assert earlier == 2 * [("redis-postgres", 0), ("killed", None)]
+
+
+KILLED = """\
+name = "killed"
+expect = "valid"
+
+[lock]
+kind = "redis"
+
+[storage]
+kind = "postgres"
+fencing = "conditional-update"
+
+[[faults]]
+kind = "kill"
+target = "storage"
+every = "4s"
+lasts = "500ms"
+
+[[faults]]
+kind = "pause"
+target = "holder"
+at = "before-write"
+until = "superseded"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("local_engine")
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_campaign_that_ends_early_leaves_no_servers_and_resumes(
+    tmp_path: Path, sent: signal.Signals
+) -> None:
+    file = write(tmp_path, "redis-redis", "redis-redis-unfenced", reuse=True)
+    with started_campaign(tmp_path, file, "--workers", "2") as process:
+        results = night(tmp_path) / "results.jsonl"
+        wait_until(lambda: results.exists() and b"\n" in results.read_bytes())
+        shared = [each.name for each in (night(tmp_path) / "servers").glob("2*")]
+        process.send_signal(sent)
+        wait_until(lambda: process.poll() is not None)
+    wait_until(lambda: not any(map(processes_of, shared)))
+
+    done = fencepost(tmp_path, "campaign", "--engine", "local", "--resume", file)
+
+    assert shared
+    assert done.returncode in {ExitCode.AS_EXPECTED, ExitCode.UNKNOWN}, done.stdout + done.stderr
+    document = json.loads((night(tmp_path) / "campaign.json").read_text())
+    assert sorted(run["seed"] for cell in document["cells"] for run in cell["runs"]) == [1, 1, 2, 2]
+    assert not (night(tmp_path) / "servers").exists()
