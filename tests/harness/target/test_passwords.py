@@ -248,7 +248,7 @@ def test_a_client_gets_the_password_and_never_shows_it(
     monkeypatch.setenv("LOCK_PASSWORD", SECRET)
     own = load(target('password_env = "LOCK_PASSWORD"'))
 
-    settings = deployment._lock(own, [], tmp_path, 0, 1.0)
+    settings = deployment._lock(own, [], tmp_path, 0, 1.0, "")
 
     assert settings.password == SECRET
     assert SECRET not in repr(settings)
