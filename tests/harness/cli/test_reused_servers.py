@@ -165,9 +165,7 @@ until = "superseded"
 @pytest.mark.slow
 @pytest.mark.usefixtures("local_engine")
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
-def test_a_campaign_that_ends_early_leaves_no_servers_and_resumes(
-    tmp_path: Path, sent: signal.Signals
-) -> None:
+def test_a_campaign_that_ends_early_leaves_no_servers(tmp_path: Path, sent: signal.Signals) -> None:
     file = write(tmp_path, "redis-redis", "redis-redis-unfenced", reuse=True)
     with started_campaign(tmp_path, file, "--workers", "2") as process:
         results = night(tmp_path) / "results.jsonl"

@@ -116,9 +116,7 @@ def test_servers_that_cannot_be_proven_clean_are_not_reused(own: Topology) -> No
     assert not reusable(own)
 
 
-def test_a_run_whose_server_is_killed_neither_takes_nor_leaves_servers(
-    engine: ReusingEngine, tmp_path: Path
-) -> None:
+def test_a_run_with_a_kill_neither_takes_nor_leaves_servers(engine: ReusingEngine, tmp_path: Path) -> None:
     _, kept = use(engine, tmp_path)
 
     earlier, own = use(engine, tmp_path / "killed", replace(REDIS, killed=("redis-1",)))
