@@ -21,10 +21,10 @@ class CauseDocument(Struct, frozen=True, kw_only=True):
 class FindingDocument(Struct, frozen=True, kw_only=True):
     """One finding: a sentence, the lines of history.jsonl that prove it, and why they do.
 
-    `rule`: the name of what was broken, for programs: sentences may be reworded, this never is.
-    `accused`: of `operations`, the lines of the one that is wrong. `against`: those of what it contradicts.
-    `probable_cause`: those of the operation that probably caused it, where one did.
-    `also`: what else is wrong with the same operation. `caused_by`: without which it would not have been.
+    `rule`: the name of the broken rule, for programs: sentences may be reworded, this name never changes.
+    `accused`: the lines in `operations` of the wrong one. `against`: the lines of those that it contradicts.
+    `probable_cause`: the lines of the operation that probably caused it, if any.
+    `also`: other anomalies of the same operation. `caused_by`: the earlier finding that it follows from.
     """
 
     anomaly: str
@@ -50,7 +50,7 @@ class CheckerDocument(Struct, frozen=True, kw_only=True):
 
 
 class InterruptionDocument(Struct, frozen=True, kw_only=True):
-    """A run that was cut short: how many seconds of work it did, and how many were planned."""
+    """An interrupted run: how many seconds it worked, and how many were planned."""
 
     seconds: float
     planned: float
@@ -60,11 +60,11 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
     """verdict.json: fields may be added, never renamed.
 
     `target`: its name in the history's header; null for a history of another tool.
-    `history`: the path of the file that was judged; null where it was none.
-    `anomalies` has a count for every name that was looked for, 0 included.
-    `findings` are the violations. `counted`: the first of those that make no run invalid, and that the
-    target asks about or that are violations elsewhere.
-    `interrupted`: null for a run that worked for as long as it was to, and where that is not known.
+    `history`: the path of the judged file; null if there was no file.
+    `anomalies`: the count of every anomaly that was checked, including 0.
+    `findings`: the violations. `counted`: the first findings that make no run invalid, but that the
+    target names or that are violations elsewhere.
+    `interrupted`: null for a run that worked as long as planned, or if that is not known.
     """
 
     version: Literal[1] = field(name="schema", default=1)
@@ -84,7 +84,7 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
 
     @property
     def named(self) -> list[str]:
-        """The anomalies that had to be found; none where it had to be valid."""
+        """The anomalies that had to be found; none if it had to be valid."""
         return [] if self.expected == "valid" else list(self.expected)
 
     @property

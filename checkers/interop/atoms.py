@@ -130,9 +130,9 @@ def character(text: str) -> Char:
         return Char(CHARACTERS[text])
     code = _CODE.fullmatch(text)
     if code is None:
-        raise ValueError(f"\\{text[:40]} is no character")
+        raise ValueError(f"\\{text[:40]} is not a character")
     if int(code[1], 16) in _SURROGATES:
-        raise ValueError(f"\\{text} is half of a surrogate pair, and no character")
+        raise ValueError(f"\\{text} is half of a surrogate pair, not a character")
     return Char(chr(int(code[1], 16)))
 
 

@@ -124,7 +124,7 @@ def read_elements(text: str) -> Iterator[Form]:
     tokens = _TOKEN.finditer(text)
     closer = _CLOSES.get(next(tokens)["open"] or "")
     if closer not in {"]", ")"}:
-        raise EdnError(1, "the text is no vector")
+        raise EdnError(1, "the text is not a vector")
     return _Reader(text).forms(tokens, closer=closer)
 
 

@@ -90,7 +90,7 @@ def _event(form: Any, file: str, line: int) -> Event | Note:
     if isinstance(form, Tagged) and isinstance(form.value, dict):
         form = form.value  # a record
     if not isinstance(form, dict):
-        raise HistoryError(file, line, f"{form!r:.80} is no event; an event is a map")
+        raise HistoryError(file, line, f"{form!r:.80} is not an event; an event is a map")
     return maps.event(form, file, line)
 
 

@@ -64,7 +64,7 @@ def _note(fields: Mapping[str, Any], line: int, index: int | None, time: int | N
     """An event of the nemesis, or of another process with a name instead of a number."""
     process = _word(fields, "process").removeprefix(":")
     if not is_bystander(process, _name(fields.get("type"))):
-        raise ValueError(f"process {process[:_SHOWN]!r} is not a number; that of a client is")
+        raise ValueError(f"process {process[:_SHOWN]!r} is not a number, as a client's is")
     text = f"{fields.get('type')} {fields.get('f')} {fields.get('value')}"
     return Note(line=line, process=process, text=text[:_SHOWN], time=time, index=index)
 

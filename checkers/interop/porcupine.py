@@ -38,7 +38,7 @@ def read_etcd(text: Text) -> Foreign:
     """Read an etcd log. Its last line must be whole: half a number is a number too.
 
     Raises:
-        HistoryError: a line is no event, or the events cannot be a history.
+        HistoryError: a line is not an event, or the events cannot be a history.
     """
     notices: list[str] = []
     paired = pair(_events(text, notices), text.name)
@@ -86,7 +86,7 @@ def _events(text: Text, notices: list[str]) -> Iterator[Event | Note]:
         elif _OTHERS.match(line):
             others += 1
         elif line.strip():
-            raise HistoryError(text.name, number, f"no event of a log: {line:.80}")
+            raise HistoryError(text.name, number, f"not a log event: {line:.80}")
     if others:
         said = "1 line of another logger was" if others == 1 else f"{others} lines of other loggers were"
         notices.append(f"{text.name}: {said} left out")
@@ -96,7 +96,7 @@ def _event(found: re.Match[str], file: str, line: int) -> Event | Note:
     process, text = found["process"], found["value"].split("\t")[0]
     if process.startswith(":"):
         if not is_bystander(process[1:], found["type"]):
-            raise HistoryError(file, line, f"process {process:.80} is not a number; that of a client is")
+            raise HistoryError(file, line, f"process {process:.80} is not a number, as a client's is")
         return Note(line=line, process=process[1:], text=f"{found['type']} {found['f']} {text:.80}")
     try:
         value = _read_value(text)

@@ -116,7 +116,7 @@ class Campaign(BaseModel):
     name: Annotated[str, Field(pattern=NAME_PATTERN)]
     """Names the folder of its nights."""
     budget: Duration | None = Field(None, json_schema_extra={"default": None})
-    """No run is started that would not end within this time."""
+    """A run starts only if it will end within this time."""
     workers: Workers = Field(None, json_schema_extra={"default": "auto"})
     """Runs at once; auto: by cores and memory."""
     repeat: Annotated[int, Field(ge=1, le=MOST_REPEATS)] = 1
@@ -124,17 +124,17 @@ class Campaign(BaseModel):
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] | None = None
     """In place of `repeat`: a run of each cell with each of these seeds."""
     changes: tuple[str, ...] = Field((), alias="set")
-    """Settings of every target that are changed, such as "workload.duration=60s"."""
+    """Settings to change in every target, such as "workload.duration=60s"."""
     canary: bool | Annotated[str, Field(min_length=1)] = True
     """A planted bug of the zoo that is run with its twin, and must be found; true: another one each day."""
     corpus: Annotated[str, Field(min_length=1)] | None = None
-    """The folder of a corpus: a cell of the same name first runs with the seeds that are stored there."""
+    """The folder of a corpus: a cell of the same name first runs with the seeds stored there."""
     keep: KeepField = "all"
-    """Run folders that stay whole: all, those of failures, or also the last passed runs of each cell."""
+    """Run folders that are kept whole: all, those of failures, or also the last passed runs of each cell."""
     keep_size: Size | None = Field(None, json_schema_extra={"default": None})
-    """Above it, the oldest passed runs are reduced, too."""
+    """Above this size, the oldest passed runs are reduced, too."""
     reuse: bool = False
-    """May runs have servers one after another, where a clean state can be proven?
+    """May runs use the same servers one after another, if a clean state can be proven?
     A target's own key `reuse` counts first."""
     cells: tuple[Cells, ...] = ()
     matrix: tuple[Matrix, ...] = ()

@@ -82,7 +82,7 @@ class ZookeeperStorage:
         deadline = time.monotonic() + self._settings.timeout
         while not attempt():
             if time.monotonic() > deadline:
-                raise NotApplied("lost the race against other writers again and again")
+                raise NotApplied("repeatedly lost the race against other writers")
 
     def _read_state(self, resource: str) -> tuple[dict[str, Any], int]:
         """Return the state and its version; every error is NotApplied, since a read changes nothing."""

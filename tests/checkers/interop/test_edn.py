@@ -115,7 +115,7 @@ def test_reads(text: str, form: Any) -> None:
         ("\x00", "begins no form"),
         (r'"\q"', "an escape that EDN does not have"),
         (r'"\ud800"', "an escape that EDN does not have"),
-        (r"\newlines", "is no character"),
+        (r"\newlines", "is not a character"),
         ("[" * 65 + "]" * 65, "nested deeper than 64"),
         ("#a " * 65 + "1", "nested deeper than 64"),
         ('"' + "x" * (1 << 20) + '"', "a form of more than"),
@@ -155,7 +155,7 @@ def test_elements_of_a_vector_have_their_own_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"), [("[1] 2", "after the end"), ("[1", "before the vector's"), ("{}", "no vector")]
+    ("text", "problem"), [("[1] 2", "after the end"), ("[1", "before the vector's"), ("{}", "not a vector")]
 )
 def test_only_a_single_vector_has_elements(text: str, problem: str) -> None:
     with pytest.raises(EdnError, match=problem):

@@ -95,11 +95,11 @@ HOSTILE = {
     "an array cut off": (b'[{"process": 0, "type": "invoke", "f": "read"},\n', 2, "not JSON|array"),
     "something behind": (b"[]\n[]", 2, "after the end"),
     "something behind an array": (b'[{"process": 0, "type": "invoke", "f": "read"}]\n]', 2, "after the end"),
-    "a bare form": (f"{WRITE}\n7\n".encode(), 2, "7 is no event"),
+    "a bare form": (f"{WRITE}\n7\n".encode(), 2, "7 is not an event"),
     "a torn log line": (
         b"INFO  jepsen.util - 0\t:invoke\t:read\tnil\nINFO  jepsen.util - 0\t:o\n",
         2,
-        "no event of a log",
+        "not a log event",
     ),
     "a word in a log": (b"INFO  jepsen.util - 0\t:invoke\t:write\t:timed-out\n", 1, "whole numbers"),
     "a name twice": (b'{"process": 0, "process": 1, "type": "invoke", "f": "read"}\n', 1, "repeated name"),
