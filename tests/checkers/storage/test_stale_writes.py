@@ -231,7 +231,7 @@ def test_a_commit_that_nobody_sent_may_have_come_before_the_fence() -> None:
     assert logged(fenced(write(0, 5, 0, 0)), sent, log=[stray, sent]) == []
 
 
-def test_a_write_that_stands_twice_after_a_fence_is_not_shown_as_its_own_reason() -> None:
+def test_a_write_logged_twice_after_a_fence_is_not_its_own_reason() -> None:
     late = write(1, 4, 2, 3)
 
     found = logged(fenced(write(0, 5, 0, 1)), late, log=[late, late])
