@@ -135,7 +135,7 @@ class Campaign(BaseModel):
     """Above this size, the oldest passed runs are reduced, too."""
     reuse: bool = False
     """May runs use the same servers one after another, if a clean state can be proven?
-    A target's own key `reuse` counts first."""
+    A target's own `reuse` overrides this."""
     cells: tuple[Cells, ...] = ()
     matrix: tuple[Matrix, ...] = ()
     quarantine: tuple[Quarantine, ...] = ()
