@@ -42,6 +42,8 @@ class Account:
     against: tuple[int, ...] = ()  # the lines of the operations that it contradicts
     cause: tuple[int, ...] = ()  # the lines of the operation that probably caused it
     rule: str = ""  # the name of what was broken, one of several in an anomaly
+    roles: tuple[str, ...] = ()  # what the accused is, then each kind of operation that it contradicts
+    fault: str = ""  # the kind of the fault that opened the window, where the steps name one
     doubt: str = ""  # why these operations are not known to be the smallest set that proves it
 
 
@@ -155,6 +157,8 @@ def _finding(finding: Finding) -> FindingDocument:
     return FindingDocument(
         anomaly=finding.anomaly,
         rule=finding.account.rule,
+        roles=list(finding.account.roles),
+        fault=finding.account.fault,
         resource=finding.resource,
         summary=finding.summary,
         operations=list(finding.operations),

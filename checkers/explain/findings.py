@@ -14,6 +14,7 @@ from checkers.conflict import Conflict
 from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.proof import holds, prove
+from checkers.explain.roles import roles
 from checkers.history.records import Op, Outcome
 from checkers.memoized import memoized
 from checkers.printable import naming, shorten
@@ -56,6 +57,7 @@ def _explain(evidence: Evidence, checker: Checker, conflict: Conflict) -> Accoun
             accused=_lines([conflict.accused]),
             against=_lines(conflict.because),
             rule=conflict.breach.rule,
+            roles=roles(conflict.accused, conflict.because),
             doubt=shorten(f"it could not be explained: {type(error).__name__}: {error}"),
         )
 
@@ -91,14 +93,17 @@ _CHANGED = "other operations than those named here may explain it"
 def _account(story: Story, conflict: Conflict, operations: Iterable[Op], doubt: str) -> Account:
     proof = set(operations)
     names = {name for op in proof for name in (op.resource, op.error)}
+    against = [op for op in conflict.because if op in proof and op != conflict.accused]
     return Account(
         summary=naming(story.summary, *names),
         steps=tuple(naming(step, *names) for step in story.steps),
         operations=_lines(proof),
         accused=_lines([conflict.accused]),
-        against=_lines(op for op in conflict.because if op in proof and op != conflict.accused),
+        against=_lines(against),
         cause=_lines(story.cause),
         rule=conflict.breach.rule,
+        roles=roles(conflict.accused, against),
+        fault="" if story.fault is None else story.fault.kind,
         doubt=doubt,
     )
 

@@ -36,6 +36,7 @@ class Story:
     proof: tuple[Op, ...] = ()  # what it rests on besides what the conflict names
     others: tuple[Op, ...] = ()  # what might seem to change it, and does not: that is checked
     cause: tuple[Op, ...] = ()  # what probably caused it
+    fault: Fault | None = None  # the one that the steps name: it opened the window
 
 
 class Narrator:
@@ -98,13 +99,16 @@ class Narrator:
         found = sorted(late, key=lambda op: op.called)
         return tuple(op for op in found if op.f in ENDS) or tuple(found)
 
-    def service_faults(self, start: float, end: float) -> list[str]:
-        """The faults on the lock service between two moments."""
-        return [
-            self._fault(fault, None)
-            for fault in self._faults
-            if fault.target.partition(":")[0] == "lock" and fault.overlaps(start, end)
-        ]
+    def service_fault(self, start: float, end: float) -> Fault | None:
+        """The first fault on the lock service between two moments."""
+        return next(
+            (
+                fault
+                for fault in self._faults
+                if fault.target.partition(":")[0] == "lock" and fault.overlaps(start, end)
+            ),
+            None,
+        )
 
     def sent(self, op: Op) -> str:
         """When an operation was called, and where that is written."""
@@ -234,27 +238,33 @@ class Narrator:
             return f"It was reported as failed ({op.error}) {self.answered(op)}"
         return f"Its client got no usable answer ({op.error or 'none came'})"
 
-    def fault_steps(self, op: Op) -> list[str]:
+    def held_up_by(self, op: Op) -> Fault | None:
         """The fault that held up the holder behind a write, between its grant and the write's end."""
         grant = next(iter(self.granted(op.resource, op.token)), None)
         start = op.called if grant is None else (grant.returned or grant.called)
         end = op.called if op.learned is None else op.learned
-        return [
-            self._fault(fault, grant)
-            for fault in self._faults
-            if fault.overlaps(start, end) and self._hit(fault, op, grant)
-        ][:1]
+        return next(
+            (fault for fault in self._faults if fault.overlaps(start, end) and self._hit(fault, op, grant)),
+            None,
+        )
 
-    def restart_steps(self, first: Op, then: Op | None) -> list[str]:
+    def fault_steps(self, fault: Fault | None, op: Op | None = None) -> list[str]:
+        """What a fault did, and where it held up the holder behind a write, when that one's lease ended."""
+        grant = None if op is None else next(iter(self.granted(op.resource, op.token)), None)
+        return [] if fault is None else [self._fault(fault, grant)]
+
+    def restart(self, first: Op, then: Op | None) -> Fault | None:
         """The restart of the storage that came between two operations, or after the first."""
-        start = first.called if first.returned is None else first.returned
         end = math.inf if then is None or then.returned is None else then.returned
-        return [
-            f"{'Meanwhile' if fault.began < start else 'Then'} {restarted(fault)}"
-            f" at {self.at(fault.began)} (line {fault.lines[0]})."
-            for fault in restarts_of_storage(self.history.faults)
-            if fault.overlaps(start, end)
-        ][:1]
+        restarts = restarts_of_storage(self.history.faults)
+        return next((fault for fault in restarts if fault.overlaps(_over(first), end)), None)
+
+    def restart_steps(self, fault: Fault | None, first: Op) -> list[str]:
+        """When the storage was restarted, seen from an operation."""
+        if fault is None:
+            return []
+        when = "Meanwhile" if fault.began < _over(first) else "Then"
+        return [f"{when} {restarted(fault)} at {self.at(fault.began)} (line {fault.lines[0]})."]
 
     def lease(self, grant: Op) -> float:
         """Until when a hold was promised, in ns."""
@@ -305,6 +315,11 @@ class Narrator:
         over = f"; its lease ended at {self.at(lease)}" if fault.began <= lease <= fault.healed else ""
         over = over if fault.client is not None and lease < math.inf else ""
         return f"{what[:1].upper()}{what[1:]} {when} ({where}){over}."
+
+
+def _over(op: Op) -> int:
+    """When an operation returned, or was called if it never did."""
+    return op.called if op.returned is None else op.returned
 
 
 def _is_promised_at(op: Op, own: Sequence[Op], moment: int) -> bool:

@@ -86,8 +86,8 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     grant, holder, setter = conflict.accused, conflict.because[0], conflict.because[-1]
     lease = min(n.lease(holder), setter.sent + (setter.ttl or 0))
     in_time = (holder.returned or 0) < grant.sent
-    faults = n.service_faults(holder.sent, grant.returned or 0)[:1]
-    ended = n.may_have_ended(holder, grant) if in_time and not faults else ()
+    fault = n.service_fault(holder.sent, grant.returned or 0)
+    ended = n.may_have_ended(holder, grant) if in_time and fault is None else ()
     return Story(
         summary=(
             f"{n.whom(grant)} was granted {lock_on(grant.resource)} at {n.at(grant.returned or 0)},"
@@ -102,7 +102,10 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             ),
             _kept_until(n, holder, lease),
             f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.",
-            *(faults or [_freed_by(n, holder, ended) if in_time else _or_out_of_order(n, grant)]),
+            *(
+                n.fault_steps(fault)
+                or [_freed_by(n, holder, ended) if in_time else _or_out_of_order(n, grant)]
+            ),
             (
                 f"So{'' if in_time else ', by the tokens,'} the lock was given to {n.whom(grant)}"
                 f" {n.answered(grant)}, before {n.at(lease)}: too early."
@@ -110,6 +113,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
         ),
         others=n.own(holder),
         cause=ended[-1:],
+        fault=fault,
     )
 
 

@@ -40,6 +40,7 @@ def high_water_regression(
 
 def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
     read, higher = conflict.accused, conflict.because[0]
+    fault = n.restart(higher, read)
     return Story(
         summary=(
             f"the storage of {read.resource} forgot token {higher.token}: {n.whom(read)} read {as_read(read)}"
@@ -47,7 +48,7 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
         ),
         steps=(
             f"A read by {n.whom(higher)} returned {as_read(higher)} {n.answered(higher)}.",
-            *n.restart_steps(higher, read),
+            *n.restart_steps(fault, higher),
             f"After that, {n.whom(read)} called a read {n.sent(read)}.",
             (
                 f"It returned {as_read(read)} {n.answered(read)}, and the higher token did not come back:"
@@ -55,6 +56,7 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=(higher, read),
+        fault=fault,
     )
 
 

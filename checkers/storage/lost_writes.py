@@ -174,6 +174,7 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
     back = next(read for read in reads if (read.returned or 0) > lost.called)
     past = [op for op in conflict.because if op.returned is not None and op.returned < lost.called]
     after = [op for op in conflict.because if op.called > (back.returned or 0)]
+    fault = n.restart(lost, back)
     return Story(
         summary=(
             f"the storage lost {content(lost.value)} with token {lost.token}, which {n.whom(lost)} had"
@@ -183,7 +184,7 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
             *(_was_there(n, op) for op in past[:1]),
             n.sent_step(lost),
             n.acceptance((lost, *seen)),
-            *n.restart_steps(lost, back),
+            *n.restart_steps(fault, lost),
             (
                 f"After that, a read by {n.whom(back)}, called {n.sent(back)}, returned {as_read(back)},"
                 f" which had been there before {content(lost.value)} was even sent."
@@ -195,6 +196,7 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         proof=(*conflict.because, lost),
+        fault=fault,
     )
 
 
@@ -218,6 +220,7 @@ def _after(n: Narrator, op: Op, lost: Op) -> str:
 
 def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
     lost, reads = conflict.accused, conflict.because
+    fault = n.restart(lost, None)
     return Story(
         summary=(
             f"the storage lost {content(lost.value)} with token {lost.token}, which {n.whom(lost)} had"
@@ -227,10 +230,11 @@ def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
             n.sent_step(lost),
             *([n.acceptance((lost,))] if lost.outcome is Outcome.OK else []),
             *(n.acceptance((lost, read)) for read in reads),
-            *n.restart_steps(lost, None),
+            *n.restart_steps(fault, lost),
             f"But it is {n.place(lost)}, which has every write that the storage still knows.",
         ),
         proof=(lost, *reads),
+        fault=fault,
     )
 
 

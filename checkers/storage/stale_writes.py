@@ -198,6 +198,7 @@ def came_after_higher(conflict: Conflict) -> bool:
 def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> Story:
     """Who held the lock, what held it up, who came between, and why the write came too late."""
     write = conflict.accused
+    fault = n.held_up_by(write)
     same = newer.token == write.token
     return Story(
         summary=(
@@ -206,10 +207,11 @@ def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> St
         ),
         steps=(
             *n.grant_steps(*n.granted(write.resource, write.token)),
-            *n.fault_steps(write),
+            *n.fault_steps(fault, write),
             *([] if same else n.grant_steps(*n.granted(write.resource, newer.token))),
             *cycle(n, question, _took_the_older(write, newer)),
         ),
+        fault=fault,
     )
 
 
@@ -282,6 +284,7 @@ def _again(n: Narrator, write: Op, newer: Op) -> tuple[str, ...]:
 
 def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
+    fault = n.held_up_by(write)
     start = n.history.header.initial_token
     return Story(
         summary=(
@@ -289,13 +292,14 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
             f" whose token was {start} before the run"
         ),
         steps=(
-            *n.fault_steps(write),
+            *n.fault_steps(fault, write),
             *cycle(
                 n,
                 Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
                 f"the storage accepted token {write.token} although its token was already {start}",
             ),
         ),
+        fault=fault,
     )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.campaign_file import Quarantine
 from harness.campaign.canary import PREFIX, is_canary
 from harness.campaign.cells import Cell
 from harness.campaign.execution import Finished
-from harness.campaign.fingerprint import fingerprint
+from harness.campaign.fingerprint import fingerprint, is_of_older_form, primary
 from harness.campaign.night import Plan
 from harness.campaign.status import WINDOW, FixConfidence, Outcome, Rate, Status, fix_confidence, status
 from harness.core.exit_codes import ExitCode, of_several
@@ -43,8 +43,9 @@ class Run:
                 if self.finished.message
                 else "it ended without a verdict"
             )
-        if verdict["findings"] and self.outcome is not Outcome.PASSED:
-            return f"{verdict['findings'][0]['anomaly']}: {verdict['findings'][0]['summary']}"
+        finding = primary(verdict)
+        if finding and self.outcome is not Outcome.PASSED:
+            return f"{finding['anomaly']}: {finding['summary']}"
         return "; ".join(verdict["reasons"]) or f"{verdict['verdict']}, as expected"
 
 
@@ -90,7 +91,7 @@ class Assessment:
     campaign: str
     started: str
     cells: tuple[CellResult, ...]
-    expired: tuple[Quarantine, ...]  # whose last day is over
+    quarantine_notices: tuple[str, ...]  # of those that no longer hide a failure
     canary: Canary | None = None
 
     @property
@@ -133,9 +134,20 @@ def assess(
         campaign=plan.campaign,
         started=plan.started,
         cells=results,
-        expired=tuple(each for each in quarantine if today > each.until),
+        quarantine_notices=tuple(_quarantine_notices(quarantine, today)),
         canary=_canary(plan.canary, results) if plan.canary else None,
     )
+
+
+def _quarantine_notices(quarantine: Sequence[Quarantine], today: dt.date) -> Iterator[str]:
+    for each in quarantine:
+        if today > each.until:
+            yield f"a quarantine has expired: {each.reason} (until {each.until})"
+        elif is_of_older_form(each.fingerprint):
+            yield (
+                f"a quarantine matches nothing: {each.reason}: {each.fingerprint} is a fingerprint of an"
+                " earlier version of Fencepost; replace it with the one that the failure has now"
+            )
 
 
 def _canary(bug: str, results: Sequence[CellResult]) -> Canary:

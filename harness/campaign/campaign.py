@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import psutil
 
-from harness.campaign.execution import Finished, Order, execute, interrupt_all
+from harness.campaign.execution import Finished, Order, execute, interrupt
 from harness.campaign.night import Night
 from harness.campaign.schedule import REPRODUCTIONS, Job, choose, fits
 from harness.campaign.workers import SERVERS, Worker
@@ -83,7 +83,7 @@ class Campaign:
                     self._end(job, future.result())
                 self._fill(executor)
         except KeyboardInterrupt:
-            interrupt_all()
+            interrupt(self._night.path)
             raise
         finally:
             if self._executor is None:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJso
 from pydantic_core import ErrorDetails
 
 from harness.campaign.fault_sets import FAULT_SETS
+from harness.campaign.fingerprint import FINGERPRINT_PATTERN
 from harness.core.errors import ConfigurationError
 from harness.core.fields import STRICT, Duration, Size
 from harness.core.suggestions import did_you_mean
@@ -21,8 +22,9 @@ from harness.target.toml import Key
 
 MOST_REPEATS = 1000
 MOST_WORKERS = 64
-FINGERPRINT_PATTERN = r"^[0-9a-f]{12}$"
-PATTERNS_HERE = PATTERNS | {FINGERPRINT_PATTERN: "must be 12 hexadecimal digits, as `campaign` prints them"}
+PATTERNS_HERE = PATTERNS | {
+    FINGERPRINT_PATTERN: "must be as `campaign` prints it: a number, a dash, and 12 hexadecimal digits"
+}
 
 
 def _workers(value: object) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -18,11 +18,11 @@ from typing import Any
 
 import msgspec
 
-from checkers.document import FindingDocument, VerdictDocument
+from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from checkers.history.files import inside, read_bytes
 from checkers.printable import as_json
-from harness.campaign.fingerprint import fingerprint
+from harness.campaign.fingerprint import fingerprint, primary
 from harness.campaign.replay import digest
 from harness.core.errors import ConfigurationError
 from harness.files import run_files
@@ -86,14 +86,14 @@ def add(run: Path, corpus: Path) -> Path:
     document, header = judged.document, judged.history.header
     if document.verdict == "unknown":
         raise ConfigurationError(f"{run}: its verdict is unknown: {'; '.join(document.reasons)}")
-    first = document.findings[0] if document.findings else None
+    first = primary(document.as_dict())
     shape = fingerprint(header.target, document.as_dict()) if first else None
     with TemporaryDirectory() as temporary:
         proof = Path(temporary)
         minimal = False
-        if first and shape:
-            _write_proof(run, first, proof)
-            minimal = _is_judged_alike(proof, document, shape)
+        if first:
+            _write_proof(run, first["operations"], proof)
+            minimal = _is_judged_alike(proof, document)
         source = proof if minimal else run
         expected = Expected(
             target=header.target,
@@ -159,10 +159,10 @@ def _judged(folder: Path) -> Judged:
     return judge_file(folder / HISTORY, commits if commits.exists() else None, same_run=True)
 
 
-def _write_proof(run: Path, finding: FindingDocument, to: Path) -> None:
+def _write_proof(run: Path, operations: Sequence[int], to: Path) -> None:
     """Write the lines that prove a finding, and the log's entries about the same writes."""
     lines = (run / HISTORY).read_bytes().splitlines(keepends=True)
-    kept = [lines[0], *(lines[number - 1] for number in sorted(set(finding.operations)))]
+    kept = [lines[0], *(lines[number - 1] for number in sorted(set(operations)))]
     (to / HISTORY).write_bytes(b"".join(kept))
     if (run / COMMITS).exists():
         wanted = {_stored(json.loads(line)) for line in kept[1:]}
@@ -175,13 +175,19 @@ def _stored(line: Mapping[str, Any]) -> tuple[object, ...]:
     return line.get("resource"), line.get("token"), json.dumps(line.get("value"))
 
 
-def _is_judged_alike(proof: Path, document: VerdictDocument, shape: str) -> bool:
+def _is_judged_alike(proof: Path, document: VerdictDocument) -> bool:
+    """Do some operations alone have the same finding? The fault behind it is not among them."""
     try:
         alone = _judged(proof).document
     except HistoryError:
         return False
     same = (alone.verdict, alone.as_expected) == (document.verdict, document.as_expected)
-    return same and bool(alone.findings) and fingerprint(alone.target or "", alone.as_dict()) == shape
+    return same and bool(alone.findings) and _found(alone) == _found(document)
+
+
+def _found(document: VerdictDocument) -> tuple[object, ...]:
+    finding = primary(document.as_dict())
+    return () if finding is None else tuple(finding[name] for name in ("anomaly", "rule", "roles"))
 
 
 def _store(entry: Path, expected: Expected, files: Mapping[str, Path]) -> None:

@@ -1,29 +1,36 @@
 """Runs of a campaign on the workers of a Dask cluster, each on one unit of the resource `engine`.
 
 The workers share no folder with this machine: a run is sent with its target, and its folder is
-returned compressed. If a worker dies, Dask makes its run again on another one.
+returned compressed. If a worker dies, Dask makes its run again on another one. If the campaign is
+interrupted, so are its runs on the workers: each judges what it has, and stops its servers.
 """
 
 from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
-from harness.campaign.execution import LOGS, RUNS, TARGETS, Finished, Order
+from harness.campaign.execution import LOGS, RUNS, TARGETS, Finished, Order, interrupt
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.core.exit_codes import ExitCode
 from harness.files.private_folder import make_missing
 
 RESOURCE = "engine"
 _PATIENCE = "15s"  # for the scheduler to answer
+_MOST_SECONDS_TO_END = 60.0  # for interrupted runs to be judged and come back
+_SECONDS_BETWEEN = 0.5  # between two looks for runs that had not begun at the last one
 
 Run = Callable[[Order], Finished]
 
@@ -56,6 +63,7 @@ class DaskExecutor(Executor):
         except (OSError, ValueError) as error:
             raise InfrastructureError(f"no Dask scheduler answers at {scheduler}: {error}") from None
         self._futures: dict[Future[Finished], Any] = {}
+        self._campaign = uuid4().hex
         self.workers = self._units()
         if not self.workers:
             self._client.close()
@@ -75,7 +83,9 @@ class DaskExecutor(Executor):
         source = (order.night / TARGETS / f"{order.job.cell}.toml").read_text(encoding="utf-8")
         future: Future[Finished] = Future()
         future.set_running_or_notify_cancel()
-        sent = self._client.submit(_make, fn, order, source, resources={RESOURCE: 1}, pure=False)
+        sent = self._client.submit(
+            _make, fn, order, source, self._campaign, resources={RESOURCE: 1}, pure=False
+        )
         self._futures[future] = sent  # Dask drops results without a reference
         sent.add_done_callback(lambda done: self._receive(done, order, future))
         return future
@@ -89,15 +99,36 @@ class DaskExecutor(Executor):
         future.set_result(finished)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 (as its base)
-        """Leave the cluster without waiting. A run in progress there ends by itself."""
+        """Leave the cluster, after the runs in progress there were interrupted and have returned."""
         if cancel_futures:
+            self._interrupt()
             self._client.cancel(list(self._futures.values()), force=True)
         self._client.close()
 
+    def _interrupt(self) -> None:
+        """Interrupt the runs on all workers until each has come back, or for a minute."""
+        deadline = time.monotonic() + _MOST_SECONDS_TO_END
+        while self._futures and time.monotonic() < deadline:
+            try:
+                self._client.run(_interrupt_here, self._campaign, on_error="ignore")
+            except OSError:  # the scheduler is gone, and its workers with it
+                return
+            wait(tuple(self._futures), timeout=_SECONDS_BETWEEN)
 
-def _make(fn: Run, order: Order, source: str) -> _Delivery:
+
+_NIGHTS: dict[str, set[Path]] = defaultdict(set)
+"""On a worker: the temporary folder of each run, by campaign, because several may share a worker."""
+
+
+def _interrupt_here(campaign: str) -> None:
+    """Interrupt the runs of a campaign on this worker."""
+    for night in tuple(_NIGHTS.get(campaign, ())):
+        interrupt(night)
+
+
+def _make(fn: Run, order: Order, source: str, campaign: str) -> _Delivery:
     """Make a run on a worker, in a temporary folder."""
-    with TemporaryDirectory(prefix="fencepost-") as temporary:
+    with TemporaryDirectory(prefix="fencepost-") as temporary, _of_campaign(campaign, Path(temporary)):
         night = Path(temporary)
         for name in (TARGETS, RUNS, LOGS):
             (night / name).mkdir()
@@ -109,6 +140,18 @@ def _make(fn: Run, order: Order, source: str) -> _Delivery:
                 if (night / name).exists():
                     archive.add(night / name, name)
     return _Delivery(finished=finished, files=packed.getvalue())
+
+
+@contextmanager
+def _of_campaign(campaign: str, night: Path) -> Iterator[None]:
+    """Remember on this worker which campaign a run belongs to."""
+    _NIGHTS[campaign].add(night)
+    try:
+        yield
+    finally:
+        _NIGHTS[campaign].discard(night)
+        if not _NIGHTS[campaign]:
+            del _NIGHTS[campaign]
 
 
 def _unpacked(delivery: _Delivery, night: Path) -> Finished:

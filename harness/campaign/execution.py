@@ -77,7 +77,7 @@ def alone(order: Order, log: Path) -> tuple[int, bytes]:
             stderr=messages,
             start_new_session=True,  # we pass Ctrl-C on ourselves
         )
-    with making(process):
+    with making(process, order.night):
         printed, _ = process.communicate()
     return process.returncode, printed
 
@@ -99,24 +99,32 @@ def execute(order: Order, make: Make = alone) -> Finished:
     )
 
 
-_RUNNING: set[subprocess.Popen[bytes]] = set()
+_RUNNING: dict[subprocess.Popen[bytes], Path] = {}
+"""The runs of this process, with the folder of the campaign that each belongs to."""
+_INTERRUPTED: set[subprocess.Popen[bytes]] = set()
 
 
 @contextmanager
-def making(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """While a process makes a run, `interrupt_all` ends it."""
-    _RUNNING.add(process)
+def making(process: subprocess.Popen[bytes], night: Path) -> Iterator[None]:
+    """While a process makes a run of a campaign, `interrupt` ends it."""
+    _RUNNING[process] = night
     try:
         yield
     finally:
-        _RUNNING.discard(process)
+        del _RUNNING[process]
+        _INTERRUPTED.discard(process)
 
 
-def interrupt_all() -> None:
-    """End the runs of this process as Ctrl-C does: each judges what it has, and stops its servers."""
-    for process in tuple(_RUNNING):
-        with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGINT)
+def interrupt(night: Path) -> None:
+    """End a campaign's runs in this process as Ctrl-C does, each once.
+
+    Each judges what it has, and stops its servers.
+    """
+    for process, belongs_to in tuple(_RUNNING.items()):
+        if belongs_to == night and process not in _INTERRUPTED:
+            _INTERRUPTED.add(process)
+            with suppress(ProcessLookupError):
+                process.send_signal(signal.SIGINT)
 
 
 def was_interrupted(finished: Finished) -> bool:

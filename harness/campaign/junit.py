@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 from checkers.printable import printable
 from harness.campaign.assessment import Assessment, CellResult, Run
 from harness.campaign.canary import is_canary
+from harness.campaign.fingerprint import primary
 from harness.campaign.night import Night
 from harness.campaign.status import Outcome
 from harness.core.invocation import typed_anywhere
@@ -83,7 +84,8 @@ def _details(night: Night, result: CellResult, run: Run) -> Iterable[str]:
         yield finished.message
         return
     yield from verdict["reasons"]
-    for finding in verdict["findings"][:1]:
+    finding = primary(verdict)
+    if finding:
         yield ""
         yield f"{finding['anomaly']}: {finding['summary']}"
         yield from (f"{number}. {step}" for number, step in enumerate(finding["steps"], start=1))

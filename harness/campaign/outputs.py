@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -75,6 +76,10 @@ def _earlier(night: Night, results: Results | None) -> list[Remembered]:
     return results.recent(night.plan.campaign, before=night.plan.started, nights=NIGHTS - 1)
 
 
+def _found(anomalies: Mapping[str, int]) -> Mapping[str, int]:
+    return {name: count for name, count in anomalies.items() if count}
+
+
 def _rows(night: Night, assessment: Assessment) -> list[Row]:
     return [
         Row(
@@ -86,6 +91,7 @@ def _rows(night: Night, assessment: Assessment) -> list[Row]:
             seconds=run.finished.seconds,
             outcome=run.outcome,
             verdict=run.finished.verdict["verdict"] if run.finished.verdict else None,
+            anomalies=_found(run.finished.verdict["anomalies"]) if run.finished.verdict else None,
             fingerprint=run.fingerprint,
             folder=str(night.path / run.finished.folder) if run.finished.folder else None,
             replay=night.replay(run.finished) if run.fingerprint else None,

@@ -1,4 +1,4 @@
-"""Judge the stored histories of all nights again: which verdicts has an upgrade changed?"""
+"""Judge the stored histories of all nights again: what has an upgrade changed?"""
 
 from __future__ import annotations
 
@@ -7,28 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
+from harness.campaign.fingerprint import fingerprint, is_of_older_form
 from harness.campaign.results import Results, Stored
 from harness.files.run_folder import COMMITS, HISTORY
+from harness.report.answer import times
 from harness.run.recheck import judge_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejudged:
-    """A stored run, and its verdict now."""
+    """A stored run, and what is different now: verdict, anomalies and fingerprint."""
 
     run: Stored
-    verdict: str | None  # None: it can no longer be read
-    error: str = ""
-
-    @property
-    def is_changed(self) -> bool:
-        """Does the verdict differ from the stored one?"""
-        return self.verdict != self.run.verdict
+    changes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        now = self.verdict or f"cannot be read: {self.error}"
-        return f"{self.run.cell}, seed {self.run.seed}, {self.run.started}: {now}, was {self.run.verdict}"
+        return f"{self.run.cell}, seed {self.run.seed}, {self.run.started}: {'; '.join(self.changes)}"
 
 
 def recheck(results: Results) -> Iterator[Rejudged]:
@@ -42,6 +38,20 @@ def recheck(results: Results) -> Iterator[Rejudged]:
             try:
                 judged = judge_file(history, None if run.commits is None else commits, same_run=True)
             except HistoryError as error:
-                yield Rejudged(run=run, verdict=None, error=str(error))
+                yield Rejudged(run=run, changes=(f"cannot be read: {error}, was {run.verdict}",))
             else:
-                yield Rejudged(run=run, verdict=judged.document.verdict)
+                yield Rejudged(run=run, changes=tuple(_changes(run, judged.document)))
+
+
+def _changes(run: Stored, document: VerdictDocument) -> Iterator[str]:
+    """Say what differs of all that was stored; fingerprints of another form cannot be compared."""
+    if document.verdict != run.verdict:
+        yield f"{document.verdict}, was {run.verdict}"
+    found = {name: count for name, count in document.anomalies.items() if count}
+    if run.anomalies is not None and found != run.anomalies:
+        yield f"{times(found) or 'no anomaly'}, was {times(run.anomalies) or 'none'}"
+    if run.fingerprint is None or is_of_older_form(run.fingerprint):
+        return
+    shape = fingerprint(run.cell, document.as_dict())
+    if shape != run.fingerprint:
+        yield f"fingerprint {shape}, was {run.fingerprint}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import statistics
 import zlib
@@ -66,6 +67,9 @@ _MIGRATIONS = (
     """
     ALTER TABLE nights ADD COLUMN shard TEXT NOT NULL DEFAULT '';
     """,
+    """
+    ALTER TABLE runs ADD COLUMN anomalies TEXT;
+    """,
 )
 """Each migrates the file from its number to the next, and is never edited later."""
 
@@ -84,6 +88,7 @@ class Row:
     verdict: str | None
     fingerprint: str | None
     folder: str | None
+    anomalies: Mapping[str, int] | None = None  # how many of each name were found; None: not known
     replay: str | None = None  # the line that repeats a failure
     target: str = ""  # the text of its target file
 
@@ -109,6 +114,8 @@ class Stored:
     started: str
     outcome: str
     verdict: str
+    fingerprint: str | None
+    anomalies: Mapping[str, int] | None  # None: an earlier version did not store them
     history: bytes
     commits: bytes | None
 
@@ -173,12 +180,21 @@ class Results:
         """Return every run whose history was kept, the oldest first."""
         with self._connected() as database:
             rows = database.execute(
-                "SELECT cell, seed, started, outcome, verdict, history, commits FROM runs"
-                " WHERE history IS NOT NULL AND verdict IS NOT NULL ORDER BY started, id"
+                "SELECT cell, seed, started, outcome, verdict, fingerprint, anomalies, history, commits"
+                " FROM runs WHERE history IS NOT NULL AND verdict IS NOT NULL ORDER BY started, id"
             )
-            for cell, seed, started, outcome, verdict, history, commits in rows:
-                log = None if commits is None else zlib.decompress(commits)
-                yield Stored(cell, seed, started, outcome, verdict, zlib.decompress(history), log)
+            for cell, seed, started, outcome, verdict, shape, anomalies, history, commits in rows:
+                yield Stored(
+                    cell=cell,
+                    seed=seed,
+                    started=started,
+                    outcome=outcome,
+                    verdict=verdict,
+                    fingerprint=shape,
+                    anomalies=None if anomalies is None else json.loads(anomalies),
+                    history=zlib.decompress(history),
+                    commits=None if commits is None else zlib.decompress(commits),
+                )
 
     def outcomes(self, *, before: str) -> Mapping[str, list[Outcome]]:
         """How the runs of each cell ended in nights that began before a moment, the oldest first."""
@@ -275,6 +291,7 @@ def _values(night: int, row: Row) -> dict[str, object]:
         "night": night,
         "seed": str(row.seed),  # SQLite's integers end at 2^63 - 1
         "outcome": row.outcome.value,
+        "anomalies": None if row.anomalies is None else json.dumps(row.anomalies),
         "history": _compressed(kept, "history.jsonl"),
         "commits": _compressed(kept, "commits.jsonl"),
     }

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from checkers.printable import printable, shorten
 from harness.campaign.assessment import Assessment, CellResult
+from harness.campaign.fingerprint import primary
 from harness.campaign.status import Status
+from harness.report.sentences import capitalized
 
 _ORDER = (
     Status.NEW,
@@ -27,9 +29,7 @@ _ORDER = (
 def markdown(assessment: Assessment) -> str:
     """Write a night as Markdown: the sentence, a table of all cells, and each failure with its steps."""
     lines = [f"## {_cell(assessment.campaign)}: {headline(assessment)}", ""]
-    lines += [
-        f"A quarantine has expired: {_cell(each.reason)} (until {each.until})." for each in assessment.expired
-    ]
+    lines += [f"{_cell(capitalized(notice))}." for notice in assessment.quarantine_notices]
     lines += [f"{_cell(str(assessment.canary))}."] * bool(assessment.canary)
     lines += ["", "| cell | status | runs | failed lately |", "|---|---|--:|---|"]
     lines += [_row(result) for result in by_urgency(assessment.cells)]
@@ -64,7 +64,8 @@ def _failures(result: CellResult) -> Iterator[str]:
         yield ""
         facts = [f"fingerprint `{run.fingerprint}`", result.reproduced(run)]
         yield f"{_cell(run.headline)} ({', '.join(filter(None, facts))})"
-        for finding in (run.finished.verdict or {}).get("findings", [])[:1]:
+        finding = primary(run.finished.verdict) if run.finished.verdict else None
+        if finding:
             yield ""
             yield from (f"{number}. {_cell(step)}" for number, step in enumerate(finding["steps"], start=1))
         yield ""
@@ -90,5 +91,4 @@ def lines(assessment: Assessment) -> Iterator[str]:
         for run in result.failures:
             facts = [f"fingerprint {run.fingerprint}", result.reproduced(run)]
             yield f"  seed {run.finished.job.seed}: {run.headline} ({', '.join(filter(None, facts))})"
-    for each in assessment.expired:
-        yield f"a quarantine has expired: {each.reason} (until {each.until})"
+    yield from assessment.quarantine_notices

@@ -50,7 +50,7 @@ class Worker:
         process = self._process = self._process or _started(order, log)
         assert process.stdin is not None, "it was started with pipes"  # noqa: S101
         assert process.stdout is not None, "it was started with pipes"  # noqa: S101
-        with making(process), suppress(BrokenPipeError):
+        with making(process, order.night), suppress(BrokenPipeError):
             process.stdin.write(json.dumps(_request(order, log)).encode() + b"\n")
             process.stdin.flush()
             if answer := process.stdout.readline():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+from checkers.document import FindingDocument
 from harness.campaign.cells import Cell
 from harness.campaign.execution import Finished
 from harness.campaign.night import Plan
@@ -35,7 +36,11 @@ def job(name: str = "a", repeat: int = 1, seed: int = 7, reproduction: int = 0, 
 def verdict(
     *summaries: str, anomaly: str = "stale-write", rule: str = "after-newer", **more: Any
 ) -> dict[str, Any]:
-    """A verdict document with a finding for each sentence; without one it is valid."""
+    """A verdict document with a finding for each sentence; without one it is valid.
+
+    What else is given belongs to each finding, where it has such a field, or to the verdict.
+    """
+    own = {name: more.pop(name) for name in FindingDocument.__struct_fields__ if name in more}
     fields = {
         "verdict": "invalid" if summaries else "valid",
         "as_expected": not summaries,
@@ -48,6 +53,7 @@ def verdict(
                 "summary": summary,
                 "steps": ["one", "so the other"],
             }
+            | own
             for summary in summaries
         ],
         "interrupted": None,

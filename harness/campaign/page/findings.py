@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.assessment import Assessment, CellResult, Run
+from harness.campaign.fingerprint import primary
 from harness.campaign.night import Night
 from harness.campaign.page.links import Links
 from harness.campaign.results import Remembered
@@ -84,7 +85,7 @@ def _group(
 ) -> Group:
     result, first = members[0]
     verdict = first.finished.verdict
-    found = verdict["findings"] if verdict else []
+    finding = primary(verdict) if verdict else None
     return Group(
         fingerprint=shape,
         cell=result.cell.name,
@@ -92,7 +93,7 @@ def _group(
         how_often=_how_often(
             len(members), len(result.runs), [run.night for run in earlier if run.fingerprint == shape]
         ),
-        steps=tuple(found[0]["steps"]) if found else (),
+        steps=tuple(finding["steps"]) if finding else (),
         runs=tuple(_failed(night, result, run) for result, run in members[:_MOST_RUNS]),
         more=max(0, len(members) - _MOST_RUNS),
         quarantine=(

@@ -88,5 +88,4 @@ def _counted(assessment: Assessment) -> str:
 def _notices(assessment: Assessment) -> Iterator[str]:
     if assessment.canary:
         yield f"{capitalized(str(assessment.canary))}."
-    for each in assessment.expired:
-        yield f"A quarantine has expired: {each.reason} (until {each.until})."
+    yield from (f"{capitalized(notice)}." for notice in assessment.quarantine_notices)

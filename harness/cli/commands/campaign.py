@@ -143,9 +143,10 @@ STORED = click.option(
 @campaign.command(short_help="Judge the stored histories again.")
 @STORED
 def recheck(results: Path) -> int:
-    """Judge every stored history again, and name each verdict that has changed.
+    """Judge every stored history again, and name each run that is judged differently.
 
-    Use it after an upgrade. It changes nothing that is stored; the exit code is 1 if a verdict differs.
+    It compares verdicts, anomalies with their counts, and fingerprints. Use it after an upgrade. It changes
+    nothing that is stored; the exit code is 1 if a run is judged differently.
     """
     from checkers.printable import message
     from harness.campaign.recheck_history import recheck as judged_again
@@ -153,13 +154,13 @@ def recheck(results: Path) -> int:
 
     found = []
     for each in judged_again(Results(results)):
-        found.append(each.is_changed)
-        if each.is_changed:
+        found.append(bool(each.changes))
+        if each.changes:
             click.echo(message(str(each)))
     if not found:
         say(f"{results} has no stored history")
         return ExitCode.NOTHING_SELECTED
-    click.echo(f"{found.count(False)} of {len(found)} verdicts are unchanged")
+    click.echo(f"{found.count(False)} of {len(found)} runs are unchanged")
     return ExitCode.VIOLATION if any(found) else ExitCode.AS_EXPECTED
 
 
@@ -168,9 +169,11 @@ def recheck(results: Path) -> int:
 def seeds(results: Path) -> None:
     """Print the fastest failing run of every fingerprint, with the command that repeats it."""
     from checkers.printable import message
+    from harness.campaign.fingerprint import is_of_older_form
     from harness.campaign.results import Results
 
     for seed in Results(results).seeds():
         rate = f"failed {seed.failed} times, passed {seed.passed} times since"
-        click.echo(message(f"{seed.fingerprint}  {seed.cell}, {seed.seconds:.0f} s, {rate}"))
+        form = " (of an earlier version)" if is_of_older_form(seed.fingerprint) else ""
+        click.echo(message(f"{seed.fingerprint}{form}  {seed.cell}, {seed.seconds:.0f} s, {rate}"))
         click.echo(message(f"  {seed.replay}"))

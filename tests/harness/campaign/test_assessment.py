@@ -74,15 +74,26 @@ def test_a_quarantined_failure_does_not_turn_the_night_red() -> None:
 
     assert night.cells[0].status is Status.QUARANTINED
     assert night.exit_code(allow_unknown=False) is ExitCode.AS_EXPECTED
-    assert not night.expired
+    assert not night.quarantine_notices
 
 
 def test_an_expired_quarantine_does_and_is_named() -> None:
-    night = assessed(finished(job(), 1, STALE), quarantine=(known_failure(TODAY - dt.timedelta(days=1)),))
+    yesterday = TODAY - dt.timedelta(days=1)
+
+    night = assessed(finished(job(), 1, STALE), quarantine=(known_failure(yesterday),))
 
     assert night.cells[0].status is Status.NEW
     assert night.exit_code(allow_unknown=False) is ExitCode.VIOLATION
-    assert [each.reason for each in night.expired] == ["known"]
+    assert night.quarantine_notices == (f"a quarantine has expired: known (until {yesterday})",)
+
+
+def test_a_quarantine_of_an_earlier_version_is_named() -> None:
+    old = known_failure(TODAY).model_copy(update={"fingerprint": "9a1c0f63b2de"})
+
+    night = assessed(finished(job(), 1, STALE), quarantine=(old,))
+
+    assert night.cells[0].status is Status.NEW
+    assert "9a1c0f63b2de is a fingerprint of an earlier version" in night.quarantine_notices[0]
 
 
 @pytest.mark.parametrize(("allowed", "code"), [(False, ExitCode.UNKNOWN), (True, ExitCode.AS_EXPECTED)])

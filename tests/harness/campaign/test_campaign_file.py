@@ -39,7 +39,7 @@ def test_a_file_says_what_a_night_runs(tmp_path: Path) -> None:
         storage = ["redis:script"]
         exclude = [{ lock = "etcd", faults = "pause" }]
         [[quarantine]]
-        fingerprint = "0123456789ab"
+        fingerprint = "2-0123456789ab"
         reason = "known"
         until = 2027-01-31
         """,
@@ -76,7 +76,7 @@ until = "2027-01-31"
         'nightly.toml:3: workers = 0: must be "auto", or a number from 1 to 64',
         "nightly.toml:5: cells.0.targets = []: must not be empty",
         'nightly.toml:8: matrix.0.storage = "redis:script": must be a list',
-        'nightly.toml:10: quarantine.0.fingerprint = "abc": must be 12 hexadecimal digits, as `campaign` prints them',
+        'nightly.toml:10: quarantine.0.fingerprint = "abc": must be as `campaign` prints it: a number, a dash, and 12 hexadecimal digits',
         'nightly.toml:12: quarantine.0.until = "2027-01-31": must be a date without quotes, such as 2027-01-31',
     ]
 

@@ -23,6 +23,7 @@ from harness.campaign.dask_executor import DaskExecutor
 from harness.campaign.night import Night
 from harness.core.errors import ConfigurationError, InfrastructureError
 from tests.support.campaign_runs import job, plan
+from tests.support.dask_cluster import two_workers
 from tests.support.dask_runs import FIRST, MADE, make
 
 SOURCE = 'name = "nightly"\ncanary = false\n[[cells]]\ntargets = ["a"]\n'
@@ -34,11 +35,7 @@ needs_dask = pytest.mark.skipif(
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    """Two worker processes, each with one engine."""
-    local: Any = import_module("distributed").LocalCluster
-    with local(
-        n_workers=2, threads_per_worker=1, processes=True, resources={"engine": 1}, dashboard_address=None
-    ) as made:
+    with two_workers() as made:
         yield made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.campaign.fingerprint import fingerprint
+from harness.campaign.fingerprint import fingerprint, is_of_older_form
 from tests.support.campaign_runs import verdict
 
 STALE = verdict("Client 0 wrote '0-1.0' with token 3 to r0 after the storage had accepted token 7")
@@ -29,12 +29,38 @@ def test_number_and_order_of_findings_do_not_change_a_fingerprint() -> None:
         ("b", STALE),
         ("a", verdict("one", rule="below-the-start")),
         ("a", verdict("one", anomaly="stale-read")),
+        ("a", verdict("one", roles=["write", "newer fence"])),
+        ("a", verdict("one", fault="pause")),
         ("a", NOT_FOUND),
     ],
 )
-def test_another_cell_rule_or_anomaly_is_another_failure(cell: str, document: dict[str, object]) -> None:
+def test_another_cell_or_shape_is_another_failure(cell: str, document: dict[str, object]) -> None:
     assert fingerprint(cell, document) != fingerprint("a", STALE)
 
 
 def test_a_bug_that_was_not_found_has_a_fingerprint_too() -> None:
     assert fingerprint("a", NOT_FOUND) != fingerprint("a", NOT_FOUND | {"expected": ["lost-update"]})
+
+
+def test_what_follows_from_another_finding_makes_no_difference() -> None:
+    lost = verdict("lost", anomaly="lost-write", rule="gone-from-log", accused=[2, 3])
+    stale = verdict("stale", accused=[4, 5], against=[2, 3])
+    both = [*stale["findings"], *lost["findings"]]
+
+    assert fingerprint("a", lost | {"findings": both}) == fingerprint("a", lost)
+
+
+def test_findings_that_rest_on_each_other_all_count() -> None:
+    one = verdict("one", accused=[2, 3], against=[4, 5])
+    other = verdict("other", anomaly="stale-read", accused=[4, 5], against=[2, 3])
+    both = [*other["findings"], *one["findings"]]
+
+    assert fingerprint("a", one | {"findings": both}) == fingerprint("a", one)
+
+
+@pytest.mark.parametrize(
+    ("known", "is_older"),
+    [("9a1c0f63b2de", True), ("1-9a1c0f63b2de", True), (fingerprint("a", STALE), False)],
+)
+def test_a_fingerprint_says_of_which_form_it_is(known: str, is_older: bool) -> None:
+    assert is_of_older_form(known) is is_older

@@ -1,7 +1,8 @@
-"""The stored histories of all nights are judged again, and every verdict that changed is named."""
+"""The stored histories of all nights are judged again, and every run that is judged differently is named."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -45,7 +46,7 @@ def test_unchanged_verdicts_are_counted(database: Path, tmp_path: Path) -> None:
     done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
 
     assert done.returncode == ExitCode.AS_EXPECTED, done.stderr
-    assert done.stdout == "2 of 2 verdicts are unchanged\n"
+    assert done.stdout == "2 of 2 runs are unchanged\n"
 
 
 def test_each_verdict_that_changed_is_named_and_the_old_one_kept(database: Path, tmp_path: Path) -> None:
@@ -57,9 +58,37 @@ def test_each_verdict_that_changed_is_named_and_the_old_one_kept(database: Path,
     assert done.returncode == ExitCode.VIOLATION, done.stderr
     assert done.stdout.splitlines() == [
         f"check-then-write, seed 7, {STARTED}: invalid, was valid",
-        "1 of 2 verdicts are unchanged",
+        "1 of 2 runs are unchanged",
     ]
     assert sqlite3.connect(database).execute("SELECT DISTINCT verdict FROM runs").fetchall() == [("valid",)]
+
+
+def test_other_anomalies_and_fingerprints_are_changes_too(database: Path, tmp_path: Path) -> None:
+    with sqlite3.connect(database) as changed:
+        changed.execute(
+            """UPDATE runs SET anomalies = '{"stale-write": 1}', fingerprint = '2-000000000000'"""
+            " WHERE cell = 'check-then-write'"
+        )
+        changed.execute("UPDATE runs SET anomalies = '{}', fingerprint = NULL WHERE cell = 'etcd-postgres'")
+
+    done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
+
+    assert done.returncode == ExitCode.VIOLATION, done.stderr
+    assert re.search(
+        r"^check-then-write, seed 7, \S+: stale-write ×\d+.*, was stale-write ×1;"
+        r" fingerprint 2-[0-9a-f]{12}, was 2-000000000000$",
+        done.stdout,
+        re.MULTILINE,
+    )
+
+
+def test_fingerprints_of_an_earlier_version_are_not_compared(database: Path, tmp_path: Path) -> None:
+    with sqlite3.connect(database) as changed:
+        changed.execute("UPDATE runs SET fingerprint = '000000000000'")
+
+    done = fencepost(tmp_path, "campaign", "recheck", "--history", database)
+
+    assert done.returncode == ExitCode.AS_EXPECTED, done.stderr
 
 
 def test_a_history_that_is_refused_now_has_changed(database: Path, tmp_path: Path) -> None:

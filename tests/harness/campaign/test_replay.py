@@ -14,7 +14,7 @@ from harness.campaign.status import Outcome
 from tests.support.campaign_runs import job, plan
 from tests.support.command import fencepost
 
-FINGERPRINT = "9a1c0f63b2de"
+FINGERPRINT = "2-9a1c0f63b2de"
 
 
 def row(

@@ -1,0 +1,36 @@
+"""The roles of a finding's operations: what each one is to the accused, whoever did it and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from checkers.history.records import Op, Outcome
+
+
+def roles(accused: Op, against: Iterable[Op]) -> tuple[str, ...]:
+    """Name the accused operation, then the kinds of those that it contradicts, each once.
+
+    Such as "refused write", "newer write": without clients, tokens and times, so that one mistake
+    has the same roles in every run. A write that took effect is a write, answered or not, an acquire
+    that got the lock is a grant, and a renewal plays the part of the grant that it renews.
+    """
+    others = tuple(against)
+    granted = {op.owner for op in others if op.f == "acquire"}
+    named = (op for op in others if op.f != "renew" or op.owner not in granted)
+    return (_kind(accused), *sorted({f"{_age(op, accused)}{_kind(op)}" for op in named}))
+
+
+def _kind(op: Op) -> str:
+    if op.f == "acquire":
+        return "grant" if op.outcome is Outcome.OK else "acquire"
+    if op.outcome is not Outcome.FAIL:
+        return op.f
+    return f"refused {op.f}" if op.error == "stale" else f"failed {op.f}"
+
+
+def _age(op: Op, accused: Op) -> str:
+    if op.token is None or accused.token is None:
+        return ""
+    if op.token == accused.token:
+        return "equal "
+    return "newer " if op.token > accused.token else "older "
