@@ -29,7 +29,7 @@ from harness.files.private_folder import make_missing
 
 RESOURCE = "engine"
 _PATIENCE = "15s"  # for the scheduler to answer
-_MOST_SECONDS_TO_END = 60.0  # for interrupted runs to be judged and come back
+_MOST_SECONDS_TO_END = 180.0  # for interrupted runs to be judged and returned
 _SECONDS_BETWEEN = 0.5  # between two looks for runs that had not begun at the last one
 
 Run = Callable[[Order], Finished]
@@ -106,7 +106,7 @@ class DaskExecutor(Executor):
         self._client.close()
 
     def _interrupt(self) -> None:
-        """Interrupt the runs on all workers until each has come back, or for a minute."""
+        """Interrupt the runs on all workers until each has returned, or for three minutes."""
         deadline = time.monotonic() + _MOST_SECONDS_TO_END
         while self._futures and time.monotonic() < deadline:
             try:
