@@ -17,10 +17,34 @@ def _nothing(_narrator: Narrator, _conflict: Conflict) -> Iterable[Op]:
 class Breach:
     """A way to break a rule, and how a report explains it; the file of the rule defines it."""
 
+    anomaly: str
     rule: str  # its name, for other programs: it outlives every change of the sentences
     story: Callable[[Narrator, Conflict], Story]
     needs: Callable[[Narrator, Conflict], Iterable[Op]] = _nothing  # for the proof, besides what is named
     is_pair: bool = False  # of two operations, a smaller proof may not show which one came second
+
+    def conflict(
+        self,
+        accused: Op,
+        *because: Op | None,
+        anomaly: str | None = None,
+        cause: Conflict | None = None,
+        counted: bool = False,
+    ) -> Conflict:
+        """This breach by an operation, because of others; `anomaly` is another name than usual."""
+        return Conflict(
+            anomaly=anomaly or self.anomaly,
+            breach=self,
+            accused=accused,
+            because=tuple(op for op in because if op is not None),
+            cause=cause,
+            counted=counted,
+        )
+
+
+def each_once(accused: Op, *operations: Op | None) -> Iterator[Op]:
+    """The operations without the accused and without repetitions."""
+    return (op for op in dict.fromkeys(operations) if op is not None and op != accused)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

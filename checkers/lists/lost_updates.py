@@ -128,18 +128,9 @@ def _overwritten(lists: Lists, loss: Loss) -> Conflict:
     lost, known = lists.appender[loss.element], lists.known[loss.element]
     way = list(lists.way_back(found_by(loss.reader), lost, known))
     if not way:
-        return Conflict(
-            anomaly="lost-update",
-            breach=READ_WITHOUT,
-            accused=loss.reader,
-            because=(lost, known.by),
-        )
-    return Conflict(
-        anomaly="lost-update",
-        breach=WRITTEN_WITHOUT,
-        accused=way[-1],
-        because=(lost, known.by, loss.reader),
-        counted=lists.explains(way, lost, known.time),
+        return READ_WITHOUT.conflict(loss.reader, lost, known.by)
+    return WRITTEN_WITHOUT.conflict(
+        way[-1], lost, known.by, loss.reader, counted=lists.explains(way, lost, known.time)
     )
 
 
@@ -156,11 +147,10 @@ def _dropped_by(lists: Lists, write: Op, brought: Mapping[Element, Op]) -> Itera
         if known is not None:
             lost = lists.appender[element]
             way = list(lists.way_back(after, lost, known))
-            yield Conflict(
-                anomaly="lost-update",
-                breach=LOGGED_WITHOUT,
-                accused=write,
-                because=(lost, known.by),
+            yield LOGGED_WITHOUT.conflict(
+                write,
+                lost,
+                known.by,
                 counted=lists.explains((write,), by, _known_of(lists, by))
                 or lists.explains(way, lost, known.time),
             )
@@ -174,11 +164,11 @@ def _known_of(lists: Lists, append: Op) -> float:
 
 def _both_read(lists: Lists, first: Op, second: Op) -> Conflict:
     """The loss of an element by an append that had read the same list."""
-    return Conflict(
-        anomaly="lost-update",
-        breach=SAME_LIST_READ,
-        accused=second,
-        because=(first, *lists.shown(first), *lists.shown(second)),
+    return SAME_LIST_READ.conflict(
+        second,
+        first,
+        *lists.shown(first),
+        *lists.shown(second),
         counted=lists.explains((second,), first, _known_of(lists, first)),
     )
 
@@ -333,13 +323,13 @@ def _how(by: Op, lost: Op) -> str:
 
 
 # because: the lost append, what proves it
-READ_WITHOUT = Breach(rule="left-out", story=_absent)
+READ_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_absent)
 # because: the lost append, what proves it, the read that lacks it
-WRITTEN_WITHOUT = Breach(rule="left-out", story=_absent)
+WRITTEN_WITHOUT = Breach(anomaly="lost-update", rule="left-out", story=_absent)
 # because: the lost append, who read what the two wrote
-SAME_LIST_READ = Breach(rule="same-list-read", story=_same_list_read)
+SAME_LIST_READ = Breach(anomaly="lost-update", rule="same-list-read", story=_same_list_read)
 # because: the lost append, what proves it
-LOGGED_WITHOUT = Breach(rule="logged-without", story=_logged_without)
+LOGGED_WITHOUT = Breach(anomaly="lost-update", rule="logged-without", story=_logged_without)
 
 OBSERVED = Checker(name="lost-update", evidence="observed", decides=("lost-update",), check=lost_updates)
 COMMITTED = Checker(name="lost-update", evidence="committed", decides=("lost-update",), check=dropped_in_log)

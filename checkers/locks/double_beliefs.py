@@ -38,12 +38,7 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
             believing = [each for each in believing if each[0] > returned]
             others = [each for each in believing if each[1].owner != grant.owner]
             if others:
-                yield Conflict(
-                    anomaly="double-belief",
-                    breach=BOTH_BELIEVED,
-                    accused=grant,
-                    because=(others[0][1],),
-                )
+                yield BOTH_BELIEVED.conflict(grant, others[0][1])
             believing.append((belief_end(grant, by_owner[grant.owner]), grant))
 
 
@@ -72,6 +67,6 @@ def _both_believed(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: the other's grant
-BOTH_BELIEVED = Breach(rule="both-believed", story=_both_believed)
+BOTH_BELIEVED = Breach(anomaly="double-belief", rule="both-believed", story=_both_believed)
 
 CHECKER = Checker(name="double-belief", evidence="observed", decides=("double-belief",), check=double_beliefs)

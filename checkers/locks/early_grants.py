@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict
+from checkers.conflict import Breach, Conflict, each_once
 from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
@@ -70,15 +70,7 @@ def _token_above(later: Lease, earlier: Lease) -> bool:
 
 
 def _early(later: Lease, holder: Lease) -> Conflict:
-    because = [holder.grant]
-    if holder.set_by is not None and holder.set_by is not holder.grant:
-        because.append(holder.set_by)
-    return Conflict(
-        anomaly="early-grant",
-        breach=LEASE_STILL_PROMISED,
-        accused=later.grant,
-        because=tuple(because),
-    )
+    return LEASE_STILL_PROMISED.conflict(later.grant, *each_once(later.grant, holder.grant, holder.set_by))
 
 
 def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
@@ -166,6 +158,6 @@ def _later(n: Narrator, holder: Op, grant: Op) -> str:
 
 
 # because: the holder's grant, what set its lease
-LEASE_STILL_PROMISED = Breach(rule="lease-still-promised", story=_lease_still_promised)
+LEASE_STILL_PROMISED = Breach(anomaly="early-grant", rule="lease-still-promised", story=_lease_still_promised)
 
 CHECKER = Checker(name="early-grant", evidence="observed", decides=("early-grant",), check=early_grants)

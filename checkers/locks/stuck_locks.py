@@ -60,12 +60,8 @@ class Stuck:
 def stuck_locks(evidence: Evidence) -> Iterator[Conflict]:
     """One conflict for each stretch of time in which a lock was stuck."""
     for stuck in stretches(evidence):
-        yield Conflict(
-            anomaly="stuck-lock",
-            breach=NOBODY_GRANTED,
-            accused=stuck.waiting[-1],
-            because=(*(() if stuck.last is None else (stuck.last.setter,)), *stuck.waiting[:-1]),
-        )
+        kept_by = None if stuck.last is None else stuck.last.setter
+        yield NOBODY_GRANTED.conflict(stuck.waiting[-1], kept_by, *stuck.waiting[:-1])
 
 
 def stretches(evidence: Evidence) -> Iterator[Stuck]:
@@ -302,6 +298,6 @@ def _in_vain(n: Narrator, op: Op) -> str:
 
 
 # because: what kept the lock held last, then who else waited
-NOBODY_GRANTED = Breach(rule="not-granted", story=_nobody_granted)
+NOBODY_GRANTED = Breach(anomaly="stuck-lock", rule="not-granted", story=_nobody_granted)
 
 CHECKER = Checker(name="stuck-lock", evidence="observed", decides=("stuck-lock",), check=stuck_locks)

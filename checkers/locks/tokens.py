@@ -29,12 +29,7 @@ def duplicate_tokens(evidence: Evidence) -> Iterator[Conflict]:
         for grant in sorted(granted(operations), key=lambda op: op.returned or 0):
             other = first.setdefault(grant.token, grant)
             if other.owner != grant.owner:
-                yield Conflict(
-                    anomaly="duplicate-token",
-                    breach=TOKEN_OF_ANOTHER,
-                    accused=grant,
-                    because=(other,),
-                )
+                yield TOKEN_OF_ANOTHER.conflict(grant, other)
 
 
 def token_regressions(evidence: Evidence) -> Iterator[Conflict]:
@@ -56,12 +51,7 @@ def token_regressions(evidence: Evidence) -> Iterator[Conflict]:
             if same_hold(found[1], grant, ends):
                 other = _highest_of_others(grants, grant, ends)
             if other is not None and other.token is not None and other.token >= grant.token:
-                yield Conflict(
-                    anomaly="token-regression",
-                    breach=TOKEN_NOT_ABOVE,
-                    accused=grant,
-                    because=(other,),
-                )
+                yield TOKEN_NOT_ABOVE.conflict(grant, other)
 
 
 def same_hold(earlier: Op, later: Op, ends: dict[str | None, list[Op]]) -> bool:
@@ -145,9 +135,11 @@ def _gave_back(n: Narrator, end: Op) -> str:
 
 
 # because: the other grant
-TOKEN_OF_ANOTHER = Breach(rule="token-of-another", story=_token_of_another)
+TOKEN_OF_ANOTHER = Breach(anomaly="duplicate-token", rule="token-of-another", story=_token_of_another)
 # because: the earlier grant
-TOKEN_NOT_ABOVE = Breach(rule="not-above", story=_token_not_above, needs=_end_between)
+TOKEN_NOT_ABOVE = Breach(
+    anomaly="token-regression", rule="not-above", story=_token_not_above, needs=_end_between
+)
 
 CHECKERS = (
     Checker(

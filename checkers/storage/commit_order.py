@@ -46,12 +46,8 @@ def _conflict(order: LogOrder, row: int, reached: int, by: int) -> Conflict:
     is_read = order.recorded.columns.f[row] == READ
     shown, anomaly = _wrong_read(order, row, reached) if is_read else ([], "non-linearizable")
     because = (*map(order.log.op, (*shown, reached)), order.recorded.ops[by])
-    return Conflict(
-        anomaly=anomaly,
-        breach=AGAINST_THE_LOG,
-        accused=order.as_stored(row),
-        because=tuple({each.index: each for each in because}.values()),
-    )
+    once = {each.index: each for each in because}
+    return AGAINST_THE_LOG.conflict(order.as_stored(row), *once.values(), anomaly=anomaly)
 
 
 def _wrong_read(order: LogOrder, row: int, reached: int) -> tuple[list[int], str]:
@@ -119,7 +115,7 @@ def _after_a_fence(n: Narrator, conflict: Conflict, fence: Op) -> tuple[str, ...
 
 
 # because: what had returned before, later in the log
-AGAINST_THE_LOG = Breach(rule="against-the-log", story=_against_the_log)
+AGAINST_THE_LOG = Breach(anomaly="non-linearizable", rule="against-the-log", story=_against_the_log)
 
 CHECKER = Checker(
     name="order",

@@ -22,7 +22,7 @@ def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
         return
     writes = recorded(evidence).writes
     for row in writes[log.times_logged[writes] > 1].tolist():
-        yield Conflict(anomaly="duplicate-write", breach=LOGGED_TWICE, accused=recorded(evidence).ops[row])
+        yield LOGGED_TWICE.conflict(recorded(evidence).ops[row])
 
 
 def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
@@ -43,7 +43,7 @@ def _logged_twice(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-LOGGED_TWICE = Breach(rule="logged-twice", story=_logged_twice)
+LOGGED_TWICE = Breach(anomaly="duplicate-write", rule="logged-twice", story=_logged_twice)
 
 CHECKER = Checker(
     name="duplicate-write",

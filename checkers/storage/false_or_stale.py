@@ -29,7 +29,7 @@ from checkers.storage.log_order import order_of
 
 def false_or_stale(accused: Op, rejected: Op) -> Conflict:
     """One of these two is wrong."""
-    return Conflict(anomaly="non-linearizable", breach=FALSE_OR_STALE, accused=accused, because=(rejected,))
+    return FALSE_OR_STALE.conflict(accused, rejected)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -139,4 +139,4 @@ def _none(n: Narrator, found: Sequence[Excuse]) -> str:
 
 
 # because: the rejection
-FALSE_OR_STALE = Breach(rule="one-of-two", story=_one_of_two, needs=_causes)
+FALSE_OR_STALE = Breach(anomaly="non-linearizable", rule="one-of-two", story=_one_of_two, needs=_causes)

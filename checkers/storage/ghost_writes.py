@@ -27,7 +27,7 @@ def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
     asked = recorded(evidence)
     for row in indices((log.first_of_row >= 0) & (asked.columns.outcome == FAIL)).tolist():
         breach = FENCE_FAILED_BUT_LOGGED if asked.columns.f[row] == FENCE else FAILED_BUT_LOGGED
-        yield Conflict(anomaly="ghost-write", breach=breach, accused=asked.ops[row])
+        yield breach.conflict(asked.ops[row])
 
 
 def ghosts_that_were_read(zones: ZoneColumns) -> Iterator[Conflict]:
@@ -35,12 +35,7 @@ def ghosts_that_were_read(zones: ZoneColumns) -> Iterator[Conflict]:
     of_ghosts = indices(zones.columns.outcome[zones.read_write] == FAIL)
     first = of_ghosts[~is_repeated(zones.read_write[of_ghosts])]
     for read, write in zip(zones.reads[first].tolist(), zones.read_write[first].tolist(), strict=True):
-        yield Conflict(
-            anomaly="ghost-write",
-            breach=FAILED_BUT_READ,
-            accused=zones.ops[write],
-            because=(zones.ops[read],),
-        )
+        yield FAILED_BUT_READ.conflict(zones.ops[write], zones.ops[read])
 
 
 def _failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
@@ -100,10 +95,12 @@ def _fence_failed_but_logged(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-FAILED_BUT_LOGGED = Breach(rule="failed-but-logged", story=_failed_but_logged)
+FAILED_BUT_LOGGED = Breach(anomaly="ghost-write", rule="failed-but-logged", story=_failed_but_logged)
 # because: the read
-FAILED_BUT_READ = Breach(rule="failed-but-read", story=_failed_but_read)
-FENCE_FAILED_BUT_LOGGED = Breach(rule="fence-failed-but-logged", story=_fence_failed_but_logged)
+FAILED_BUT_READ = Breach(anomaly="ghost-write", rule="failed-but-read", story=_failed_but_read)
+FENCE_FAILED_BUT_LOGGED = Breach(
+    anomaly="ghost-write", rule="fence-failed-but-logged", story=_fence_failed_but_logged
+)
 
 CHECKER = Checker(
     name="ghost-write", evidence="committed", decides=("ghost-write",), check=ghost_writes, compares_only=True

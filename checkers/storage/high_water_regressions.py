@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from checkers.conflict import Breach, Conflict
+from checkers.conflict import Breach, Conflict, each_once
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read
 from checkers.storage.held_values import Values
@@ -27,14 +27,8 @@ def high_water_regression(
     for read in sorted(own, key=lambda each: each.op.index):
         higher = values.higher_read(int(values.token[read.value]), values.moments(read.op)[0])
         if higher is not None:
-            because = dict.fromkeys((higher, lost.accused, *lost.because))
-            return Conflict(
-                anomaly="high-water-regression",
-                breach=MARK_WENT_BACK,
-                accused=read.op,
-                because=tuple(op for op in because if op is not read.op),
-                cause=lost,
-            )
+            because = each_once(read.op, higher, lost.accused, *lost.because)
+            return MARK_WENT_BACK.conflict(read.op, *because, cause=lost)
     return None
 
 
@@ -61,4 +55,4 @@ def _mark_went_back(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: the higher read, what was lost, what shows that
-MARK_WENT_BACK = Breach(rule="mark-went-back", story=_mark_went_back)
+MARK_WENT_BACK = Breach(anomaly="high-water-regression", rule="mark-went-back", story=_mark_went_back)

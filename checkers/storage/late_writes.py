@@ -43,12 +43,7 @@ def _late(evidence: Evidence, zones: ZoneColumns, grants: Ints) -> Iterator[Conf
     by = grants[granted.entries_before(zones.ranks.called[late])]
     order = zones.recorded.order_of_resources[zones.columns.resource[late]]
     for place in np.argsort(order, kind="stable").tolist():
-        yield Conflict(
-            anomaly="late-write",
-            breach=AFTER_NEWER_GRANT,
-            accused=zones.ops[int(late[place])],
-            because=(zones.ops[int(by[place])],),
-        )
+        yield AFTER_NEWER_GRANT.conflict(zones.ops[int(late[place])], zones.ops[int(by[place])])
 
 
 def grants_of(zones: ZoneColumns) -> Ints:
@@ -79,7 +74,7 @@ def _after_newer_grant(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: the grant
-AFTER_NEWER_GRANT = Breach(rule="after-newer-grant", story=_after_newer_grant)
+AFTER_NEWER_GRANT = Breach(anomaly="late-write", rule="after-newer-grant", story=_after_newer_grant)
 
 CHECKER = Checker(
     name="late-write", evidence="observed", decides=("late-write",), check=late_writes, compares_only=True

@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict
+from checkers.conflict import Breach, Conflict, each_once
 from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read, content
@@ -67,10 +67,9 @@ def lost_in_log(evidence: Evidence) -> Iterator[Conflict]:
         zones = zones_of(evidence)
         for row in known.lost.tolist():
             reads = zones.first_read_of_write(row)
-            yield Conflict(anomaly="lost-write", breach=GONE_FROM_LOG, accused=zones.ops[row], because=reads)
+            yield GONE_FROM_LOG.conflict(zones.ops[row], *reads)
     for row in known.lost_fences.tolist():
-        fence = zones_of(evidence).ops[row]
-        yield Conflict(anomaly="lost-write", breach=FENCE_NEVER_RAISED, accused=fence)
+        yield FENCE_NEVER_RAISED.conflict(zones_of(evidence).ops[row], anomaly="lost-write")
 
 
 def with_losses(
@@ -125,13 +124,8 @@ def _lost_write(values: Values, loss: Loss) -> Conflict:
     past, lost = values.zone(read.value), values.zone(read.last)
     if lost.write is None:  # impossible: nothing had been there before what stood there at first
         raise AssertionError("the initial value cannot be lost to an older one")
-    because = dict.fromkeys((lost.settled_by, past.settled_by, read.op, *loss.witness))
-    return Conflict(
-        anomaly="lost-write",
-        breach=GONE_FOR_GOOD,
-        accused=lost.write,
-        because=tuple(op for op in because if op is not None and op is not lost.write),
-    )
+    shown = each_once(lost.write, lost.settled_by, past.settled_by, read.op, *loss.witness)
+    return GONE_FOR_GOOD.conflict(lost.write, *shown)
 
 
 def _returns(values: Values, storage: Storage, reads: Iterable[Read]) -> dict[int, Op]:
@@ -239,9 +233,9 @@ def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: what shows it was there, the past before and after
-GONE_FOR_GOOD = Breach(rule="gone-for-good", story=_gone_for_good)
+GONE_FOR_GOOD = Breach(anomaly="lost-write", rule="gone-for-good", story=_gone_for_good)
 # because: the read that saw it, if one did
-GONE_FROM_LOG = Breach(rule="gone-from-log", story=_gone_from_log)
+GONE_FROM_LOG = Breach(anomaly="lost-write", rule="gone-from-log", story=_gone_from_log)
 
 CHECKER = Checker(
     name="lost-write", evidence="committed", decides=("lost-write",), check=lost_in_log, compares_only=True

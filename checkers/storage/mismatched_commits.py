@@ -28,12 +28,8 @@ def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:
     if history.is_cut_short:
         positions = positions[log.was_sent[positions]]
     for entry in map(log.entry, positions.tolist()):
-        yield Conflict(
-            anomaly="non-linearizable",
-            breach=NEVER_SENT if entry.sent is None else LOGGED_OTHERWISE,
-            accused=entry.accused,
-            because=(entry.near,) if entry.near is not None else (),
-        )
+        breach = NEVER_SENT if entry.sent is None else LOGGED_OTHERWISE
+        yield breach.conflict(entry.accused, entry.near)
 
 
 def _never_sent(n: Narrator, conflict: Conflict) -> Story:
@@ -77,9 +73,9 @@ def _logged_otherwise(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: a write that is near it in the log
-NEVER_SENT = Breach(rule="never-sent", story=_never_sent)
+NEVER_SENT = Breach(anomaly="non-linearizable", rule="never-sent", story=_never_sent)
 # because: a write that is near it in the log
-LOGGED_OTHERWISE = Breach(rule="logged-otherwise", story=_logged_otherwise)
+LOGGED_OTHERWISE = Breach(anomaly="non-linearizable", rule="logged-otherwise", story=_logged_otherwise)
 
 CHECKER = Checker(
     name="mismatched-commits",

@@ -27,7 +27,7 @@ def misreads(zones: ZoneColumns) -> Iterator[Conflict]:
         found += [(row, breach, write) for row, write in zip(rows, writes, strict=True)]
     for row, breach, write in sorted(found, key=lambda each: each[0]):
         because = () if write < 0 else (zones.ops[write],)
-        yield Conflict(anomaly="non-linearizable", breach=breach, accused=zones.ops[row], because=because)
+        yield breach.conflict(zones.ops[row], *because)
 
 
 def reads_not_logged(evidence: Evidence) -> Iterator[Conflict]:
@@ -35,12 +35,7 @@ def reads_not_logged(evidence: Evidence) -> Iterator[Conflict]:
     for row in missing(evidence).contradicted.tolist():
         zones = zones_of(evidence)
         (read,) = zones.first_read_of_write(row)
-        yield Conflict(
-            anomaly="non-linearizable",
-            breach=READ_BUT_NOT_LOGGED,
-            accused=read,
-            because=(zones.ops[row],),
-        )
+        yield READ_BUT_NOT_LOGGED.conflict(read, zones.ops[row])
 
 
 def _unwritten(n: Narrator, conflict: Conflict) -> Story:
@@ -105,13 +100,15 @@ def _read_but_not_logged(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-UNWRITTEN = Breach(rule="unwritten", story=_unwritten)
+UNWRITTEN = Breach(anomaly="non-linearizable", rule="unwritten", story=_unwritten)
 # because: the write
-WRONG_TOKEN = Breach(rule="wrong-token", story=_wrong_token)
+WRONG_TOKEN = Breach(anomaly="non-linearizable", rule="wrong-token", story=_wrong_token)
 # because: the write
-READ_EARLY = Breach(rule="read-early", story=_read_early)
+READ_EARLY = Breach(anomaly="non-linearizable", rule="read-early", story=_read_early)
 # because: the write
-READ_BUT_NOT_LOGGED = Breach(rule="read-but-not-logged", story=_read_but_not_logged)
+READ_BUT_NOT_LOGGED = Breach(
+    anomaly="non-linearizable", rule="read-but-not-logged", story=_read_but_not_logged
+)
 
 CHECKER = Checker(
     name="reads-not-logged",

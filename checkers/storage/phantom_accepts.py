@@ -23,7 +23,7 @@ def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
     known = missing(evidence)
     for breach, rows in ((NEVER_LOGGED, known.never_stored), (FENCE_NEVER_RAISED, known.never_raised)):
         for row in rows.tolist():
-            yield Conflict(anomaly="phantom-accept", breach=breach, accused=recorded(evidence).ops[row])
+            yield breach.conflict(recorded(evidence).ops[row])
 
 
 def _never_logged(n: Narrator, conflict: Conflict) -> Story:
@@ -62,8 +62,8 @@ def _never_raised(n: Narrator, conflict: Conflict) -> Story:
     )
 
 
-NEVER_LOGGED = Breach(rule="never-logged", story=_never_logged)
-FENCE_NEVER_RAISED = Breach(rule="fence-never-raised", story=_never_raised)
+NEVER_LOGGED = Breach(anomaly="phantom-accept", rule="never-logged", story=_never_logged)
+FENCE_NEVER_RAISED = Breach(anomaly="phantom-accept", rule="fence-never-raised", story=_never_raised)
 
 CHECKER = Checker(
     name="phantom-accept",

@@ -112,7 +112,7 @@ def _unlogged(zones: ZoneColumns, order: LogOrder, restarted: int) -> Ints:
 
 
 def _false(rejected: Op) -> Conflict:
-    return Conflict(anomaly="false-rejection", breach=NO_CAUSE, accused=rejected)
+    return NO_CAUSE.conflict(rejected)
 
 
 def _no_cause(n: Narrator, conflict: Conflict) -> Story:
@@ -170,4 +170,4 @@ def _of_nobody(n: Narrator, resource: str, least: int) -> list[Op]:
     return [each.op for each in commits if each.is_of_nobody and (each.token or 0) >= least]
 
 
-NO_CAUSE = Breach(rule="no-cause", story=_no_cause)
+NO_CAUSE = Breach(anomaly="false-rejection", rule="no-cause", story=_no_cause)

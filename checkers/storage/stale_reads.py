@@ -11,11 +11,11 @@ A read that went back to a value whose token is not lower is non-linearizable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from checkers.conflict import Breach, Conflict
+from checkers.conflict import Breach, Conflict, each_once
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read, content
@@ -36,12 +36,8 @@ def older_than_accepted(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
         return
     entries = zones.mark.entries_before(called[stale])
     for place in np.lexsort((reads[stale], of[stale])).tolist():
-        yield Conflict(
-            anomaly="stale-read",
-            breach=OLDER_THAN_ACCEPTED,
-            accused=zones.ops[int(reads[stale[place]])],
-            because=zones.proof(int(entries[place])),
-        )
+        read = zones.ops[int(reads[stale[place]])]
+        yield OLDER_THAN_ACCEPTED.conflict(read, *zones.proof(int(entries[place])))
 
 
 def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
@@ -64,13 +60,13 @@ def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
 
 def _replaced(zones: ZoneColumns, place: int, by: int, read: Op) -> Conflict:
     zone, other = zones.zone(place), zones.zone(by)
-    because = dict.fromkeys((zone.settled_by, other.claimed_by, *other.proof))
-    return Conflict(
-        anomaly="stale-read" if zone.token < other.token else "non-linearizable",
-        breach=WENT_BACK,
-        accused=read,
-        because=tuple(op for op in because if op is not None and op is not read),
-    )
+    because = each_once(read, zone.settled_by, other.claimed_by, *other.proof)
+    return _went_back_to(zone, other, read, because)
+
+
+def _went_back_to(zone: Zone, newer: Zone, read: Op, because: Iterable[Op]) -> Conflict:
+    anomaly = "stale-read" if zone.token < newer.token else None
+    return WENT_BACK.conflict(read, *because, anomaly=anomaly)
 
 
 def flip_flops_of_levels(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
@@ -138,13 +134,8 @@ def went_back(one: Zone, other: Zone) -> Conflict:
     accused = late.claimed_by
     if accused is None:  # impossible: the later call of a flip-flop is a read's
         raise AssertionError("a flip-flop without a read")
-    proof = (early.settled_by, late.settled_by, early.claimed_by)
-    return Conflict(
-        anomaly="stale-read" if late.token < early.token else "non-linearizable",
-        breach=WENT_BACK,
-        accused=accused,
-        because=tuple(dict.fromkeys(op for op in proof if op is not None and op != accused)),
-    )
+    because = each_once(accused, early.settled_by, late.settled_by, early.claimed_by)
+    return _went_back_to(late, early, accused, because)
 
 
 def _older_than_accepted(n: Narrator, conflict: Conflict) -> Story:
@@ -179,6 +170,6 @@ def _went_back(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: what proves a newer token
-OLDER_THAN_ACCEPTED = Breach(rule="older-than-accepted", story=_older_than_accepted)
+OLDER_THAN_ACCEPTED = Breach(anomaly="stale-read", rule="older-than-accepted", story=_older_than_accepted)
 # because: what shows that the other value came later
-WENT_BACK = Breach(rule="went-back", story=_went_back)
+WENT_BACK = Breach(anomaly="non-linearizable", rule="went-back", story=_went_back)

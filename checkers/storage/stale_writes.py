@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from checkers.checker import Checker
-from checkers.conflict import Breach, Conflict
+from checkers.conflict import Breach, Conflict, each_once
 from checkers.evidence import Evidence
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator, Story
@@ -52,12 +52,10 @@ def in_log(evidence: Evidence) -> Iterator[Conflict]:
     is_below = (height > 0) & ~is_above & ~log.fence
     is_below &= (log.row < 0) | (log.row != log.row[highest])  # one write that stands twice is a duplicate
     for position in _by_first_commit(log, indices(is_low | is_below)).tolist():
-        yield Conflict(
-            anomaly="stale-write",
-            breach=BELOW_THE_START if is_low[position] else LOGGED_AFTER_NEWER,
-            accused=log.op(position),
-            because=() if is_low[position] else (log.op(int(highest[position])),),
-        )
+        if is_low[position]:
+            yield BELOW_THE_START.conflict(log.op(position))
+        else:
+            yield LOGGED_AFTER_NEWER.conflict(log.op(position), log.op(int(highest[position])))
 
 
 def _by_first_commit(log: LogColumns, positions: Ints) -> Ints:
@@ -86,12 +84,7 @@ def after_fence(zones: ZoneColumns, log: LogColumns, starts: Ints) -> Iterator[C
     for position, fence in zip(fenced[stale].tolist(), by[stale].tolist(), strict=True):
         latest = _sent_last(zones, log, position)
         others = [] if latest == position or log.row[latest] == log.row[position] >= 0 else [latest]
-        yield Conflict(
-            anomaly="stale-write",
-            breach=SENT_AFTER_NEWER,
-            accused=log.op(position),
-            because=(zones.ops[fence], *map(log.op, others)),
-        )
+        yield SENT_AFTER_NEWER.conflict(log.op(position), zones.ops[fence], *map(log.op, others))
 
 
 def _sent_last(zones: ZoneColumns, log: LogColumns, position: int) -> int:
@@ -114,12 +107,7 @@ def sent_after_newer(zones: ZoneColumns, broken: Flags) -> Iterator[Conflict]:
     )
     for place, proof in zip(stale.tolist(), because, strict=True):
         breach = SENT_AFTER_NEWER if proof else BELOW_THE_START
-        yield Conflict(
-            anomaly="stale-write",
-            breach=breach,
-            accused=zones.write_of(zones.initials + place),
-            because=proof,
-        )
+        yield breach.conflict(zones.write_of(zones.initials + place), *proof)
     if strict:
         yield from _second_uses(zones, broken)
 
@@ -154,13 +142,7 @@ def used_again(late: Zone, early: Zone) -> Conflict:
     if late.write is None or early.write is None:  # impossible: the initial value is no second write
         raise AssertionError("a second write without a write")
     shown = [early.settled_by, late.claimed_by] if early.surely_before(late) else []
-    because = dict.fromkeys((early.write, *early.proof, *shown))
-    return Conflict(
-        anomaly="stale-write",
-        breach=SAME_TOKEN_TWICE,
-        accused=late.write,
-        because=tuple(op for op in because if op is not None and op is not late.write),
-    )
+    return SAME_TOKEN_TWICE.conflict(late.write, *each_once(late.write, early.write, *early.proof, *shown))
 
 
 def seen_after_newer(zones: ZoneColumns, known: Flags) -> Iterator[Conflict]:
@@ -180,12 +162,7 @@ def seen_after_newer(zones: ZoneColumns, known: Flags) -> Iterator[Conflict]:
         if zones.settled[suspect] >= zones.claimed[newer]:
             zone = zones.zone(suspect)
             seen_by = () if zone.claimed_by is None else (zone.claimed_by,)
-            yield Conflict(
-                anomaly="stale-write",
-                breach=SEEN_AFTER_NEWER,
-                accused=zones.write_of(suspect),
-                because=(*zones.zone(newer).proof, *seen_by),
-            )
+            yield SEEN_AFTER_NEWER.conflict(zones.write_of(suspect), *zones.zone(newer).proof, *seen_by)
 
 
 def came_after_higher(conflict: Conflict) -> bool:
@@ -304,14 +281,14 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: what proves that a newer token had been accepted
-SENT_AFTER_NEWER = Breach(rule="after-newer", story=_stale_as_seen)
+SENT_AFTER_NEWER = Breach(anomaly="stale-write", rule="after-newer", story=_stale_as_seen)
 # because: the newer write's proof, then who saw this one
-SEEN_AFTER_NEWER = Breach(rule="after-newer", story=_stale_as_seen)
+SEEN_AFTER_NEWER = Breach(anomaly="stale-write", rule="after-newer", story=_stale_as_seen)
 # because: the newer write
-LOGGED_AFTER_NEWER = Breach(rule="after-newer", story=_logged_after_newer)
+LOGGED_AFTER_NEWER = Breach(anomaly="stale-write", rule="after-newer", story=_logged_after_newer)
 # because: the other write
-SAME_TOKEN_TWICE = Breach(rule="same-token-twice", story=_used_again, is_pair=True)
-BELOW_THE_START = Breach(rule="below-the-start", story=_below_the_start)
+SAME_TOKEN_TWICE = Breach(anomaly="stale-write", rule="same-token-twice", story=_used_again, is_pair=True)
+BELOW_THE_START = Breach(anomaly="stale-write", rule="below-the-start", story=_below_the_start)
 
 CHECKER = Checker(
     name="stale-write", evidence="committed", decides=("stale-write",), check=in_log, compares_only=True

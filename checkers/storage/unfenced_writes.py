@@ -47,12 +47,8 @@ def _sent_without_a_token(zones: ZoneColumns) -> Iterator[Conflict]:
     for place in places[np.argsort(order, kind="stable")].tolist():
         row = int(zones.write[place - zones.initials])
         answered = columns.outcome[row] == OK or (zones.log is not None and zones.log.first_of_row[row] >= 0)
-        yield Conflict(
-            anomaly="unfenced-write",
-            breach=CARRIED_NO_TOKEN,
-            accused=zones.ops[row],
-            because=() if answered else tuple(zones.operations(zones.reads_of(place)[:1])),
-        )
+        shown = () if answered else zones.operations(zones.reads_of(place)[:1])
+        yield CARRIED_NO_TOKEN.conflict(zones.ops[row], *shown)
 
 
 def _stored_without_a_token(log: LogColumns) -> Iterator[Conflict]:
@@ -60,12 +56,7 @@ def _stored_without_a_token(log: LogColumns) -> Iterator[Conflict]:
     unmatched = log.unmatched_positions
     for position in unmatched[log.lost_their_tokens[unmatched]].tolist():
         entry = log.entry(position)
-        yield Conflict(
-            anomaly="unfenced-write",
-            breach=LOST_ITS_TOKEN,
-            accused=entry.accused,
-            because=(entry.near,) if entry.near is not None else (),
-        )
+        yield LOST_ITS_TOKEN.conflict(entry.accused, entry.near)
 
 
 def _carried_no_token(n: Narrator, conflict: Conflict) -> Story:
@@ -119,9 +110,9 @@ def _lost_its_token(n: Narrator, conflict: Conflict) -> Story:
 
 
 # because: the read, if no answer shows that it took effect
-CARRIED_NO_TOKEN = Breach(rule="no-token", story=_carried_no_token)
+CARRIED_NO_TOKEN = Breach(anomaly="unfenced-write", rule="no-token", story=_carried_no_token)
 # because: a write that fits the log
-LOST_ITS_TOKEN = Breach(rule="lost-its-token", story=_lost_its_token)
+LOST_ITS_TOKEN = Breach(anomaly="unfenced-write", rule="lost-its-token", story=_lost_its_token)
 
 OBSERVED, COMMITTED = (
     Checker(

@@ -281,7 +281,9 @@ def test_an_unexplained_finding_stays_and_is_in_the_reasons(
     def speechless(_narrator: Any, _conflict: Any) -> NoReturn:
         raise ZeroDivisionError("no words")
 
-    monkeypatch.setattr(stale_writes, "SENT_AFTER_NEWER", Breach(rule="none", story=speechless))
+    monkeypatch.setattr(
+        stale_writes, "SENT_AFTER_NEWER", Breach(anomaly="stale-write", rule="none", story=speechless)
+    )
 
     verdict = checkers.judge(checkers.read(HISTORIES / "stale-write-observed.jsonl"))
 
