@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from checkers.evidence import Evidence
+from checkers.evidence import Evidence, log_of
 from checkers.explain.history_index import HistoryIndex
 from checkers.printable import shorten
 from checkers.verdict import Finding
@@ -48,8 +48,9 @@ def cross_check(evidence: Evidence, committed: Iterable[Finding], observed: Iter
     for finding in committed:
         accused[finding.accused][finding.anomaly] = finding
     decided = {finding.resource for finding in committed}
-    if evidence.log is not None:  # clients cannot see what none of them sent
-        decided.update(each.commit.resource for each in evidence.log.unmatched)
+    log = log_of(evidence)
+    if log is not None:  # clients cannot see what none of them sent
+        decided.update(each.commit.resource for each in log.unmatched)
     index = HistoryIndex(evidence)
     kept: list[Finding] = []
     disagreements: list[str] = []

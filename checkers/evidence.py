@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,10 @@ import numpy as np
 from checkers.history.appends import with_lists
 from checkers.history.columns import FUNCTIONS, Operations
 from checkers.history.commit_columns import Commits
-from checkers.history.commit_log import CommitLog, match
-from checkers.history.records import WRITES, Commit, History, Op
+from checkers.history.commit_log import CommitLog
+from checkers.history.records import Commit, History, Op
 from checkers.memoized import memoized
 from checkers.storage.log_columns import LogColumns
-
-_SENT = (*WRITES, "fence")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +23,7 @@ class Evidence:
     """All that the checkers look at."""
 
     history: History
-    log: CommitLog | LogColumns | None = None
+    log: LogColumns | CommitLog | None = None  # `CommitLog` is a part of one
     worked_out: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)  # see `memoized`
 
     def by_resource(self, *names: str) -> dict[str, list[Op]]:
@@ -59,6 +57,23 @@ def as_seen(evidence: Evidence) -> Evidence:
     return evidence if evidence.log is None else Evidence(history=evidence.history)
 
 
+def in_columns(evidence: Evidence) -> Operations:
+    """All operations as columns; the log says nothing of those."""
+    return _in_columns(as_seen(evidence))
+
+
+@memoized
+def _in_columns(evidence: Evidence) -> Operations:
+    return Operations.of(evidence.history.operations, evidence.history.header.initial_value)
+
+
+@memoized
+def log_of(evidence: Evidence) -> LogColumns | None:
+    """The commit log as columns."""
+    log = evidence.log
+    return LogColumns.of(in_columns(evidence), log) if isinstance(log, CommitLog) else log
+
+
 def gather(history: History, commits: Iterable[Commit] | None = None, *, same_run: bool = False) -> Evidence:
     """Match the storage's order to the history.
 
@@ -67,12 +82,10 @@ def gather(history: History, commits: Iterable[Commit] | None = None, *, same_ru
     """
     if commits is None:
         return Evidence(history=with_lists(history))
-    if isinstance(history.operations, Operations):
-        log = LogColumns.matched(history.operations, Commits.of(commits))
-        if not same_run:
-            log.check_same_run()
-        return Evidence(history=history, log=log)
-    commits = tuple(commits)
+    commits = Commits.of(commits)
     history = with_lists(history, commits)
-    sent = (op for op in history.operations if op.f in _SENT)
-    return Evidence(history=history, log=match(sent, commits, same_run=same_run))
+    operations = Operations.of(history.operations, history.header.initial_value)
+    log = LogColumns.matched(operations, commits)
+    if not same_run:
+        log.check_same_run()
+    return Evidence(history=replace(history, operations=operations), log=log)

@@ -11,7 +11,7 @@ from checkers.checker import Checker
 from checkers.coverage import coverage
 from checkers.cross_check import cross_check
 from checkers.deduplicate import deduplicate
-from checkers.evidence import Evidence, as_seen, gather
+from checkers.evidence import Evidence, as_seen, gather, log_of
 from checkers.explain.findings import doubts_of, explained
 from checkers.gc_pause import gc_paused
 from checkers.history.records import Commit, Header, History
@@ -228,7 +228,8 @@ def _worth_explaining(findings: Iterable[Finding], header: Header) -> Iterator[F
 def _cut_short(evidence: Evidence) -> Iterator[str]:
     if not evidence.history.is_cut_short:
         return
-    missing = 0 if evidence.log is None else evidence.log.unsent
+    log = log_of(evidence)
+    missing = 0 if log is None else log.unsent
     more = f", and the storage's own order has {missing} writes of which it knows nothing" if missing else ""
     yield f"the history ends in the middle of a line{more}: what else was done is not known"
 

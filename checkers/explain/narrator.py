@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from checkers.evidence import Evidence
+from checkers.evidence import Evidence, log_of
 from checkers.explain.clock import Clock
 from checkers.explain.fault_phrases import part_of_run, restarted, was_hit
 from checkers.explain.history_index import HistoryIndex
@@ -44,7 +44,7 @@ class Narrator:
 
     def __init__(self, evidence: Evidence) -> None:
         self.history = evidence.history
-        self.log = evidence.log
+        self.log = log_of(evidence)
         self.index = HistoryIndex(evidence)
         self._faults = faults_of(evidence.history.faults)
         self.evidence = evidence

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from checkers.checker import Checker
 from checkers.conflict import Conflict
-from checkers.evidence import Evidence, gather
+from checkers.evidence import Evidence, gather, log_of
 from checkers.explain.shapes import conflicts_among
 from checkers.history.records import WRITES, Op, Outcome
 
@@ -59,12 +59,10 @@ def alone(evidence: Evidence, operations: Sequence[Op]) -> Evidence:
     history = evidence.history
     began = min([*(op.called for op in recorded), *(fault.time for fault in history.faults)], default=0)
     history = replace(history, operations=recorded, started=began)
-    log = evidence.log
-    return (
-        gather(history)
-        if log is None
-        else Evidence(history=history, log=log.only({op.index for op in operations}))
-    )
+    log = log_of(evidence)
+    if log is None:
+        return gather(history)
+    return Evidence(history=history, log=log.only({op.index for op in operations}))
 
 
 def without(operations: Sequence[Op], one: Op) -> tuple[Op, ...]:
@@ -113,10 +111,11 @@ def _found(
 
 def _shows_its_run(evidence: Evidence, operations: Sequence[Op]) -> bool:
     """Does something of the log fit these operations, so that it is seen to be that of their run?"""
-    if evidence.log is None:
+    log = log_of(evidence)
+    if log is None:
         return True
-    part = evidence.log.only({op.index for op in operations})
-    return part.fits or not part.entries
+    entries = log.only({op.index for op in operations}).entries
+    return not entries or any(entry.fits for entry in entries)
 
 
 def _returned(read: Op, write: Op) -> bool:

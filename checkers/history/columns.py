@@ -173,8 +173,10 @@ class Operations(Sequence[Op]):
         self._row_of = of_index if any(row != index for index, row in of_index.items()) else None
 
     @classmethod
-    def of(cls, operations: Sequence[Op], initial: Value = None) -> Self:
-        """The same operations, and their columns."""
+    def of(cls, operations: Sequence[Op], initial: Value = None) -> Operations:
+        """The same operations with their columns, unless they have them already."""
+        if isinstance(operations, Operations):
+            return operations
         return cls(Columns.of(operations, initial), operations)
 
     def __len__(self) -> int:

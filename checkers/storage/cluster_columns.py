@@ -12,14 +12,14 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.evidence import Evidence
+from checkers.evidence import Evidence, log_of
 from checkers.history.columns import ABSENT, FAIL, INFO, OK, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit, stable_order
 from checkers.history.records import Op
 from checkers.memoized import memoized
 from checkers.storage.clusters import BELOW_ALL, Zone, initial_zone, written_zone
 from checkers.storage.log_columns import LogColumns
-from checkers.storage.recorded import Recorded, log_of, recorded
+from checkers.storage.recorded import Recorded, recorded
 
 
 @memoized

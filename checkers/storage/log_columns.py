@@ -268,7 +268,7 @@ class LogColumns:
         left = {self.at_place(index - UNRECORDED) for index in indexes if index < 0}
         left.update(position for first, last in bounds for position in by_sender[first:last].tolist())
         entries = map(self.entry, sorted(left, key=self.place.__getitem__))
-        return CommitLog.of(entries, has_fences=self.has_fences)
+        return CommitLog(entries=tuple(entries), has_fences=self.has_fences)
 
     @cached_property
     def _by_sender(self) -> Ints:

@@ -25,14 +25,14 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.evidence import Evidence
+from checkers.evidence import Evidence, log_of
 from checkers.history.columns import ABSENT, FENCE, OK, READ, Flags, Ints, indices
 from checkers.history.ranks import Summit, stable_order
 from checkers.history.records import Op
 from checkers.memoized import memoized
 from checkers.storage.log_columns import LogColumns
 from checkers.storage.read_places import NOWHERE, ReadPlaces, read_places
-from checkers.storage.recorded import Recorded, log_of, recorded
+from checkers.storage.recorded import Recorded, recorded
 
 
 @memoized

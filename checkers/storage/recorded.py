@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from checkers.evidence import Evidence, as_seen
+from checkers.evidence import Evidence, as_seen, in_columns
 from checkers.history.columns import (
     ABSENT,
     APPEND,
@@ -23,12 +23,10 @@ from checkers.history.columns import (
     Operations,
     indices,
 )
-from checkers.history.commit_log import CommitLog
 from checkers.history.ranks import heights, rank
 from checkers.history.records import Header, Op
 from checkers.history.restarts import restarts_of_storage
 from checkers.memoized import memoized
-from checkers.storage.log_columns import LogColumns
 
 
 @memoized
@@ -36,17 +34,7 @@ def recorded(evidence: Evidence) -> Recorded:
     """What was asked of the storages; the log says nothing of that."""
     if evidence.log is not None:
         return recorded(as_seen(evidence))
-    operations, header = evidence.history.operations, evidence.history.header
-    if not isinstance(operations, Operations):
-        operations = Operations.of(operations, header.initial_value)
-    return Recorded(operations, header)
-
-
-@memoized
-def log_of(evidence: Evidence) -> LogColumns | None:
-    """The commit log as columns."""
-    log = evidence.log
-    return LogColumns.of(recorded(evidence).ops, log) if isinstance(log, CommitLog) else log
+    return Recorded(in_columns(evidence), evidence.history.header)
 
 
 @memoized

@@ -22,7 +22,7 @@ import numpy as np
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict, each_once
-from checkers.evidence import Evidence
+from checkers.evidence import Evidence, log_of
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content, listed, times
@@ -32,7 +32,6 @@ from checkers.history.records import WRITES, Op
 from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.clusters import Zone
 from checkers.storage.log_columns import LogColumns
-from checkers.storage.recorded import log_of
 
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence
-from checkers.history.commit_log import CommitLog
 from checkers.history.records import WRITES, Op, Outcome
 from checkers.history.restarts import any_between, restarts_of_storage
 from checkers.memoized import memoized
@@ -27,6 +26,7 @@ from checkers.storage.lost_writes import GONE_FROM_LOG
 from checkers.storage.mismatched_commits import LOGGED_OTHERWISE, NEVER_SENT
 from checkers.storage.misreads import READ_BUT_NOT_LOGGED
 from checkers.storage.phantom_accepts import FENCE_NEVER_RAISED, NEVER_LOGGED
+from tests.support.object_log import lost_its_token, object_log
 from tests.support.operations.order import orders
 from tests.support.operations.registers import registers
 
@@ -48,9 +48,9 @@ def read_without_commit(evidence: Evidence) -> Iterator[Conflict]:
 
 @memoized
 def _missing(evidence: Evidence) -> Sequence[Conflict]:
-    """Writes that the clients know to be stored, and that the log lacks."""
-    log = evidence.log
-    if not isinstance(log, CommitLog):
+    """What the log lacks of what the clients know to be there."""
+    log = object_log(evidence)
+    if log is None:
         return []
     seen = {
         zone.write.index: zone
@@ -104,21 +104,21 @@ def _judged(write: Op, zone: Zone | None, *, restarted: bool) -> Conflict:
 
 
 def ghost_writes(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes that ended in fail and are in the log; an info that took effect is never one."""
-    if not isinstance(evidence.log, CommitLog):
+    """Writes that ended in fail and stand in the log; an info that took effect is never one."""
+    log = object_log(evidence)
+    if log is None:
         return
     for op in evidence.named(*WRITES, "fence"):
-        if op.outcome is Outcome.FAIL and op.index in evidence.log.of_operation:
+        if op.outcome is Outcome.FAIL and op.index in log.of_operation:
             breach = FENCE_FAILED_BUT_LOGGED if op.f == "fence" else FAILED_BUT_LOGGED
             yield Conflict(anomaly="ghost-write", breach=breach, accused=op)
 
 
 def duplicate_writes(evidence: Evidence) -> Iterator[Conflict]:
-    """Writes that are in the log twice."""
-    if evidence.log is None:
-        return
+    """Writes that stand twice in the log."""
+    log = object_log(evidence)
     for op in evidence.named(*WRITES):
-        if len(evidence.log.places(op)) > 1:
+        if log is not None and len(log.places(op)) > 1:
             yield Conflict(anomaly="duplicate-write", breach=LOGGED_TWICE, accused=op)
 
 
@@ -127,9 +127,9 @@ def mismatched_commits(evidence: Evidence) -> Iterator[Conflict]:
 
     A truncated history does not say who sent what it lacks.
     """
-    history = evidence.history
-    for entry in () if evidence.log is None else evidence.log.unmatched:
-        if history.header.fenced and entry.lost_its_token:
+    history, log = evidence.history, object_log(evidence)
+    for entry in () if log is None else log.unmatched:
+        if history.header.fenced and lost_its_token(entry):
             continue  # an unfenced-write
         if entry.sent is None and history.is_cut_short:
             continue

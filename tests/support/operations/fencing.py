@@ -39,7 +39,7 @@ from checkers.conflict import Conflict, firsts
 from checkers.evidence import Evidence, as_seen
 from checkers.high_water import HighWater, is_stale
 from checkers.history.columns import ABSENT, NEVER
-from checkers.history.commit_log import CommitLog, Entry
+from checkers.history.commit_log import Entry
 from checkers.history.records import Header, Op
 from checkers.history.restarts import restarts_of_storage
 from checkers.memoized import memoized
@@ -55,6 +55,7 @@ from checkers.storage.stale_writes import (
     SENT_AFTER_NEWER,
     used_again,
 )
+from tests.support.object_log import object_log
 from tests.support.operations import rejections
 from tests.support.operations.order import LogOrder, orders
 from tests.support.operations.registers import Register, flip_flops, registers, wrote
@@ -104,14 +105,10 @@ def stale_in_log(evidence: Evidence) -> Sequence[Conflict]:
     Strict: after another write with an equal token, too. The logged token decides, not its
     sender, and a fence counts as a write does.
     """
-    if not isinstance(evidence.log, CommitLog):
+    log, header = object_log(evidence), evidence.history.header
+    if log is None:
         return []
-    header = evidence.history.header
-    return [
-        conflict
-        for entries in evidence.log.of_resource.values()
-        for conflict in _stale_among(entries, header)
-    ]
+    return [conflict for entries in log.of_resource.values() for conflict in _stale_among(entries, header)]
 
 
 def _stale_among(entries: Iterable[Entry], header: Header) -> Iterator[Conflict]:

@@ -31,11 +31,12 @@ from itertools import accumulate
 
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence
-from checkers.history.commit_log import CommitLog, Entry
+from checkers.history.commit_log import Entry
 from checkers.history.records import WRITES, Header, Op, Outcome, Value
 from checkers.memoized import memoized
 from checkers.storage.commit_order import AGAINST_THE_LOG
 from checkers.storage.false_or_stale import FALSE_OR_STALE
+from tests.support.object_log import object_log
 
 START = -1
 """The place of the initial value."""
@@ -91,8 +92,8 @@ class LogOrder:
 @memoized
 def orders(evidence: Evidence) -> Mapping[str, LogOrder]:
     """The order of each resource that clients used or that the log names; nothing without a log."""
-    log = evidence.log
-    if not isinstance(log, CommitLog):
+    log = object_log(evidence)
+    if log is None:
         return {}
     operations = evidence.by_resource(*WRITES, "read", "fence")
     return {

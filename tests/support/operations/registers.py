@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
 from checkers.high_water import HighWater
-from checkers.history.commit_log import CommitLog
 from checkers.history.records import WRITES, Header, Op, Outcome, Value
 from checkers.memoized import memoized
 from checkers.storage.clusters import Zone, initial_zone, written_zone
 from checkers.storage.ghost_writes import FAILED_BUT_READ
 from checkers.storage.misreads import READ_EARLY, UNWRITTEN, WRONG_TOKEN
+from tests.support.object_log import ObjectLog, object_log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def registers(evidence: Evidence) -> list[Register]:
     With a commit log, exactly the writes in it took effect.
     """
     header = evidence.history.header
-    log = evidence.log if isinstance(evidence.log, CommitLog) else None
+    log = object_log(evidence)
     return [
         _register(resource, operations, header, log)
         for resource, operations in evidence.by_resource(*WRITES, "read", "fence").items()
@@ -80,7 +80,7 @@ def flip_flops(zones: Sequence[Zone]) -> Iterator[tuple[Zone, Zone]]:
             yield found[1], zone
 
 
-def _register(resource: str, operations: Sequence[Op], header: Header, log: CommitLog | None) -> Register:
+def _register(resource: str, operations: Sequence[Op], header: Header, log: ObjectLog | None) -> Register:
     writes = [op for op in operations if op.f in WRITES]
     unmatched = () if log is None else log.unmatched_of(resource)
     unmatched_values = {each.commit.value for each in unmatched if not each.commit.fence}

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from checkers.conflict import Conflict
 from checkers.evidence import Evidence
-from checkers.history.commit_log import CommitLog
 from checkers.history.records import Outcome
 from checkers.storage.unfenced_writes import CARRIED_NO_TOKEN, LOST_ITS_TOKEN
+from tests.support.object_log import ObjectLog, lost_its_token, object_log
 from tests.support.operations.registers import registers
 
 
@@ -22,7 +22,7 @@ def unfenced_writes(evidence: Evidence) -> Iterator[Conflict]:
     """Writes without a token that took effect: by their ok, by a read, or by the commit log."""
     if evidence.history.header.fenced:
         yield from _sent_without_a_token(evidence)
-        yield from _stored_without_a_token(evidence.log)
+        yield from _stored_without_a_token(object_log(evidence))
 
 
 def _sent_without_a_token(evidence: Evidence) -> Iterator[Conflict]:
@@ -38,10 +38,10 @@ def _sent_without_a_token(evidence: Evidence) -> Iterator[Conflict]:
                 )
 
 
-def _stored_without_a_token(log: CommitLog | None) -> Iterator[Conflict]:
+def _stored_without_a_token(log: ObjectLog | None) -> Iterator[Conflict]:
     """Their clients had a token, and some way to the storage leaves it out; or no client sent them."""
     for entry in () if log is None else log.unmatched:
-        if entry.lost_its_token:
+        if lost_its_token(entry):
             yield Conflict(
                 anomaly="unfenced-write",
                 breach=LOST_ITS_TOKEN,
