@@ -56,7 +56,7 @@ _READERS: dict[Format, Callable[[Text], Foreign]] = {
     Format.JEPSEN_EDN: jepsen.read_edn,
     Format.JEPSEN_JSON: jepsen.read_json,
     Format.PORCUPINE_ETCD: porcupine.read_etcd,
-    Format.PORCUPINE_KV: porcupine.read_key_values,
+    Format.PORCUPINE_KV: jepsen.read_edn,  # a map a line: {:process 0, :type :invoke, :f :put, …}
 }
 
 _HEAD = 1 << 16  # characters

@@ -12,6 +12,7 @@ from checkers.linearizability.operation import UNKNOWN
 NEMESIS = "nemesis"
 EventType = Literal["invoke", "ok", "fail", "info"]
 TYPES: tuple[EventType, ...] = get_args(EventType)
+_SHOWN = 120  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +31,23 @@ class Event:
     seen: Hashable = UNKNOWN  # what a refused cas found instead
 
 
-def is_bystander(process: str, kind: object) -> bool:
-    """Is the event not an operation, since its process is a word and not a number?
+def type_named(said: str) -> EventType:
+    """The type of an event.
 
-    The nemesis' are none, and neither are remarks. What else has a word for its process is a
-    client that could not be judged, and leaving it out could make a right history wrong.
+    Raises:
+        ValueError: there is no such type.
+    """
+    for known in TYPES:
+        if said == known:
+            return known
+    raise ValueError(f"type is {said[:_SHOWN]!r}; it is one of {', '.join(TYPES)}")
+
+
+def is_bystander(process: str, kind: object) -> bool:
+    """Is an event whose process is a word, and not a number, not that of a client?
+
+    Those of the nemesis are not, nor are remarks. Anything else is a client that could not be
+    judged, and without its operations a correct history could look wrong.
     """
     return process == NEMESIS or kind == "info"
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import msgspec
@@ -66,12 +67,7 @@ def write_edn(calls: Iterable[Call]) -> Iterator[str]:
 def _history(text: Text, events: Iterator[Event | Note], notices: list[str]) -> Foreign:
     paired = pair(events, text.name)
     split = split_keys(paired.calls, text.name)
-    return Foreign(
-        name=paired.name,
-        calls=split.calls,
-        notes=paired.notes,
-        notices=(*paired.notices, *split.notices, *notices),
-    )
+    return replace(paired, calls=split.calls, notices=(*paired.notices, *split.notices, *notices))
 
 
 def _edn_events(text: Text, notices: list[str]) -> Iterator[Event | Note]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from checkers.errors import HistoryError
 from checkers.interop.edn import Keyword, Symbol
-from checkers.interop.event import TYPES, Event, EventType, Note, is_bystander
+from checkers.interop.event import Event, Note, is_bystander, type_named
 from checkers.interop.values import INT64, frozen
 from checkers.linearizability.operation import UNKNOWN
 
@@ -49,7 +49,7 @@ def _event(fields: Mapping[str, Any], line: int) -> Event | Note:
     return Event(
         line=line,
         process=process,
-        type=_type(fields),
+        type=type_named(_word(fields, "type")),
         f=_word(fields, "f"),
         value=frozen(fields.get("value")),
         key=frozen(fields.get("key")),
@@ -67,14 +67,6 @@ def _note(fields: Mapping[str, Any], line: int, index: int | None, time: int | N
         raise ValueError(f"process {process[:_SHOWN]!r} is not a number, as a client's is")
     text = f"{fields.get('type')} {fields.get('f')} {fields.get('value')}"
     return Note(line=line, process=process, text=text[:_SHOWN], time=time, index=index)
-
-
-def _type(fields: Mapping[str, Any]) -> EventType:
-    said = _word(fields, "type")
-    for known in TYPES:
-        if said == known:
-            return known
-    raise ValueError(f"type is {said[:_SHOWN]!r}; it is one of {', '.join(TYPES)}")
 
 
 def _word(fields: Mapping[str, Any], name: str) -> str:

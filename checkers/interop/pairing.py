@@ -7,6 +7,7 @@ may still be in progress, so its process is never used again.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from checkers.errors import HistoryError
 from checkers.history.records import Outcome
@@ -120,16 +121,12 @@ class _Pairing:
             self._ended[event.process] = event.line
         self._check_repeats(event, call)
         outcome = Outcome(event.type)
-        self.calls[index] = Call(
-            process=call.process,
-            f=call.f,
-            asked=call.asked,
+        self.calls[index] = replace(
+            call,
             answered=event.value if outcome is Outcome.OK else UNKNOWN,
             outcome=outcome,
-            key=call.key,
             refused=event.refused,
             seen=event.seen,
-            called=call.called,
             completed=place,
             times=(call.times[0], event.time),
             lines=(*call.lines, event.line),

@@ -1,12 +1,9 @@
-"""What Porcupine's tests read: etcd logs of Jepsen, and key-value logs.
+"""Etcd logs of Jepsen, as Porcupine's tests read them.
 
 An etcd log has a line an event, `INFO  jepsen.util - 0	:invoke	:cas	[1 2]`, as
 Jepsen's `history.txt` has without the beginning. One register, whose values are
 whole numbers; nil is the initial one. A cas that failed found another value. A
 read that failed timed out; so did what ended in info.
-
-A key-value log has a map a line, `{:process 0, :type :invoke, :f :put, :key "x",
-:value "y"}`; each key holds a text, at first the empty one.
 """
 
 from __future__ import annotations
@@ -17,8 +14,8 @@ from dataclasses import replace
 
 from checkers.errors import HistoryError
 from checkers.history.records import Outcome
-from checkers.interop import edn, jepsen
-from checkers.interop.event import Call, Event, EventType, Foreign, Note, is_bystander
+from checkers.interop import edn
+from checkers.interop.event import Call, Event, Foreign, Note, is_bystander, type_named
 from checkers.interop.pairing import pair
 from checkers.interop.text import Text
 from checkers.interop.values import frozen, pair_of
@@ -43,15 +40,6 @@ def read_etcd(text: Text) -> Foreign:
     notices: list[str] = []
     paired = pair(_events(text, notices), text.name)
     return replace(paired, notices=tuple(notices))
-
-
-def read_key_values(text: Text) -> Foreign:
-    """Read a key-value log.
-
-    Raises:
-        HistoryError: it is not EDN, or cannot be a history.
-    """
-    return jepsen.read_edn(text)
 
 
 def write_etcd(calls: Sequence[Call]) -> Iterator[str]:
@@ -103,7 +91,7 @@ def _event(found: re.Match[str], file: str, line: int) -> Event | Note:
     except ValueError as error:
         problem = error.problem if isinstance(error, edn.EdnError) else error
         raise HistoryError(file, line, f"{problem}, in: {text:.80}") from None
-    kind = _type(found["type"])
+    kind = type_named(found["type"])
     is_pair = pair_of(value) is not None
     if kind in {"invoke", "ok"} and not (
         is_pair if found["f"] == "cas" else value is None or type(value) is int
@@ -125,11 +113,6 @@ def _read_value(text: str) -> Hashable:
     if _OCTAL.search(text):
         raise ValueError("a number that begins with 0")
     return frozen(edn.loads(text))
-
-
-def _type(said: str) -> EventType:
-    types: dict[str, EventType] = {"invoke": "invoke", "ok": "ok", "fail": "fail", "info": "info"}
-    return types[said]
 
 
 def _check_register(calls: Iterable[Call]) -> None:
