@@ -1,7 +1,7 @@
-"""Python's search for cycles of objects, put off.
+"""Pause cyclic garbage collection during bulk work.
 
-Reading and judging make millions of objects that live on and hardly a cycle among them;
-to look through all of them again and again takes longer than the work itself.
+Reading and judging create millions of long-lived objects and hardly any cycles; to scan all of
+them again and again takes longer than the work itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Look for no cycles while the block lasts."""
+    """Collect no cycles inside the block."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

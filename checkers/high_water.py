@@ -1,4 +1,4 @@
-"""The highest of everything that happened before a moment."""
+"""High-water marks: the highest of everything before a moment."""
 
 from __future__ import annotations
 

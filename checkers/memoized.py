@@ -1,4 +1,4 @@
-"""Work that several checkers need, done once for each evidence."""
+"""Results that several checkers need, computed once per evidence."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Protocol, TypeVar
 
 
 class Remembering(Protocol):
-    """What keeps the results."""
+    """Keeps the results."""
 
     @property
     def worked_out(self) -> dict[object, Any]:
-        """By the function whose result it is."""
+        """The results by function."""
 
 
 R = TypeVar("R", bound=Remembering)
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def memoized(work: Callable[[R], T]) -> Callable[[R], T]:
-    """Decorate a pure function of evidence; its result must not be changed by anybody."""
+    """Decorate a pure function of evidence; no caller may change its result."""
 
     @functools.wraps(work)
     def remembered(evidence: R) -> T:

@@ -1,14 +1,14 @@
-"""The known name that is nearest to one that is not."""
+"""The known name that is most similar to an unknown one: "did you mean …?"."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-_LONGEST = 200  # characters; a longer one is no slip of the keyboard, and would take its time
+_LONGEST = 200  # characters; a longer one is no typo, and slow to compare
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that somebody who wrote `name` may have meant."""
+    """The known name that was probably meant by `name`, if any is similar."""
     near = difflib.get_close_matches(name, list(known), n=1) if len(name) <= _LONGEST else []
     return near[0] if near else None

@@ -1,4 +1,4 @@
-"""Words for the calls of foreign histories, and for what came before what among them."""
+"""Words for the calls of foreign histories, and for the reasons of their order."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from checkers.printable import shorten
 if TYPE_CHECKING:
     from checkers.reference.precedence import Edge, Node
 
-_BEARABLE = 60  # characters of a value that a sentence bears
+_MOST_SHOWN = 60  # characters of a value
 _BEFORE = "what stood there from the start"
 
 
 class CallWords:
-    """Tells the edges between some calls on a register, which are named by their places."""
+    """Explains the edges between some calls on a register, which are named by their places."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
         self.operations = calls
@@ -144,8 +144,8 @@ def answer(call: Call) -> str:
 
 
 def shown(value: Hashable) -> str:
-    """A value, as much of it as a sentence bears."""
-    return shorten(_written(value), _BEARABLE)
+    """A value, shortened for a sentence."""
+    return shorten(_written(value), _MOST_SHOWN)
 
 
 def _written(value: Hashable) -> str:

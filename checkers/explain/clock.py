@@ -1,4 +1,4 @@
-"""Moments and durations in words, in the unit in which those of one run look different."""
+"""Moments and durations in words, in a unit that shows the differences within one run."""
 
 from __future__ import annotations
 

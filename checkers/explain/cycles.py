@@ -16,7 +16,7 @@ from checkers.explain.edges import EdgeWords, Refusal
 from checkers.explain.narrator import Narrator
 from checkers.history.records import WRITES, Header, Op, Outcome
 
-if TYPE_CHECKING:  # networkx takes its time to load: only explanations wait for it
+if TYPE_CHECKING:  # networkx is slow to load: only explanations need it
     from checkers.reference.precedence import Edge, Node, Timed
 
 _TO_BEGIN_WITH = {"INITIAL", "LOG_ORDER", "REAL_TIME", "REJECTED_BECAUSE"}
@@ -35,7 +35,7 @@ class Question:
 
 
 class Words(Protocol):
-    """Tells the edges between some operations, which are named by their places."""
+    """Explains the edges between some operations, which are named by their places."""
 
     @property
     def operations(self) -> Sequence[Timed]:
@@ -154,7 +154,7 @@ def _shortest(
 
 
 def around(edges: tuple[Edge, ...], words: Words, moral: str, accused: Node | None = None) -> tuple[str, ...]:
-    """The steps of a cycle, and what they come to; the last of them is about who is accused.
+    """The steps of a cycle, and the conclusion; the last of them is about the accused.
 
     Raises:
         LookupError: there is no cycle.
@@ -165,9 +165,9 @@ def around(edges: tuple[Edge, ...], words: Words, moral: str, accused: Node | No
 
 
 def _turned(edges: tuple[Edge, ...], operations: Sequence[Timed], accused: Node | None) -> tuple[Edge, ...]:
-    """The cycle so that who is accused comes last.
+    """The cycle turned so that the accused comes last.
 
-    Without anybody, it begins with what is easiest to see: what time or the storage
+    Without an accused, it begins with what is easiest to see: what time or the storage
     itself says, the earliest first.
     """
     if not edges:

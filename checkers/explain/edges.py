@@ -1,4 +1,4 @@
-"""Words for the edges of a precedence graph: what came before what, and by which reason."""
+"""Words for the edges of a precedence graph: which operation came first, and why."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Refusal:
 
 
 class EdgeWords:
-    """Tells the edges between some operations, which are named by their places."""
+    """Explains the edges between some operations, which are named by their places."""
 
     def __init__(self, n: Narrator, operations: Sequence[Op], refusal: Refusal | None = None) -> None:
         self.operations = operations

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from checkers.explain.narrator import Narrator
 from checkers.history.records import Op, Outcome
 
-MOST_TOLD = 2
-"""So many are explained; all are checked."""
+MOST_EXPLAINED = 2
+"""How many are explained; all are checked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def _explain(evidence: Evidence, checker: Checker, conflict: Conflict) -> Accoun
     """Prove a conflict and explain it. Whatever goes wrong with that, it stays a conflict."""
     try:
         return _proved(evidence, checker, conflict)
-    except Exception as error:  # noqa: BLE001 - it was found all the same
+    except Exception as error:  # noqa: BLE001 - the conflict was found anyway
         return Account(
             summary=f"{conflict.anomaly} on {shorten(conflict.accused.resource)}: {conflict.accused.f}",
             steps=(),

@@ -42,7 +42,7 @@ WORK = 400_000
 _QUESTIONS = frozenset({"read", "get", "contains"})
 _OWNED = frozenset({"owned-mutex", "fenced-mutex"})
 
-_EVERYBODY = -1  # all who held a lock, as what a refused one depends on
+_ALL_HOLDERS = -1  # of a lock: a refused acquire depends on them
 _EVERYTHING: Final[tuple[object]] = (UNKNOWN,)
 """What an operation sees that depends on every change."""
 
@@ -170,7 +170,7 @@ def _reached(start: Iterable[int], edges: Mapping[int, AbstractSet[int]]) -> set
 
 def _of_values(model: str, operations: Mapping[int, Operation]) -> Iterator[tuple[int, int]]:
     """What is seen, standing for itself as a negative number: who sees it needs it, and it its changes."""
-    grows = any(op.f == "append" for op in operations.values())  # then a text is everybody's
+    grows = any(op.f == "append" for op in operations.values())  # then each get depends on all changes
     numbers: dict[tuple[object], int] = defaultdict(lambda: -1 - len(numbers))
     for position, op in operations.items():
         seen = _EVERYTHING if grows and op.f == "get" else _sees(model, op)
@@ -195,9 +195,9 @@ def _of_lock(model: str, operations: Mapping[int, Operation]) -> Iterator[tuple[
     for unit in units:
         yield from pairwise([*unit, *unit[:1]])
     for position in refused:  # it saw who held the lock
-        yield position, _EVERYBODY
+        yield position, _ALL_HOLDERS
     for position in held:
-        yield _EVERYBODY, position
+        yield _ALL_HOLDERS, position
 
 
 def _owned(operations: Mapping[int, Operation]) -> Iterator[list[int]]:

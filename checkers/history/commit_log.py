@@ -78,7 +78,7 @@ class Entry:
         )
 
     @property
-    def is_of_nobody(self) -> bool:
+    def is_unrecorded(self) -> bool:
         """Did no client send it there, so that its time of sending is unknown?"""
         return self.sent is None or self.was_sent_elsewhere
 

@@ -1,4 +1,4 @@
-"""What EDN writes without brackets: words, numbers, strings and characters.
+"""The atoms of EDN: words, numbers, strings and characters.
 
 Numbers are those of Clojure's reader: also ratios, exact decimals (`1.50M`), and
 whole numbers in other bases, such as the `0x1f` of an object printed into a history.

@@ -76,7 +76,7 @@ def _without_what_was_there(evidence: Evidence) -> Iterator[Conflict]:
         return
     written: dict[str, list[Op]] = defaultdict(list)
     for entry in evidence.log.entries:
-        if not entry.is_of_nobody and not entry.commit.fence:
+        if not entry.is_unrecorded and not entry.commit.fence:
             written[entry.op.resource].append(entry.op)
     for lists in lists_of(evidence):
         there: dict[Element, Op] = {}  # with the write that brought it, for the first time or back again
@@ -124,7 +124,7 @@ def losses(lists: Lists) -> Iterator[Loss]:
 
 
 def _overwritten(lists: Lists, loss: Loss) -> Conflict:
-    """Who dropped an element, and whether that is anybody's fault."""
+    """The append that dropped an element, and whether that is a violation."""
     lost, known = lists.appender[loss.element], lists.known[loss.element]
     way = list(lists.way_back(found_by(loss.reader), lost, known))
     if not way:
@@ -135,7 +135,7 @@ def _overwritten(lists: Lists, loss: Loss) -> Conflict:
 
 
 def _dropped_by(lists: Lists, write: Op, brought: Mapping[Element, Op]) -> Iterator[Conflict]:
-    """The loss of each of these elements that anybody knew of, by this write for certain.
+    """The loss of each of these elements that any client knew of, by this write for certain.
 
     What it had read came from before the write that `brought` the element: so that is the
     one which it must not have known. Or it had read a list from which a late write had

@@ -43,7 +43,7 @@ from checkers.locks.holds import narrowed, of_long_waits
 from checkers.locks.intervals import Interval, joined, without
 
 _BREATHS = 10  # a gap between two acquires is a breath if it is so small a part of the grace
-_TOLD = 3  # of those who waited; the others are only counted
+_MOST_NAMED = 3  # of those who waited; the others are only counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,10 +285,10 @@ def _over(n: Narrator, hold: Hold) -> str:
 
 
 def _waiting(n: Narrator, waiting: Sequence[Op]) -> Iterator[str]:
-    for op in waiting[-_TOLD:]:
+    for op in waiting[-_MOST_NAMED:]:
         yield f"{n.who(op)} asked for it {n.sent(op)} and {_in_vain(n, op)}."
-    if len(waiting) > _TOLD:
-        yield f"Before them, {len(waiting) - _TOLD} others waited, one after another without a gap."
+    if len(waiting) > _MOST_NAMED:
+        yield f"Before them, {len(waiting) - _MOST_NAMED} others waited, one after another without a gap."
 
 
 def _in_vain(n: Narrator, op: Op) -> str:

@@ -3,7 +3,7 @@
 Each function says of the operations of one resource which are accused, by their
 indexes. The fast checkers are held against these. `tokens_rise` says the same of
 tokens as a precedence graph; the others speak of time that was promised or of what
-somebody believed, which is no question of an order.
+a client believed, which is no question of an order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A list that is appended to, by definition: as a precedence graph, and pair by pair. Slow and plain.
 
 An append is a `cas` from the list that it read to the one that it wrote, so that a list is a
-register whose values are lists (see `reference_models`). What an append found it read, also if
+register whose values are lists (see `models`). What an append found it read, also if
 it failed or has no answer. If the client never reported what an append wrote, that is chosen:
 a list that was seen and ends with its element, for no other operation adds that.
 """
@@ -77,7 +77,7 @@ def _reading(op: Op) -> Operation | None:
 
 
 def _shown(operations: Sequence[Op]) -> set[List]:
-    """The lists that somebody read."""
+    """The lists that were read."""
     return {found for op in operations if (found := found_by(op)) is not None}
 
 

@@ -9,7 +9,7 @@ those who saw it are a block. A `cas` saw the write whose value it expected, and
 stands between the two blocks: they are a block together. One that failed saw a write of another
 value than the one that it expected, and of the one that it found if it tells.
 
-**Mutex**, which anybody or only the owner can release. What is chosen is which release ended
+**Mutex**, which any client or only the owner can release. What is chosen is which release ended
 which hold, or that nothing did: then it was the last. An acquire and its release are a block.
 
 In both, what ended in info took effect if something chosen says so; otherwise it may as well

@@ -162,7 +162,7 @@ class Precedence:
         return False
 
     def shortest_cycle(self, through: Node | None = None) -> tuple[Edge, ...]:
-        """The cycle that is easiest to follow, as edges that each begin where the one before ends.
+        """The cycle that is easiest to follow, as edges that each begin where the previous one ends.
 
         Empty if there is none. If some cycle goes through a node that is asked for, it is one of those.
         """

@@ -75,15 +75,15 @@ class ZoneColumns:
     def _sort_misreads(self, reads: Ints, write: Ints, is_same: Flags, is_unmatched: Flags) -> None:
         """Of the reads that no write explains, tell those of the initial values from the wrong ones."""
         columns = self.columns
-        of_nobody = write < 0
+        unwritten = write < 0
         token = columns.token[reads]
         initial = (columns.value[reads] == columns.initial) & (
             (token == self.header.initial_token) | (token == ABSENT)
         )
-        wrong_token = ~of_nobody & ~is_same
-        too_early = ~of_nobody & is_same
-        unknown = of_nobody & ~initial & ~is_unmatched
-        self.initial_reads = reads[of_nobody & initial]
+        wrong_token = ~unwritten & ~is_same
+        too_early = ~unwritten & is_same
+        unknown = unwritten & ~initial & ~is_unmatched
+        self.initial_reads = reads[unwritten & initial]
         self.unwritten_reads = reads[unknown]
         self.wrong_token_reads = reads[wrong_token], write[wrong_token]
         self.early_reads = reads[too_early], write[too_early]

@@ -16,7 +16,7 @@ import numpy as np
 from checkers.conflict import Breach, Conflict
 from checkers.explain.cycles import Question, cycle
 from checkers.explain.edges import Refusal
-from checkers.explain.excuses import MOST_TOLD, Excuse, excuses
+from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
 from checkers.history.columns import READ, Flags, Ints, indices
@@ -134,7 +134,7 @@ def _none(n: Narrator, found: Sequence[Excuse]) -> str:
     """Why no lower token can have been the reason for a refusal."""
     if not found:
         return "as no write with such a token had been sent by then that can have been accepted"
-    late = (f"{n.name(excuse.op)} was too late ({excuse.why})" for excuse in found[:MOST_TOLD])
+    late = (f"{n.name(excuse.op)} was too late ({excuse.why})" for excuse in found[:MOST_EXPLAINED])
     return f"as {' and '.join(late)}"
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
-from checkers.explain.excuses import MOST_TOLD, Excuse, excuses
+from checkers.explain.excuses import MOST_EXPLAINED, Excuse, excuses
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
 from checkers.history.columns import ABSENT, INFO, Flags, Ints, indices
@@ -119,7 +119,7 @@ def _no_cause(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
     least = n.least_above(write)
     in_time = n.index.raising(write.resource, least, write.returned or 0)
-    found = excuses(n, write, [*in_time, *_of_nobody(n, write.resource, least)])
+    found = excuses(n, write, [*in_time, *_unrecorded(n, write.resource, least)])
     return Story(
         summary=(
             f"the storage refused {n.whom(write)}'s write of {content(write.value)} with token"
@@ -152,7 +152,7 @@ def _too_late(n: Narrator, write: Op, least: int, found: Sequence[Excuse]) -> It
         yield f"{sent}: the first, {_with_token(n, first)}, {n.sent(first)}."
     else:
         yield f"But no write to {write.resource} with such a token was ever accepted, or can have been."
-    for excuse in found[:MOST_TOLD]:
+    for excuse in found[:MOST_EXPLAINED]:
         yield f"{_capital(n.name(excuse.op))} was sent {n.sent(excuse.op)}, but {excuse.why}."
 
 
@@ -164,10 +164,10 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _of_nobody(n: Narrator, resource: str, least: int) -> list[Op]:
+def _unrecorded(n: Narrator, resource: str, least: int) -> list[Op]:
     """What no client sent, and raised the mark to `least` or more in the storage's own order."""
     commits = () if n.log is None else n.log.unmatched_of(resource)
-    return [each.op for each in commits if each.is_of_nobody and (each.token or 0) >= least]
+    return [each.op for each in commits if each.is_unrecorded and (each.token or 0) >= least]
 
 
 NO_CAUSE = Breach(anomaly="false-rejection", rule="no-cause", story=_no_cause)

@@ -142,7 +142,7 @@ def _order(
 
 def _called(entry: Entry) -> float:
     """When a commit can have been made at the earliest, as far as its own call says."""
-    return -math.inf if entry.is_of_nobody else entry.op.called
+    return -math.inf if entry.is_unrecorded else entry.op.called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
