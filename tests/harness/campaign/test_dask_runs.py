@@ -116,7 +116,7 @@ def test_an_interruption_ends_the_runs_on_the_workers(
 def test_a_run_of_a_killed_worker_is_made_elsewhere_and_reported_once(
     cluster: Any, tmp_path: Path, nights: Path
 ) -> None:
-    process = started(cluster, tmp_path, duration="8s")
+    process = started(cluster, tmp_path, duration="40s")
     killed = workers(cluster)[0]
     left = with_descendants(runs_of(killed))
 
