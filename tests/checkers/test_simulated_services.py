@@ -133,6 +133,7 @@ def test_locks_that_outlast_their_leases_are_found() -> None:
     assert found > 10
 
 
+@pytest.mark.slow
 def test_leases_that_end_too_soon_are_found() -> None:
     found = 0
     for seed in range(40):

@@ -62,6 +62,7 @@ def python_client(tmp_path: Path, local_engine: Engine) -> Path:
     return shutil.copytree(EXAMPLES / "python-client", tmp_path / "python-client")
 
 
+@pytest.mark.slow
 def test_the_python_client_keeps_stale_writers_out(python_client: Path) -> None:
     document = verdict(run(python_client, "fenced.toml"))
 

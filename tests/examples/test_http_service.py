@@ -214,7 +214,7 @@ class TestRun:
     @pytest.mark.parametrize(
         ("name", "options", "verdict"),
         [
-            ("http", ("--policy", "strict"), "valid"),
+            pytest.param("http", ("--policy", "strict"), "valid", marks=pytest.mark.slow),
             pytest.param("http-unfenced", ("--no-fence",), "invalid", marks=pytest.mark.slow),
         ],
     )

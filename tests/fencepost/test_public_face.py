@@ -139,6 +139,7 @@ def test_the_documented_run_prints_what_it_says(tmp_path: Path) -> None:
     assert (tmp_path / "runs/etcd-postgres-unfenced/latest/report.html").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("local_engine")
 def test_a_run_notifies_of_its_events_and_returns_the_verdict_of_its_file(tmp_path: Path) -> None:
     events: list[Event] = []

@@ -34,7 +34,7 @@ def run(folder: Path, *settings: str) -> CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("settings", "verdict"),
     [
-        ((), "valid"),
+        pytest.param((), "valid", marks=pytest.mark.slow),
         pytest.param(("storage.fencing=none", 'expect=["stale-write"]'), "invalid", marks=pytest.mark.slow),
     ],
 )

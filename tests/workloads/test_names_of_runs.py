@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -40,6 +40,13 @@ LOCKS = {
 IN_COMPOSE = {"zookeeper": "zookeeper-1"}
 """The names of servers in containers, if they are not those of the kind."""
 
+
+def cases(kinds: Mapping[str, tuple[Any, ...]]) -> list[Any]:
+    """Return a case for each kind; containers take long to start."""
+    slow = {"docker_engine": pytest.mark.slow}
+    return [pytest.param(kind, marks=slow.get(engine, ())) for kind, (engine, *_) in kinds.items()]
+
+
 FIRST, SECOND = "20261122T221003-aa01ff", "20261122T221003-bb02ee"  # as run folders are named
 
 
@@ -56,7 +63,7 @@ def started(engine: Any, system: str, names: list[str], tmp_path: Any) -> Iterat
         yield endpoints(cluster, system)
 
 
-@pytest.fixture(params=STORAGES)
+@pytest.fixture(params=cases(STORAGES))
 def settings(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[StorageSettings]:
     """The settings of the first run, whose last write had the token 10."""
     kind = request.param
@@ -93,7 +100,7 @@ def test_the_marks_and_the_log_of_a_run_are_its_own(settings: StorageSettings) -
         write(settings, 9, "late")
 
 
-@pytest.fixture(params=LOCKS)
+@pytest.fixture(params=cases(LOCKS))
 def locks(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[tuple[Lock, Lock]]:
     """A client of each run."""
     engine, system, count, token = LOCKS[request.param]

@@ -221,7 +221,7 @@ def test_a_renewal_at_a_stopping_lock_is_unknown_and_sent_once(
         time.sleep(0.01)
     sent = list(tap.requests)
     go_on()
-    with suppress(Unknown):  # a ZooKeeper session may be moving to another member by then
+    with suppress(Unknown, NotApplied):  # a ZooKeeper session may be moving by then, or the lease has ended
         lock.revoke(resource, "0-1")
 
     invoked, doubtful = memory.events[already : already + 2]

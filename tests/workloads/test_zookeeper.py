@@ -35,6 +35,8 @@ from workloads.storages import zookeeper as storages
 from workloads.zookeeper_session import ZookeeperSession
 
 ENSEMBLE = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
+pytestmark = pytest.mark.slow  # its servers run only in containers
+
 names = (f"r{number}" for number in itertools.count())
 
 

@@ -75,6 +75,7 @@ def recorded(folder: Path) -> list[tuple[Path, Any]]:
     return [(run, runs[run].get("earlier_runs_on_these_servers")) for run in ordered]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("local_engine")
 def test_a_run_on_servers_of_another_has_only_its_own_writes(tmp_path: Path) -> None:
     found = outcomes(tmp_path, "local", "redis-redis", reuse=True)

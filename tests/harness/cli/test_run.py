@@ -21,6 +21,7 @@ SHORT = ["--engine", "local", "--set", "lock.nodes=1", "--set", "workload.durati
 
 @pytest.mark.usefixtures("local_engine")
 class TestRun:
+    @pytest.mark.slow
     def test_a_run_without_faults_is_not_exercised(self, fencepost: Any, tmp_path: Path) -> None:
         short = ["--set", "workload.duration=3s"]  # too short for faults
         words = ["run", "etcd-postgres", *SHORT, *short, "--no-faults", "--format", "json", "--seed", "7"]

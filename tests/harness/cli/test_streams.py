@@ -5,6 +5,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.command import FENCEPOST
 from tests.support.repository import ROOT
 from tests.support.short_histories import superseded
@@ -42,6 +44,7 @@ class TestStreams:
         assert done.returncode == 3
         assert done.stderr == "this machine has run out of something: [Errno 28] No space left on device\n"
 
+    @pytest.mark.slow
     def test_a_closed_stdout_is_not_an_error(self, history: Any, tmp_path: Path) -> None:
         file = history(superseded("fail"))
         command = " ".join([*FENCEPOST, "recheck", file, ">&-"])

@@ -168,7 +168,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("deadly", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_no_daemon_outlives_a_killed_harness(
     folder: Path, run_id: str, daemons: Callable[[], list[Any]], deadly: Signals
 ) -> None:

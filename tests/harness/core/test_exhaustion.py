@@ -106,6 +106,7 @@ def test_a_report_that_does_not_fit_on_the_disk_keeps_the_verdict(folder: Path) 
     assert not list(folder.glob(".fencepost-*"))
 
 
+@pytest.mark.slow
 def test_a_merge_that_fails_on_a_full_disk_succeeds_later(disk: Any) -> None:
     full = disk("8k")
     lines = Simulation(seed=1).lines()

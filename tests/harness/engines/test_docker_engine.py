@@ -92,6 +92,7 @@ def test_nothing_is_left_behind(
     assert run_id not in {note.run_id for note in run_notes.notes()}
 
 
+@pytest.mark.slow
 def test_a_sweep_removes_the_leftovers_of_a_killed_harness(
     things: Any, docker_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:

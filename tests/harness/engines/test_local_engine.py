@@ -127,6 +127,7 @@ def test_servers_die_with_a_killed_harness(local_engine: Engine, run_id: str, tm
     assert run_id not in {note.run_id for note in run_notes.notes()}
 
 
+@pytest.mark.slow
 def test_a_sweep_kills_a_server_that_a_fault_had_stopped(
     local_engine: Engine, run_id: str, tmp_path: Path
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_sweep_kills_a_server_that_a_fault_had_stopped(
     assert processes_of(run_id) == []
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_in_the_meantime_is_replaced(
     local_engine: Engine,
     make_topology: Callable[..., Topology],
@@ -184,6 +186,7 @@ def test_a_server_that_cannot_start_is_reported_with_its_log(
     assert run_id not in {note.run_id for note in run_notes.notes()}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as another user")
 def test_postgres_starts_from_a_wheel_that_only_root_can_reach(
     local_engine: Engine,

@@ -126,6 +126,7 @@ def test_a_fence_rejects_every_stale_write_in_containers(tmp_path: Path, target:
     assert verdict["coverage"]["stale_writes_rejected"] >= 1
 
 
+@pytest.mark.slow
 def test_partitions_are_seen_in_force_and_healed_and_the_fence_holds(
     cutting_engine: str, tmp_path: Path
 ) -> None:

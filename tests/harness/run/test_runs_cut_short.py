@@ -104,6 +104,7 @@ def end(process: Popen[Any]) -> Any:
     return process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "interruption", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
@@ -124,6 +125,7 @@ def test_an_interrupted_run_is_judged_and_leaves_nothing_behind(
     assert list(state.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_killed_run_can_be_judged_and_leaves_nothing_behind(
     engine: str, tmp_path: Path, state: Path
 ) -> None:

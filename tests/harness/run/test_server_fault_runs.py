@@ -60,6 +60,7 @@ stale_writes_attempted = 0
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", BOTH_ENGINES)
 def test_acknowledged_writes_survive_kills_of_both_sides(
     request: pytest.FixtureRequest, tmp_path: Path, engine: str

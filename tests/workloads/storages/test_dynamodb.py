@@ -18,6 +18,8 @@ from tests.support.tap import Tap
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.storages import dynamodb as storages
 
+pytestmark = pytest.mark.slow  # its servers run only in containers
+
 names = (f"r{number}" for number in itertools.count())
 
 

@@ -247,6 +247,7 @@ def test_a_second_set_removes_the_locks_expiry(open_lock: Any, redis: Any, resou
     assert ask("PTTL", lock_key(resource)) == -1  # it has none
 
 
+@pytest.mark.slow
 def test_a_deleted_queue_counts_from_0_again(open_lock: Any, zookeeper: list[str], resource: str) -> None:
     lock = open_lock("workloads.zoo.sequence_number_token:SequenceNumberToken", zookeeper)
     tokens = []
