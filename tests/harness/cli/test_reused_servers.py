@@ -24,22 +24,14 @@ pytestmark = pytest.mark.engine
 CAMPAIGN = """
 name = "shared"
 canary = false
-seeds = [1, 2]
+seeds = {seeds}
 set = ["workload.duration=10s"]
 reuse = {reuse}
 
 [[cells]]
 targets = {targets}
 """
-PAIRS = [
-    ("local", "redis-redis"),
-    ("local", "etcd-postgres"),
-    ("docker", "redis-redis"),
-    ("docker", "etcd-postgres"),
-    ("docker", "zookeeper-dynamodb"),
-    ("docker", "zookeeper-zookeeper"),
-    ("docker", "etcd-etcd"),
-]
+PAIRS = [("local", "etcd-postgres"), ("docker", "redis-redis"), ("docker", "zookeeper-dynamodb")]
 
 
 def topology(name: str) -> Topology:
@@ -47,16 +39,17 @@ def topology(name: str) -> Topology:
     return deployment.topology(target, target.faults)
 
 
-def write(folder: Path, *targets: str, reuse: bool) -> Path:
+def write(folder: Path, *targets: str, reuse: bool, seeds: int = 2) -> Path:
     file = folder / "shared.toml"
-    file.write_text(CAMPAIGN.format(reuse=str(reuse).lower(), targets=json.dumps(targets)))
+    text = CAMPAIGN.format(reuse=str(reuse).lower(), targets=json.dumps(targets), seeds=[*range(seeds)])
+    file.write_text(text)
     return file
 
 
-def outcomes(folder: Path, engine: str, *targets: str, reuse: bool, workers: int = 1) -> dict[str, list[str]]:
+def outcomes(folder: Path, engine: str, *targets: str, reuse: bool, seeds: int = 2) -> dict[str, list[str]]:
     """Run a campaign; return the verdict of each run, by cell."""
-    file = write(folder, *targets, reuse=reuse)
-    words = ("campaign", "--engine", engine, "--workers", str(workers), file)
+    file = write(folder, *targets, reuse=reuse, seeds=seeds)
+    words = ("campaign", "--engine", engine, "--workers", "1", file)
     done = repeated(lambda: fencepost(folder, *words), lambda done: done.returncode == ExitCode.UNKNOWN)
     assert done.returncode == ExitCode.AS_EXPECTED, done.stdout + done.stderr
     document = json.loads((night(folder) / "campaign.json").read_text())
@@ -96,13 +89,13 @@ def test_verdicts_are_the_same_on_servers_of_earlier_runs(
     need(request.getfixturevalue(f"{engine}_engine"), topology(fenced))
     both = (fenced, f"{fenced}-unfenced")
 
-    shared = outcomes(tmp_path, engine, *both, reuse=True)
+    shared = outcomes(tmp_path, engine, *both, reuse=True, seeds=1)
     runs = recorded(tmp_path)
-    own = outcomes(tmp_path, engine, *both, reuse=False)
+    own = outcomes(tmp_path, engine, *both, reuse=False, seeds=1)
 
     assert shared == own
-    assert [earlier for _, earlier in runs] == [0, 1, 2, 3]
-    assert [earlier for _, earlier in recorded(tmp_path)] == [None] * 4
+    assert [earlier for _, earlier in runs] == [0, 1]
+    assert [earlier for _, earlier in recorded(tmp_path)] == [None] * 2
     for run, _ in runs:
         expect_own_writes(run)
     assert not (night(tmp_path) / "servers").exists()
