@@ -41,7 +41,9 @@ def topology(name: str) -> Topology:
 
 def write(folder: Path, *targets: str, reuse: bool, seeds: int = 2) -> Path:
     file = folder / "shared.toml"
-    text = CAMPAIGN.format(reuse=str(reuse).lower(), targets=json.dumps(targets), seeds=[*range(seeds)])
+    text = CAMPAIGN.format(
+        reuse=str(reuse).lower(), targets=json.dumps(targets), seeds=[*range(1, seeds + 1)]
+    )
     file.write_text(text)
     return file
 
