@@ -1,4 +1,4 @@
-"""The roles of a finding's operations: what each one is to the accused, whoever did it and when."""
+"""The roles of a finding's operations: how each relates to the accused, without clients and times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def roles(accused: Op, against: Iterable[Op]) -> tuple[str, ...]:
 
     Such as "refused write", "newer write": without clients, tokens and times, so that one mistake
     has the same roles in every run. A write that took effect is a write, answered or not, an acquire
-    that got the lock is a grant, and a renewal plays the part of the grant that it renews.
+    that got the lock is a grant, and a renewal counts as the grant that it renews.
     """
     others = tuple(against)
     granted = {op.owner for op in others if op.f == "acquire"}

@@ -8,7 +8,7 @@ import pytest
 
 from checkers.errors import HistoryError
 from checkers.evidence import Evidence, gather
-from checkers.history.records import Commit, Op, Outcome
+from checkers.history.records import Commit, Op
 from checkers.judge import judge
 from checkers.storage.late_writes import late_writes
 from checkers.storage.lost_writes import GONE_FROM_LOG, lost_in_log
@@ -18,6 +18,7 @@ from checkers.storage.phantom_accepts import NEVER_LOGGED, phantom_accepts
 from checkers.storage.unfenced_writes import LOST_ITS_TOKEN, unfenced_writes
 from checkers.verdict import Validity
 from tests.support.brute_force import history_of, read, renumbered, write
+from tests.support.grants import acquire
 
 
 def evidence(operations: list[Op], *commits: tuple[str, int | None], fenced: bool = True) -> Evidence:
@@ -121,22 +122,11 @@ def test_a_truncated_history_accuses_no_one_of_what_it_lacks() -> None:
 
 
 def test_a_stale_write_hides_no_late_one_that_follows() -> None:
-    def grant(index: int, token: int, called: int) -> Op:
-        return Op(
-            index=index,
-            process=index,
-            f="acquire",
-            resource="r0",
-            called=called,
-            returned=called + 1,
-            outcome=Outcome.OK,
-            owner=f"c{index}",
-            token=token,
-        )
-
     stale = write(4, 1, 4, 5)
     late = replace(write(6, 2, 8, 9), value="late")
-    operations = [grant(0, 1, 0), grant(1, 2, 0), write(3, 2, 2, 3), stale, grant(5, 3, 6), late]
+    first, second = acquire(0, "c0", 1, 0, 1), acquire(1, "c1", 2, 0, 1)
+    third = acquire(5, "c5", 3, 6, 7)
+    operations = [first, second, write(3, 2, 2, 3), stale, third, late]
 
     (found,) = late_writes(gather(history_of(renumbered(operations), strict=False)))
 
