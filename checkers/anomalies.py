@@ -17,6 +17,7 @@ class Anomaly:
     name: str
     area: Literal["storage", "lock", "both"]
     definition: str  # one plain sentence
+    label: str  # what is wrong, in the few words that fit next to an operation in a drawing
     once: str  # what happened, after a colon: "the storage accepted a stale write"
     several: str  # the same for `{count}` of them
     matters: str  # why it matters, in one sentence
@@ -35,6 +36,7 @@ _TABLE = (
         name="stale-write",
         area="storage",
         definition="A write with an older token took effect after a write with a newer one had.",
+        label="STALE: older token accepted",
         once="the storage accepted a stale write",
         several="the storage accepted {count} stale writes",
         matters="A client that has lost its lock can overwrite what its successor wrote, unnoticed.",
@@ -55,6 +57,7 @@ _TABLE = (
             "A read returned a write although one with a newer token had been accepted before"
             " the read was called."
         ),
+        label="old value read",
         once="a read returned outdated data",
         several="{count} reads returned outdated data",
         matters="A client acts on data that had been replaced before it asked.",
@@ -69,6 +72,7 @@ _TABLE = (
         name="late-write",
         area="storage",
         definition="A superseded holder wrote before its successor did; no fence can detect that.",
+        label="late write",
         once="a superseded holder wrote before its successor did",
         several="superseded holders wrote {count} times before their successors did",
         matters="The storage has not seen the newer token yet, so no fence can refuse such a write.",
@@ -84,6 +88,7 @@ _TABLE = (
             "A write was rejected as stale although no newer token can have been accepted before"
             " the rejection returned."
         ),
+        label="refused without a cause",
         once="the storage refused a rightful write as stale",
         several="the storage refused {count} rightful writes as stale",
         matters="The holder of the lock cannot do its work: the fence keeps out the wrong client.",
@@ -98,6 +103,7 @@ _TABLE = (
         name="phantom-accept",
         area="storage",
         definition="The storage acknowledged a write that it never stored.",
+        label="acknowledged, never stored",
         once="a write was acknowledged and never stored",
         several="{count} writes were acknowledged and never stored",
         matters="The client continues as if its data were safe, but it was never stored.",
@@ -109,6 +115,7 @@ _TABLE = (
         name="ghost-write",
         area="storage",
         definition="A write that was reported as failed took effect anyway.",
+        label="reported as failed, yet stored",
         once="a write that was reported as failed took effect",
         several="{count} writes that were reported as failed took effect",
         matters="A caller that relies on the failure repeats the write or hands the work to another client.",
@@ -120,6 +127,7 @@ _TABLE = (
         name="duplicate-write",
         area="storage",
         definition="One write took effect twice: something repeated it.",
+        label="stored again",
         once="a write took effect twice",
         several="{count} writes took effect twice",
         matters="The second time can come late and overwrite what another client has written since.",
@@ -131,6 +139,7 @@ _TABLE = (
         name="lost-write",
         area="storage",
         definition="An acknowledged write disappeared for good, although nothing had replaced it.",
+        label="acknowledged, then lost",
         once="an acknowledged write was lost",
         several="{count} acknowledged writes were lost",
         matters="The client believes that its data is safe, but it is gone.",
@@ -145,6 +154,7 @@ _TABLE = (
         name="high-water-regression",
         area="storage",
         definition="The storage forgot the highest token it had accepted.",
+        label="older token came back",
         once="the storage forgot the highest token that it had accepted",
         several="the storage forgot the highest token that it had accepted, {count} times",
         matters="Writers that had been shut out are let in again.",
@@ -156,6 +166,7 @@ _TABLE = (
         name="unfenced-write",
         area="storage",
         definition="A storage that claims to be fenced accepted a write without a token.",
+        label="accepted without a token",
         once="a fenced storage accepted a write without a token",
         several="a fenced storage accepted {count} writes without a token",
         matters="A client that sends no token gets past the fence, even long after it has lost the lock.",
@@ -167,6 +178,7 @@ _TABLE = (
         name="duplicate-token",
         area="lock",
         definition="The lock service gave the same token to two different owners.",
+        label="same token as another",
         once="the lock service gave the same token to two owners",
         several="the lock service gave out a token again {count} times",
         matters="No storage can tell the writes of two holders apart if their tokens are equal.",
@@ -181,6 +193,7 @@ _TABLE = (
         name="token-regression",
         area="lock",
         definition="A later grant got a token that is not above an earlier one's.",
+        label="token not above the last",
         once="a later grant got a token that is not higher",
         several="{count} later grants got a token that is not higher",
         matters="The fence takes the new holder for an old one and refuses it, or lets the old one in.",
@@ -195,6 +208,7 @@ _TABLE = (
         name="early-grant",
         area="lock",
         definition="The lock was granted to one client while another's lease was still promised.",
+        label="granted too early",
         once="the lock was given away while another's lease was still promised",
         several="the lock was given away {count} times while another's lease was still promised",
         matters="Two clients hold the lock at once, or their tokens are not in the order of their grants.",
@@ -212,6 +226,7 @@ _TABLE = (
         name="double-belief",
         area="lock",
         definition="Two clients believed at the same time that they held the lock.",
+        label="two believed they held the lock",
         once="two clients believed at once that they held the lock",
         several="two clients believed at once that they held the lock, {count} times",
         matters="No lease can prevent it: only a fence keeps the first of them from doing harm.",
@@ -224,6 +239,7 @@ _TABLE = (
         name="stuck-lock",
         area="lock",
         definition="The lock was free and the service healthy, but a waiting client did not get it.",
+        label="waited in vain",
         once="the lock was free, but a waiting client did not get it",
         several="the lock was free, but waiting clients did not get it, {count} times",
         matters="Work stops until somebody removes the lock by hand.",
@@ -235,6 +251,7 @@ _TABLE = (
         name="lost-update",
         area="both",
         definition="An element that was appended under the lock is missing from a later list.",
+        label="update lost",
         once="an update was lost",
         several="{count} updates were lost",
         matters="Two clients changed the same data, and what one of them had added is gone.",
@@ -252,6 +269,7 @@ _TABLE = (
         name="non-linearizable",
         area="both",
         definition="No order of the operations explains the answers that the clients got.",
+        label="contradicts the rest",
         once="an answer that no order of the operations explains",
         several="{count} answers that no order of the operations explains",
         matters="The storage shows different clients different pasts, so nothing built on it can be trusted.",

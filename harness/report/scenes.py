@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 
+from checkers.anomalies import ANOMALIES
 from checkers.document import FindingDocument
 from checkers.evidence import gather
 from checkers.explain.phrases import content
@@ -28,26 +29,6 @@ from harness.report.timeline import Timeline
 from harness.report.window import Claim, claimed, opening
 
 REJECTED = "stale write rejected"  # no anomaly: the fence at work
-LABELS = {
-    REJECTED: "stale write refused",
-    "stale-write": "STALE: older token accepted",
-    "stale-read": "old value read",
-    "late-write": "late write",
-    "false-rejection": "refused without a cause",
-    "phantom-accept": "acknowledged, never stored",
-    "ghost-write": "reported as failed, yet stored",
-    "duplicate-write": "stored again",
-    "lost-write": "acknowledged, then lost",
-    "high-water-regression": "older token came back",
-    "unfenced-write": "accepted without a token",
-    "duplicate-token": "same token as another",
-    "token-regression": "token not above the last",
-    "early-grant": "granted too early",
-    "stuck-lock": "waited in vain",
-    "lost-update": "update lost",
-    "non-linearizable": "contradicts the rest",
-}
-"""What is wrong with the accused, in the few words that fit next to it."""
 
 _EDGE = 0.06  # of the window, on either side
 _LEAST_EDGE = 20_000_000  # ns
@@ -89,7 +70,10 @@ class Scene:
     @property
     def label(self) -> str:
         """What is wrong with the accused, in a few words."""
-        return LABELS.get(self.anomaly, self.anomaly.replace("-", " "))
+        if self.anomaly == REJECTED:
+            return "stale write refused"
+        known = ANOMALIES.get(self.anomaly)  # a file may be of a newer release
+        return known.label if known else self.anomaly.replace("-", " ")
 
     @property
     def needed(self) -> frozenset[int]:
