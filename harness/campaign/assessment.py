@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.campaign_file import Quarantine
@@ -91,8 +91,9 @@ class Assessment:
     campaign: str
     started: str
     cells: tuple[CellResult, ...]
-    quarantine_notices: tuple[str, ...]  # of those that no longer hide a failure
+    notices: tuple[str, ...]  # about missing shards, and quarantines that no longer hide a failure
     canary: Canary | None = None
+    missing: tuple[str, ...] = ()  # shards, such as "2/3"
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -100,7 +101,10 @@ class Assessment:
         return tuple(run for result in self.cells for run in result.runs)
 
     def exit_code(self, *, allow_unknown: bool) -> ExitCode:
-        """The code of several runs; quarantined failures are expected, a missed canary is a violation."""
+        """The code of several runs; quarantined failures are expected, a missed canary is a violation.
+
+        A missing shard is an infrastructure failure.
+        """
         codes = {
             Outcome.PASSED: ExitCode.AS_EXPECTED,
             Outcome.QUARANTINED: ExitCode.AS_EXPECTED,
@@ -109,7 +113,9 @@ class Assessment:
             Outcome.INFRASTRUCTURE: ExitCode.INFRASTRUCTURE,
         }
         found = [codes[run.outcome] for run in self.runs]
-        return of_several([*found, *[ExitCode.VIOLATION] * bool(self.canary and self.canary.missed)])
+        found += [ExitCode.VIOLATION] * bool(self.canary and self.canary.missed)
+        found += [ExitCode.INFRASTRUCTURE] * bool(self.missing)
+        return of_several(found)
 
 
 def assess(
@@ -122,7 +128,7 @@ def assess(
 ) -> Assessment:
     """Compare the runs of a night with those before it, the oldest first."""
     planned = Counter(job.cell for job in plan.jobs)
-    valid = {each.fingerprint: each for each in quarantine if today <= each.until}
+    valid = in_force(quarantine, today)
     runs: dict[str, list[Run]] = {}
     for each in finished:
         runs.setdefault(each.job.cell, []).append(run_of(each, valid))
@@ -134,9 +140,18 @@ def assess(
         campaign=plan.campaign,
         started=plan.started,
         cells=results,
-        quarantine_notices=tuple(_quarantine_notices(quarantine, today)),
+        notices=(
+            *(f"shard {shard} is missing: its runs are not in this night" for shard in plan.missing),
+            *_quarantine_notices(quarantine, today),
+        ),
         canary=_canary(plan.canary, results) if plan.canary else None,
+        missing=tuple(plan.missing),
     )
+
+
+def in_force(quarantine: Iterable[Quarantine], today: dt.date) -> Mapping[str, Quarantine]:
+    """Return the quarantines that hold today, by fingerprint."""
+    return {each.fingerprint: each for each in quarantine if today <= each.until}
 
 
 def _quarantine_notices(quarantine: Sequence[Quarantine], today: dt.date) -> Iterator[str]:

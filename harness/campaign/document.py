@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct, field
 
 from harness.campaign.assessment import Assessment, Canary, CellResult, Run
@@ -39,6 +41,25 @@ class RunDocument(Struct, frozen=True, kw_only=True):
     replay: str | None = None
 
 
+class FinishedDocument(Struct, frozen=True, kw_only=True):
+    """One run as soon as it has ended, a line of `--format json`. `reproduction`: 0, or which repetition.
+
+    `verdict` is its verdict.json; null if it failed before it was judged.
+    """
+
+    cell: str
+    repeat: int
+    reproduction: int
+    seed: int
+    started: str
+    seconds: float
+    outcome: str
+    fingerprint: str | None
+    headline: str
+    folder: str | None
+    verdict: dict[str, Any] | None
+
+
 class CellDocument(Struct, frozen=True, kw_only=True):
     """One cell. `not_run`: runs that did not fit into the budget; `fixed`: how certain a fix is."""
 
@@ -61,7 +82,10 @@ class CanaryDocument(Struct, frozen=True, kw_only=True):
 
 
 class CampaignDocument(Struct, frozen=True, kw_only=True):
-    """campaign.json: fields may be added, never renamed."""
+    """campaign.json: fields may be added, never renamed.
+
+    `notices`: sentences about missing shards, and quarantines that have expired or match nothing.
+    """
 
     version: int = field(name="schema", default=1)
     campaign: str
@@ -72,6 +96,7 @@ class CampaignDocument(Struct, frozen=True, kw_only=True):
     git_commit: str | None
     headline: str
     exit_code: int
+    notices: list[str] = []
     canary: CanaryDocument | None = None
     cells: list[CellDocument]
 
@@ -87,8 +112,27 @@ def document(night: Night, assessment: Assessment, *, exit_code: int) -> Campaig
         git_commit=night.plan.git_commit,
         headline=headline(assessment),
         exit_code=exit_code,
+        notices=list(assessment.notices),
         canary=_canary(assessment.canary),
         cells=[_cell(result, night) for result in assessment.cells],
+    )
+
+
+def finished_document(run: Run) -> FinishedDocument:
+    """Make the line of a run."""
+    finished, job = run.finished, run.finished.job
+    return FinishedDocument(
+        cell=job.cell,
+        repeat=job.repeat,
+        reproduction=job.reproduction,
+        seed=job.seed,
+        started=finished.started,
+        seconds=finished.seconds,
+        outcome=run.outcome.value,
+        fingerprint=run.fingerprint,
+        headline=run.headline,
+        folder=finished.folder,
+        verdict=finished.verdict,
     )
 
 

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 
 from checkers.printable import message
+from harness.campaign.assessment import Assessment
 from harness.campaign.code_quality import relative
 from harness.campaign.issues import Issue
 from harness.campaign.status import Outcome
+from harness.report.sentences import capitalized
 
 MOST_BYTES = 1_000_000
 """Of a summary: GitHub refuses more than 1 MiB of a step."""
@@ -35,6 +37,12 @@ def annotate(found: Iterable[Issue], root: PurePath, *, allow_unknown: bool) -> 
         }
         shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
         yield f"::{command} {shown}::{_data(issue.sentence)}"
+
+
+def warn(assessment: Assessment) -> Iterator[str]:
+    """Yield a warning for each notice about the night as a whole."""
+    for notice in assessment.notices:
+        yield f"::warning title={_property(assessment.campaign)}::{_data(capitalized(notice))}"
 
 
 def append_summary(file: Path, markdown: str) -> None:

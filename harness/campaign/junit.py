@@ -1,17 +1,16 @@
-"""JUnit XML: a suite for each cell, a case for each run; as Jenkins, GitHub and GitLab read it."""
+"""junit.xml of a night: a suite for each cell, a case for each run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from xml.etree import ElementTree as ET
+from collections.abc import Iterator, Mapping
 
-from checkers.printable import printable
 from harness.campaign.assessment import Assessment, CellResult, Run
 from harness.campaign.canary import is_canary
 from harness.campaign.fingerprint import primary
 from harness.campaign.night import Night
 from harness.campaign.status import Outcome
 from harness.core.invocation import typed_anywhere
+from harness.report.junit import Case, Kind, Result, Suite, written
 
 
 def junit(night: Night, assessment: Assessment, *, allow_unknown: bool) -> str:
@@ -20,55 +19,63 @@ def junit(night: Night, assessment: Assessment, *, allow_unknown: bool) -> str:
     A violation is a failure, an infrastructure failure an error, an unknown an error unless allowed;
     a quarantined failure is skipped with its reason, and so is a run that did not fit into the budget.
     """
-    root = ET.Element("testsuites", name=_text(assessment.campaign))
-    for result in assessment.cells:
-        root.append(_suite(night, assessment, result, allow_unknown=allow_unknown))
-    _count(root, list(root))
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
-
-
-def _suite(night: Night, assessment: Assessment, result: CellResult, *, allow_unknown: bool) -> ET.Element:
-    suite = ET.Element("testsuite", name=_text(result.cell.name), timestamp=assessment.started[:19])
-    for run in result.runs:
-        suite.append(_case(night, result, run, allow_unknown=allow_unknown))
-    for number in range(result.not_run):
-        case = ET.SubElement(
-            suite,
-            "testcase",
-            classname=_text(f"{assessment.campaign}.{result.cell.name}"),
-            name=f"not run {number + 1}",
-            time="0",
-        )
-        tag = "failure" if is_canary(result.cell.name) else "skipped"
-        ET.SubElement(case, tag, message="there was no time for it")
-    return suite
-
-
-def _case(night: Night, result: CellResult, run: Run, *, allow_unknown: bool) -> ET.Element:
-    finished = run.finished
-    case = ET.Element(
-        "testcase",
-        classname=_text(f"{night.plan.campaign}.{result.cell.name}"),
-        name=f"run {finished.job.repeat}, seed {finished.job.seed}",
-        time=f"{finished.seconds:.3f}",
+    return written(
+        _suite(night, assessment, result, allow_unknown=allow_unknown) for result in assessment.cells
     )
-    tag = _TAGS.get(run.outcome)
+
+
+def _suite(night: Night, assessment: Assessment, result: CellResult, *, allow_unknown: bool) -> Suite:
+    cell, plan = result.cell, night.plan
+    return Suite(
+        name=cell.name,
+        package=assessment.campaign,
+        started=result.runs[0].finished.started if result.runs else assessment.started,
+        properties={
+            "lock": cell.lock,
+            "storage": cell.storage,
+            "faults": cell.faults,
+            "status": result.status,
+            "engine": plan.engine,
+            "fencepost": plan.fencepost,
+            "git_commit": plan.git_commit,
+        },
+        cases=[
+            *(_case(night, result, run, allow_unknown=allow_unknown) for run in result.runs),
+            *(_not_run(result, number) for number in range(1, result.not_run + 1)),
+        ],
+        output=[
+            f"{_name(run)}: {night.path / run.finished.folder}" for run in result.runs if run.finished.folder
+        ],
+    )
+
+
+def _case(night: Night, result: CellResult, run: Run, *, allow_unknown: bool) -> Case:
+    kind = _KINDS.get(run.outcome)
     if run.outcome is Outcome.UNKNOWN and allow_unknown:
-        tag = None
-    if tag == "skipped" and run.quarantine:
-        ET.SubElement(
-            case, tag, message=_text(f"quarantined until {run.quarantine.until}: {run.quarantine.reason}")
-        )
-    elif tag:
-        element = ET.SubElement(case, tag, type=run.outcome.value, message=_text(run.headline))
-        element.text = _text("\n".join(_details(night, result, run)))
-    if finished.folder:
-        ET.SubElement(case, "system-out").text = _text(f"run folder: {finished.folder}")
-    return case
+        kind = None
+    known = run.quarantine
+    why = f"quarantined until {known.until}: {known.reason}" if known else run.headline
+    text = "\n".join(_details(night, result, run))
+    return Case(
+        name=_name(run),
+        seconds=run.finished.seconds,
+        result=Result(kind=kind, type=run.outcome, message=why, text=text) if kind else None,
+    )
 
 
-_TAGS = {
+def _not_run(result: CellResult, number: int) -> Case:
+    kind: Kind = "failure" if is_canary(result.cell.name) else "skipped"
+    return Case(
+        name=f"not run {number}",
+        result=Result(kind=kind, type=result.status, message="there was no time for it"),
+    )
+
+
+def _name(run: Run) -> str:
+    return f"run {run.finished.job.repeat}, seed {run.finished.job.seed}"
+
+
+_KINDS: Mapping[Outcome, Kind] = {
     Outcome.FAILED: "failure",
     Outcome.UNKNOWN: "error",
     Outcome.INFRASTRUCTURE: "error",
@@ -76,7 +83,7 @@ _TAGS = {
 }
 
 
-def _details(night: Night, result: CellResult, run: Run) -> Iterable[str]:
+def _details(night: Night, result: CellResult, run: Run) -> Iterator[str]:
     """The steps that prove a failure, and how to repeat it."""
     finished = run.finished
     verdict = finished.verdict
@@ -97,19 +104,3 @@ def _details(night: Night, result: CellResult, run: Run) -> Iterable[str]:
     if finished.folder:
         yield f"check again: {typed_anywhere('recheck', night.path / finished.folder)}"
         yield f"run again: {night.replay(finished)}"
-
-
-def _count(root: ET.Element, suites: list[ET.Element]) -> None:
-    """Write the totals that readers expect into each suite and the root."""
-    for element in (*suites, root):
-        cases = list(element.iter("testcase"))
-        element.set("tests", str(len(cases)))
-        for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-            if element is not root or name != "skipped":
-                element.set(name, str(sum(case.find(tag) is not None for case in cases)))
-        element.set("time", f"{sum(float(case.get('time', '0')) for case in cases):.3f}")
-
-
-def _text(text: str) -> str:
-    """XML allows no control characters, not even escaped; line breaks are kept."""
-    return "\n".join(printable(line) for line in text.split("\n"))

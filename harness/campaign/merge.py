@@ -8,7 +8,9 @@ from pathlib import Path
 
 import msgspec
 
+from harness.campaign.execution import LOGS
 from harness.campaign.night import CAMPAIGN, Night
+from harness.campaign.shards import missing
 from harness.core.errors import ConfigurationError
 from harness.files.private_folder import make_missing
 
@@ -16,7 +18,8 @@ from harness.files.private_folder import make_missing
 def merge(folders: Sequence[Path], nights: Path) -> Night:
     """Copy the runs of several nights into a new one, and return it. The shards are not changed.
 
-    Raises ConfigurationError if they are not shards of one campaign.
+    The new one names the shards that are missing. Raises ConfigurationError if these are not shards
+    of one campaign.
     """
     shards = [Night.read(folder) for folder in folders]
     _check(shards)
@@ -25,6 +28,7 @@ def merge(folders: Sequence[Path], nights: Path) -> Night:
         first,
         started=min(shard.plan.started for shard in shards),
         shard="",
+        missing=missing([shard.plan.shard for shard in shards]),
         canary=next((shard.plan.canary for shard in shards if shard.plan.canary), ""),
         cells=list({cell.name: cell for shard in shards for cell in shard.plan.cells}.values()),
         jobs=[job for shard in shards for job in shard.plan.jobs],
@@ -35,6 +39,7 @@ def merge(folders: Sequence[Path], nights: Path) -> Night:
             if finished.folder:
                 _copy(shard.path / finished.folder, merged.path / finished.folder)
             merged.record(finished)
+        _copy(shard.path / LOGS, merged.path / LOGS)
     return merged
 
 
@@ -42,6 +47,8 @@ def _check(shards: Sequence[Night]) -> None:
     names = {shard.plan.campaign for shard in shards}
     if len(names) > 1:
         raise ConfigurationError(f"these are shards of different campaigns: {', '.join(sorted(names))}")
+    if len({shard.path.resolve() for shard in shards}) < len(shards):
+        raise ConfigurationError("a folder is named twice: name each shard once")
     seen: dict[str, Path] = {}
     for shard in shards:
         for job in shard.plan.jobs:
@@ -52,14 +59,11 @@ def _check(shards: Sequence[Night]) -> None:
                 )
 
 
-def _copy(run: Path, to: Path) -> None:
-    """Copy the regular files of a run, which may have come from another machine; no link is followed."""
-    for file in sorted(run.rglob("*")):
-        if (
-            file.is_file()
-            and not file.is_symlink()
-            and not any(up.is_symlink() for up in file.parents if run in up.parents)
-        ):
-            copied = to / file.relative_to(run)
+def _copy(folder: Path, to: Path) -> None:
+    """Copy the regular files of a folder, which may be from another machine; no link is followed."""
+    for file in sorted(folder.rglob("*")):
+        inside = (file, *(up for up in file.parents if up == folder or folder in up.parents))
+        if file.is_file() and not any(each.is_symlink() for each in inside):
+            copied = to / file.relative_to(folder)
             make_missing(copied.parent)
             shutil.copyfile(file, copied)

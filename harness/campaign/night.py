@@ -50,6 +50,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     git_commit: str | None
     file: str = ""  # the campaign file, absolute
     shard: str = ""  # such as "2/5"; "": all of it
+    missing: list[str] = []  # shards that were not there when the others were joined
     canary: str = ""  # the planted bug that must be found; "": none
     cells: list[Cell]
     jobs: list[Job]
@@ -149,13 +150,20 @@ class Night:
                 self.record(found)
                 del waiting[found.job.cell, found.job.seed]
 
-    def replay(self, finished: Finished) -> str | None:
-        """Write the line that repeats a run; None for one without a folder."""
+    def replay(self, finished: Finished, *, from_here: bool = False) -> str | None:
+        """Write the line that repeats a run; None for one without a folder.
+
+        It works in any folder; `from_here`: in the folder of the night, which may have been moved.
+        """
         if finished.folder is None:
             return None
-        plan = self.plan
-        folder = self.path / finished.folder
-        return replay(folder, finished.job.seed, version=plan.fencepost, commit=plan.git_commit)
+        return replay(
+            self.path / finished.folder,
+            finished.job.seed,
+            version=self.plan.fencepost,
+            commit=self.plan.git_commit,
+            within=self.path if from_here else None,
+        )
 
     def open_jobs(self) -> tuple[Job, ...]:
         """Return the runs of the plan that have not ended."""

@@ -52,7 +52,7 @@ def write(
     for name, text in (
         (DOCUMENT, as_json(msgspec.to_builtins(summed_up), 1) + "\n"),
         (JUNIT, junit(night, assessment, allow_unknown=allow_unknown)),
-        (SUMMARY, markdown(assessment)),
+        (SUMMARY, markdown(night, assessment)),
         (CODE_QUALITY, as_json(code_quality(issues(night, assessment), repository()), 1) + "\n"),
     ):
         replace_file(night.path / name, [text])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,12 +33,12 @@ def recheck(results: Results) -> Iterator[Rejudged]:
     for run in results.stored():
         with TemporaryDirectory() as temporary:
             history, commits = Path(temporary) / HISTORY, Path(temporary) / COMMITS
-            history.write_bytes(run.history)
-            if run.commits is not None:
-                commits.write_bytes(run.commits)
             try:
+                history.write_bytes(zlib.decompress(run.history))
+                if run.commits is not None:
+                    commits.write_bytes(zlib.decompress(run.commits))
                 judged = judge_file(history, None if run.commits is None else commits, same_run=True)
-            except HistoryError as error:
+            except (HistoryError, zlib.error) as error:
                 yield Rejudged(run=run, changes=(f"cannot be read: {error}, was {run.verdict}",))
             else:
                 yield Rejudged(run=run, changes=tuple(_changes(run, judged.document)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
+import shlex
+from pathlib import Path, PurePath
 
 from checkers.errors import HistoryError
 from checkers.history import limits
@@ -26,8 +27,19 @@ def digest(plan: Path) -> str | None:
     return hashlib.sha256(json.dumps(schedule, sort_keys=True).encode()).hexdigest()[:_DIGITS]
 
 
-def replay(folder: Path, seed: int, *, version: str, commit: str | None) -> str:
-    """Write the command that repeats a run, and after a `#` its plan, version and commit."""
-    command = again(folder / run_files.TARGET, seed, repetition_in(folder))
+def with_target(line: str, target: Path) -> str:
+    """Change the line that repeats a run to another file with the same target."""
+    words = shlex.split(line, comments=True)
+    was = next((word for word in words if PurePath(word).name == run_files.TARGET), None)
+    return line.replace(shlex.quote(was), shlex.quote(str(target.absolute())), 1) if was else line
+
+
+def replay(folder: Path, seed: int, *, version: str, commit: str | None, within: Path | None = None) -> str:
+    """Write the command that repeats a run, and after a `#` its plan, version and commit.
+
+    It works in any folder, or in `within` if that is given and the run needs no other folder.
+    """
+    how, target = repetition_in(folder), folder / run_files.TARGET
+    command = again(str(target.relative_to(within)) if within and not how.folder else target, seed, how)
     facts = [f"plan {digest(folder / PLAN) or 'unknown'}", f"fencepost {version}"]
     return f"{command}  # {', '.join([*facts, *([f'commit {commit}'] if commit else [])])}"

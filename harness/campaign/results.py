@@ -12,66 +12,13 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from harness.campaign.night import Night
+from harness.campaign.results_schema import migrate
 from harness.campaign.schedule import Past
 from harness.campaign.status import WINDOW, Outcome
 from harness.core.errors import ConfigurationError
 
 PATIENCE = 30.0  # s; for another campaign that is writing
 _MOST_STORED = 16 << 20  # bytes of a history; a longer one stays in its folder only
-
-_MIGRATIONS = (
-    """
-    CREATE TABLE nights (
-        id INTEGER PRIMARY KEY,
-        campaign TEXT NOT NULL,
-        folder TEXT NOT NULL UNIQUE,
-        started TEXT NOT NULL,
-        version TEXT NOT NULL,
-        commit_id TEXT
-    );
-    CREATE TABLE runs (
-        id INTEGER PRIMARY KEY,
-        night INTEGER NOT NULL REFERENCES nights,
-        cell TEXT NOT NULL,
-        repeat INTEGER NOT NULL,
-        reproduction INTEGER NOT NULL,
-        seed TEXT NOT NULL,
-        started TEXT NOT NULL,
-        seconds REAL NOT NULL,
-        outcome TEXT NOT NULL,
-        verdict TEXT,
-        fingerprint TEXT,
-        folder TEXT,
-        history BLOB,
-        commits BLOB,
-        UNIQUE (night, cell, repeat, reproduction)
-    );
-    CREATE INDEX runs_of_cell ON runs (cell, started);
-    CREATE INDEX runs_of_fingerprint ON runs (fingerprint) WHERE fingerprint IS NOT NULL;
-    """,
-    """
-    CREATE TABLE seeds (
-        fingerprint TEXT PRIMARY KEY,
-        cell TEXT NOT NULL,
-        seed TEXT NOT NULL,
-        seconds REAL NOT NULL,
-        replay TEXT NOT NULL,
-        target TEXT NOT NULL,
-        first_seen TEXT NOT NULL,
-        last_seen TEXT NOT NULL,
-        failed INTEGER NOT NULL,
-        passed INTEGER NOT NULL
-    );
-    CREATE INDEX seeds_of_cell ON seeds (cell);
-    """,
-    """
-    ALTER TABLE nights ADD COLUMN shard TEXT NOT NULL DEFAULT '';
-    """,
-    """
-    ALTER TABLE runs ADD COLUMN anomalies TEXT;
-    """,
-)
-"""Each migrates the file from its number to the next, and is never edited later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,13 +48,14 @@ class Seed:
     cell: str
     seconds: float
     replay: str
+    target: str  # the text of its target file
     failed: int  # runs with this fingerprint
     passed: int  # runs of the cell since the first of them
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A run whose history was kept."""
+    """A run whose history was kept; `history` and `commits` are compressed, as `zlib` does."""
 
     cell: str
     seed: str
@@ -139,11 +87,14 @@ class Results:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        try:
-            with self._connected() as database:
-                _migrate(database, file)
-        except sqlite3.Error as error:
-            raise ConfigurationError(f"{file}: cannot store results: {error}") from None
+        with self._connected() as database:
+            migrate(database, file)
+
+    def check_writable(self) -> None:
+        """Raise ConfigurationError if no results can be added; waits for other writers, as `add` does."""
+        with self._connected() as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("ROLLBACK")
 
     def add(self, night: Night, rows: Sequence[Row]) -> None:
         """Add the runs of a night, each once; a merged night replaces what its shards added."""
@@ -171,7 +122,7 @@ class Results:
         """Return the fastest failing seed of every fingerprint, the newest failure first."""
         with self._connected() as database:
             rows = database.execute(
-                "SELECT fingerprint, cell, seconds, replay, failed, passed FROM seeds"
+                "SELECT fingerprint, cell, seconds, replay, target, failed, passed FROM seeds"
                 " ORDER BY last_seen DESC, fingerprint"
             )
             return tuple(Seed(*row) for row in rows)
@@ -192,8 +143,8 @@ class Results:
                     verdict=verdict,
                     fingerprint=shape,
                     anomalies=None if anomalies is None else json.loads(anomalies),
-                    history=zlib.decompress(history),
-                    commits=None if commits is None else zlib.decompress(commits),
+                    history=history,
+                    commits=commits,
                 )
 
     def outcomes(self, *, before: str) -> Mapping[str, list[Outcome]]:
@@ -242,28 +193,12 @@ class Results:
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)) as database:
-            database.execute("PRAGMA foreign_keys = ON")
-            yield database
-
-
-def _migrate(database: sqlite3.Connection, file: Path) -> None:
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version > len(_MIGRATIONS):
-        raise ConfigurationError(
-            f"{file}: was written by a later version of Fencepost (schema {version}; this one knows"
-            f" {len(_MIGRATIONS)})"
-        )
-    if version == len(_MIGRATIONS):
-        return
-    database.execute("PRAGMA journal_mode = WAL")
-    database.execute("BEGIN IMMEDIATE")
-    (version,) = database.execute("PRAGMA user_version").fetchone()  # another process may have been first
-    for number, statements in enumerate(_MIGRATIONS[version:], start=version + 1):
-        for statement in filter(str.strip, statements.split(";")):
-            database.execute(statement)
-        database.execute(f"PRAGMA user_version = {number}")
-    database.execute("COMMIT")
+        try:
+            with closing(sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)) as database:
+                database.execute("PRAGMA foreign_keys = ON")
+                yield database
+        except sqlite3.Error as error:
+            raise ConfigurationError(f"{self._file}: cannot be used for results: {error}") from None
 
 
 _COLUMNS = (

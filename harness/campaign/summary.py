@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from checkers.printable import printable, shorten
 from harness.campaign.assessment import Assessment, CellResult
 from harness.campaign.fingerprint import primary
+from harness.campaign.night import Night
 from harness.campaign.status import Status
 from harness.report.sentences import capitalized
 
@@ -26,15 +27,15 @@ _ORDER = (
 """The most urgent first."""
 
 
-def markdown(assessment: Assessment) -> str:
+def markdown(night: Night, assessment: Assessment) -> str:
     """Write a night as Markdown: the sentence, a table of all cells, and each failure with its steps."""
     lines = [f"## {_cell(assessment.campaign)}: {headline(assessment)}", ""]
-    lines += [f"{_cell(capitalized(notice))}." for notice in assessment.quarantine_notices]
+    lines += [f"{_cell(capitalized(notice))}." for notice in assessment.notices]
     lines += [f"{_cell(str(assessment.canary))}."] * bool(assessment.canary)
     lines += ["", "| cell | status | runs | failed lately |", "|---|---|--:|---|"]
     lines += [_row(result) for result in by_urgency(assessment.cells)]
     for result in by_urgency(assessment.cells):
-        lines += _failures(result)
+        lines += _failures(night, result)
     return "\n".join(lines) + "\n"
 
 
@@ -42,8 +43,9 @@ def headline(assessment: Assessment) -> str:
     """Say in one sentence how the night went."""
     counts = Counter(result.status for result in assessment.cells)
     said = ", ".join(f"{counts[status]} {status}" for status in _ORDER if counts[status]) or "nothing was run"
-    missed = assessment.canary and assessment.canary.missed
-    return f"CANARY MISSED, {said}" if missed else said
+    loud = [f"SHARD {shard} MISSING" for shard in assessment.missing]
+    loud += ["CANARY MISSED"] * bool(assessment.canary and assessment.canary.missed)
+    return ", ".join([*loud, said])
 
 
 def by_urgency(results: Iterable[CellResult]) -> list[CellResult]:
@@ -57,7 +59,7 @@ def _row(result: CellResult) -> str:
     return f"| {_cell(result.cell.name)} | {result.status}{note} | {len(result.runs)} | {rate} |"
 
 
-def _failures(result: CellResult) -> Iterator[str]:
+def _failures(night: Night, result: CellResult) -> Iterator[str]:
     for run in result.failures:
         yield ""
         yield f"### {_cell(result.cell.name)}, seed {run.finished.job.seed}"
@@ -69,7 +71,9 @@ def _failures(result: CellResult) -> Iterator[str]:
             yield ""
             yield from (f"{number}. {_cell(step)}" for number, step in enumerate(finding["steps"], start=1))
         yield ""
-        yield f"    fencepost run {run.finished.folder}/target.toml --seed {run.finished.job.seed}"
+        yield "In the folder of the night:"
+        yield ""
+        yield f"    {printable(night.replay(run.finished, from_here=True) or '')}"
 
 
 def _cell(text: str) -> str:
@@ -91,4 +95,4 @@ def lines(assessment: Assessment) -> Iterator[str]:
         for run in result.failures:
             facts = [f"fingerprint {run.fingerprint}", result.reproduced(run)]
             yield f"  seed {run.finished.job.seed}: {run.headline} ({', '.join(filter(None, facts))})"
-    yield from assessment.quarantine_notices
+    yield from assessment.notices

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 import click
+import msgspec
 
 from checkers.printable import as_json, message, shorten
 from harness.campaign.assessment import run_of
 from harness.campaign.campaign import Progress
+from harness.campaign.campaign_file import Quarantine
+from harness.campaign.document import finished_document
 from harness.campaign.execution import Finished
 from harness.campaign.schedule import Job
 from harness.campaign.status import Outcome
@@ -33,7 +36,8 @@ class CampaignScreen:
     """What is known about a campaign in progress; `live` draws it on a terminal."""
 
     stream: TextIO
-    documents: bool  # print each verdict on stdout as well
+    documents: bool  # print each run on stdout as well, as JSON
+    quarantine: Mapping[str, Quarantine] = field(default_factory=dict)  # by fingerprint
     clock: Callable[[], int] = time.monotonic_ns
     progress: Progress | None = None
     done: int = 0  # runs
@@ -59,7 +63,7 @@ class CampaignScreen:
                 self._finished(event)
 
     def _finished(self, finished: Finished) -> None:
-        run = run_of(finished, {})
+        run = run_of(finished, self.quarantine)
         self.done += 1
         if run.fingerprint and not finished.job.reproduction:
             _, times = self.findings.get(run.fingerprint, ("", 0))
@@ -68,8 +72,8 @@ class CampaignScreen:
         self.write(
             f"{self._counted()}  {_named(finished.job)}: {run.outcome} in {finished.seconds:.0f} s{found}"
         )
-        if self.documents and finished.verdict:
-            click.echo(as_json(finished.verdict))
+        if self.documents:
+            click.echo(as_json(msgspec.to_builtins(finished_document(run))))
 
     def _counted(self) -> str:
         """Say which run this is, and how long the others will take."""

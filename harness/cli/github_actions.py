@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from harness.campaign.assessment import Assessment
-from harness.campaign.github import annotate, append_summary
+from harness.campaign.github import annotate, append_summary, warn
 from harness.campaign.issues import issues
 from harness.campaign.night import Night
 from harness.campaign.outputs import repository
@@ -21,9 +21,12 @@ def tell_github(screen: CampaignScreen, assessment: Assessment, night: Night, *,
     """Add the night to the job's summary, and annotate the lines of its files."""
     if file := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:
-            append_summary(Path(file), markdown(assessment))
+            append_summary(Path(file), markdown(night, assessment))
         except OSError as error:
             say(f"the job's summary stays as it is: {file}: {error.strerror}")
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in annotate(issues(night, assessment), repository(), allow_unknown=allow_unknown):
+        for line in (
+            *annotate(issues(night, assessment), repository(), allow_unknown=allow_unknown),
+            *warn(assessment),
+        ):
             click.echo(line, file=screen.stream)

@@ -14,7 +14,7 @@ import click
 
 from checkers.printable import message
 from harness.campaign import campaign_file, canary, corpus, outputs, schedule
-from harness.campaign.assessment import Assessment
+from harness.campaign.assessment import Assessment, in_force
 from harness.campaign.campaign import Campaign, workers_here
 from harness.campaign.cells import Cell, Expansion, expand
 from harness.campaign.dask_executor import DaskExecutor
@@ -68,14 +68,18 @@ def dry(options: CampaignOptions, rng: random.Random) -> int:
 def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
     """Run a campaign, or resume its latest night."""
     campaign = campaign_file.load(options.file)
-    results = Results(options.results) if options.results else None
+    results = _writable(options.results)
     if options.resume:
         night = Night.latest(options.nights, campaign.name)
     else:
         night = _planned(options, campaign, rng)
     if not night.plan.jobs:
         return ExitCode.NOTHING_SELECTED
-    screen = CampaignScreen(sys.stderr if options.json else sys.stdout, documents=options.json)
+    screen = CampaignScreen(
+        sys.stderr if options.json else sys.stdout,
+        documents=options.json,
+        quarantine=in_force(campaign.quarantine, datetime.now(UTC).date()),
+    )
     with night.in_use():
         night.adopt()
         elsewhere = DaskExecutor(options.dask) if options.dask else None
@@ -107,13 +111,22 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
 
 def merge_shards(folders: Sequence[Path], results: Path | None, nights: Path, *, allow_unknown: bool) -> int:
     """Join shards into one night and sum it up."""
+    known = _writable(results)
     night = merge(folders, nights)
-    known = Results(results) if results else None
     assessment, code = outputs.write(night, known, allow_unknown=allow_unknown)
     screen = CampaignScreen(sys.stdout, documents=False)
     _sum_up(screen, assessment, night, night.open_jobs())
     tell_github(screen, assessment, night, allow_unknown=allow_unknown)
     return code
+
+
+def _writable(file: Path | None) -> Results | None:
+    """Open the results, and fail before anything is run if they could not be stored afterwards."""
+    if file is None:
+        return None
+    results = Results(file)
+    results.check_writable()
+    return results
 
 
 def _history(options: CampaignOptions) -> list[str | Path]:

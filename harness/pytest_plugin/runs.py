@@ -12,7 +12,6 @@ from typing import Any, NoReturn, TypedDict, Unpack
 
 import pytest
 
-from checkers.printable import message
 from checkers.verdict import Verdict
 from harness.core.errors import ConfigurationError, EngineUnavailableError
 from harness.core.events import RunJudged
@@ -20,7 +19,7 @@ from harness.engines.choice import EngineName, choose
 from harness.engines.cleanup import sweep
 from harness.engines.engine import Engine
 from harness.files.environment import repetition_in
-from harness.report.verdict_text import JudgedRun, verdict_lines
+from harness.report.verdict_text import JudgedRun, explanation
 from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import RunOptions
 from harness.target import Target, load
@@ -135,7 +134,7 @@ def _run(target: Target, judged: RunJudged) -> Run:
     return Run(
         verdict=judged.verdict.validity.word,
         as_expected=judged.document.as_expected,
-        explanation="\n".join(message(" " * line.indent + line.text) for line in verdict_lines(shown)),
+        explanation=explanation(shown),
         seed=seed,
         folder=judged.folder,
         report=judged.report,

@@ -8,6 +8,11 @@ def capitalized(words: str, name: str = "") -> str:
     return words if name and words.startswith(name) else words[:1].upper() + words[1:]
 
 
+def times(number: int) -> str:
+    """How often: "never", "once" or "3 times"."""
+    return {0: "never", 1: "once"}.get(number, f"{number:,} times")
+
+
 def title(name: str) -> str:
     """A machine's name for people: `late_writes` is "Late writes"."""
     return capitalized(name.replace("_", " ").replace("-", " "))

@@ -15,6 +15,7 @@ from harness.core.paths import as_seen_from_here
 from harness.files import run_files
 from harness.files.atomic_files import replace_file
 from harness.files.run_folder import EVENTS, HEADER, LOGS, PLAN
+from harness.report import run_junit
 from harness.report.run import NAME, PACKAGE, STYLE
 from harness.report.templates import asset, digest, environment
 
@@ -89,7 +90,8 @@ def lines(run: Unjudged) -> Iterator[str]:
 
 
 def write(run: Unjudged) -> Path:
-    """Write its page into its folder, and return the path."""
+    """Write its page and its junit.xml into its folder, and return the path of the page."""
+    run_junit.write_unjudged(run.folder, run.target, run.seed, f"{run.headline}: {run.why}")
     style, report = asset(PACKAGE, STYLE), run.folder / NAME
     template = environment(PACKAGE).get_template("unjudged.html.j2")
     replace_file(report, [template.render(run=run, style=style, style_hash=digest(style))])

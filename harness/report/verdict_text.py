@@ -10,7 +10,8 @@ from pathlib import Path
 from checkers.anomalies import ANOMALIES
 from checkers.document import FindingDocument, VerdictDocument
 from checkers.history.reader import History
-from harness.core.invocation import NOTHING_ELSE, Repetition, again, typed
+from checkers.printable import message
+from harness.core.invocation import NOTHING_ELSE, Repetition, again, typed, typed_anywhere
 from harness.report.answer import Answer, answer, refused, times
 from harness.report.answer import Tone as AnswerTone
 from harness.report.causes import Openings
@@ -76,6 +77,11 @@ def verdict_lines(run: JudgedRun) -> Iterator[Line]:
     yield from _also_seen(run.document)
     yield Line(counted(run.document.coverage), Tone.FAINT, 2)
     yield from _next_steps(run)
+
+
+def explanation(run: JudgedRun) -> str:
+    """The same lines as one text, for the results of tests."""
+    return "\n".join(message(" " * line.indent + line.text) for line in verdict_lines(run))
 
 
 def summary(runs: Sequence[JudgedRun], names: Sequence[str]) -> Iterator[Line]:
@@ -167,9 +173,10 @@ def _next_steps(run: JudgedRun) -> Iterator[Line]:
     yield Line(f"run folder   {run.folder}", Tone.COMMAND, 2)
     if run.report:
         yield Line(f"report       {run.report}", Tone.COMMAND, 2)
-    yield Line(f"check again  {typed('recheck', run.folder)}", Tone.COMMAND, 2)
+    command = typed_anywhere if run.folder.is_absolute() else typed
+    yield Line(f"check again  {command('recheck', run.folder)}", Tone.COMMAND, 2)
     if run.report:
-        yield Line(f"look         {typed('show', run.folder)}", Tone.COMMAND, 2)
+        yield Line(f"look         {command('show', run.folder)}", Tone.COMMAND, 2)
     if run.seed is not None:
         repeated = again(run.folder / "target.toml", run.seed, run.repetition)
         yield Line(f"run again    {repeated}", Tone.COMMAND, 2)

@@ -57,7 +57,7 @@ NO_ORDER = (
 
 
 def judge_folder(path: Path, stage: Stage = ignore) -> Judged:
-    """Judge a run, and write its verdict and report.
+    """Judge a run, and write its verdict, its report and its junit.xml.
 
     If the disk is too full for them, the verdict is still returned, and `failure` is set.
     """
@@ -76,7 +76,7 @@ def judge_folder(path: Path, stage: Stage = ignore) -> Judged:
     try:
         folder.write_json(VERDICT, judged.document.as_dict())
         stage("writing the report")
-        _write_report(path, judged)
+        _write_reports(path, judged)
     except Exception as error:  # noqa: BLE001 - an error in the report must not hide the verdict
         failure = _as_exhausted(error, path)
         if failure is None:
@@ -186,7 +186,8 @@ def recheck(path: Path, commits: Path | None = None, stage: Stage = ignore) -> J
     return judge_file(path, commits, stage)
 
 
-def _write_report(path: Path, judged: Judged) -> None:
-    from harness.report.run import write  # slow to import
+def _write_reports(path: Path, judged: Judged) -> None:
+    from harness.report import run, run_junit  # slow to import
 
-    write(path, Parsed(verdict=judged.document, history=judged.history, commits=judged.commits))
+    run_junit.write(path, judged.document, judged.history)
+    run.write(path, Parsed(verdict=judged.document, history=judged.history, commits=judged.commits))

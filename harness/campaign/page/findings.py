@@ -11,6 +11,7 @@ from harness.campaign.night import Night
 from harness.campaign.page.links import Links
 from harness.campaign.results import Remembered
 from harness.campaign.status import Outcome
+from harness.report.sentences import times
 
 _MOST_RUNS = 5
 MOST_GROUPS = 100
@@ -108,8 +109,7 @@ def _how_often(tonight: int, runs: int, nights: Sequence[str]) -> str:
     now = f"tonight in {tonight} of {runs} runs" if runs > 1 else "tonight in the only run"
     if not nights:
         return f"{now}; not in earlier nights"
-    times = "once" if len(nights) == 1 else f"{len(nights)} times"
-    return f"{now}; {times} in earlier nights, the first on {nights[0][:10]}"
+    return f"{now}; {times(len(nights))} in earlier nights, the first on {nights[0][:10]}"
 
 
 def _failed(night: Night, result: CellResult, run: Run) -> FailedRun:

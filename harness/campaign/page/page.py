@@ -88,4 +88,4 @@ def _counted(assessment: Assessment) -> str:
 def _notices(assessment: Assessment) -> Iterator[str]:
     if assessment.canary:
         yield f"{capitalized(str(assessment.canary))}."
-    yield from (f"{capitalized(notice)}." for notice in assessment.quarantine_notices)
+    yield from (f"{capitalized(notice)}." for notice in assessment.notices)

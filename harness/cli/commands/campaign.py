@@ -6,13 +6,16 @@ import random
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from harness.cli.options import ENGINE, FORMAT, as_path
+from harness.cli.options import ENGINE, FORMATS, as_path
 from harness.cli.output import say
 from harness.core.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from harness.campaign.results import Seed
 
 NIGHTS = click.option(
     "--nights",
@@ -48,13 +51,12 @@ def campaign() -> None:
 def _shard(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
-    number, _, of = text.partition("/")
-    if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= _MOST_SHARDS:
-        return int(number), int(of)
-    raise click.BadParameter(f"{text!r} is not a shard: give its number and how many there are, such as 2/5")
+    from harness.campaign.shards import parse
 
-
-_MOST_SHARDS = 1000
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @campaign.command(short_help="Run a campaign.")
@@ -75,7 +77,13 @@ _MOST_SHARDS = 1000
 @ALLOW_UNKNOWN
 @HISTORY
 @NIGHTS
-@FORMAT
+@click.option(
+    "--format",
+    "output",
+    default="text",
+    type=FORMATS,
+    help="json: a document per finished run on stdout, one per line; everything else on stderr.",
+)
 def run(
     file: Path,
     engine: Literal["auto", "docker", "local"],
@@ -166,14 +174,31 @@ def recheck(results: Path) -> int:
 
 @campaign.command(short_help="Print how to repeat every known failure.")
 @STORED
-def seeds(results: Path) -> None:
+@click.option(
+    "--targets",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write the target files into this folder: those of earlier nights may be gone.",
+)
+def seeds(results: Path, targets: Path | None) -> None:
     """Print the fastest failing run of every fingerprint, with the command that repeats it."""
     from checkers.printable import message
     from harness.campaign.fingerprint import is_of_older_form
     from harness.campaign.results import Results
+    from harness.report.sentences import times
 
     for seed in Results(results).seeds():
-        rate = f"failed {seed.failed} times, passed {seed.passed} times since"
+        rate = f"failed {times(seed.failed)}, passed {times(seed.passed)} since"
         form = " (of an earlier version)" if is_of_older_form(seed.fingerprint) else ""
         click.echo(message(f"{seed.fingerprint}{form}  {seed.cell}, {seed.seconds:.0f} s, {rate}"))
-        click.echo(message(f"  {seed.replay}"))
+        click.echo(message(f"  {_with_target_in(targets, seed) if targets else seed.replay}"))
+
+
+def _with_target_in(folder: Path, seed: Seed) -> str:
+    """Write the target file of a seed, and return the command that repeats it from there."""
+    from harness.campaign.replay import with_target
+    from harness.files.atomic_files import USER_MODE, replace_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{seed.cell}-{seed.fingerprint}.toml"
+    replace_file(file, [seed.target], USER_MODE)
+    return with_target(seed.replay, file)

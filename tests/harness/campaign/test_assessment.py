@@ -74,7 +74,7 @@ def test_a_quarantined_failure_does_not_turn_the_night_red() -> None:
 
     assert night.cells[0].status is Status.QUARANTINED
     assert night.exit_code(allow_unknown=False) is ExitCode.AS_EXPECTED
-    assert not night.quarantine_notices
+    assert not night.notices
 
 
 def test_an_expired_quarantine_does_and_is_named() -> None:
@@ -84,7 +84,7 @@ def test_an_expired_quarantine_does_and_is_named() -> None:
 
     assert night.cells[0].status is Status.NEW
     assert night.exit_code(allow_unknown=False) is ExitCode.VIOLATION
-    assert night.quarantine_notices == (f"a quarantine has expired: known (until {yesterday})",)
+    assert night.notices == (f"a quarantine has expired: known (until {yesterday})",)
 
 
 def test_a_quarantine_of_an_earlier_version_is_named() -> None:
@@ -93,7 +93,7 @@ def test_a_quarantine_of_an_earlier_version_is_named() -> None:
     night = assessed(finished(job(), 1, STALE), quarantine=(old,))
 
     assert night.cells[0].status is Status.NEW
-    assert "9a1c0f63b2de is a fingerprint of an earlier version" in night.quarantine_notices[0]
+    assert "9a1c0f63b2de is a fingerprint of an earlier version" in night.notices[0]
 
 
 @pytest.mark.parametrize(("allowed", "code"), [(False, ExitCode.UNKNOWN), (True, ExitCode.AS_EXPECTED)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,10 @@ import msgspec
 import pytest
 
 from harness.campaign.assessment import assess
+from harness.campaign.campaign_file import Quarantine
 from harness.campaign.code_quality import code_quality
 from harness.campaign.execution import Finished
-from harness.campaign.github import MOST_BYTES, annotate, append_summary
+from harness.campaign.github import MOST_BYTES, annotate, append_summary, warn
 from harness.campaign.issues import Issue, issues
 from harness.campaign.night import Night
 from harness.campaign.status import Outcome
@@ -132,6 +134,17 @@ def test_recorded_text_cannot_begin_a_workflow_command() -> None:
 
     assert line.endswith("::50%25%0A::set-env name=A::b\\r\\x1b[31m")
     assert "\n" not in line
+
+
+def test_a_notice_about_the_night_is_a_warning() -> None:
+    made = msgspec.structs.replace(plan(job()), missing=["2/3"])
+    expired = Quarantine(fingerprint="2-9a1c0f63b2de", reason="50%", until=TODAY - dt.timedelta(days=1))
+    night = assess(made, [finished(job())], before={}, quarantine=(expired,), today=TODAY)
+
+    assert list(warn(night)) == [
+        "::warning title=nightly::Shard 2/3 is missing: its runs are not in this night",
+        "::warning title=nightly::A quarantine has expired: 50%25 (until 2026-11-21)",
+    ]
 
 
 def test_a_summary_is_appended(tmp_path: Path) -> None:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pytest
+
 from harness.campaign import outputs
+from harness.campaign.assessment import assess
 from harness.campaign.execution import Finished
 from harness.campaign.merge import merge
 from harness.campaign.night import Night
 from harness.campaign.schedule import Job, jobs, shard
-from tests.support.campaign_runs import cell, finished, plan, verdict
+from harness.core.errors import ConfigurationError
+from harness.core.exit_codes import ExitCode
+from tests.support.campaign_runs import TODAY, cell, finished, job, plan, verdict
 
 SOURCE = 'name = "nightly"\n[[cells]]\ntargets = ["a"]\n'
 CELLS = [cell(name, duration=20 + 7 * at) for at, name in enumerate("abcdefg")]
@@ -28,8 +35,8 @@ def run(job: Job) -> Finished:
 
 def night(folder: Path, planned: tuple[Job, ...], number: str = "") -> Night:
     made = Night.create(folder, plan(*planned, shard=number), SOURCE)
-    for job in planned:
-        made.record(run(job))
+    for each in planned:
+        made.record(run(each))
     return made
 
 
@@ -54,6 +61,70 @@ def test_three_shards_joined_are_one_night(tmp_path: Path) -> None:
     whole = written(night(tmp_path / "whole", everything))
     assert without_folders(written(merged), merged) == without_folders(whole, night_of(tmp_path / "whole"))
     assert whole["code"] == 1
+
+
+def three_shards(folder: Path) -> list[Night]:
+    everything = jobs(CELLS, seeds=None, repeat=1, past={}, known={}, rng=random.Random(1))
+    return [night(folder / str(each), shard(everything, each, 3), f"{each}/3") for each in (1, 2, 3)]
+
+
+def test_a_missing_shard_makes_the_night_fail_and_is_named(tmp_path: Path) -> None:
+    one, _, three = three_shards(tmp_path)
+
+    merged = merge([three.path, one.path], tmp_path / "merged")
+
+    assessment, code = outputs.write(merged, None, allow_unknown=True)
+    document = json.loads((merged.path / outputs.DOCUMENT).read_text())
+    assert assessment.missing == ("2/3",)
+    assert document["headline"].startswith("SHARD 2/3 MISSING, ")
+    assert document["notices"] == ["shard 2/3 is missing: its runs are not in this night"]
+    assert code != ExitCode.AS_EXPECTED
+    assert "Shard 2/3 is missing: its runs are not in this night." in (merged.path / "index.html").read_text()
+
+
+def test_a_missing_shard_is_an_infrastructure_failure() -> None:
+    made = msgspec.structs.replace(plan(job()), missing=["2/3"])
+
+    assessment = assess(made, [finished(job())], before={}, quarantine=(), today=TODAY)
+
+    assert assessment.exit_code(allow_unknown=True) is ExitCode.INFRASTRUCTURE
+
+
+def test_the_logs_of_the_shards_are_kept(tmp_path: Path) -> None:
+    shards = three_shards(tmp_path)
+    (shards[0].path / "logs/a-1.log").write_text("etcd-1 did not get healthy")
+    (shards[1].path / "logs/b-1.log").symlink_to("/etc/passwd")
+
+    merged = merge([each.path for each in shards], tmp_path / "merged")
+
+    assert {file.name for file in (merged.path / "logs").iterdir()} == {"a-1.log"}
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        (["1/3", "2/4"], "these are shards of different campaigns: 1/3, 2/4"),
+        (["1/3", "4/3"], "these are not shards of one campaign: '4/3' is not a shard"),
+        (["1/3", ""], "these are not shards of one campaign: '' is not a shard"),
+        (["1/3", "2/1000000000000"], "'2/1000000000000' is not a shard"),
+    ],
+)
+def test_folders_that_do_not_belong_together_are_refused(tmp_path: Path, names: list[str], why: str) -> None:
+    nights = [
+        night(tmp_path / str(number), (job(repeat=number),), name)
+        for number, name in enumerate(names, start=1)
+    ]
+
+    with pytest.raises(ConfigurationError, match=re.escape(why)):
+        merge([each.path for each in nights], tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
+
+
+def test_a_folder_that_is_named_twice_is_refused(tmp_path: Path) -> None:
+    one = three_shards(tmp_path)[0]
+
+    with pytest.raises(ConfigurationError, match="named twice"):
+        merge([one.path, one.path.parent / "latest"], tmp_path / "merged")
 
 
 def night_of(nights: Path) -> Night:

@@ -85,6 +85,26 @@ def test_the_command_prints_the_lines(tmp_path: Path) -> None:
     done = fencepost(tmp_path, "campaign", "seeds", "--history", "nights.db")
 
     assert done.stdout.splitlines() == [
-        f"{FINGERPRINT}  a, 20 s, failed 1 times, passed 1 times since",
+        f"{FINGERPRINT}  a, 20 s, failed once, passed once since",
         "  fencepost run a.toml --seed 1",
     ]
+
+
+def test_the_targets_of_lost_nights_can_be_written_again(tmp_path: Path) -> None:
+    line = "cd '/my code' && PYTHONPATH=. fencepost run '/old night/target.toml' --seed 1 --engine local  # plan 7"
+    known = replace(row(1), replay=line)
+    Results(tmp_path / "nights.db").add(Night(tmp_path, plan(job())), [known])
+
+    done = fencepost(tmp_path, "campaign", "seeds", "--history", "nights.db", "--targets", "again")
+
+    file = tmp_path / f"again/a-{FINGERPRINT}.toml"
+    assert file.read_text() == 'name = "a"\n'
+    assert done.stdout.splitlines()[1].strip() == line.replace("'/old night/target.toml'", str(file))
+
+
+def test_a_line_may_begin_in_the_folder_of_the_night(recorded_run: Callable[[str], Path]) -> None:
+    folder = recorded_run("check-then-write")
+
+    line = replay(folder, 7, version="0.1.0", commit=None, within=folder.parents[1])
+
+    assert line.startswith(f"fencepost run check-then-write/{folder.name}/target.toml --seed 7")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -124,6 +125,42 @@ def test_a_file_that_is_not_a_database_is_not_touched(tmp_path: Path) -> None:
     file = tmp_path / "nights.db"
     file.write_text("my notes, which are long enough to be no SQLite file at all" * 20)
 
-    with pytest.raises(ConfigurationError, match="cannot store results"):
+    with pytest.raises(ConfigurationError, match="cannot be used for results: file is not a database"):
         Results(file)
     assert file.read_text().startswith("my notes")
+
+
+@pytest.mark.parametrize("form", [0, 4])
+def test_the_database_of_another_program_is_not_touched(tmp_path: Path, form: int) -> None:
+    file = tmp_path / "nights.db"
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE bookmarks (url TEXT)")
+        database.execute(f"PRAGMA user_version = {form}")
+
+    with pytest.raises(ConfigurationError, match="is not a file of Fencepost: another program wrote it"):
+        Results(file)
+    with sqlite3.connect(file) as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("bookmarks",)]
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "nights.db"
+    Results(file).add(night(tmp_path, NIGHTS[0]), [row(NIGHTS[0])])
+    file.write_bytes(file.read_bytes()[:8192])
+
+    with pytest.raises(ConfigurationError, match=f"{file}: cannot be used for results: "):
+        Results(file).outcomes(before=NIGHTS[1])
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_a_night(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.campaign.results.PATIENCE", 0.01)
+    file = tmp_path / "nights.db"
+    results = Results(file)
+    results.check_writable()
+    with closing(sqlite3.connect(file, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+
+        with pytest.raises(ConfigurationError, match=f"{file}: cannot be used for results: .* locked"):
+            results.check_writable()

@@ -9,7 +9,6 @@ import subprocess
 import time
 from pathlib import Path
 from subprocess import CompletedProcess
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -17,6 +16,7 @@ from harness.campaign.night import RESULTS
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import repeated
 from tests.support.command import fencepost, refused
+from tests.support.junit_readers import validated
 from tests.support.started_campaign import started_campaign
 
 SQLITE = """
@@ -106,8 +106,8 @@ def test_a_killed_campaign_is_resumed_and_every_run_counts_once(tmp_path: Path, 
     runs = {(cell["name"], run["seed"]) for cell in document["cells"] for run in cell["runs"]}
     assert sum(len(cell["runs"]) for cell in document["cells"]) == len(runs) == 4
     assert {cell["status"] for cell in document["cells"]} == {"passing"}
-    root = ET.parse(night / "junit.xml").getroot()  # noqa: S314 (our own)
-    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("4", "0", "0")
+    suites = validated((night / "junit.xml").read_text())
+    assert (suites.tests, suites.failures, suites.errors) == (4, 0, 0)
 
 
 @pytest.mark.slow

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 
 from harness.campaign.campaign import Progress
+from harness.campaign.campaign_file import Quarantine
+from harness.campaign.fingerprint import fingerprint
 from harness.cli.campaign_screen import CampaignScreen, live
-from tests.support.campaign_runs import finished, job, verdict
+from tests.support.campaign_runs import TODAY, finished, job, verdict
 
 SECOND = 1_000_000_000
 RUNNING = (job("a", expected=30), job("b", reproduction=2, expected=40))
@@ -75,3 +78,24 @@ def test_without_a_terminal_nothing_is_drawn(
         assert screen.live is None
 
     assert out.getvalue() == ""
+
+
+def test_every_run_that_ended_is_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    accused = verdict("Client 0 wrote 'x' too late")
+    known = Quarantine(fingerprint=fingerprint("c", accused), reason="issue 7", until=TODAY)
+    screen = CampaignScreen(io.StringIO(), documents=True, quarantine={known.fingerprint: known})
+
+    screen.show(finished(job("a")))
+    screen.show(finished(job("b"), 3, message="starting\netcd-1 did not get healthy"))
+    screen.show(finished(job("c", reproduction=2), 1, accused))
+
+    documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(each["cell"], each["reproduction"], each["outcome"]) for each in documents] == [
+        ("a", 0, "passed"),
+        ("b", 0, "infrastructure"),
+        ("c", 2, "quarantined"),
+    ]
+    assert documents[1]["headline"] == "etcd-1 did not get healthy"
+    assert documents[1]["verdict"] is None
+    assert documents[2]["verdict"] == accused
+    assert documents[2]["fingerprint"] == known.fingerprint

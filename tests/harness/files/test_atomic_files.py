@@ -179,7 +179,7 @@ def test_a_full_disk_for_the_report_keeps_the_verdict(
     def full(_path: Path, _judged: object) -> None:
         raise OSError(28, "No space left on device", str(folder / "report.html"))
 
-    monkeypatch.setattr("harness.run.recheck._write_report", full)
+    monkeypatch.setattr("harness.run.recheck._write_reports", full)
 
     judged = recheck(folder)
 

@@ -169,7 +169,7 @@ def test_the_run_folder_has_the_files_for_other_tools(fenced_run: tuple[Any, Any
     names = {path.name for path in folder.iterdir()}
     assert {
         "target.toml", "plan.json", "history.jsonl", "commits.jsonl", "verdict.json", "report.html",
-        "environment.json", "logs",
+        "junit.xml", "environment.json", "logs",
     } <= names  # fmt: skip
     header = json.loads((folder / "history.jsonl").read_text().splitlines()[0])
     assert header["seed"] == json.loads((folder / "plan.json").read_text())["seed"]

@@ -1,0 +1,111 @@
+"""JUnit XML as Ant defines it, which Jenkins, GitHub and GitLab read as well.
+
+Ant's schema requires all that is written here. It allows no attribute of `testsuites`, no output
+of a single case, and no `type` of a skipped one.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+from xml.etree import ElementTree as ET
+
+from checkers.printable import printable
+
+Kind = Literal["failure", "error", "skipped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Why a case did not pass. `type`: the outcome in a word."""
+
+    kind: Kind
+    type: str
+    message: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One run."""
+
+    name: str
+    seconds: float = 0.0
+    result: Result | None = None  # None: it passed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """The runs of one target."""
+
+    name: str
+    package: str  # what the target is a part of
+    started: str  # ISO 8601, UTC
+    properties: Mapping[str, object]  # those that are None are not written
+    cases: Sequence[Case]
+    output: Sequence[str] = ()  # lines
+
+
+def written(suites: Iterable[Suite]) -> str:
+    """Write a document."""
+    root = ET.Element("testsuites")
+    root.extend(_suite(suite, number) for number, suite in enumerate(suites))
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(suite: Suite, number: int) -> ET.Element:
+    results = [case.result.kind if case.result else "" for case in suite.cases]
+    element = ET.Element(
+        "testsuite",
+        name=_text(suite.name),
+        package=_text(suite.package),
+        id=str(number),
+        hostname=_text(platform.node() or "localhost"),
+        timestamp=_timestamp(suite.started),
+        tests=str(len(suite.cases)),
+        failures=str(results.count("failure")),
+        errors=str(results.count("error")),
+        skipped=str(results.count("skipped")),
+        time=_seconds(sum(case.seconds for case in suite.cases)),
+    )
+    properties = ET.SubElement(element, "properties")
+    for name, value in suite.properties.items():
+        if value is not None:
+            ET.SubElement(properties, "property", name=name, value=_text(str(value)))
+    element.extend(_case(case, f"{suite.package}.{suite.name}") for case in suite.cases)
+    ET.SubElement(element, "system-out").text = _text("\n".join(suite.output))
+    ET.SubElement(element, "system-err")
+    return element
+
+
+def _case(case: Case, classname: str) -> ET.Element:
+    element = ET.Element(
+        "testcase", classname=_text(classname), name=_text(case.name), time=_seconds(case.seconds)
+    )
+    if case.result:
+        result = ET.SubElement(element, case.result.kind, message=_text(case.result.message))
+        if case.result.kind != "skipped":
+            result.set("type", case.result.type)
+        result.text = _text(case.result.text)
+    return element
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3f}"
+
+
+def _timestamp(moment: str) -> str:
+    """Ant allows no fraction and no time zone."""
+    try:
+        return f"{datetime.fromisoformat(moment).astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
+    except (ValueError, OverflowError):  # it may come from a stranger
+        return "1970-01-01T00:00:00"
+
+
+def _text(text: str) -> str:
+    """XML allows no control characters, not even escaped; line breaks are kept."""
+    return "\n".join(printable(line) for line in text.split("\n"))
