@@ -66,9 +66,19 @@ class CellResult:
         """The runs that failed, quarantined ones included."""
         return tuple(run for run in self.runs if run.outcome in {Outcome.FAILED, Outcome.QUARANTINED})
 
+    @property
+    def undecided(self) -> tuple[Run, ...]:
+        """The runs that neither passed nor failed."""
+        return tuple(run for run in self.runs if run.outcome in {Outcome.UNKNOWN, Outcome.INFRASTRUCTURE})
+
     def reproduced(self, failure: Run) -> str:
         """Say how often a failure occurred again with its seed and plan; "" if that was not tried."""
-        again = [run for run in self.reproductions if run.finished.job.seed == failure.finished.job.seed]
+        again = [
+            run
+            for run in self.reproductions
+            if run.finished.job.seed == failure.finished.job.seed
+            and run.outcome is not Outcome.INFRASTRUCTURE
+        ]
         came = sum(run.outcome in {Outcome.FAILED, Outcome.QUARANTINED} for run in again)
         return f"reproduced {came} of {len(again)}" if again else ""
 

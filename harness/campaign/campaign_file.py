@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import ErrorDetails
@@ -168,9 +168,12 @@ def load(file: Path) -> Campaign:
     try:
         campaign = Campaign.model_validate(frozen(document.data))
     except ValidationError as error:
+        details = error.errors(include_url=False)
+        wrong = [tuple(detail["loc"]) for detail in details]
         problems = [
-            Problem(tuple(detail["loc"]), _what(detail), document.data)
-            for detail in error.errors(include_url=False)
+            Problem(key, _what(detail, document.data), document.data)
+            for key, detail in zip(wrong, details, strict=True)
+            if not any(inner[: len(key)] == key != inner for inner in wrong)  # a list without its wrong items
         ]
         raise ConfigurationError(report(problems, document.place)) from None
     unknown = [
@@ -198,9 +201,11 @@ _WORDS = {
 }
 
 
-def _what(detail: ErrorDetails) -> str:
+def _what(detail: ErrorDetails, data: Mapping[str, Any]) -> str:
     """Describe an error in words of the file."""
     key: Key = tuple(detail["loc"])
+    if key and key[0] in SECTIONS and isinstance(data.get(str(key[0])), dict):
+        return f"must be a list of tables: write [[{key[0]}]], in two brackets"
     match detail["type"]:
         case "extra_forbidden":
             section = next((part for part in reversed(key[:-1]) if isinstance(part, str)), None)

@@ -199,7 +199,10 @@ def _store(entry: Path, expected: Expected, files: Mapping[str, Path]) -> None:
         raise ConfigurationError(
             f"{expected.target}: {size:,} bytes, compressed, are too many for a corpus; record a shorter run"
         )
-    entry.mkdir(parents=True)
+    try:
+        entry.mkdir(parents=True)
+    except OSError as error:
+        raise ConfigurationError(f"{entry.parent}: cannot hold a corpus: {error.strerror}") from None
     for name, content in packed.items():
         with replacement(entry / f"{name}{COMPRESSED}", USER_MODE) as file:
             file.write(content)

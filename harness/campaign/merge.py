@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from harness.campaign import campaign_file
 from harness.campaign.execution import LOGS
 from harness.campaign.night import CAMPAIGN, Night
 from harness.campaign.shards import missing
@@ -18,8 +19,8 @@ from harness.files.private_folder import make_missing
 def merge(folders: Sequence[Path], nights: Path) -> Night:
     """Copy the runs of several nights into a new one, and return it. The shards are not changed.
 
-    The new one names the shards that are missing. Raises ConfigurationError if these are not shards
-    of one campaign.
+    The new one names the shards that are missing. Raises ConfigurationError if a folder is incomplete,
+    or if they are not shards of one campaign.
     """
     shards = [Night.read(folder) for folder in folders]
     _check(shards)
@@ -49,6 +50,8 @@ def _check(shards: Sequence[Night]) -> None:
         raise ConfigurationError(f"these are shards of different campaigns: {', '.join(sorted(names))}")
     if len({shard.path.resolve() for shard in shards}) < len(shards):
         raise ConfigurationError("a folder is named twice: name each shard once")
+    for shard in shards:
+        campaign_file.load(shard.path / CAMPAIGN)
     seen: dict[str, Path] = {}
     for shard in shards:
         for job in shard.plan.jobs:

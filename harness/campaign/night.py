@@ -87,7 +87,10 @@ class Night:
         """
         try:
             plan = msgspec.json.decode((path / PLAN).read_bytes(), type=Plan)
-        except (OSError, msgspec.DecodeError) as error:
+        except OSError as error:
+            why = f"{PLAN}: {error.strerror}"
+            raise ConfigurationError(f"{path} is not the folder of a campaign: {why}") from None
+        except msgspec.DecodeError as error:
             raise ConfigurationError(f"{path} is not the folder of a campaign: {PLAN}: {error}") from None
         for name in (plan.campaign, *(cell.name for cell in plan.cells), *(job.cell for job in plan.jobs)):
             if not re.fullmatch(NAME_PATTERN, name):

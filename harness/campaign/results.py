@@ -18,6 +18,7 @@ from harness.campaign.status import WINDOW, Outcome
 from harness.core.errors import ConfigurationError
 
 PATIENCE = 30.0  # s; for another campaign that is writing
+_NOT_WRITABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 _MOST_STORED = 16 << 20  # bytes of a history; a longer one stays in its folder only
 
 
@@ -198,7 +199,9 @@ class Results:
                 database.execute("PRAGMA foreign_keys = ON")
                 yield database
         except sqlite3.Error as error:
-            raise ConfigurationError(f"{self._file}: cannot be used for results: {error}") from None
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without its extension
+            remedy = "; the file and its folder must be writable" if code in _NOT_WRITABLE else ""
+            raise ConfigurationError(f"{self._file}: cannot be used for results: {error}{remedy}") from None
 
 
 _COLUMNS = (

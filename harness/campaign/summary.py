@@ -36,16 +36,22 @@ def markdown(night: Night, assessment: Assessment) -> str:
     lines += [_row(result) for result in by_urgency(assessment.cells)]
     for result in by_urgency(assessment.cells):
         lines += _failures(night, result)
+        lines += _undecided(result)
     return "\n".join(lines) + "\n"
 
 
 def headline(assessment: Assessment) -> str:
     """Say in one sentence how the night went."""
     counts = Counter(result.status for result in assessment.cells)
-    said = ", ".join(f"{counts[status]} {status}" for status in _ORDER if counts[status]) or "nothing was run"
+    said = ", ".join(_count(counts[status], status) for status in _ORDER if counts[status])
     loud = [f"SHARD {shard} MISSING" for shard in assessment.missing]
     loud += ["CANARY MISSED"] * bool(assessment.canary and assessment.canary.missed)
-    return ", ".join([*loud, said])
+    return ", ".join([*loud, said or "nothing was run"])
+
+
+def _count(number: int, status: Status) -> str:
+    plural = "s" if number > 1 and status.endswith("failure") else ""
+    return f"{number} {status}{plural}"
 
 
 def by_urgency(results: Iterable[CellResult]) -> list[CellResult]:
@@ -76,6 +82,14 @@ def _failures(night: Night, result: CellResult) -> Iterator[str]:
         yield f"    {printable(night.replay(run.finished, from_here=True) or '')}"
 
 
+def _undecided(result: CellResult) -> Iterator[str]:
+    for run in result.undecided:
+        yield ""
+        yield f"### {_cell(result.cell.name)}, seed {run.finished.job.seed}: {run.outcome}"
+        yield ""
+        yield _cell(run.headline)
+
+
 def _cell(text: str) -> str:
     """Escape recorded text, so that Markdown shows it literally."""
     shown = printable(shorten(text, 400))
@@ -95,4 +109,6 @@ def lines(assessment: Assessment) -> Iterator[str]:
         for run in result.failures:
             facts = [f"fingerprint {run.fingerprint}", result.reproduced(run)]
             yield f"  seed {run.finished.job.seed}: {run.headline} ({', '.join(filter(None, facts))})"
+        for run in result.undecided:
+            yield f"  seed {run.finished.job.seed}: {run.headline}"
     yield from assessment.notices

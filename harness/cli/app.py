@@ -70,7 +70,8 @@ def _failure(error: Exception) -> int:
         return of_error(error)
     if isinstance(error, OSError) and error.errno in exhaustion.USED_UP:
         _discard_stdout()
-        say(f"this machine has run out of something: {exhaustion.sentence(error)}")
+        lead = "" if error.filename else "this machine has run out of something: "
+        say(f"{lead}{exhaustion.sentence(error)}")
     else:
         import traceback
 

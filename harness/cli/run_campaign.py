@@ -180,6 +180,8 @@ def _selected(
     past = Results(options.results).past(before=started) if options.results and known else {}
     first = schedule.jobs(planted, seeds=None, repeat=1, past=past, rng=rng)
     stored = corpus.seeds(Path(campaign.corpus)) if campaign.corpus else {}
+    if campaign.corpus and not stored:
+        say(f"the corpus {campaign.corpus} has no entries; `fencepost corpus add RUN` adds one")
     jobs = schedule.jobs(
         expansion.cells, seeds=campaign.seeds, repeat=campaign.repeat, past=past, known=stored, rng=rng
     )

@@ -11,11 +11,12 @@ from harness.core.errors import ResourceExhaustedError
 _DISK = {
     errno.ENOSPC: "the disk is full; free some space",
     errno.EDQUOT: "this user's disk quota is used up; free some space",
+    errno.EROFS: "its file system is read-only",
     errno.EFBIG: "it reached the limit for the size of a file; raise it: ulimit -f unlimited",
 }
 _DESCRIPTORS = 256  # etcd alone wants 150
 _PER_EDGE = 8  # both ends of two connections between a client and a server, and some that are closing
-USED_UP = frozenset({*_DISK, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+USED_UP = frozenset({*_DISK, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """The errno values that mean exhaustion."""
 
 

@@ -165,7 +165,9 @@ def parse(path: Path) -> Document:
         with path.open("rb") as file:
             raw = file.read(MAX_SIZE + 1)
         text = raw.decode("utf-8-sig")  # some editors write a BOM
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error}") from None
     if len(raw) > MAX_SIZE:
         raise ConfigurationError(f"{path}: cannot be read: it is over 1 MiB, too long for a target")

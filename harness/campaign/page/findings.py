@@ -10,7 +10,6 @@ from harness.campaign.fingerprint import primary
 from harness.campaign.night import Night
 from harness.campaign.page.links import Links
 from harness.campaign.results import Remembered
-from harness.campaign.status import Outcome
 from harness.report.sentences import times
 
 _MOST_RUNS = 5
@@ -73,8 +72,7 @@ def undecided(assessment: Assessment, links: Links) -> tuple[Undecided, ...]:
             link=links.report(run.finished.folder) or links.log(run.finished.job.id),
         )
         for result in assessment.cells
-        for run in result.runs
-        if run.outcome in {Outcome.UNKNOWN, Outcome.INFRASTRUCTURE}
+        for run in result.undecided
     )
 
 

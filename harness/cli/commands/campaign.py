@@ -186,19 +186,32 @@ def seeds(results: Path, targets: Path | None) -> None:
     from harness.campaign.results import Results
     from harness.report.sentences import times
 
-    for seed in Results(results).seeds():
-        rate = f"failed {times(seed.failed)}, passed {times(seed.passed)} since"
+    known = Results(results).seeds()
+    if not known:
+        say(f"{results}: no run has failed")
+    for seed in known:
+        rate = f"failed {times(seed.failed)}, {_passed(seed.passed)} since"
         form = " (of an earlier version)" if is_of_older_form(seed.fingerprint) else ""
         click.echo(message(f"{seed.fingerprint}{form}  {seed.cell}, {seed.seconds:.0f} s, {rate}"))
         click.echo(message(f"  {_with_target_in(targets, seed) if targets else seed.replay}"))
 
 
+def _passed(number: int) -> str:
+    from harness.report.sentences import times
+
+    return f"passed {times(number)}" if number else "never passed"
+
+
 def _with_target_in(folder: Path, seed: Seed) -> str:
     """Write the target file of a seed, and return the command that repeats it from there."""
     from harness.campaign.replay import with_target
+    from harness.core.errors import ConfigurationError
     from harness.files.atomic_files import USER_MODE, replace_file
 
-    folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{seed.cell}-{seed.fingerprint}.toml"
-    replace_file(file, [seed.target], USER_MODE)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_file(file, [seed.target], USER_MODE)
+    except OSError as error:
+        raise ConfigurationError(f"{file} cannot be written: {error.strerror}") from None
     return with_target(seed.replay, file)

@@ -33,9 +33,9 @@ def add(recorded: str, folder: Path, runs: Path) -> None:
     """Store a run: its verdict, its plan, and the lines that prove its first finding (or all lines)."""
     from checkers.printable import message
     from harness.campaign import corpus as entries
-    from harness.cli.selection import run_folder
+    from harness.cli.selection import history_file
 
-    added = entries.add(run_folder(recorded, runs).resolve(), folder)
+    added = entries.add(history_file(recorded, runs).resolve().parent, folder)
     expected = entries.read_expected(added)
     size = sum(file.stat().st_size for file in added.iterdir())
     what = "the proof of its first finding" if expected.minimal else "its whole history"

@@ -62,6 +62,15 @@ def test_a_failure_says_how_often_it_was_reproduced() -> None:
     assert result.status is Status.NEW
 
 
+def test_a_repetition_that_could_not_be_made_is_not_counted() -> None:
+    night = assessed(
+        finished(job(), 1, STALE), finished(job(reproduction=1), 1, STALE), finished(job(reproduction=2), 3)
+    )
+
+    (result,) = night.cells
+    assert result.reproduced(result.failures[0]) == "reproduced 1 of 1"
+
+
 def test_reproductions_do_not_count_as_runs() -> None:
     night = assessed(finished(job(), 1, STALE), finished(job(reproduction=1), 3))
 

@@ -81,6 +81,19 @@ until = "2027-01-31"
     ]
 
 
+def test_a_list_with_a_wrong_item_is_one_mistake(tmp_path: Path) -> None:
+    found = mistakes(tmp_path, 'name = "n"\nseeds = [-1]\n[[cells]]\ntargets = ["a"]')
+
+    assert found == ["nightly.toml:2: seeds.0 = -1: must be greater than or equal to 0"]
+
+
+def test_a_file_that_cannot_be_read_says_why_in_words(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        load(tmp_path / "nightly.toml")
+
+    assert str(refused.value) == f"{tmp_path}/nightly.toml: cannot be read: No such file or directory"
+
+
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
@@ -104,6 +117,10 @@ until = "2027-01-31"
         (
             'name = "n"\n[[matrix]]\nlock = ["etcd"]\nstorage = ["redis:none"]\nexclude = [{}]',
             "excludes nothing: give lock, storage or faults",
+        ),
+        (
+            'name = "n"\n[cells]\ntargets = ["a"]',
+            "cells: must be a list of tables: write [[cells]], in two brackets",
         ),
     ],
 )

@@ -140,3 +140,24 @@ def test_an_empty_corpus_checks_nothing(tmp_path: Path) -> None:
 
     assert done.returncode == ExitCode.NOTHING_SELECTED
     assert "none has no entries" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("nothing", "there is no file, run or target nothing"),
+        (".", "is not a run folder: it has no history.jsonl"),
+    ],
+)
+def test_what_is_no_run_cannot_be_added(tmp_path: Path, word: str, why: str) -> None:
+    done = fencepost(tmp_path, "corpus", "add", word)
+
+    assert done.returncode == ExitCode.CONFIGURATION
+    assert why in done.stderr
+
+
+def test_a_corpus_that_cannot_be_written_is_named(recorded_run: Unpack, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(ConfigurationError, match="file: cannot hold a corpus: Not a directory"):
+        corpus.add(recorded_run("etcd-postgres-unfenced"), tmp_path / "file")

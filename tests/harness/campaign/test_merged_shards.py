@@ -134,3 +134,12 @@ def night_of(nights: Path) -> Night:
 def without_folders(document: dict[str, Any], of: Night) -> Any:
     """Commands name the folder of their night."""
     return json.loads(json.dumps(document).replace(str(of.path), "NIGHT"))
+
+
+def test_a_folder_without_its_campaign_file_is_refused(tmp_path: Path) -> None:
+    one = three_shards(tmp_path)[0]
+    (one.path / "campaign.toml").unlink()
+
+    with pytest.raises(ConfigurationError, match=r"campaign\.toml: cannot be read: No such file"):
+        merge([one.path], tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()

@@ -93,8 +93,24 @@ def test_markdown_shows_the_urgent_first_and_recorded_words_literally() -> None:
     assert "<b>" not in text
 
 
+def test_markdown_says_why_a_run_is_undecided() -> None:
+    text = markdown(Night(FOLDER, plan()), night())
+
+    assert "### broken, seed 7: infrastructure\n\netcd-1 did not get healthy\n" in text
+
+
+def test_markdown_repeats_a_failure_from_the_folder_of_the_night() -> None:
+    replays = [line for line in markdown(Night(FOLDER, plan()), night()).splitlines() if "--seed" in line]
+
+    assert [line.strip().partition("  # ")[0] for line in replays] == [
+        f"fencepost run runs/{name}/{name}-1/target.toml --seed 7" for name in ("fails", "known")
+    ]
+    assert all(line.endswith("# plan unknown, fencepost 0.1.0") for line in replays)
+
+
 def test_the_terminal_names_what_is_not_simply_passing() -> None:
     shown = "\n".join(lines(night()))
 
     assert "new failure: fails (1 of 1 runs failed (21%\u2013100%))" in shown
     assert "fixed: passes" in shown
+    assert "infrastructure failure: broken\n  seed 7: etcd-1 did not get healthy\n" in shown
