@@ -302,7 +302,7 @@ COVERAGE = {
     "stale_writes_rejected": "stale writes that the storage refused",
     "stale_writes_accepted": "stale writes that the storage accepted",
 }
-"""What a run counts to show how hard it tried; the names that `require` may use."""
+"""What a run counts to show how hard it tried; `require` may use these names, and those of other faults."""
 
 NONE = {
     "grants": "the lock was never granted",
@@ -319,6 +319,17 @@ NONE = {
     "stale_writes_accepted": "no stale write was accepted",
 }
 """What a report says if a run has none of these."""
+
+
+def counted(name: str) -> str:
+    """Say what a count counts; one that the table lacks is of a kind of fault."""
+    return COVERAGE.get(name, f"{name.replace('_', ' ')} observed from beginning to end")
+
+
+def none_of(name: str) -> str:
+    """Say that a count is 0."""
+    return NONE.get(name, f"no {name.replace('_', ' ')} were observed from beginning to end")
+
 
 WORK = {
     "reads": "reads that were answered",

@@ -12,24 +12,16 @@ from operator import itemgetter
 
 from checkers.anomalies import COVERAGE
 from checkers.evidence import Evidence
+from checkers.history.fault_kinds import KINDS
 from checkers.history.faults import Fault, client_of, faults_of
 from checkers.history.records import Op
 from checkers.locks.holds import count_of_grants, narrowed, of_pauses
 from checkers.locks.leases import ENDS, granted, lease_of
 from checkers.storage.attempts import attempts
 
-_KINDS = {
-    "pauses": "pause",
-    "partitions": "partition",
-    "kills": "kill",
-    "failovers": "failover",
-    "clock_jumps": "clock",
-}
-"""The kind of fault that each count is of."""
-
 
 def coverage(evidence: Evidence) -> dict[str, int]:
-    """Count what the run challenged; the names are those of `COVERAGE`.
+    """Count what the run challenged; the names are those of `COVERAGE`, and of kinds of faults in the header.
 
     A fault counts once it was seen in force and seen healed. A late write is
     one that was called after a newer token had been granted, whatever became
@@ -50,8 +42,9 @@ def coverage(evidence: Evidence) -> dict[str, int]:
 
 def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:
     healed = [fault for fault in faults_of(evidence.history.faults) if fault.healed < math.inf]
-    for name, kind in _KINDS.items():
-        counts[name] = sum(fault.kind == kind for fault in healed)
+    for kind in (*KINDS.values(), *evidence.history.header.faults.values()):
+        if kind.count is not None:
+            counts[kind.count] = sum(fault.words.count == kind.count for fault in healed)
     pauses = [fault for fault in healed if fault.kind == "pause"]
     if not pauses:
         return

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkers.anomalies import NONE, RANK, VIOLATIONS
+from checkers.anomalies import RANK, VIOLATIONS, none_of
 from checkers.checker import Checker
 from checkers.coverage import coverage
 from checkers.cross_check import cross_check
@@ -238,7 +238,7 @@ def _not_exercised(counts: Mapping[str, int], require: Mapping[str, int]) -> Ite
     for name, least in require.items():
         count = counts.get(name, 0)
         if count < least:
-            short = f"{name} is {count}, required {least}" if count else NONE[name]
+            short = f"{name} is {count}, required {least}" if count else none_of(name)
             yield f"not exercised: {short}: run longer, or with faults"
 
 

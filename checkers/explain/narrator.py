@@ -14,7 +14,7 @@ from functools import cached_property
 
 from checkers.evidence import Evidence, log_of
 from checkers.explain.clock import Clock
-from checkers.explain.fault_phrases import part_of_run, restarted, was_hit
+from checkers.explain.fault_phrases import part_of_run, restarted
 from checkers.explain.history_index import HistoryIndex
 from checkers.explain.phrases import content, lock_on
 from checkers.history.faults import Fault, faults_of, is_client
@@ -305,7 +305,7 @@ class Narrator:
 
     def _fault(self, fault: Fault, grant: Op | None) -> str:
         """What held up a holder, from when to when, and whether its lease ended meanwhile."""
-        what = was_hit(fault.kind, self._hit_by(fault))
+        what = f"{self._hit_by(fault)} {fault.words.lasting}"
         lines = " and ".join(str(line) for line in fault.lines)
         if len(fault.lines) == 1:
             when, where = f"from {self.at(fault.began)} to the end of the record", f"line {lines}"

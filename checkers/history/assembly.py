@@ -43,7 +43,7 @@ class Assembly:
         """
         self._tick(line, event.time)
         if isinstance(event, FaultLine):
-            self._faults.append(fault_event(line, event))
+            self._faults.append(fault_event(line, event, self._header))
         elif event.type == "invoke":
             self._invoke(line, event)
         else:

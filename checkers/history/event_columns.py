@@ -116,7 +116,7 @@ class _Reading:
             require(start - first <= MAX_LINE)
             line = Line(self._name, int(numbers[row]), chunk[first:start], unfinished=False)
             if is_fault(line):
-                self._faults.append(_fault(line))
+                self._faults.append(_fault(line, self._header))
                 rest.append(chunk[before:first])
                 kept[row] = False
                 before = start
@@ -168,14 +168,14 @@ class _Reading:
         )
 
 
-def _fault(line: Line) -> FaultEvent:
+def _fault(line: Line, header: Header) -> FaultEvent:
     try:
         event = decode(line, FAULT_DECODER)
     except HistoryError:
         raise IrregularError from None
     if event is None:
         raise IrregularError
-    return fault_event(line, event)
+    return fault_event(line, event, header)
 
 
 def _completions(process: Ints, types: NDArray[Any]) -> Ints:

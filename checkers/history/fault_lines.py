@@ -6,7 +6,7 @@ import msgspec
 
 from checkers.history.jsonl import Line
 from checkers.history.lines import FaultLine
-from checkers.history.records import FaultEvent
+from checkers.history.records import FaultEvent, Header
 
 FAULT_DECODER = msgspec.json.Decoder(FaultLine)
 FAULT_SIGN = b'"nemesis"'
@@ -23,8 +23,8 @@ def is_fault(line: Line) -> bool:
         return False  # the decoder of a client's line reports the error
 
 
-def fault_event(line: Line, event: FaultLine) -> FaultEvent:
-    """The event of a line of the nemesis."""
+def fault_event(line: Line, event: FaultLine, header: Header) -> FaultEvent:
+    """The event of a line of the nemesis, in a history with this header."""
     seen = event.value
     return FaultEvent(
         time=event.time,
@@ -34,6 +34,7 @@ def fault_event(line: Line, event: FaultLine) -> FaultEvent:
         evidence=seen.evidence,
         owner=seen.owner,
         resource=seen.resource,
+        words=header.faults.get(event.f),
         line=line.number,
     )
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from checkers.history.fault_kinds import FaultKind, words_of
 from checkers.history.records import FaultEvent, Header
 
 _LONGEST = 18  # digits of a client's number
@@ -23,6 +24,7 @@ class Fault:
     owner: str | None  # the hold that was hit, where the nemesis named it
     resource: str | None
     lines: tuple[int, ...]
+    words: FaultKind
 
     @property
     def client(self) -> int | None:
@@ -59,6 +61,7 @@ def _fault(began: FaultEvent, healed: FaultEvent | None) -> Fault:
         owner=began.owner,
         resource=began.resource,
         lines=(began.line,) if healed is None else (began.line, healed.line),
+        words=words_of(began.kind, began.words),
     )
 
 

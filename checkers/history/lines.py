@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from checkers.history.fault_kinds import FaultKind, KindName
 from checkers.history.records import DEFAULT_GRACE
 
 _INT64 = 2**63 - 1
@@ -33,7 +34,10 @@ class Initial(Struct, frozen=True, kw_only=True):
 
 
 class HeaderLine(Struct, frozen=True, kw_only=True):
-    """The first line of history.jsonl: the run, and the rules by which it is judged."""
+    """The first line of history.jsonl: the run, and the rules by which it is judged.
+
+    `faults` has the words for kinds of faults beyond those that every reader knows.
+    """
 
     fencepost: Literal[1]
     target: str
@@ -48,6 +52,7 @@ class HeaderLine(Struct, frozen=True, kw_only=True):
     clients: Annotated[int, Meta(ge=1, le=_INT64)] | None = None
     fence_on_acquire: bool = False
     grace: Nanoseconds = DEFAULT_GRACE
+    faults: dict[KindName, FaultKind] = {}
 
 
 class Acquire(Struct, frozen=True, kw_only=True, tag_field="f", tag="acquire"):
@@ -176,7 +181,7 @@ class FaultLine(Struct, frozen=True, kw_only=True):
     time: Nanoseconds
     process: Literal["nemesis"]
     type: Literal["info"]
-    f: Literal["pause", "kill", "partition", "delay", "clock", "failover", "restart"]
+    f: KindName
     value: FaultState
 
 

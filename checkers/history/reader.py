@@ -23,6 +23,7 @@ from checkers.history import column_cache, limits
 from checkers.history.assembly import Assembly
 from checkers.history.commits import read_commits
 from checkers.history.event_columns import read_events
+from checkers.history.fault_kinds import KINDS
 from checkers.history.fault_lines import FAULT_DECODER, is_fault
 from checkers.history.files import opened
 from checkers.history.irregular import IrregularError
@@ -160,7 +161,9 @@ def _read_header(line: Line | None, name: str) -> Header:
         raise line.error(f"the header is only half written; it reads like {_HEADER_EXAMPLE}")
     expect = () if header.expect == "valid" else tuple(header.expect)
     _check_names(line, "anomaly", (*expect, *header.may), ANOMALIES)
-    _check_names(line, "count", header.require or (), COVERAGE)
+    _check_kinds(line, header)
+    counts = (*COVERAGE, *(kind.count for kind in header.faults.values() if kind.count))
+    _check_names(line, "count", header.require or (), counts)
     extra = {} if header.require is None else {"require": DEFAULT_REQUIRE | header.require}
     return Header(
         target=header.target,
@@ -175,6 +178,7 @@ def _read_header(line: Line | None, name: str) -> Header:
         clients=header.clients,
         fence_on_acquire=header.fence_on_acquire,
         grace=header.grace,
+        faults=header.faults,
         **extra,
     )
 
@@ -189,6 +193,13 @@ def _version_problem(line: Line) -> str | None:
         return None
     read_ones = ", ".join(map(str, VERSIONS))
     return f"its version is {version!r:.40}, and this release of Fencepost reads version {read_ones}"
+
+
+def _check_kinds(line: Line, header: HeaderLine) -> None:
+    """Refuse a kind of fault that would count as something else."""
+    for name, kind in header.faults.items():
+        if name in KINDS or kind.count in COVERAGE:
+            raise line.error(f"the kind of fault {name!r} or its count has another meaning already")
 
 
 def _check_names(line: Line, what: str, names: Iterable[str], known: Iterable[str]) -> None:

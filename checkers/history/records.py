@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Literal
+
+from checkers.history.fault_kinds import FaultKind
 
 Element = str | int
 """The element that an append adds to a list: a string or a 64-bit integer, each appended once in a run."""
@@ -96,6 +98,7 @@ class FaultEvent:
     evidence: str
     owner: str | None = None  # the hold that was hit, where there was one
     resource: str | None = None
+    words: FaultKind | None = None  # of a kind that only the header knows
     line: int = 0
 
 
@@ -116,6 +119,7 @@ class Header:
     clients: int | None = None  # client c runs under the process numbers p with p % clients == c
     fence_on_acquire: bool = False  # a new holder raises the storage's mark before it reads
     grace: int = DEFAULT_GRACE  # ns; what a lock service may take to notice that a lease is over
+    faults: Mapping[str, FaultKind] = field(default_factory=dict)  # kinds that the table of kinds lacks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,25 +1,25 @@
-"""Faults on clients: pauses at stop points, and pauses and partitions at seeded moments."""
+"""Faults on clients: at stop points, and at seeded moments."""
 
 from __future__ import annotations
 
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 
 from harness.clients.shared_state import NOBODY, SharedState
 from harness.nemesis.fault import Fault
 from harness.nemesis.faults import ClientFault
 from harness.nemesis.observer import NO_HOLD, Hold, Observer
-from harness.nemesis.pause import PauseSpec, pause
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Reservations
 from harness.nemesis.triggers import POLL, StopRequest, Victim, wait_until
-from harness.processes.process_tree import continue_all, is_stopped
+from harness.processes.process_tree import continue_all, is_stopped, wait_until_stopped
 
-NOT_SUPERSEDED = 3  # TTLs after which a pause ends even if no client has taken over
+NOT_SUPERSEDED = 3  # TTLs after which a fault ends even if no client has taken over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +34,16 @@ class ClientFaults:
     observer: Observer
     over: threading.Event
 
-    def pause_at_stop_point(self, index: int, fault: PauseSpec, last: int) -> None:
-        """Stop the clients that reach the stop point, one at a time; request no stop after `last` (ns)."""
+    def strike_at_stop_point(self, index: int, fault: ClientFault, last: int) -> None:
+        """Hit the clients that reach the stop point, one at a time; request no stop after `last` (ns)."""
         request = StopRequest(self.state, index, str(fault.at), Victim.named(fault.target))
         while not self.over.is_set() and time.monotonic_ns() < last:
             requested = time.monotonic_ns()
             with request.armed():
                 wait_until(lambda: request.stopped_client != NOBODY, last, self.over.is_set)
-            client = self._reserve_stopped(request)
+            client = self._reserve_stopped(fault, request)
             if client != NOBODY:
-                self._keep_stopped(fault, client, requested, request)
+                self._hit_stopped(fault, client, requested, request)
             request.forget()
 
     def strike(self, fault: ClientFault, moments: Sequence[int], last: int, rng: random.Random) -> None:
@@ -74,32 +74,39 @@ class ClientFaults:
         for client in range(len(self.reach.processes)):
             self._continue(client)
 
-    def _keep_stopped(self, fault: PauseSpec, client: int, requested: int, request: StopRequest) -> None:
-        """Pause a client that has stopped itself or is about to."""
-        in_force = pause(self.reach.processes[client], f"client:{client}", stops_itself=True)
+    def _hit_stopped(self, fault: ClientFault, client: int, requested: int, request: StopRequest) -> None:
+        """Hit a client that has stopped itself or is about to."""
+        hold, is_taken_over = self._hold_of(client), self._taken_over(fault, client)
+        in_force = fault.in_force(self.reach, client, partial(self._go_on, client))
         with (
-            self.reservations.released_at_end(client),
+            self.reservations.released_at_end(client, fault.needs(self.reach, client)),
             request.reserving(self.state.clients[client].resource),
-            self._observed(fault, client, requested, in_force),
+            self._observed(fault, client, requested, in_force, lambda: hold),
         ):
-            self._wait_for_end(fault, client)
+            self._wait_for_end(fault, is_taken_over)
             self.state.clients[client].stopped = 0
 
-    def _reserve_stopped(self, request: StopRequest) -> int:
+    def _go_on(self, client: int) -> None:
+        """Continue a client that has stopped itself or is about to."""
+        wait_until_stopped(self.reach.processes[client])
+        self._continue(client)
+
+    def _reserve_stopped(self, fault: ClientFault, request: StopRequest) -> int:
         """Reserve the client that stopped itself; NOBODY if there is none, or it is reserved already."""
         with self.reservations.lock:
             client = request.stopped_client
-            if client == NOBODY or self.reservations.reserve(client):
+            if client == NOBODY or self.reservations.reserve(client, fault.needs(self.reach, client)):
                 return client
             self.state.clients[client].stopped = 0  # it continues when the other fault ends
             return NOBODY
 
     def _hit(self, fault: ClientFault, client: int, moment: int) -> None:
+        in_force = fault.in_force(self.reach, client, None)
         with (
             self.reservations.released_at_end(client, fault.needs(self.reach, client)),
-            self._observed(fault, client, moment, fault.in_force(self.reach, client)),
+            self._observed(fault, client, moment, in_force, lambda: self._hold_of(client)),
         ):
-            self._wait_for_end(fault, client)
+            self._wait_for_end(fault, lambda: False)
 
     def _reserve_victim(self, fault: ClientFault, last: int, rng: random.Random) -> int | None:
         """Reserve a client that no other fault has reserved; None if this fault's time is up."""
@@ -119,25 +126,27 @@ class ClientFaults:
         wait_until(choose, last, self.over.is_set)
         return found[0] if found and not self.over.is_set() else None
 
-    def _wait_for_end(self, fault: ClientFault, client: int) -> None:
-        now = time.monotonic_ns()
-        if fault.lasts is not None:
-            wait_until(lambda: False, now + fault.lasts.resolve(self.ttl), self.over.is_set)
-            return
+    def _taken_over(self, fault: ClientFault, client: int) -> Callable[[], bool]:
+        """Return the condition that ends a fault early; a client that goes on may soon have another hold."""
+        if fault.until is None:
+            return lambda: False
         hold = self.state.clients[client]
         taken_over = self.state.contested if fault.until == "contested" else self.state.superseded
-        wait_until(
-            lambda: taken_over(client, hold.resource, hold.token),
-            now + NOT_SUPERSEDED * self.ttl,
-            self.over.is_set,
-        )
+        return partial(taken_over, client, hold.resource, hold.token)
+
+    def _wait_for_end(self, fault: ClientFault, is_taken_over: Callable[[], bool]) -> None:
+        longest = NOT_SUPERSEDED * self.ttl if fault.lasts is None else fault.lasts.resolve(self.ttl)
+        wait_until(is_taken_over, time.monotonic_ns() + longest, self.over.is_set)
 
     def _observed(
-        self, fault: ClientFault, client: int, requested: int, in_force: AbstractContextManager[Fault]
+        self,
+        fault: ClientFault,
+        client: int,
+        requested: int,
+        in_force: AbstractContextManager[Fault],
+        hold: Callable[[], Hold],
     ) -> AbstractContextManager[None]:
-        return self.observer.observed(
-            fault, f"client:{client}", requested, in_force, lambda: self._hold_of(client)
-        )
+        return self.observer.observed(fault, f"client:{client}", requested, in_force, hold)
 
     def _hold_of(self, client: int) -> Hold:
         hold = self.state.clients[client]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import BaseModel, field_validator
 
+from checkers.history.fault_kinds import KINDS, FaultKind
 from harness.core.duration import NS, Span, format_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Duration, Length
@@ -33,9 +34,11 @@ class ClockSpec(BaseModel):
 
     model_config = STRICT
     called: ClassVar[str] = "clock jump"
+    words: ClassVar[FaultKind] = KINDS["clock"]
     counts: ClassVar[tuple[str, ...]] = ("clock_jumps",)
     neutral: ClassVar[Mapping[str, str]] = {"target": "lock"}
     engine_need: ClassVar[Literal["clocks"]] = "clocks"
+    at: ClassVar[None] = None
     aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
 

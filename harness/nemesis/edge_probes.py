@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from harness.core.errors import FaultNotInstalledError
+from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Cluster
-from harness.network.probe import replies
+from harness.network.probe import Request, answers, replies, requests
 from harness.network.topology import Address, Edge
+
+if TYPE_CHECKING:
+    from harness.network.toxiproxy import Toxiproxy
 
 ANSWER_TIMEOUT = 2.0  # s; over a healthy edge
 SILENCE = 0.25  # s; the minimum silence that proves a cut, after answers within milliseconds
@@ -43,7 +48,7 @@ class Probes:
 
     def prove_silent(self, before: float) -> float:
         """Return how long there was silence (s); `before` (s) is the slowest answer before the fault."""
-        silence = max(SILENCE, PATIENCE * before)
+        silence = silence_after(before)
         talking = [edge for edge, seconds in replies(self.edges, silence).items() if seconds is not None]
         if talking:
             raise FaultNotInstalledError(self.kind, self.target, f"{_list(talking)} still answers")
@@ -61,9 +66,61 @@ class Probes:
             silent = {edge for edge, seconds in answers.items() if seconds is None}
         return time.monotonic() - started
 
+    def heal(self, toxiproxy: Toxiproxy) -> None:
+        """Heal every edge, even if one fails."""
+        failures = []
+        for edge in self.edges:
+            try:
+                toxiproxy.heal(edge)
+            except InfrastructureError as error:
+                failures.append(str(error))
+        if failures:
+            raise FaultNotInstalledError(f"end of the {self.kind}", self.target, "; ".join(failures))
+
+    @contextmanager
+    def held(self) -> Iterator[HeldRequests]:
+        """Send one request over each edge, where it is held back."""
+        with requests(self.edges) as sent:
+            yield HeldRequests(kind=self.kind, target=self.target, sent=sent)
+
     @property
     def _what(self) -> str:
         return "cut" if self.kind == "partition" else self.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldRequests:
+    """A request on each edge that holds messages back. Every method may raise FaultNotInstalledError."""
+
+    kind: str
+    target: str
+    sent: Mapping[Edge, Request]
+
+    @property
+    def size(self) -> int:
+        """The bytes of the largest request."""
+        return max(request.size for request in self.sent.values())
+
+    def prove_silent(self, before: float) -> float:
+        """Return how long there was silence (s); `before` (s) is the slowest answer before the fault."""
+        silence = silence_after(before)
+        if answered := answers(self.sent, silence, at_least=1):
+            raise FaultNotInstalledError(self.kind, self.target, f"{_list(answered)} still answers")
+        return silence
+
+    def prove_delivered(self) -> float:
+        """Wait until each request is answered, and return how long that took (s)."""
+        started = time.monotonic()
+        answered = answers(self.sent, HEALING, at_least=len(self.sent))
+        if lost := self.sent.keys() - answered:
+            seen = f"what was held back on {_list(lost)} had no answer"
+            raise FaultNotInstalledError(f"end of the {self.kind}", self.target, seen)
+        return time.monotonic() - started
+
+
+def silence_after(before: float) -> float:
+    """Return how long silence must last (s) as proof; `before` (s) is the slowest answer before it."""
+    return max(SILENCE, PATIENCE * before)
 
 
 def ms(seconds: float) -> str:

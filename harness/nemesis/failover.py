@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import BaseModel
 
+from checkers.history.fault_kinds import KINDS, FaultKind
 from harness.core.duration import NS, Span, format_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
@@ -42,9 +43,11 @@ class FailoverSpec(BaseModel):
 
     model_config = STRICT
     called: ClassVar[str] = "failover"
+    words: ClassVar[FaultKind] = KINDS["failover"]
     counts: ClassVar[tuple[str, ...]] = ("failovers",)
     neutral: ClassVar[Mapping[str, str]] = {"target": "lock"}
     engine_need: ClassVar[None] = None
+    at: ClassVar[None] = None
     aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
     every: ClassVar[None] = None

@@ -12,13 +12,14 @@ from typing import Annotated, get_args
 from pydantic import Field
 
 from harness.nemesis.clock import ClockSpec
+from harness.nemesis.delay import DelaySpec
 from harness.nemesis.failover import FailoverSpec
 from harness.nemesis.kill import KillSpec
 from harness.nemesis.partition import PartitionSpec
 from harness.nemesis.pause import PauseSpec
 
-ClientFault = PauseSpec | PartitionSpec
-"""Faults on a client: `needs(reach, client)` and `in_force(reach, client)`."""
+ClientFault = PauseSpec | PartitionSpec | DelaySpec
+"""Faults on a client: `needs(reach, client)` and `in_force(reach, client, go_on)`."""
 
 ServerFault = KillSpec | FailoverSpec | ClockSpec
 """Faults on servers: `needs(reach)` and `in_force(reach, wait)`."""

@@ -35,6 +35,13 @@ def _side(value: object) -> str | tuple[str, ...]:
     )
 
 
+def named_servers(side: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the sides or servers that a side names."""
+    if side == "both":
+        return ("lock", "storage")
+    return (side,) if isinstance(side, str) else side
+
+
 Victim = Annotated[
     str,
     AfterValidator(_victim),

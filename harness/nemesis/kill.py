@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import BaseModel
 
+from checkers.history.fault_kinds import KINDS, FaultKind
 from harness.core.duration import Span
 from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import Contradiction, Sections
@@ -29,9 +30,11 @@ class KillSpec(BaseModel):
 
     model_config = STRICT
     called: ClassVar[str] = "kill"
+    words: ClassVar[FaultKind] = KINDS["kill"]
     counts: ClassVar[tuple[str, ...]] = ("kills",)
     neutral: ClassVar[Mapping[str, str]] = {"target": "storage"}
     engine_need: ClassVar[Literal["killed"]] = "killed"
+    at: ClassVar[None] = None
     aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
 

@@ -12,7 +12,6 @@ from harness.clients.shared_state import SharedState
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.faults import ClientFault, FaultSpec
 from harness.nemesis.observer import Observer
-from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Reservations
@@ -95,8 +94,8 @@ class Nemesis:
 
     def _carry_out(self, index: int, fault: FaultSpec) -> None:
         end = self.log.started + self.log.duration
-        if isinstance(fault, PauseSpec) and fault.at is not None:
-            self._clients.pause_at_stop_point(index, fault, end - round(LAST_STOP * self.ttl))
+        if isinstance(fault, ClientFault) and fault.at is not None:
+            self._clients.strike_at_stop_point(index, fault, end - round(LAST_STOP * self.ttl))
             return
         moments = [self.log.started + moment for moment in self.log.planned[index].moments]
         last = end - (fault.lasts.resolve(self.ttl) if fault.lasts else 0)

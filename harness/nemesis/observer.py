@@ -11,7 +11,6 @@ from typing import Any, Literal
 from harness.core.events import FaultObserved
 from harness.nemesis.fault import Fault
 from harness.nemesis.faults import FaultSpec
-from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import ObservedFault, PlanLog
 
 Hold = tuple[str | None, str | None]  # the resource and the owner that a fault hit
@@ -41,7 +40,7 @@ class Observer:
             target=target,
             resource=None,
             owner=None,
-            at=fault.at if isinstance(fault, PauseSpec) else None,
+            at=fault.at,
             requested=requested,
         )
         self.log.add(seen)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
-from harness.core.errors import FaultNotInstalledError, InfrastructureError
+from checkers.history.fault_kinds import KINDS, FaultKind
+from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
-from harness.nemesis.fields import Side, Victim
+from harness.nemesis.fields import Side, Victim, named_servers
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Need
+from harness.nemesis.stop_points import GoOn
 from harness.network.topology import Direction, Edge
 
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
-    from harness.network.toxiproxy import Toxiproxy
 
 
 class PartitionSpec(BaseModel):
@@ -29,9 +30,12 @@ class PartitionSpec(BaseModel):
 
     model_config = STRICT
     called: ClassVar[str] = "partition"
+    words: ClassVar[FaultKind] = KINDS["partition"]
     counts: ClassVar[tuple[str, ...]] = ("partitions",)
     neutral: ClassVar[Mapping[str, str]] = {"target": "holder", "from": "both", "direction": "both"}
     engine_need: ClassVar[Literal["partitions"]] = "partitions"
+    at: ClassVar[None] = None
+    until: ClassVar[None] = None
     aimed_by: ClassVar[str] = "from"
     unserved: ClassVar[str] = "no client can be cut off from {}"
 
@@ -49,15 +53,13 @@ class PartitionSpec(BaseModel):
 
     def aim(self) -> tuple[str, ...]:
         """Return the sides or servers that the client is cut off from."""
-        if self.side == "both":
-            return ("lock", "storage")
-        return (self.side,) if isinstance(self.side, str) else self.side
+        return named_servers(self.side)
 
     def needs(self, reach: Reach, client: int) -> AbstractSet[Need]:
         """Return the edges to cut."""
         return {Edge(client, server) for server in reach.servers(self.aim())}
 
-    def in_force(self, reach: Reach, client: int) -> AbstractContextManager[Fault]:
+    def in_force(self, reach: Reach, client: int, _go_on: GoOn | None) -> AbstractContextManager[Fault]:
         """Cut a client off."""
         return partition(reach.cluster, client, reach.servers(self.aim()), self.direction)
 
@@ -93,18 +95,6 @@ def partition(
         )
         yield fault
     finally:
-        _heal(toxiproxy, target, probes.edges)
+        probes.heal(toxiproxy)
         taken = probes.prove_whole_again()
     fault.healed = f"Toxiproxy shows no toxic, and every server answered within {ms(taken)}"
-
-
-def _heal(toxiproxy: Toxiproxy, target: str, edges: Iterable[Edge]) -> None:
-    """Heal every edge, even if one fails."""
-    failures = []
-    for edge in edges:
-        try:
-            toxiproxy.heal(edge)
-        except InfrastructureError as error:
-            failures.append(str(error))
-    if failures:
-        raise FaultNotInstalledError("end of the partition", target, "; ".join(failures))

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, Self
 import psutil
 from pydantic import BaseModel, model_validator
 
+from checkers.history.fault_kinds import KINDS, FaultKind
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import Contradiction, Sections
@@ -21,6 +22,7 @@ from harness.nemesis.fault import Fault
 from harness.nemesis.fields import Victim
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import NOTHING, Need
+from harness.nemesis.stop_points import GoOn, Until, check_times, never_granted, never_read
 from harness.processes import process_tree
 
 
@@ -33,6 +35,7 @@ class PauseSpec(BaseModel):
 
     model_config = STRICT
     called: ClassVar[str] = "pause"
+    words: ClassVar[FaultKind] = KINDS["pause"]
     counts: ClassVar[tuple[str, ...]] = ("pauses", "pauses_past_lease", "grants_to_others")
     neutral: ClassVar[Mapping[str, str]] = {"target": "holder"}
     engine_need: ClassVar[None] = None
@@ -46,7 +49,7 @@ class PauseSpec(BaseModel):
         None
     )
     """The stop point."""
-    until: Literal["contested", "superseded"] | None = None
+    until: Until | None = None
     """superseded: another client was granted a higher token, and its write was accepted; at granted,
     where there may be no token yet: it was granted the lock later. contested: another client has read
     the list that it is about to change (workload append only)."""
@@ -57,12 +60,7 @@ class PauseSpec(BaseModel):
 
     @model_validator(mode="after")
     def _starts_and_ends_in_one_way(self) -> Self:
-        if (self.at is None) == (self.every is None):
-            raise ValueError("a pause starts either at a stop point or in each interval: give at, or every")
-        if self.every and self.until:
-            raise ValueError("a pause from outside (every) has a fixed duration: give lasts, not until")
-        if (self.until is None) == (self.lasts is None):
-            raise ValueError('a pause needs one end: give until = "superseded", or lasts')
+        check_times(self)
         return self
 
     def aim(self) -> tuple[str, ...]:
@@ -73,35 +71,15 @@ class PauseSpec(BaseModel):
         """Return nothing but the client."""
         return NOTHING
 
-    def in_force(self, reach: Reach, client: int) -> AbstractContextManager[Fault]:
-        """Stop a client from outside."""
-        return pause(reach.processes[client], f"client:{client}")
+    def in_force(self, reach: Reach, client: int, go_on: GoOn | None) -> AbstractContextManager[Fault]:
+        """Stop a client from outside, or wait for one that stops itself."""
+        return pause(reach.processes[client], f"client:{client}", stops_itself=go_on is not None)
 
     def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
         """Yield stop points that are never reached, and ends that cannot occur."""
-        yield from self._granted(index, sections)
-        yield from self._list_read(index, sections)
+        yield from never_granted(index, self, sections)
+        yield from never_read(index, self, sections)
         yield from self._write_sent(index, sections)
-
-    def _granted(self, index: int, sections: Sections) -> Iterator[Contradiction]:
-        """Yield "granted" for locks without that moment; a user's program may have it on any server."""
-        if self.at != "granted" or sections.lock is None or sections.has_client:
-            return
-        if setting := sections.lock.complete_at_once:
-            yield Contradiction(
-                ("faults", index, "at"),
-                f"never happens with {setting}: the answer that grants is complete, token included; "
-                'give "acquired" instead',
-            )
-
-    def _list_read(self, index: int, sections: Sections) -> Iterator[Contradiction]:
-        if not sections.storage or not sections.workload or sections.workload.kind == "append":
-            return
-        for key, setting, given in (("at", "list-read", self.at), ("until", "contested", self.until)):
-            if given == setting:
-                yield Contradiction(
-                    ("faults", index, key), 'occurs only in the workload "append": no other reads a list'
-                )
 
     def _write_sent(self, index: int, sections: Sections) -> Iterator[Contradiction]:
         """A client stopped between UPDATE and COMMIT holds the row's lock: no client can supersede it."""

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from harness.nemesis.faults import FaultSpec, ServerFault
-from harness.nemesis.pause import PauseSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +43,7 @@ def plan(faults: Sequence[FaultSpec], seed: int, ttl: int, duration: int) -> tup
         PlannedFault(
             kind=fault.kind,
             target=fault.target,
-            at=fault.at if isinstance(fault, PauseSpec) else None,
+            at=fault.at,
             moments=_moments(fault, random.Random(f"{seed}/fault/{index}"), ttl, duration),
         )
         for index, fault in enumerate(faults)

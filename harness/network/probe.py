@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import selectors
 import socket
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TypeVar
 
+from harness.core.errors import InfrastructureError
 from harness.network.systems import SYSTEMS
 from harness.network.topology import Address
 
 Key = TypeVar("Key", bound=Hashable)
+
+OPENING = 2.0  # s; a proxy on this machine accepts at once
 
 
 def reply(address: Address, system: str, within: float) -> float | None:
@@ -36,3 +42,53 @@ def replies(targets: Mapping[Key, tuple[Address, str]], within: float) -> dict[K
     with ThreadPoolExecutor(max_workers=max(len(targets), 1)) as pool:
         asked = {key: pool.submit(reply, *target, within) for key, target in targets.items()}
         return {key: future.result() for key, future in asked.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A probe that was sent, on a connection that stays open."""
+
+    connection: socket.socket
+    system: str
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return len(SYSTEMS[self.system].probe)
+
+    def is_answered(self) -> bool:
+        """Read what has come, and say whether it is the answer."""
+        try:
+            return self.connection.recv(64).startswith(SYSTEMS[self.system].answers)
+        except OSError:
+            return False
+
+
+@contextmanager
+def requests(targets: Mapping[Key, tuple[Address, str]]) -> Iterator[Mapping[Key, Request]]:
+    """Send a probe to each (address, system), and keep the connections open."""
+    with ExitStack() as stack:
+        sent = {}
+        for key, (address, system) in targets.items():
+            try:
+                connection = socket.create_connection((address.host, address.port), timeout=OPENING)
+                sent[key] = Request(stack.enter_context(connection), system)
+                connection.sendall(SYSTEMS[system].probe)
+            except OSError as error:
+                raise InfrastructureError(f"{key} could not be probed: {error}") from error
+        yield sent
+
+
+def answers(sent: Mapping[Key, Request], within: float, at_least: int) -> set[Key]:
+    """Wait until so many are answered, for `within` seconds at most, and return which."""
+    deadline = time.monotonic() + within
+    answered: set[Key] = set()
+    with selectors.DefaultSelector() as waiting:
+        for key, request in sent.items():
+            waiting.register(request.connection, selectors.EVENT_READ, key)
+        while waiting.get_map() and len(answered) < at_least and (left := deadline - time.monotonic()) > 0:
+            for ready, _ in waiting.select(left):
+                waiting.unregister(ready.fileobj)
+                if sent[ready.data].is_answered():
+                    answered.add(ready.data)
+    return answered

@@ -122,13 +122,14 @@ class Toxiproxy:
         self._add(way, "timeout", {"timeout": 0}, STREAMS[direction])
         return self._expect("partition", way, cut=STREAMS[direction])
 
-    def hold(self, way: Way) -> WayState:
-        """Hold data back until `heal` delivers it; FaultNotInstalledError if Toxiproxy does not show it.
+    def hold(self, way: Way, direction: Direction = "both") -> WayState:
+        """Hold data in this direction back until `heal` delivers it.
 
         Connections stay open: a bandwidth of 0 only delays.
+        FaultNotInstalledError if Toxiproxy does not show it.
         """
-        self._add(way, "bandwidth", {"rate": 0}, STREAMS["both"])
-        return self._expect("hold", way, held=STREAMS["both"])
+        self._add(way, "bandwidth", {"rate": 0}, STREAMS[direction])
+        return self._expect("hold", way, held=STREAMS[direction])
 
     def heal(self, way: Way) -> WayState:
         """Let everything through again; data lost in a cut stays lost. A healthy edge is not changed."""

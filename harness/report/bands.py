@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from checkers.history.fault_kinds import FaultKind
 from checkers.history.faults import Fault, faults_of
 from checkers.history.reader import FaultEvent
 from harness.report.lanes import Lanes
@@ -23,6 +24,7 @@ class Band:
     evidence: str
     healed_evidence: str
     owner: str | None
+    words: FaultKind
     lines: tuple[int, ...] = ()  # of the history: observed in force, observed healed
 
 
@@ -44,5 +46,6 @@ def _band(fault: Fault, evidence: dict[tuple[str, str, int], str], lanes: Lanes)
         evidence=evidence.get((fault.kind, fault.target, fault.began), ""),
         healed_evidence="" if end is None else evidence.get((fault.kind, fault.target, end), ""),
         owner=fault.owner,
+        words=fault.words,
         lines=fault.lines,
     )

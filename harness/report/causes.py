@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from checkers.document import FindingDocument
-from checkers.explain.fault_phrases import named, part_of_run, was_hit
+from checkers.explain.fault_phrases import named, part_of_run
 from checkers.history.faults import Fault, faults_of
 from checkers.history.reader import Header, History, Op
 from checkers.printable import shorten
@@ -47,7 +47,7 @@ class Opening:
     def in_words(self, started: int) -> str:
         """What happened to which process, when, and on what evidence; seconds since `started`."""
         fault = self.cause.fault
-        hit = was_hit(fault.kind, shorten(named(fault.target)))
+        hit = f"{shorten(named(fault.target))} {fault.words.lasting}"
         when = f"from {_seconds(fault.began, started)} s on; its end was not observed"
         if math.isfinite(fault.healed):
             when = f"{_seconds(fault.began, started)}–{_seconds(fault.healed, started)} s"

@@ -153,6 +153,7 @@ def _hold(hold: Hold, scale: Scale) -> list[Any]:
 def _band(band: Band, scale: Scale) -> dict[str, Any]:
     return {
         "kind": band.kind,
+        "short": shorten(band.words.short),
         "target": shorten(named(band.target)),
         "lane": None if band.lane is None else scale.lanes[band.lane],
         "server": scale.servers[band.target] if band.lane is None else None,

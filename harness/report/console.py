@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from checkers.explain.fault_phrases import begins, ends, named
+from checkers.explain.fault_phrases import named
 from checkers.printable import message, shorten
 from harness.core.duration import NS
 from harness.core.events import Event, FaultObserved, Notice, Progress, RunJudged, RunStarted, StageReached
 from harness.core.paths import as_seen_from_here
+from harness.nemesis.faults import FAULTS
 from harness.report.verdict_text import Line, Tone
 
 if TYPE_CHECKING:
@@ -229,11 +230,12 @@ def _counts(progress: Progress) -> str:
 def _faults(progress: Progress) -> str:
     """Such as "client 4 is paused now"."""
     hit = (fault.partition(" ") for fault in progress.faults)
-    now = ", ".join(f"{named(target)} {begins(kind)}" for kind, _, target in hit)
+    now = ", ".join(f"{named(target)} {FAULTS[kind].words.now}" for kind, _, target in hit)
     return f"{now} now" if now else ""
 
 
 def _observed(fault: FaultObserved) -> str:
-    what = begins(fault.kind) if fault.state == "in force" else ends(fault.kind)
+    words = FAULTS[fault.kind].words
+    what = words.now if fault.state == "in force" else words.afterwards
     since = f"since {fault.elapsed / NS['s']:.1f} s"
     return f"{named(fault.target)} {what} {since}; observed: {fault.evidence}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.explain.fault_phrases import begins, ends, named
+from checkers.explain.fault_phrases import named
 from checkers.history.columns import ABSENT, READ, RENEW, Flags, Ints
 from checkers.history.reader import Outcome
 from harness.report.bands import Band
@@ -91,9 +91,9 @@ def _of_interest(scene: Scene, timeline: Timeline) -> Ints:
 
 def _fault(band: Band, scene: Scene) -> Iterator[Moment]:
     marked = band.lane in scene.lanes
-    yield Moment(at=band.start, who=named(band.target), what=begins(band.kind), marked=marked)
+    yield Moment(at=band.start, who=named(band.target), what=band.words.now, marked=marked)
     if band.end is not None:
-        yield Moment(at=band.end, who=named(band.target), what=ends(band.kind), marked=marked)
+        yield Moment(at=band.end, who=named(band.target), what=band.words.afterwards, marked=marked)
 
 
 def _lapse(hold: Hold, lanes: Lanes) -> Iterator[Moment]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checkers.anomalies import ANOMALIES, COVERAGE, RANK, VIOLATIONS
+from checkers.anomalies import ANOMALIES, COVERAGE, RANK, VIOLATIONS, counted
 from checkers.document import VerdictDocument
 from checkers.history.reader import Op
 from checkers.printable import shorten
@@ -38,7 +38,7 @@ def coverage(verdict: VerdictDocument) -> list[Covered]:
     """The rows of the coverage table, in reading order."""
     counts = verdict.coverage
     order = [*(key for key in COVERAGE if key in counts), *(key for key in counts if key not in COVERAGE)]
-    return [Covered(title(key), COVERAGE.get(key, ""), counts[key]) for key in order]
+    return [Covered(title(key), counted(key), counts[key]) for key in order]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import structs
+
+from checkers.history.fault_kinds import KINDS
 from harness.clients.admin import AdminClient
 from harness.clients.process import ClientTask
 from harness.core.errors import ConfigurationError
@@ -27,7 +30,6 @@ from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import STORAGES
 
 SECOND = 1_000_000_000  # ns
-CALL_TIMEOUT = 1.0  # seconds; of each call of a client
 STORAGE_FILE = "storage.db"  # in the run's folder, for a storage that is a file
 SETTING_UP = 10.0  # seconds; of each call of the harness itself
 
@@ -98,7 +100,13 @@ def header(target: Target, seed: int) -> dict[str, Any]:
         "may": list(target.may),
         "require": dict(target.require),
         "clients": target.workload.clients,
-    }
+    } | _words(target)
+
+
+def _words(target: Target) -> dict[str, Any]:
+    """Return the words for the kinds of faults that not every reader of the history knows."""
+    words = {fault.kind: structs.asdict(fault.words) for fault in target.faults if fault.kind not in KINDS}
+    return {"faults": words} if words else {}
 
 
 def modules(target: Target) -> tuple[str, ...]:
@@ -165,7 +173,7 @@ def task(
     target: Target, cluster: Cluster, folder: Path, seed: int, client: int, command: Command | None
 ) -> ClientTask:
     """Return the task of one client: its work, its addresses of the servers, and the run's folder."""
-    think = target.workload.think / SECOND
+    think, timeout = target.workload.think / SECOND, target.workload.timeout / SECOND
     names = names_of(cluster, folder)
 
     def edges(names: Iterable[str]) -> Sequence[Address]:
@@ -177,8 +185,8 @@ def task(
         workload=target.workload.kind,
         most_writes=target.most_writes,
         think_time=(think / 10, think),
-        lock=_lock(target, edges(target.lock.servers), folder, client, CALL_TIMEOUT, names),
-        storage=_storage(target, edges(target.storage_servers), folder, CALL_TIMEOUT, names),
+        lock=_lock(target, edges(target.lock.servers), folder, client, timeout, names),
+        storage=_storage(target, edges(target.storage_servers), folder, timeout, names),
         command=command,
     )
 

@@ -6,10 +6,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from checkers.anomalies import COVERAGE
 from checkers.history.records import DEFAULT_REQUIRE
 from harness.core.duration import NS
-from harness.target.names import EXPECTABLE, known_anomalies, known_coverage, known_image
+from harness.target.names import COUNTS, EXPECTABLE, known_anomalies, known_coverage, known_image
 
 LONGEST_TTL = NS["h"]
 MOST_REQUIRED = 10**9
@@ -59,7 +58,7 @@ Minima = Annotated[
             "type": "object",
             "properties": {
                 name: {"type": "integer", "minimum": 0, "maximum": MOST_REQUIRED, "description": what}
-                for name, what in COVERAGE.items()
+                for name, what in COUNTS.items()
             },
             "additionalProperties": False,
         }

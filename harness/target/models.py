@@ -16,6 +16,7 @@ from harness.target.locks import LockSpec
 from harness.target.storages import EtcdStorage, StorageSpec
 
 LONGEST_RUN = 24 * NS["h"]
+LONGEST_TIMEOUT = NS["m"]
 
 
 class WorkloadSpec(BaseModel):
@@ -36,6 +37,8 @@ class WorkloadSpec(BaseModel):
     """The maximum number of writes per held lock: 1 under the policy strict, otherwise 3 by default."""
     think: Duration = Field(20 * NS["ms"], json_schema_extra={"default": "20ms"})
     """The maximum think time between two steps; each is drawn from the seed."""
+    timeout: Duration = Field(NS["s"], json_schema_extra={"default": "1s"})
+    """How long a client waits for each answer; then the outcome is unknown to it."""
 
     @field_validator("duration")
     @classmethod
@@ -43,6 +46,13 @@ class WorkloadSpec(BaseModel):
         if duration > LONGEST_RUN:
             raise ValueError("must be at most 24h")
         return duration
+
+    @field_validator("timeout")
+    @classmethod
+    def _is_at_most_a_minute(cls, timeout: int) -> int:
+        if timeout > LONGEST_TIMEOUT:
+            raise ValueError("must be at most 1m")
+        return timeout
 
 
 def _names_a_program(command: tuple[str, ...]) -> tuple[str, ...]:

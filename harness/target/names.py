@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from checkers.anomalies import ANOMALIES, COVERAGE, VIOLATIONS
+from collections.abc import Mapping
+
+from checkers.anomalies import ANOMALIES, COVERAGE, VIOLATIONS, counted
 from harness.core.suggestions import did_you_mean
 from harness.engines.built_images import is_ours, our_images
+from harness.nemesis.faults import FAULTS
 
 EXPECTABLE = tuple(name for name in ANOMALIES if name in VIOLATIONS)
 """The anomalies that may be expected; the others are only counted and make no run invalid."""
+
+COUNTS: Mapping[str, str] = COVERAGE | {
+    name: counted(name) for fault in FAULTS.values() for name in fault.counts if name not in COVERAGE
+}
+"""What [require] may count, and what each is."""
 
 
 def known_image(name: str) -> str:
@@ -24,7 +32,7 @@ def known_anomalies(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def known_coverage(name: str) -> str:
     """Return the name; ValueError if it is not a coverage count."""
-    _known("coverage", (name,), tuple(COVERAGE))
+    _known("coverage", (name,), tuple(COUNTS))
     return name
 
 

@@ -1,7 +1,5 @@
 "use strict";
 
-const FAULTS = { pause: "paused", kill: "down", restart: "down", partition: "cut off", failover: "failed over", clock: "clock set ahead" };
-
 /** The clients' lanes: leases, operations; and faults, on whatever they hit. */
 Object.assign(Swimlane.prototype, {
   paintGround() {
@@ -46,8 +44,7 @@ Object.assign(Swimlane.prototype, {
 
   /** Describe a fault, in as many words as fit next to its badge. */
   captionBand(band, end, [from, to], y, kind) {
-    const name = FAULTS[band.kind] ?? band.kind;
-    for (const words of [`${name} ${format.duration(end - band.from)}`, name]) {
+    for (const words of [`${band.short} ${format.duration(end - band.from)}`, band.short]) {
       const { left, right } = this.patch(words, (from + to) / 2, y, { size: 12, weight: 600, align: "center" });
       if (left < from || right > to) continue;
       this.captions.push([words, (from + to) / 2, y, kind]);

@@ -312,7 +312,7 @@ def with_fault(target: str, kind: str = "pause", **hold: str) -> tuple[str, ...]
         ("client:0", "pause", {"owner": "0-1", "resource": "r0"}, "Process 0 was paused"),
         ("client:0", "partition", {"owner": "0-1"}, "Process 0 was cut off"),
         ("lock", "kill", {}, "The lock service was down"),
-        ("storage", "delay", {}, "Delay of the storage was in force"),
+        ("storage", "delay", {}, "The storage was hit by delay"),
     ],
 )
 def test_a_fault_of_the_holder_or_of_a_server_is_explained(

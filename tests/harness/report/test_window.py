@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from checkers.history.fault_kinds import words_of
 from checkers.history.faults import Fault
 from checkers.history.reader import Header, Op, Outcome
 from harness.report.window import Cause, Claim, opening
@@ -19,7 +20,14 @@ def op(index: int, f: str, process: int, called: int, returned: int, **fields: A
 
 def fault(kind: str, target: str, began: int, healed: int, owner: str | None = None) -> Fault:
     return Fault(
-        kind=kind, target=target, began=began, healed=healed, owner=owner, resource="r0", lines=(began,)
+        kind=kind,
+        target=target,
+        began=began,
+        healed=healed,
+        owner=owner,
+        resource="r0",
+        lines=(began,),
+        words=words_of(kind, None),
     )
 
 

@@ -9,12 +9,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from checkers.anomalies import COVERAGE
 from harness.cli import schemas
-from harness.nemesis.partition import PartitionSpec
-from harness.nemesis.pause import PauseSpec
+from harness.nemesis.faults import FAULTS
 from harness.target import Target, WorkloadSpec, load
 from harness.target.locks import LOCKS
+from harness.target.names import COUNTS
 from harness.target.storages import STORAGES
 from tests.support.target_files import SMALL
 from tools.schemas import FILES, ROOT
@@ -40,7 +39,7 @@ DOCUMENTATION = (ROOT / "docs/targets.md").read_text()
 
 @pytest.mark.parametrize(
     "model",
-    [Target, *LOCKS.values(), *STORAGES.values(), WorkloadSpec, PauseSpec, PartitionSpec],
+    [Target, *LOCKS.values(), *STORAGES.values(), WorkloadSpec, *FAULTS.values()],
     ids=lambda model: model.__name__,
 )
 def test_every_key_is_documented(model: type[Any]) -> None:
@@ -52,7 +51,7 @@ def test_every_key_is_documented(model: type[Any]) -> None:
 
 
 def test_every_count_that_can_be_required_is_documented() -> None:
-    assert [name for name in COVERAGE if f"`{name}`" not in DOCUMENTATION] == []
+    assert [name for name in COUNTS if f"`{name}`" not in DOCUMENTATION] == []
 
 
 def test_the_example_in_the_documentation_is_valid(write: Any) -> None:

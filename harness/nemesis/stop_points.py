@@ -1,0 +1,74 @@
+"""Stop points, where a client stops itself so that a fault hits it exactly there; and the fault's end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, Protocol
+
+from harness.core.duration import Span
+from harness.nemesis.contradictions import Contradiction, Sections
+
+GoOn = Callable[[], None]
+"""Continues the client that stopped itself, once the fault has begun."""
+
+Until = Literal["contested", "superseded"]
+"""What another client does to end a fault."""
+
+
+class Timed(Protocol):
+    """A fault that begins at a stop point or at seeded moments."""
+
+    @property
+    def called(self) -> str:
+        """Its name in reports."""
+
+    @property
+    def at(self) -> str | None:
+        """The stop point."""
+
+    @property
+    def until(self) -> Until | None:
+        """What ends it."""
+
+    @property
+    def lasts(self) -> Span | None:
+        """How long it is in force."""
+
+    @property
+    def every(self) -> Span | None:
+        """It strikes once in each interval of this length."""
+
+
+def check_times(fault: Timed) -> None:
+    """Raise ValueError unless a fault begins in one way, and ends in one way."""
+    if (fault.at is None) == (fault.every is None):
+        raise ValueError(
+            f"a {fault.called} starts either at a stop point or in each interval: give at, or every"
+        )
+    if fault.every and fault.until:
+        raise ValueError(f"a {fault.called} from outside (every) has a fixed duration: give lasts, not until")
+    if (fault.until is None) == (fault.lasts is None):
+        raise ValueError(f'a {fault.called} needs one end: give until = "superseded", or lasts')
+
+
+def never_read(index: int, fault: Timed, sections: Sections) -> Iterator[Contradiction]:
+    """Yield moments in which a list is read, for a workload without lists."""
+    if not sections.storage or not sections.workload or sections.workload.kind == "append":
+        return
+    for key, setting, given in (("at", "list-read", fault.at), ("until", "contested", fault.until)):
+        if given == setting:
+            yield Contradiction(
+                ("faults", index, key), 'occurs only in the workload "append": no other reads a list'
+            )
+
+
+def never_granted(index: int, fault: Timed, sections: Sections) -> Iterator[Contradiction]:
+    """Yield "granted" for locks without that moment; a user's program may have it on any server."""
+    if fault.at != "granted" or sections.lock is None or sections.has_client:
+        return
+    if setting := sections.lock.complete_at_once:
+        yield Contradiction(
+            ("faults", index, "at"),
+            f"never happens with {setting}: the answer that grants is complete, token included; "
+            'give "acquired" instead',
+        )

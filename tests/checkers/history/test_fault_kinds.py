@@ -1,0 +1,97 @@
+"""Kinds of faults that the checkers do not know: their words and their count come with the history."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import checkers
+
+THROTTLE = {
+    "lasting": "was throttled",
+    "now": "is throttled",
+    "afterwards": "has its whole share again",
+    "short": "throttled",
+    "count": "throttles",
+}
+
+
+def write(time: int, process: int, type_: str, token: int) -> dict[str, Any]:
+    line = {"time": time, "process": process, "type": type_, "f": "write", "resource": "r0"}
+    return line | {"token": token, "value": f"by {process}"}
+
+
+def fault(time: int, state: str, kind: str = "throttle") -> dict[str, Any]:
+    value = {"target": "client:0", "state": state}
+    return {"time": time, "process": "nemesis", "type": "info", "f": kind, "value": value}
+
+
+STALE_WRITE = [
+    write(1, 1, "invoke", 2),
+    write(2, 1, "ok", 2),
+    write(4, 0, "invoke", 1),
+    write(6, 0, "ok", 1),
+]
+THROTTLED = [fault(0, "in force"), *STALE_WRITE[:3], fault(5, "healed"), *STALE_WRITE[3:]]
+
+
+def verdict(lines: list[dict[str, Any]], **header: Any) -> checkers.Verdict:
+    first = {"fencepost": 1, "target": "t", "expect": ["stale-write"], "clients": 2, **header}
+    return checkers.judge(checkers.parse([json.dumps(line) + "\n" for line in (first, *lines)]))
+
+
+def test_a_fault_is_described_in_the_words_of_its_history() -> None:
+    (finding,) = verdict(THROTTLED, faults={"throttle": THROTTLE}).findings
+
+    assert "Client 0 was throttled 0–5 ns (lines 2 and 6)." in finding.steps
+
+
+def test_a_fault_without_words_is_named_by_its_kind() -> None:
+    (finding,) = verdict(THROTTLED).findings
+
+    assert "Client 0 was hit by throttle 0–5 ns (lines 2 and 6)." in finding.steps
+
+
+def test_a_fault_counts_under_the_name_in_its_history() -> None:
+    assert verdict(THROTTLED, faults={"throttle": THROTTLE}).coverage["throttles"] == 1
+
+
+def test_a_fault_that_is_not_seen_healed_does_not_count() -> None:
+    lines = [line for line in THROTTLED if line != fault(5, "healed")]
+
+    assert verdict(lines, faults={"throttle": THROTTLE}).coverage["throttles"] == 0
+
+
+def test_without_a_name_for_it_there_is_no_count() -> None:
+    assert "throttles" not in verdict(THROTTLED).coverage
+
+
+def test_a_count_of_the_header_may_be_required() -> None:
+    read = {"time": 1, "process": 0, "f": "read", "resource": "r0"}
+    lines = [read | {"type": "invoke"}, read | {"time": 2, "type": "ok", "value": None, "token": 0}]
+
+    reasons = verdict(lines, faults={"throttle": THROTTLE}, require={"throttles": 1}).reasons
+
+    assert (
+        "not exercised: no throttles were observed from beginning to end: run longer, or with faults"
+        in reasons
+    )
+
+
+def test_a_count_that_no_fault_has_is_refused() -> None:
+    with pytest.raises(checkers.HistoryError, match="no count 'throttle'; did you mean 'throttles'"):
+        verdict(THROTTLED, faults={"throttle": THROTTLE}, require={"throttle": 1})
+
+
+@pytest.mark.parametrize("faults", [{"pause": THROTTLE}, {"throttle": THROTTLE | {"count": "grants"}}])
+def test_a_history_cannot_give_a_known_name_another_meaning(faults: Any) -> None:
+    with pytest.raises(checkers.HistoryError, match="has another meaning already"):
+        verdict(THROTTLED, faults=faults)
+
+
+@pytest.mark.parametrize("kind", ["", "Throttle", "a throttle", "t" * 33])
+def test_the_name_of_a_kind_is_a_short_word(kind: str) -> None:
+    with pytest.raises(checkers.HistoryError):
+        verdict([fault(0, "in force", kind), *STALE_WRITE])

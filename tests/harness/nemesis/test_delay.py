@@ -1,0 +1,170 @@
+"""Delays on real servers of both engines: held back while in force, delivered afterwards, or an error."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from harness.core.errors import FaultNotInstalledError
+from harness.engines.engine import Cluster
+from harness.nemesis.delay import delay
+from harness.network.probe import reply
+from harness.network.systems import POSTGRES_LOGIN, SYSTEMS
+from harness.network.topology import Address, Edge
+from tests.support.waiting import wait_for
+from workloads.client import Unknown
+from workloads.storages.postgres import conninfo
+from workloads.storages.postgres_connection import PostgresConnection
+
+pytestmark = pytest.mark.engine
+
+SERVERS = ["etcd-1", "postgres"]
+WITHIN = 0.3  # s
+
+
+def answers(cluster: Any, client: int, server: str) -> bool:
+    systems = {each.name: each.system for each in cluster.servers}
+    return reply(cluster.edge(client, server), systems[server], WITHIN) is not None
+
+
+@pytest.fixture
+def landed(cluster: Cluster) -> Iterator[Any]:
+    """The values in a table of PostgreSQL, as the harness sees them."""
+    address = cluster.servers[-1].address
+    direct = f"host={address.host} port={address.port} {POSTGRES_LOGIN}"
+    with psycopg.connect(direct, password=address.password or None, autocommit=True) as harness:
+        harness.execute("DROP TABLE IF EXISTS landed; CREATE TABLE landed (value text)")
+        yield lambda: [value for (value,) in harness.execute("SELECT value FROM landed").fetchall()]
+
+
+@pytest.fixture
+def postgres(cluster: Cluster) -> Iterator[PostgresConnection]:
+    """Client 0's own connection, which waits `WITHIN` s for an answer, and is open."""
+    edge = cluster.edge(0, "postgres")
+    connection = PostgresConnection(conninfo(edge.host, edge.port, edge.password), WITHIN)
+    connection.execute("SELECT 1")
+    yield connection
+    connection.close()
+
+
+def test_a_write_lands_after_its_client_gave_up(cluster: Any, landed: Any, postgres: Any) -> None:
+    with delay(cluster, 0, ["postgres"], lambda: None):
+        with pytest.raises(Unknown):
+            postgres.execute("INSERT INTO landed VALUES ('x')")
+        during = landed()
+
+    assert during == []
+    assert wait_for(lambda: landed() == ["x"])
+
+
+def test_what_was_held_back_arrives_in_order(cluster: Any, landed: Any) -> None:
+    edge = cluster.edge(0, "postgres")
+    login = f"host={edge.host} port={edge.port} {POSTGRES_LOGIN}"
+    with (
+        psycopg.connect(login, password=edge.password or None, autocommit=True) as client,
+        client.pipeline(),
+        delay(cluster, 0, ["postgres"], lambda: None),
+    ):
+        for value in range(20):
+            client.execute("INSERT INTO landed VALUES (%s)", [str(value)])
+        client.pgconn.flush()
+
+    assert landed() == [str(value) for value in range(20)]
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_many_held_connections_are_delivered(cluster: Any, closes: bool) -> None:
+    """Also those that their client has closed: Toxiproxy must not wait for any of them."""
+    opened = []
+    with delay(cluster, 0, SERVERS, lambda: None) as fault:
+        for server in SERVERS * 20:
+            edge = cluster.edge(0, server)
+            opened.append(socket.create_connection((edge.host, edge.port)))
+            for _ in range(3):
+                opened[-1].sendall(SYSTEMS[server.partition("-")[0]].probe)
+            if closes:
+                opened[-1].close()
+    for each in opened:
+        each.close()
+
+    assert "every server answered" in fault.healed
+
+
+def test_requests_are_held_back_until_the_block_ends(cluster: Any) -> None:
+    with delay(cluster, 0, SERVERS, lambda: None) as fault:
+        during = [answers(cluster, 0, server) for server in SERVERS]
+        shown = [cluster.toxiproxy.state(Edge(0, server)).held for server in SERVERS]
+        evidence, healed_during = fault.evidence, fault.healed
+
+    assert during == [False, False]
+    assert shown == [{"upstream"}, {"upstream"}]
+    assert "messages to etcd-1, postgres are held back" in evidence
+    assert not healed_during
+    assert "were answered" in fault.healed
+    assert all(answers(cluster, 0, server) for server in SERVERS)
+
+
+def test_other_edges_are_not_affected(cluster: Any) -> None:
+    with delay(cluster, 0, ["etcd-1"], lambda: None):
+        during = [answers(cluster, *edge) for edge in ((0, "postgres"), (1, "etcd-1"), (1, "postgres"))]
+
+    assert during == [True, True, True]
+
+
+def test_a_stopped_client_goes_on_once_its_messages_are_held_back(cluster: Any) -> None:
+    seen = []
+
+    with delay(cluster, 0, ["etcd-1"], lambda: seen.append(cluster.toxiproxy.state(Edge(0, "etcd-1")).held)):
+        pass
+
+    assert seen == [{"upstream"}]
+
+
+def test_a_delay_ends_when_the_block_is_cut_short(cluster: Any) -> None:
+    with pytest.raises(KeyboardInterrupt), delay(cluster, 0, SERVERS, lambda: None):
+        raise KeyboardInterrupt
+
+    assert all(answers(cluster, 0, server) for server in SERVERS)
+    assert cluster.toxiproxy.state(Edge(0, "etcd-1")).held == frozenset()
+
+
+def test_a_delay_that_is_not_observed_is_not_in_force(local_cluster: Cluster) -> None:
+    """Toxiproxy holds another client's edge than the probed one."""
+
+    class Crossed:
+        servers = local_cluster.servers
+        toxiproxy = local_cluster.toxiproxy
+
+        def edge(self, client: Any, server: Any) -> Address:
+            return local_cluster.edge(1 - client, server)
+
+    with (
+        pytest.raises(FaultNotInstalledError, match="client:0 → etcd-1 still answers"),
+        delay(Crossed(), 0, ["etcd-1"], lambda: None),
+    ):
+        pass
+
+    assert all(answers(local_cluster, 0, server) for server in SERVERS)
+
+
+def test_a_request_that_is_lost_is_not_delayed(local_cluster: Cluster) -> None:
+    with (
+        pytest.raises(FaultNotInstalledError, match="what was held back on client:0 → etcd-1 had no answer"),
+        delay(local_cluster, 0, ["etcd-1"], lambda: None),
+    ):
+        local_cluster.toxiproxy.replace(Edge(0, "etcd-1"), local_cluster.servers[0].upstream)
+
+    assert all(answers(local_cluster, 0, server) for server in SERVERS)
+
+
+def test_without_proxies_there_is_no_delay() -> None:
+    class Bare:
+        servers = ()
+        toxiproxy = None
+
+    with pytest.raises(FaultNotInstalledError, match="there are no proxies"), delay(Bare(), 0, ["x"], print):
+        pass

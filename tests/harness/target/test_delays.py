@@ -1,0 +1,76 @@
+"""Delays in target files: valid and impossible combinations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.duration import Span
+from harness.core.errors import ConfigurationError
+from harness.nemesis.delay import DelaySpec
+from harness.run import deployment
+from harness.target import Target, load
+
+AIMED = 'at = "before-write"\nuntil = "superseded"\n'
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    def read(times: str, to: str = '"storage"', lock: str = "etcd", storage: str = "postgres") -> Target:
+        file = tmp_path / "t.toml"
+        file.write_text(
+            f'name = "t"\nexpect = "valid"\n[lock]\nkind = "{lock}"\n[storage]\nkind = "{storage}"\n'
+            f'fencing = "conditional-update"\n[[faults]]\nkind = "delay"\ntarget = "holder"\nto = {to}\n{times}'
+        )
+        return load(file)
+
+    return read
+
+
+def test_a_delay_is_read_with_its_stop_point_and_end(read: Any) -> None:
+    (fault,) = read(AIMED, to='"both"').faults
+
+    assert isinstance(fault, DelaySpec)
+    assert (fault.at, fault.until, fault.aim()) == ("before-write", "superseded", ("lock", "storage"))
+
+
+def test_a_delay_may_come_at_any_moment(read: Any) -> None:
+    (fault,) = read('every = "8s"\nlasts = "1.5 ttl"\n', to='["etcd-1"]').faults
+
+    assert (fault.lasts, fault.aim()) == (Span(ttls=1.5), ("etcd-1",))
+
+
+def test_the_header_of_the_history_has_the_words_for_a_delay(read: Any) -> None:
+    header = deployment.header(read(AIMED), 1)
+
+    assert header["faults"]["delay"]["now"] == "has its messages held back"
+    assert header["faults"]["delay"]["count"] == "delays"
+
+
+def test_a_delay_needs_proxies(read: Any) -> None:
+    target = read(AIMED)
+
+    assert deployment.topology(target, target.faults).partitions
+
+
+@pytest.mark.parametrize(
+    ("times", "options", "problem"),
+    [
+        ('lasts = "1s"\n', {}, "a delay starts either at a stop point or in each interval"),
+        ('at = "acquired"\n', {}, "a delay needs one end"),
+        ('every = "8s"\nuntil = "superseded"\n', {}, "a delay from outside (every) has a fixed duration"),
+        ('at = "write-sent"\nlasts = "1s"\n', {}, 'must be "granted", "acquired"'),
+        ('at = "granted"\nlasts = "1s"\n', {"lock": "redis"}, "never happens with"),
+        ('at = "list-read"\nlasts = "1s"\n', {}, 'occurs only in the workload "append"'),
+        ('at = "acquired"\nlasts = "51s"\n[workload]\nduration = "2m"\n', {}, "must be at most 50s"),
+        (AIMED, {"to": '["etcd-7"]'}, "this target has no server etcd-7"),
+        (AIMED, {"storage": "sqlite"}, 'no message to storage.kind "sqlite" can be held back'),
+    ],
+)
+def test_an_impossible_delay_is_refused(read: Any, times: str, options: Any, problem: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read(times, **options)
+
+    assert problem in str(caught.value)
