@@ -38,10 +38,9 @@ class Run:
         """What it found, in one sentence."""
         verdict = self.finished.verdict
         if verdict is None:
+            last = self.finished.message.splitlines()[-1:] or ["it ended without a verdict"]
             return (
-                self.finished.message.splitlines()[-1]
-                if self.finished.message
-                else "it ended without a verdict"
+                last[0].removeprefix(f"{self.finished.job.cell}: ").removeprefix("infrastructure failure: ")
             )
         finding = primary(verdict)
         if finding and self.outcome is not Outcome.PASSED:

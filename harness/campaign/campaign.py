@@ -28,7 +28,7 @@ class Progress:
     running: tuple[Job, ...]
     done: int
     left: int  # including those that the budget will not reach
-    failed: int
+    failed: int  # without repetitions
     expected: int  # ns until the end
 
 
@@ -140,7 +140,7 @@ class Campaign:
             running=running,
             done=len(self._finished),
             left=len(left),
-            failed=sum(map(has_failed, self._finished)),
+            failed=sum(has_failed(each) and not each.job.reproduction for each in self._finished),
             expected=max(0, expected),
         )
 

@@ -81,7 +81,8 @@ class FixConfidence:
         return max(0, needed - self.clean)
 
     def __str__(self) -> str:
-        text = f"{self.clean} clean runs at a former rate of {self.former:.0%}: {self.confidence:.0%} sure"
+        runs = "run" if self.clean == 1 else "runs"
+        text = f"{self.clean} clean {runs} at a former rate of {self.former:.0%}: {self.confidence:.0%} sure"
         return f"{text}; {self.more} more give {SURE:.0%}" if self.more else text
 
 

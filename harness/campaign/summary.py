@@ -103,12 +103,11 @@ def lines(assessment: Assessment) -> Iterator[str]:
     for result in by_urgency(assessment.cells):
         if result.status is Status.PASSING and not result.fixed:
             continue
-        note = f"; {result.fixed}" if result.fixed else ""
-        rate = f" ({result.rate})" if result.rate.failed else ""
-        yield f"{result.status}: {result.cell.name}{rate}{note}"
+        facts = [result.cell.name, result.rate if result.rate.failed else None, result.fixed]
+        yield f"{result.status}: {'; '.join(str(fact) for fact in facts if fact)}"
         for run in result.failures:
-            facts = [f"fingerprint {run.fingerprint}", result.reproduced(run)]
-            yield f"  seed {run.finished.job.seed}: {run.headline} ({', '.join(filter(None, facts))})"
+            seen = [f"fingerprint {run.fingerprint}", result.reproduced(run)]
+            yield f"  seed {run.finished.job.seed}: {run.headline} ({', '.join(filter(None, seen))})"
         for run in result.undecided:
             yield f"  seed {run.finished.job.seed}: {run.headline}"
     yield from assessment.notices

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 import msgspec
 
-from checkers.printable import as_json, message, shorten
+from checkers.printable import as_json, message
 from harness.campaign.assessment import run_of
 from harness.campaign.campaign import Progress
 from harness.campaign.campaign_file import Quarantine
@@ -23,7 +23,7 @@ from harness.campaign.status import Outcome
 from harness.core.duration import NS
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, Group
     from rich.live import Live
     from rich.table import Table
 
@@ -67,7 +67,8 @@ class CampaignScreen:
         self.done += 1
         if run.fingerprint and not finished.job.reproduction:
             _, times = self.findings.get(run.fingerprint, ("", 0))
-            self.findings[run.fingerprint] = (f"{finished.job.cell}: {run.headline}", times + 1)
+            known = " (quarantined)" if run.quarantine else ""
+            self.findings[run.fingerprint] = (f"{finished.job.cell}{known}: {run.headline}", times + 1)
         found = "" if run.outcome is Outcome.PASSED else f": {run.headline}"
         self.write(
             f"{self._counted()}  {_named(finished.job)}: {run.outcome} in {finished.seconds:.0f} s{found}"
@@ -85,8 +86,18 @@ class CampaignScreen:
         """Return the expected time to the end, in ns."""
         return max(0, self.progress.expected - (self.clock() - self.at)) if self.progress else 0
 
-    def picture(self) -> Table:
+    def picture(self) -> Group:
         """Draw the runs in progress, and the findings so far."""
+        from rich.console import Group
+        from rich.text import Text
+
+        found = [
+            Text(f"  ×{times} {message(sentence)}", style="red", no_wrap=True, overflow="ellipsis")
+            for sentence, times in list(self.findings.values())[-_MOST_FINDINGS:]
+        ]
+        return Group(self._table(), *found)
+
+    def _table(self) -> Table:
         from rich.table import Table
 
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
@@ -102,8 +113,6 @@ class CampaignScreen:
         for job in self.progress.running:
             took = self.clock() - self.begun[job.id]
             table.add_row(f"  {_named(job)}", f"{clock(took)} of about {clock(job.expected)}")
-        for sentence, times in list(self.findings.values())[-_MOST_FINDINGS:]:
-            table.add_row(f"  {shorten(message(sentence))}", f"×{times}", style="red")
         return table
 
 

@@ -10,6 +10,7 @@ from harness.campaign.assessment import Assessment, CellResult
 from harness.campaign.page.tones import OF_STATUS
 from harness.campaign.page.trend import Bar, strip
 from harness.campaign.results import Remembered
+from harness.campaign.status import Outcome
 from harness.campaign.summary import by_urgency
 from harness.core.duration import NS
 
@@ -27,7 +28,7 @@ class CellRow:
     rate: str
     runs: int
     not_run: int
-    typical: float | None  # of a run
+    typical: float | None  # of a run that got a verdict
     overhead: float | None  # of a run above its workload
     tonight: float  # of all runs and repetitions
     share: float  # of the whole night
@@ -55,7 +56,8 @@ def _row(
     result: CellResult, runs: Sequence[Remembered], nights: Sequence[str], spent: Mapping[str, float]
 ) -> CellRow:
     cell, rate = result.cell, result.rate
-    typical = statistics.median(run.seconds for run in runs) if runs else None
+    judged = [run.seconds for run in runs if run.outcome is not Outcome.INFRASTRUCTURE]
+    typical = statistics.median(judged) if judged else None
     squares = strip(runs, nights)
     failed = sum(square.outcome == "failed" for square in squares)
     return CellRow(
@@ -65,7 +67,7 @@ def _row(
         note=str(result.fixed) if result.fixed else "",
         strip=squares,
         strip_in_words=f"ran in {len(squares)} of {len(nights)} nights and failed in {failed}",
-        rate=str(rate) if rate.failed else f"0 of {rate.runs}",
+        rate=str(rate) if rate.failed else f"0 of {rate.runs}" if rate.runs else "–",
         runs=len(result.runs),
         not_run=result.not_run,
         typical=typical,

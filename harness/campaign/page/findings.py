@@ -104,7 +104,7 @@ def _group(
 
 
 def _how_often(tonight: int, runs: int, nights: Sequence[str]) -> str:
-    now = f"tonight in {tonight} of {runs} runs" if runs > 1 else "tonight in the only run"
+    now = f"Tonight in {tonight} of {runs} runs" if runs > 1 else "Tonight in the only run"
     if not nights:
         return f"{now}; not in earlier nights"
     return f"{now}; {times(len(nights))} in earlier nights, the first on {nights[0][:10]}"

@@ -124,4 +124,4 @@ def test_a_fix_says_how_certain_it_is() -> None:
     night = assessed(finished(job()), before={"a": [Outcome.PASSED, Outcome.FAILED]})
 
     assert night.cells[0].status is Status.FIXED
-    assert str(night.cells[0].fixed) == "1 clean runs at a former rate of 50%: 50% sure; 6 more give 99%"
+    assert str(night.cells[0].fixed) == "1 clean run at a former rate of 50%: 50% sure; 6 more give 99%"

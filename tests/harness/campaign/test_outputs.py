@@ -25,7 +25,9 @@ def night() -> Assessment:
         finished(job("fails"), 1, STALE),
         finished(job("fails", reproduction=1), 1, STALE),
         finished(job("unknown"), 2),
-        finished(job("broken"), 3, message="starting\netcd-1 did not get healthy"),
+        finished(
+            job("broken"), 3, message="starting\nbroken: infrastructure failure: etcd-1 did not get healthy"
+        ),
         finished(job("known"), 1, HELD),
     ]
     known = run_of(runs[-1], {}).fingerprint
@@ -111,6 +113,6 @@ def test_markdown_repeats_a_failure_from_the_folder_of_the_night() -> None:
 def test_the_terminal_names_what_is_not_simply_passing() -> None:
     shown = "\n".join(lines(night()))
 
-    assert "new failure: fails (1 of 1 runs failed (21%\u2013100%))" in shown
+    assert "new failure: fails; 1 of 1 runs failed (21%\u2013100%)\n" in shown
     assert "fixed: passes" in shown
     assert "infrastructure failure: broken\n  seed 7: etcd-1 did not get healthy\n" in shown

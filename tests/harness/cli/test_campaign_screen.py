@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_the_picture_has_runs_in_progress_and_findings(monkeypatch: pytest.Monke
     out, now = Terminal(), [0]
     screen = CampaignScreen(out, documents=False, clock=lambda: now[0])
     screen.show(progress())
-    screen.show(finished(job("c"), 1, verdict("Client 0 wrote 'x' too late")))
+    screen.show(finished(job("c"), 1, verdict(f"Client 0 wrote '{'x' * 200}' too late")))
     now[0] = 12 * SECOND
     screen.show(progress(done=4))
 
@@ -58,9 +59,10 @@ def test_the_picture_has_runs_in_progress_and_findings(monkeypatch: pytest.Monke
     shown = out.getvalue()
     assert "4 done, 9 left, 1 failed" in shown
     assert "about 1:40 to go" in shown
-    assert "0:12 of about 0:30" in shown
+    assert re.search(r"a, run 1 +0:12 of about 0:30 +\n", shown)
     assert "b, run 1, again 2" in shown
-    assert "c: stale-write: Client 0 wrote 'x' too late" in shown
+    assert "×1 c: stale-write: Client 0 wrote 'xxx" in shown
+    assert "xxx\u2026" in shown
     assert "a line that stays" in shown
     assert screen.live is None
 
