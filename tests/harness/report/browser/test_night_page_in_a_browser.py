@@ -47,6 +47,17 @@ def test_the_page_needs_no_sideways_scrolling(visitor: Visitor, night: Path, wid
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_twins_are_side_by_side_on_a_phone(visitor: Visitor, night: Path) -> None:
+    page = visitor.open(night, viewport=PHONE).page
+
+    rows = page.locator(".twins tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.getBoundingClientRect().right))"
+    )
+
+    assert rows
+    assert all(len(row) == 3 and max(row) <= PHONE["width"] for row in rows)
+
+
 def test_it_asks_nobody_for_anything_and_has_no_complaints(visitor: Visitor, night: Path) -> None:
     visit = visitor.open(night)
 
