@@ -26,6 +26,7 @@ ROOMS = tuple(
         "target",
         "report",
         "run",
+        "shrink",
         "campaign",  # many runs, every night
         "cli",
         "pytest_plugin",  # imported by pytest only

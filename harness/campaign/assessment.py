@@ -11,10 +11,11 @@ from harness.campaign.campaign_file import Quarantine
 from harness.campaign.canary import PREFIX, is_canary
 from harness.campaign.cells import Cell
 from harness.campaign.execution import Finished
-from harness.campaign.fingerprint import fingerprint, is_of_older_form, primary
+from harness.campaign.fingerprint import fingerprint, is_of_older_form
 from harness.campaign.night import Plan
 from harness.campaign.status import WINDOW, FixConfidence, Outcome, Rate, Status, fix_confidence, status
 from harness.core.exit_codes import ExitCode, of_several
+from harness.report.first_finding import primary
 
 _OUTCOMES: Mapping[int, Outcome] = {
     ExitCode.AS_EXPECTED: Outcome.PASSED,

@@ -1,20 +1,18 @@
 """A corpus: recorded histories with the verdict that each must keep, judged again without any server.
 
 `corpus/<target>-<fingerprint>/` holds one run in a few KB: `expected.json` and, compressed, its
-target, its plan of faults, and the lines that prove its first finding. If those lines alone are
-judged differently, it holds the whole history.
+target, its plan of faults, and the smallest excerpt that still has its first finding; a valid run is
+kept whole.
 """
 
 from __future__ import annotations
 
-import json
 import lzma
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import msgspec
 
@@ -22,7 +20,7 @@ from checkers.document import VerdictDocument
 from checkers.errors import HistoryError
 from checkers.history.files import inside, read_bytes
 from checkers.printable import as_json
-from harness.campaign.fingerprint import fingerprint, primary
+from harness.campaign.fingerprint import fingerprint
 from harness.campaign.replay import digest
 from harness.core.errors import ConfigurationError
 from harness.files import run_files
@@ -30,7 +28,9 @@ from harness.files.atomic_files import USER_MODE, replace_file, replacement
 from harness.files.environment import git_commit
 from harness.files.run_folder import COMMITS, HISTORY, PLAN
 from harness.report.answer import times
+from harness.report.first_finding import primary
 from harness.run.recheck import Judged, judge_file
+from harness.shrink.excerpt import smallest
 
 EXPECTED = "expected.json"
 COMPRESSED = ".xz"
@@ -90,10 +90,9 @@ def add(run: Path, corpus: Path) -> Path:
     shape = fingerprint(header.target, document.as_dict()) if first else None
     with TemporaryDirectory() as temporary:
         proof = Path(temporary)
-        minimal = False
-        if first:
-            _write_proof(run, first["operations"], proof)
-            minimal = _is_judged_alike(proof, document)
+        minimal = first is not None
+        if minimal:
+            smallest(run, judged).write(proof / HISTORY, proof / COMMITS)
         source = proof if minimal else run
         expected = Expected(
             target=header.target,
@@ -157,37 +156,6 @@ def seeds(corpus: Path) -> Mapping[str, tuple[int, ...]]:
 def _judged(folder: Path) -> Judged:
     commits = folder / COMMITS
     return judge_file(folder / HISTORY, commits if commits.exists() else None, same_run=True)
-
-
-def _write_proof(run: Path, operations: Sequence[int], to: Path) -> None:
-    """Write the lines that prove a finding, and the log's entries about the same writes."""
-    lines = (run / HISTORY).read_bytes().splitlines(keepends=True)
-    kept = [lines[0], *(lines[number - 1] for number in sorted(set(operations)))]
-    (to / HISTORY).write_bytes(b"".join(kept))
-    if (run / COMMITS).exists():
-        wanted = {_stored(json.loads(line)) for line in kept[1:]}
-        with (run / COMMITS).open("rb") as log, (to / COMMITS).open("wb") as short:
-            short.writelines(line for line in log if _stored(json.loads(line)) in wanted)
-
-
-def _stored(line: Mapping[str, Any]) -> tuple[object, ...]:
-    """What matches a line of the history with one of the log."""
-    return line.get("resource"), line.get("token"), json.dumps(line.get("value"))
-
-
-def _is_judged_alike(proof: Path, document: VerdictDocument) -> bool:
-    """Do some operations alone have the same finding? The fault behind it is not among them."""
-    try:
-        alone = _judged(proof).document
-    except HistoryError:
-        return False
-    same = (alone.verdict, alone.as_expected) == (document.verdict, document.as_expected)
-    return same and bool(alone.findings) and _found(alone) == _found(document)
-
-
-def _found(document: VerdictDocument) -> tuple[object, ...]:
-    finding = primary(document.as_dict())
-    return () if finding is None else tuple(finding[name] for name in ("anomaly", "rule", "roles"))
 
 
 def _store(entry: Path, expected: Expected, files: Mapping[str, Path]) -> None:

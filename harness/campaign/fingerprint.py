@@ -9,18 +9,16 @@ Together with the cell, it distinguishes one bug from another.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from checkers.anomalies import RANK
+from harness.report.first_finding import primary, shape_of
 
 FORM = 2
 """Grows whenever the shape of a failure changes: fingerprints of two forms cannot be compared."""
 
 FINGERPRINT_PATTERN = r"^([0-9]{1,4}-)?[0-9a-f]{12}$"
 _LENGTH = 12  # hexadecimal digits
-
-_Finding = Mapping[str, Any]
 
 
 def fingerprint(cell: str, verdict: Mapping[str, Any]) -> str:
@@ -39,37 +37,7 @@ def shape(verdict: Mapping[str, Any]) -> str:
     """Return the shape of a run as text."""
     finding = primary(verdict)
     if finding:
-        return _shape(finding)
+        return shape_of(finding)
     expected = verdict["expected"]
     wanted = [] if expected == "valid" else [name for name in expected if not verdict["anomalies"].get(name)]
     return " ".join(["not found:", *wanted])
-
-
-def primary(verdict: Mapping[str, Any]) -> _Finding | None:
-    """Return the finding that a run is named after; None where it has none."""
-    causes = first_causes(verdict["findings"])
-    return min(causes, key=lambda each: (RANK[each["anomaly"]], _shape(each)), default=None)
-
-
-def first_causes(findings: Sequence[_Finding]) -> list[_Finding]:
-    """Return the findings that follow from no other one; all of them where each follows from another."""
-    return [each for each in findings if not any(_follows(each, other) for other in findings)] or [*findings]
-
-
-def _follows(finding: _Finding, other: _Finding) -> bool:
-    """Does a finding name another one as its cause, or rest on the very operation that it accuses?"""
-    cause = finding.get("caused_by")
-    if cause and (cause["anomaly"], cause["operations"]) == (other["anomaly"], other["operations"]):
-        return True
-    return _rests_on(finding, other) and not _rests_on(other, finding)
-
-
-def _rests_on(finding: _Finding, other: _Finding) -> bool:
-    accused = other.get("accused", ())
-    return bool(accused) and set(accused) <= set(finding.get("against", ()))
-
-
-def _shape(finding: _Finding) -> str:
-    accused, *against = finding.get("roles") or [""]
-    parts = [f"{finding['anomaly']}: {finding.get('rule', '')}", accused, " and ".join(against)]
-    return ", ".join(filter(None, [*parts, finding.get("fault")]))

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from harness.campaign.assessment import Assessment, CellResult, Run
 from harness.campaign.canary import is_canary
-from harness.campaign.fingerprint import primary
 from harness.campaign.night import Night
 from harness.campaign.status import Outcome
 from harness.core.invocation import typed_anywhere
+from harness.report.first_finding import primary
 from harness.report.junit import Case, Kind, Result, Suite, written
 
 

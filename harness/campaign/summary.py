@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from checkers.printable import printable, shorten
 from harness.campaign.assessment import Assessment, CellResult
-from harness.campaign.fingerprint import primary
 from harness.campaign.night import Night
 from harness.campaign.status import Status
+from harness.report.first_finding import primary
 from harness.report.sentences import capitalized
 
 _ORDER = (

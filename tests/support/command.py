@@ -13,7 +13,7 @@ from tests.support.warm_command import WarmCommand
 
 FENCEPOST = [sys.executable, "-m", "harness.cli"]
 DEADLINE = 300  # s; a guard, far beyond what a call takes on a slow machine
-STARTS_CLIENTS = {"run", "zoo", "campaign"}
+STARTS_CLIENTS = {"run", "zoo", "campaign", "shrink"}
 warm = WarmCommand()
 
 
@@ -26,7 +26,7 @@ def fencepost(
     """
     words = [str(each) for each in arguments]
     variables = os.environ | {"PYTHONPATH": str(ROOT)} | environment
-    if not STARTS_CLIENTS & set(words[:1]) or "--dry-run" in words:
+    if not STARTS_CLIENTS & set(words[:1]) or {"--dry-run", "--no-runs"} & set(words):
         return warm(words, folder, variables, timeout)
     return subprocess.run(
         [*FENCEPOST, *words],

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.assessment import Assessment, CellResult, Run
-from harness.campaign.fingerprint import primary
 from harness.campaign.night import Night
 from harness.campaign.page.links import Links
 from harness.campaign.results import Remembered
+from harness.report.first_finding import primary
 from harness.report.sentences import times
 
 _MOST_RUNS = 5

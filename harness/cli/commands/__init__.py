@@ -10,6 +10,7 @@ from harness.cli.commands.recheck import recheck
 from harness.cli.commands.run import run
 from harness.cli.commands.schema import schema
 from harness.cli.commands.show import show
+from harness.cli.commands.shrink import shrink
 from harness.cli.commands.targets import targets
 from harness.cli.commands.validate import validate
 from harness.cli.commands.zoo import zoo
@@ -17,6 +18,7 @@ from harness.cli.commands.zoo import zoo
 COMMANDS = (
     run,
     recheck,
+    shrink,
     campaign,
     corpus,
     export,

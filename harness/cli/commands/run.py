@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 @ENGINE
 @OVERRIDES
 @SEED
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Repeat the schedule in this plan.json; the target must be that of its run.",
+)
 @click.option("--no-faults", is_flag=True, help="Run without faults: the verdict will be 'not exercised'.")
 @FORMAT
 @RUNS
@@ -30,6 +35,7 @@ def run(
     engine: Literal["auto", "docker", "local"],
     overrides: tuple[str, ...],
     seed: int | None,
+    plan: Path | None,
     no_faults: bool,
     output: str,
     runs: Path,
@@ -42,6 +48,8 @@ def run(
     if not selected.names:
         return ExitCode.NOTHING_SELECTED
     loaded = _load_all(selected.names, overrides, faults=not no_faults)
+    if plan is not None:
+        seed = _seed_of(plan, seed, loaded)
 
     from harness.cli.run_targets import run_all
     from harness.engines.choice import choose
@@ -56,6 +64,15 @@ def run(
         again=("--engine", chosen.name, *["--no-faults"] * no_faults),
     )
     return run_all(loaded, chosen, options, text=text_stream(output), judged=documents(output))
+
+
+def _seed_of(plan: Path, seed: int | None, targets: Sequence[Target]) -> int:
+    from harness.core.errors import ConfigurationError
+    from harness.run.replay import seed_of
+
+    if seed is not None:
+        raise ConfigurationError("--plan contains the seed: drop --seed")
+    return {seed_of(plan, target) for target in targets}.pop()
 
 
 def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool) -> list[Target]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness.campaign.fingerprint import fingerprint, first_causes
+from harness.campaign.fingerprint import fingerprint
+from harness.report.first_finding import first_causes
 from harness.run.recheck import judge_file
 from tests.support.recorded_runs import RECORDINGS, unpack
 

@@ -1,0 +1,51 @@
+"""`fencepost shrink`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from harness.cli.options import ENGINE, RUNS
+
+
+@click.command(short_help="Reduce a failing run to a minimal one.")
+@click.argument("recorded", metavar="RUN")
+@click.option("--no-runs", is_flag=True, help="Shrink only the history: start no servers.")
+@click.option(
+    "--repeat",
+    default=20,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="How often the smallest target runs, to tell how often it fails.",
+)
+@click.option("--max-time", default="10m", show_default=True, help="Start no run after this time.")
+@ENGINE
+@RUNS
+def shrink(
+    recorded: str,
+    no_runs: bool,
+    repeat: int,
+    max_time: str,
+    engine: Literal["auto", "docker", "local"],
+    runs: Path,
+) -> int:
+    """Reduce a run with a violation: its history to an excerpt, its target to the fewest faults and clients.
+
+    Writes minimal.jsonl, minimal-commits.jsonl, minimal.toml and minimal-plan.json into the run's
+    folder; the runs that this takes are in its folder minimal-runs.
+    """
+    from harness.cli.selection import run_folder
+    from harness.cli.shrink_run import shrink_history, shrink_target
+    from harness.core.duration import NS, parse_duration
+
+    try:
+        seconds = parse_duration(max_time) / NS["s"]
+    except ValueError as error:
+        raise click.BadParameter(f"{max_time}: {error}", param_hint="--max-time") from None
+    run = run_folder(recorded, runs).resolve()
+    finding = shrink_history(run)
+    if not no_runs:
+        shrink_target(run, finding, engine, repeat=repeat, seconds=seconds)
+    return 0

@@ -1,0 +1,111 @@
+"""Shrink a run, and print what is left of it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from checkers.printable import message
+from harness.cli.output import say
+from harness.cli.progress import progress
+from harness.core.duration import format_duration
+from harness.core.errors import ConfigurationError
+from harness.core.invocation import typed
+from harness.core.paths import as_seen_from_here
+from harness.engines.choice import EngineName, choose
+from harness.files import run_files
+from harness.files.atomic_files import replace_file
+from harness.files.run_folder import COMMITS, HEADER, HISTORY
+from harness.report.first_finding import Finding, primary
+from harness.run.recheck import judge_file
+from harness.shrink.excerpt import smallest
+from harness.shrink.smaller_target import SmallerTarget
+
+MINIMAL_HISTORY = "minimal.jsonl"
+MINIMAL_COMMITS = "minimal-commits.jsonl"
+MINIMAL_TARGET = "minimal.toml"
+MINIMAL_PLAN = "minimal-plan.json"
+RUNS = "minimal-runs"
+
+
+def shrink_history(run: Path) -> Finding:
+    """Write the smallest excerpt of a run's history, print its finding, and return the run's."""
+    run_files.check(run)
+    if not (run / HISTORY).exists():
+        raise ConfigurationError(f"{run} has no {HISTORY}: judge the run first: {typed('recheck', run)}")
+    history, commits = run / MINIMAL_HISTORY, run / MINIMAL_COMMITS
+    log = run / COMMITS
+    with progress(sys.stderr) as stage:
+        judged = judge_file(run / HISTORY, log if log.exists() else None, stage, same_run=True)
+        stage("shrinking the history")
+        excerpt = smallest(run, judged)
+    excerpt.write(history, commits)
+    alone = judge_file(history, commits if excerpt.commits is not None else None, same_run=True)
+    finding = primary(alone.document.as_dict())
+    assert finding is not None  # noqa: S101 - or it would not be an excerpt
+    _print(
+        f"{len(judged.history.operations):,} operations shrunk to {_counted(excerpt.operations, 'operation')}"
+        f" of {_counted(excerpt.clients, 'client')}, with {_counted(excerpt.faults, 'fault')}:",
+        f"  {finding['summary']}",
+        *(f"    {number}. {step}" for number, step in enumerate(finding["steps"], start=1)),
+    )
+    with_log = () if excerpt.commits is None else ("--commits", as_seen_from_here(commits))
+    _print(f"  check again  {typed('recheck', as_seen_from_here(history), *with_log)}")
+    whole = primary(judged.document.as_dict())
+    assert whole is not None  # noqa: S101 - as above
+    return whole
+
+
+def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: int, seconds: float) -> None:
+    """Run ever smaller targets; write the smallest that still shows the finding, and print it."""
+    text = run_files.text(run, run_files.TARGET)
+    seed = run_files.document(run, HEADER).get("seed")
+    if text is None or not isinstance(seed, int):
+        raise ConfigurationError(f"{run} has no {run_files.TARGET} to run again: give --no-runs")
+    smaller = SmallerTarget(
+        text=text,
+        name=run_files.TARGET,
+        finding=finding,
+        seed=seed,
+        engine=choose(engine, say),
+        runs=run / RUNS,
+        deadline=time.monotonic() + seconds,
+        notify=lambda line: _print(f"  {line}"),
+    )
+    _print("", "running ever smaller targets:")
+    try:
+        smaller.shrink()
+        shown, made = smaller.measure(repeat)
+    finally:
+        replace_file(run / MINIMAL_TARGET, [smaller.source])
+    if smaller.plan is None:
+        _print(f"no run showed {finding['anomaly']} again: {MINIMAL_TARGET} is the whole target")
+        return
+    replace_file(run / MINIMAL_PLAN, [smaller.plan.read_text(encoding="utf-8")])
+    target = smaller.target
+    size = ", ".join(
+        (
+            _counted(target.workload.clients, "client"),
+            _counted(target.workload.resources, "resource"),
+            _counted(len(target.faults), "fault"),
+            format_duration(target.workload.duration),
+        )
+    )
+    rate = f"{shown} of {made} runs" if made else "too few runs to tell how often: the time is over"
+    files = [as_seen_from_here(run / name) for name in (MINIMAL_TARGET, MINIMAL_PLAN)]
+    _print(
+        f"{finding['anomaly']} with {size}: {rate}",
+        f"  run again    {typed('run', files[0], '--plan', files[1])}",
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _print(*lines: str) -> None:
+    for line in lines:
+        click.echo(message(line))

@@ -1,0 +1,55 @@
+"""The first finding of a verdict: the one that a run is named after, and its shape as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from checkers.anomalies import RANK
+
+Finding = Mapping[str, Any]
+"""A finding as in verdict.json."""
+
+
+def primary(verdict: Mapping[str, Any]) -> Finding | None:
+    """Return the finding that a run is named after; None where it has none."""
+    causes = first_causes(verdict["findings"])
+    return min(causes, key=lambda each: (RANK[each["anomaly"]], shape_of(each)), default=None)
+
+
+def clearest(verdict: Mapping[str, Any]) -> Finding | None:
+    """Return a finding like the primary one that also names the fault that opened the window, if any does."""
+    first = primary(verdict)
+    return first and next(
+        (
+            each
+            for each in first_causes(verdict["findings"])
+            if each.get("fault") and all(each[name] == first[name] for name in ("anomaly", "rule"))
+        ),
+        first,
+    )
+
+
+def first_causes(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings that follow from no other one; all of them where each follows from another."""
+    return [each for each in findings if not any(_follows(each, other) for other in findings)] or [*findings]
+
+
+def _follows(finding: Finding, other: Finding) -> bool:
+    """Does a finding name another one as its cause, or rest on the very operation that it accuses?"""
+    cause = finding.get("caused_by")
+    if cause and (cause["anomaly"], cause["operations"]) == (other["anomaly"], other["operations"]):
+        return True
+    return _rests_on(finding, other) and not _rests_on(other, finding)
+
+
+def _rests_on(finding: Finding, other: Finding) -> bool:
+    accused = other.get("accused", ())
+    return bool(accused) and set(accused) <= set(finding.get("against", ()))
+
+
+def shape_of(finding: Finding) -> str:
+    """Return the anomaly, the rule, the roles and the fault of a finding."""
+    accused, *against = finding.get("roles") or [""]
+    parts = [f"{finding['anomaly']}: {finding.get('rule', '')}", accused, " and ".join(against)]
+    return ", ".join(filter(None, [*parts, finding.get("fault")]))

@@ -1,0 +1,123 @@
+"""`fencepost shrink`, and `fencepost run --plan`: a failing run becomes a minimal one that runs again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.core.exit_codes import ExitCode
+from tests.support.command import fencepost, refused
+
+Unpack = Callable[[str], Path]
+
+
+def test_the_excerpt_is_printed_and_can_be_judged_again(recorded_run: Unpack, tmp_path: Path) -> None:
+    run = recorded_run("etcd-postgres-unfenced")
+
+    shrunk = fencepost(tmp_path, "shrink", "--no-runs", run)
+
+    assert shrunk.returncode == ExitCode.AS_EXPECTED, shrunk.stderr
+    assert "shrunk to 4 operations of 2 clients, with 1 fault:" in shrunk.stdout
+    assert " was paused " in shrunk.stdout
+    assert "So outdated data replaced newer data" in shrunk.stdout
+    again = fencepost(
+        tmp_path,
+        "recheck",
+        run / "minimal.jsonl",
+        "--commits",
+        run / "minimal-commits.jsonl",
+        "--format",
+        "json",
+    )
+    verdict = json.loads(again.stdout)
+    assert (again.returncode, verdict["verdict"]) == (ExitCode.AS_EXPECTED, "invalid")
+    assert [finding["anomaly"] for finding in verdict["findings"]] == ["stale-write"]
+
+
+def test_the_recorded_files_are_not_changed(recorded_run: Unpack, tmp_path: Path) -> None:
+    run = recorded_run("uuid-token")
+    before = {file.name: file.read_bytes() for file in run.iterdir() if file.is_file()}
+
+    fencepost(tmp_path, "shrink", "--no-runs", run)
+
+    after = {file.name: file.read_bytes() for file in run.iterdir() if file.is_file()}
+    assert {name: after[name] for name in before} == before
+    assert after.keys() - before.keys() == {"minimal.jsonl", "minimal-commits.jsonl"}
+
+
+def test_a_valid_run_is_refused(recorded_run: Unpack, tmp_path: Path) -> None:
+    said = fencepost(tmp_path, "shrink", "--no-runs", recorded_run("etcd-postgres"))
+
+    assert said.returncode == ExitCode.CONFIGURATION
+    assert said.stderr.endswith("its verdict is valid: there is no finding to shrink to\n")
+
+
+@pytest.mark.parametrize("time", ["soon", "0s", "10"])
+def test_a_time_without_a_unit_is_refused(recorded_run: Unpack, tmp_path: Path, time: str) -> None:
+    said = fencepost(tmp_path, "shrink", "--max-time", time, recorded_run("uuid-token"))
+
+    assert said.returncode == ExitCode.CONFIGURATION
+    assert "--max-time" in said.stderr
+
+
+def test_a_plan_of_another_target_is_refused(recorded_run: Unpack, tmp_path: Path) -> None:
+    plan = recorded_run("asynchronous-commit") / "plan.json"
+
+    said = refused(tmp_path, "run", "--plan", plan, "etcd-postgres")
+
+    assert said.returncode == ExitCode.CONFIGURATION
+    assert "plan.json is not a plan for etcd-postgres: with its seed, " in said.stderr
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"seed": 1}', "\x00", '{"seed": [], "planned": []}'])
+def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "plan.json").write_text(content)
+
+    said = refused(tmp_path, "run", "--plan", "plan.json", "etcd-postgres")
+
+    assert said.returncode == ExitCode.CONFIGURATION
+    assert "plan.json is not a plan" in said.stderr
+
+
+def test_a_plan_and_a_seed_contradict_each_other(recorded_run: Unpack, tmp_path: Path) -> None:
+    run = recorded_run("asynchronous-commit")
+
+    said = refused(tmp_path, "run", "--plan", run / "plan.json", "--seed", "1", run / "target.toml")
+
+    assert said.returncode == ExitCode.CONFIGURATION
+    assert "--plan contains the seed: drop --seed" in said.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("local_engine")
+def test_a_failing_run_shrinks_to_one_fault_and_two_clients(tmp_path: Path) -> None:
+    """On real servers: its target shrinks too, and the result runs again with the same plan."""
+    first = fencepost(
+        tmp_path,
+        "run",
+        "--engine",
+        "local",
+        "--seed",
+        "7",
+        "--set",
+        "workload.duration=8s",
+        "etcd-postgres-unfenced",
+    )
+    assert first.returncode == ExitCode.AS_EXPECTED, first.stderr
+    run = (tmp_path / "runs/etcd-postgres-unfenced/latest").resolve()
+
+    shrunk = fencepost(tmp_path, "shrink", "--engine", "local", "--repeat", "2", run, timeout=500)
+
+    assert shrunk.returncode == ExitCode.AS_EXPECTED, shrunk.stderr
+    assert "stale-write with 2 clients, 1 resource, 1 fault, " in shrunk.stdout
+    again = fencepost(
+        tmp_path, "run", "--engine", "local", run / "minimal.toml", "--plan", run / "minimal-plan.json"
+    )
+    latest = tmp_path / "runs/etcd-postgres-unfenced/latest/plan.json"
+    plans = [json.loads(file.read_text()) for file in (latest, run / "minimal-plan.json")]
+    assert again.returncode == ExitCode.AS_EXPECTED, again.stdout
+    assert plans[0]["seed"] == plans[1]["seed"]
+    assert plans[0]["planned"] == plans[1]["planned"]

@@ -1,0 +1,96 @@
+"""Excerpts: still wrong in the same way, as small as possible, and never wrong in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import ConfigurationError
+from harness.files.run_folder import COMMITS, HISTORY
+from harness.report.first_finding import clearest
+from harness.run.recheck import Judged, judge_file
+from harness.shrink.excerpt import smallest
+
+Unpack = Callable[[str], Path]
+
+LARGEST = {
+    "check-then-write": (4, 2, 1),
+    "code-path-without-the-token": (4, 2, 1),
+    "asynchronous-commit": (1, 1, 1),
+    "client-library-that-retries": (1, 1, 0),
+    "etcd-postgres-unfenced": (4, 2, 1),
+    "fence-counter-deleted": (2, 2, 0),
+    "read-from-a-cache": (3, 2, 0),
+    "value-after-the-fence": (2, 2, 0),
+}
+"""The most operations, clients and faults that the excerpt of a recorded run may have."""
+ALSO = ("second-set-drops-expiry", "redis-without-persistence", "string-comparison-of-tokens", "uuid-token")
+
+
+def judged_in(folder: Path) -> Judged:
+    commits = folder / COMMITS
+    return judge_file(folder / HISTORY, commits if commits.exists() else None, same_run=True)
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_few_operations_clients_and_faults_are_left(recorded_run: Unpack, name: str) -> None:
+    run = recorded_run(name)
+
+    excerpt = smallest(run, judged_in(run))
+
+    left = (excerpt.operations, excerpt.clients, excerpt.faults)
+    assert all(number <= most for number, most in zip(left, LARGEST[name], strict=True)), left
+
+
+@pytest.mark.parametrize("name", [*LARGEST, *ALSO])
+def test_an_excerpt_has_the_finding_of_its_run_and_no_other(
+    recorded_run: Unpack, tmp_path: Path, name: str
+) -> None:
+    run = recorded_run(name)
+    whole = judged_in(run)
+    smallest(run, whole).write(tmp_path / HISTORY, tmp_path / COMMITS)
+
+    alone = judged_in(tmp_path).document
+
+    wanted = clearest(whole.document.as_dict())
+    assert wanted
+    (finding,) = alone.findings
+    assert (finding.anomaly, finding.rule, finding.fault) == tuple(
+        wanted[key] for key in ("anomaly", "rule", "fault")
+    )
+    assert (alone.verdict, alone.as_expected) == (whole.document.verdict, whole.document.as_expected)
+
+
+def test_the_lines_of_an_excerpt_are_those_of_the_run(recorded_run: Unpack) -> None:
+    run = recorded_run("check-then-write")
+
+    excerpt = smallest(run, judged_in(run))
+
+    lines = (run / HISTORY).read_bytes().splitlines(keepends=True)
+    kept = [lines.index(line) for line in excerpt.history]
+    assert kept == sorted(kept)
+    assert kept[0] == 0
+    assert excerpt.commits
+    assert set(excerpt.commits) <= set((run / COMMITS).read_bytes().splitlines(keepends=True))
+
+
+def test_of_several_expected_anomalies_an_excerpt_need_show_only_one(
+    recorded_run: Unpack, tmp_path: Path
+) -> None:
+    run = recorded_run("redis-without-persistence")
+    smallest(run, judged_in(run)).write(tmp_path / HISTORY, tmp_path / COMMITS)
+
+    document = judged_in(tmp_path).document
+
+    assert len(document.named) == 1
+    assert document.as_expected
+
+
+@pytest.mark.parametrize("name", ["etcd-postgres", "not-exercised"])
+def test_a_run_without_a_finding_cannot_shrink(recorded_run: Unpack, name: str) -> None:
+    run = recorded_run(name)
+
+    with pytest.raises(ConfigurationError, match="there is no finding to shrink to"):
+        smallest(run, judged_in(run))
