@@ -8,12 +8,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import pytest
 
 from checkers.verdict import Verdict
-from harness.core.errors import ConfigurationError, EngineUnavailableError
+from harness.core.errors import ConfigurationError, EngineUnavailableError, FencepostError
 from harness.core.events import RunJudged
 from harness.engines.choice import EngineName, choose
 from harness.engines.cleanup import sweep
@@ -77,12 +77,16 @@ class Fencepost:
             ConfigurationError: The target cannot be run; nothing was started.
             InfrastructureError: A server or a fault failed: there is no verdict.
         """
+        __tracebackhide__ = True
         chosen: dict[str, Any] = {**self._defaults, **options}
         named = target or chosen.get("target")
         chosen.pop("target", None)
         if not named:
             raise ConfigurationError("name a target: fencepost.run(target), or the marker's target=")
-        return run(self._item, Path(named), **chosen)
+        try:
+            return run(self._item, Path(named), **chosen)
+        except FencepostError as error:
+            raise error.with_traceback(None) from None  # the message says it all
 
 
 def run(item: pytest.Item, named: Path, **options: Unpack[Options]) -> Run:
@@ -106,7 +110,7 @@ def run(item: pytest.Item, named: Path, **options: Unpack[Options]) -> Run:
             with _turn(config):
                 judged = to_verdict(target, engine, settings)
         except EngineUnavailableError as error:
-            _miss(config, f"{target.name}: {error}")
+            raise _missed(config, f"{target.name}: {error}") from None
     made = _run(target, judged)
     lines = f"seed    {made.seed}\nreport  {made.report}\nfolder  {made.folder}"
     item.add_report_section("call", f"fencepost {target.name}", lines)
@@ -155,10 +159,10 @@ def _engine(config: pytest.Config, name: EngineName) -> Engine:
     return chosen[name]
 
 
-def _miss(config: pytest.Config, why: str) -> NoReturn:
+def _missed(config: pytest.Config, why: str) -> BaseException:
     if config.getoption("--fencepost-require"):
-        pytest.fail(f"--fencepost-require is set, and {why}", pytrace=False)
-    pytest.skip(why)
+        return pytest.fail.Exception(f"--fencepost-require is set, and {why}", pytrace=False)
+    return pytest.skip.Exception(why)
 
 
 def _basetemp(config: pytest.Config) -> Path:

@@ -163,6 +163,18 @@ def test_without_an_engine_a_test_fails_where_one_is_required(
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["--fencepost-require is set, and mine: redis is not installed"])
+    result.stdout.no_fnmatch_line("*During handling*")
+
+
+def test_a_wrong_setting_is_one_sentence_at_the_line_of_the_test(
+    project: pytest.Pytester, recorded: Recorded
+) -> None:
+    result = run(project, "--fencepost-set", "lok=1")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E  *ConfigurationError: --set lok=1: *did you mean lock?"])
+    result.stdout.no_fnmatch_line("*/harness/*")
+    assert recorded.calls == []
 
 
 def test_target_files_are_collected_on_request_only(project: pytest.Pytester, recorded: Recorded) -> None:
