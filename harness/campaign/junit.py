@@ -67,7 +67,7 @@ def _not_run(result: CellResult, number: int) -> Case:
     kind: Kind = "failure" if is_canary(result.cell.name) else "skipped"
     return Case(
         name=f"not run {number}",
-        result=Result(kind=kind, type=result.status, message="there was no time for it"),
+        result=Result(kind=kind, type=result.status, message="the night ended before its turn"),
     )
 
 

@@ -8,6 +8,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.report.sentences import count
+
 WINDOW = 30
 """Runs over which a rate is counted."""
 
@@ -81,9 +83,9 @@ class FixConfidence:
         return max(0, needed - self.clean)
 
     def __str__(self) -> str:
-        runs = "run" if self.clean == 1 else "runs"
-        text = f"{self.clean} clean {runs} at a former rate of {self.former:.0%}: {self.confidence:.0%} sure"
-        return f"{text}; {self.more} more give {SURE:.0%}" if self.more else text
+        runs = f"{count(self.clean, 'clean run')} at a former rate of {self.former:.0%}"
+        more = f"; {self.more} more give {SURE:.0%}" if self.more else ""
+        return f"{runs}: {self.confidence:.0%} sure{more}"
 
 
 def status(tonight: Sequence[Outcome], before: Sequence[Outcome]) -> Status:

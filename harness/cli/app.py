@@ -51,8 +51,8 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         error.show(said)
         say(said.getvalue().rstrip("\n"))
         return ExitCode.CONFIGURATION
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
+    except (KeyboardInterrupt, click.Abort) as error:
+        say(str(error) or "interrupted")
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         _discard_stdout()

@@ -31,6 +31,7 @@ from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
 from harness.engines.choice import EngineName, choose
 from harness.files.environment import git_commit
+from harness.report.sentences import count
 
 _MOST_NEXT = 5
 
@@ -50,6 +51,7 @@ class CampaignOptions:
     nights: Path
     json: bool
     dask: str | None
+    command: tuple[str, ...]
 
 
 def dry(options: CampaignOptions, rng: random.Random) -> int:
@@ -61,7 +63,7 @@ def dry(options: CampaignOptions, rng: random.Random) -> int:
         click.echo(message(f"{clock(job.expected):>8}  {job.cell}, run {job.repeat}"))
     expected = sum(job.expected for job in jobs) // workers
     budget = f", of a budget of {clock(campaign.budget)}" if campaign.budget else ""
-    click.echo(f"{len(jobs)} runs, {workers} at once: about {clock(expected)}{budget}")
+    click.echo(f"{count(len(jobs), 'run')}, {workers} at once: about {clock(expected)}{budget}")
     return ExitCode.AS_EXPECTED if jobs else ExitCode.NOTHING_SELECTED
 
 
@@ -101,8 +103,7 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
                 left = work.run()
         except KeyboardInterrupt:
             outputs.write(night, None, allow_unknown=options.allow_unknown, ended=False)
-            again = typed("campaign", options.file, "--resume", *_history(options))
-            raise KeyboardInterrupt(f"interrupted; go on with: {again}") from None
+            raise KeyboardInterrupt(f"interrupted; go on with: {resumed(options.command)}") from None
         assessment, code = outputs.write(night, results, allow_unknown=options.allow_unknown)
     _sum_up(screen, assessment, night, left)
     tell_github(screen, assessment, night, allow_unknown=options.allow_unknown)
@@ -129,8 +130,10 @@ def _writable(file: Path | None) -> Results | None:
     return results
 
 
-def _history(options: CampaignOptions) -> list[str | Path]:
-    return ["--history", options.results] if options.results else []
+def resumed(command: Sequence[str]) -> str:
+    """Return the command that resumes the night of another one."""
+    words = [word for word in command if word != "--resume"]
+    return typed(*words[:1], "--resume", *words[2 if words[1] == "run" else 1 :])
 
 
 def _planned(options: CampaignOptions, campaign: campaign_file.Campaign, rng: random.Random) -> Night:
@@ -201,7 +204,7 @@ def _sum_up(screen: CampaignScreen, assessment: Assessment, night: Night, left: 
         screen.write(line)
     if left:
         expected = clock(sum(job.expected for job in left))
-        screen.write(f"{len(left)} runs were not made, about {expected} of runs; the next:")
+        screen.write(f"{count(len(left), 'run')} not made, which would take about {expected}; the next:")
     for job in left[:_MOST_NEXT]:
         screen.write(f"  {job.cell}, run {job.repeat}, seed {job.seed}")
     screen.write(f"{assessment.campaign}: {headline(assessment)}")

@@ -16,7 +16,7 @@ from harness.report.answer import Answer, answer, refused, times
 from harness.report.answer import Tone as AnswerTone
 from harness.report.causes import Openings
 from harness.report.groups import Group, explained, groups
-from harness.report.sentences import capitalized
+from harness.report.sentences import capitalized, count
 
 MOST_FINDINGS = 3  # shown in full; the report has the others
 
@@ -129,9 +129,7 @@ def _findings(document: VerdictDocument, history: History | None, leads: Sequenc
     for group in found[:MOST_FINDINGS]:
         yield from _finding(findings[group.members[0]], openings, history)
         if group.number > 1:
-            yield Line(
-                f"{_count(group.number - 1, 'more finding')} of this kind in the report", Tone.FAINT, 4
-            )
+            yield Line(f"{count(group.number - 1, 'more finding')} of this kind in the report", Tone.FAINT, 4)
     for group in found[MOST_FINDINGS:]:
         yield Line(f"also {group.anomaly} ×{group.number:,}{_because(group)}", Tone.FAINT, 2)
     if found:
@@ -193,7 +191,3 @@ def _counted(document: VerdictDocument) -> dict[str, int]:
     found = document.violations
     rest = {name: number - found[name] for name, number in document.anomalies.items()}
     return {name: number for name, number in rest.items() if number > 0}
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"

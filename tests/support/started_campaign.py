@@ -14,14 +14,16 @@ from tests.support.repository import ROOT
 
 
 @contextmanager
-def started_campaign(folder: Path, campaign: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+def started_campaign(
+    folder: Path, campaign: Path, *options: str, stderr: int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[bytes]]:
     """Start it; it is killed at the end, if it still lives."""
     process = subprocess.Popen(
         [sys.executable, "-m", "harness.cli", "campaign", "--engine", "local", *options, str(campaign)],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=stderr,
     )
     try:
         yield process

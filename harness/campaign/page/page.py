@@ -18,7 +18,7 @@ from harness.campaign.results import Remembered
 from harness.campaign.status import Outcome
 from harness.campaign.summary import headline
 from harness.core.exit_codes import ExitCode
-from harness.report.sentences import capitalized
+from harness.report.sentences import capitalized, count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +80,8 @@ def _counted(assessment: Assessment) -> str:
     failed = sum(run.outcome is Outcome.FAILED for run in runs)
     left = sum(result.not_run for result in assessment.cells)
     return (
-        f"{len(runs):,} runs of {len(assessment.cells):,} cells; {failed or 'none'} failed"
-        f"{f', and {left:,} were not run' if left else ''}."
+        f"{count(len(runs), 'run')} of {count(len(assessment.cells), 'cell')}; {failed or 'none'} failed"
+        f"{f', and {left:,} not run' if left else ''}."
     )
 
 

@@ -113,6 +113,7 @@ def run(
         nights=nights,
         json=output == "json",
         dask=dask,
+        command=tuple(sys.argv[1:]),
     )
     return dry(options, random.Random()) if dry_run else run_campaign(options, random.SystemRandom())
 

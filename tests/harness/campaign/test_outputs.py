@@ -65,7 +65,7 @@ def test_every_outcome_has_its_place_in_junit() -> None:
         "unknown": ("error", "valid, as expected"),
         "broken": ("error", "etcd-1 did not get healthy"),
         "known": ("skipped", "quarantined until 2099-01-01: issue 7"),
-        "late": ("skipped", "there was no time for it"),
+        "late": ("skipped", "the night ended before its turn"),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -13,9 +14,10 @@ from subprocess import CompletedProcess
 import pytest
 
 from harness.campaign.night import RESULTS
+from harness.cli.run_campaign import resumed
 from harness.core.exit_codes import ExitCode
 from tests.support.challenged import repeated
-from tests.support.command import fencepost, refused
+from tests.support.command import DEADLINE, fencepost, refused
 from tests.support.junit_readers import validated
 from tests.support.started_campaign import started_campaign
 
@@ -87,6 +89,34 @@ def test_without_a_night_nothing_can_be_resumed(tmp_path: Path, campaign: Path) 
     assert "no night of nightly" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "again"),
+    [
+        (("campaign", "a.toml"), "fencepost campaign --resume a.toml"),
+        (
+            ("campaign", "--resume", "--engine", "local", "a.toml"),
+            "fencepost campaign --resume --engine local a.toml",
+        ),
+        (("campaign", "run", "--", "-a.toml"), "fencepost campaign --resume -- -a.toml"),
+    ],
+)
+def test_a_night_is_resumed_with_the_options_it_began_with(command: tuple[str, ...], again: str) -> None:
+    assert resumed(command) == again
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("local_engine")
+def test_an_interrupted_campaign_says_how_to_go_on(tmp_path: Path, campaign: Path) -> None:
+    with started_campaign(tmp_path, campaign, "--nights", "my nights", stderr=subprocess.PIPE) as process:
+        _wait_for(tmp_path / "my nights/nightly/latest/plan.json", process)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=DEADLINE)
+
+    assert process.returncode == ExitCode.INTERRUPTED
+    again = f"fencepost campaign --resume --engine local --nights 'my nights' {campaign}"
+    assert said.decode() == f"interrupted; go on with: {again}\n"
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("local_engine")
 def test_a_killed_campaign_is_resumed_and_every_run_counts_once(tmp_path: Path, campaign: Path) -> None:
@@ -146,7 +176,7 @@ def _killed_after(seconds: float, process: subprocess.Popen[bytes]) -> bool:
 
 
 def _wait_for(file: Path, process: subprocess.Popen[bytes]) -> None:
-    """Wait until the first run is recorded."""
+    """Wait until a file is there."""
     deadline = time.monotonic() + 240
     while not file.exists():
         assert process.poll() is None, "the campaign ended before it was killed"
