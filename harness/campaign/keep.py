@@ -1,8 +1,8 @@
 """Which run folders of a campaign are kept whole; the others are reduced to a few small files.
 
-A reduced run has its verdict, plan, target and environment, but no history, events, logs or
-report. Only runs that passed are reduced, together with all repetitions of their seed. Files that
-no run writes are never removed, and no link is followed.
+A reduced run has its verdict, junit.xml, plan, target and environment, but no history, events,
+logs, report or file of its storage. Only runs that passed are reduced, together with all
+repetitions of their seed. Files that no run writes are never removed, and no link is followed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from harness.core.exit_codes import ExitCode
 from harness.files.dated_folders import LATEST
 from harness.files.run_files import REPORT
 from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, LOGS, VERDICT
+from harness.run.deployment import STORAGE_FILE
 
 Keep = Literal["all", "failures"] | int
 """All runs; those that failed; or also the last passed runs of each cell."""
@@ -117,7 +118,7 @@ def _reduce(folder: Path) -> bool:
 
 def _removable(folder: Path) -> Iterable[Path]:
     """The files of a run that its verdict does not need."""
-    for name in (HISTORY, COMMITS, REPORT):
+    for name in (HISTORY, COMMITS, REPORT, STORAGE_FILE):
         yield from _regular([folder / name])
     for name, pattern in ((EVENTS, "*.jsonl"), (LOGS, "*.log")):
         if not (folder / name).is_symlink():

@@ -60,7 +60,7 @@ def by_urgency(results: Iterable[CellResult]) -> list[CellResult]:
 
 
 def _row(result: CellResult) -> str:
-    rate = str(result.rate) if result.rate.failed else "no"
+    rate = str(result.rate) if result.rate.failed else "no" if result.rate.runs else "–"
     note = f"; {result.fixed}" if result.fixed else ""
     return f"| {_cell(result.cell.name)} | {result.status}{note} | {len(result.runs)} | {rate} |"
 

@@ -14,8 +14,11 @@ from harness.campaign.night import Night
 from tests.support.campaign_runs import finished, job, plan, verdict
 
 STALE = verdict("Client 0 wrote 'x' too late")
-WRITTEN = ("history.jsonl", "commits.jsonl", "report.html", "events/client-0.jsonl", "logs/etcd.log")
-NEEDED = ("verdict.json", "header.json", "plan.json", "target.toml")
+WRITTEN = (
+    *("history.jsonl", "commits.jsonl", "report.html", "storage.db"),
+    *("events/client-0.jsonl", "logs/etcd.log"),
+)
+NEEDED = ("verdict.json", "junit.xml", "header.json", "plan.json", "target.toml")
 
 
 def night(nights: Path, started: str, *runs: Finished, campaign: str = "nightly") -> Night:
@@ -94,7 +97,7 @@ def test_the_last_runs_of_a_cell_are_counted_over_nights(tmp_path: Path) -> None
 def test_the_oldest_passed_runs_go_until_the_size_fits(tmp_path: Path) -> None:
     made = night(tmp_path, "2026-11-22T03:00", *FIVE)
 
-    reduce(made, "all", 1600)
+    reduce(made, "all", 3 * 100 * len(WRITTEN) + 50)
 
     assert whole(made) == ["b-1", "b-2", "c-1"]
 
