@@ -26,6 +26,7 @@ ROOMS = tuple(
         "target",
         "report",
         "run",
+        "search",
         "shrink",
         "campaign",  # many runs, every night
         "cli",

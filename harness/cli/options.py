@@ -37,6 +37,15 @@ def _seed_number(_context: click.Context, _option: click.Parameter, text: str | 
     raise click.BadParameter(f"{text!r} is not a seed: give the integer that a run printed, such as 7")
 
 
+def _seconds(_context: click.Context, _option: click.Parameter, text: str) -> float:
+    from harness.core.duration import NS, parse_duration
+
+    try:
+        return parse_duration(text) / NS["s"]
+    except ValueError as error:
+        raise click.BadParameter(f"{text}: {error}") from None
+
+
 def _model(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
     if name is None or name in MODELS:
         return name
@@ -89,3 +98,11 @@ OVERRIDES = click.option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Change a setting of the target."
 )
 SEED = click.option("--seed", metavar="N", callback=_seed_number, help="Repeat the schedule of another run.")
+MAX_TIME = click.option(
+    "--max-time",
+    default="10m",
+    show_default=True,
+    metavar="DURATION",
+    callback=_seconds,
+    help="Start no further run after this time.",
+)

@@ -48,10 +48,10 @@ def run_all(
             if codes:
                 screen.write([Line("")])
             try:
-                for judged_run in _run(target, engine, options, screen):
-                    judged(judged_run.document)
-                    finished.append(judged_run)
-                    codes.append(of_verdict(judged_run.document, interrupted=judged_run.interrupted))
+                for seen in _run(target, engine, options, screen):
+                    judged(seen.document)
+                    finished.append(seen)
+                    codes.append(of_verdict(seen.document, interrupted=seen.interrupted))
             except (FencepostError, KeyboardInterrupt) as error:
                 screen.clear()
                 said = _said(error, target)
@@ -89,10 +89,10 @@ def _run(target: Target, engine: Engine, options: RunOptions, screen: Console) -
                     case RunStarted():
                         started = event
                     case RunJudged():
-                        judged_run = _judged_run(target, event, started)
-                        screen.write(verdict_lines(judged_run))
+                        seen = judged_run(target, event, started.seed if started else None)
+                        screen.write(verdict_lines(seen))
                         printed = True
-                        yield judged_run
+                        yield seen
     except (FencepostError, KeyboardInterrupt) as error:
         if started is not None and not printed:
             _leave_word(error, started, target, options.again)
@@ -119,14 +119,15 @@ def _leave_word(
         error.add_note(line)
 
 
-def _judged_run(target: Target, judged: RunJudged, started: RunStarted | None) -> JudgedRun:
+def judged_run(target: Target, judged: RunJudged, seed: int | None) -> JudgedRun:
+    """Return a judged run as it is printed."""
     return JudgedRun(
         target=target.name,
         document=judged.document,
         history=judged.history,
         folder=as_seen_from_here(judged.folder),
         report=as_seen_from_here(judged.report) if judged.report.exists() else None,
-        seed=started.seed if started else None,
+        seed=seed,
         repetition=repetition_in(judged.folder),
         interrupted=judged.interrupted,
     )

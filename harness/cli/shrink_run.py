@@ -20,6 +20,7 @@ from harness.files import run_files
 from harness.files.atomic_files import replace_file
 from harness.files.run_folder import COMMITS, HEADER, HISTORY
 from harness.report.first_finding import Finding, primary
+from harness.report.sentences import counted
 from harness.run.recheck import judge_file
 from harness.shrink.excerpt import smallest
 from harness.shrink.smaller_target import SmallerTarget
@@ -47,8 +48,8 @@ def shrink_history(run: Path) -> Finding:
     finding = primary(alone.document.as_dict())
     assert finding is not None  # noqa: S101 - or it would not be an excerpt
     _print(
-        f"{len(judged.history.operations):,} operations shrunk to {_counted(excerpt.operations, 'operation')}"
-        f" of {_counted(excerpt.clients, 'client')}, with {_counted(excerpt.faults, 'fault')}:",
+        f"{len(judged.history.operations):,} operations shrunk to {counted(excerpt.operations, 'operation')}"
+        f" of {counted(excerpt.clients, 'client')}, with {counted(excerpt.faults, 'fault')}:",
         f"  {finding['summary']}",
         *(f"    {number}. {step}" for number, step in enumerate(finding["steps"], start=1)),
     )
@@ -88,9 +89,9 @@ def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: in
     target = smaller.target
     size = ", ".join(
         (
-            _counted(target.workload.clients, "client"),
-            _counted(target.workload.resources, "resource"),
-            _counted(len(target.faults), "fault"),
+            counted(target.workload.clients, "client"),
+            counted(target.workload.resources, "resource"),
+            counted(len(target.faults), "fault"),
             format_duration(target.workload.duration),
         )
     )
@@ -100,10 +101,6 @@ def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: in
         f"{finding['anomaly']} with {size}: {rate}",
         f"  run again    {typed('run', files[0], '--plan', files[1])}",
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _print(*lines: str) -> None:

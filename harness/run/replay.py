@@ -1,33 +1,54 @@
-"""Replay of a plan: the seed from which the faults of another run were drawn."""
+"""Replay of a plan: the faults of another run, at the same moments."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from checkers.errors import HistoryError
 from checkers.history import limits
 from checkers.history.files import read_bytes
 from harness.core.errors import ConfigurationError
-from harness.nemesis.plan import plan
+from harness.nemesis.plan import PlannedFault, plan
 from harness.target import Target
 
 
-def seed_of(path: Path, target: Target) -> int:
-    """Return the seed of a plan.json, with which this target gets the same plan again.
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What plan.json says before a run: from `seed` come the victims and the workload."""
 
-    Raises ConfigurationError if it cannot: its faults, its TTL or its duration differ.
+    seed: int
+    planned: tuple[PlannedFault, ...]
+
+
+def read_plan(path: Path, target: Target) -> Replay:
+    """Read a plan.json to repeat it with a target.
+
+    Raises ConfigurationError if it is none, or if the target has other faults or ends earlier.
     """
     try:
-        document = json.loads(read_bytes(path, limits.DOCUMENT))
-        seed, planned = document["seed"], document["planned"]
-    except (HistoryError, ValueError, KeyError, TypeError) as error:
+        read = msgspec.json.decode(read_bytes(path, limits.DOCUMENT), type=Replay)
+    except (HistoryError, msgspec.DecodeError) as error:
         raise ConfigurationError(f"{path} is not a plan.json: {error}") from None
-    drawn = plan(target.faults, seed, target.lock.ttl, target.workload.duration)
-    if json.loads(json.dumps([asdict(each) for each in drawn])) != planned:
+    duration = target.workload.duration
+    own = plan(target.faults, read.seed, target.lock.ttl, duration)
+    if [*map(_aim, read.planned)] != [*map(_aim, own)]:
         raise ConfigurationError(
-            f"{path} is not a plan for {target.name}: with its seed, {seed}, the faults of this target come "
-            "at other moments; give the target of the same run (target.toml, or minimal.toml)"
+            f"{path} is not a plan for {target.name}: it has {_listed(read.planned)}, but the target has "
+            f"{_listed(own)}; give the target of the same run, its target.toml"
         )
-    return int(seed)
+    if any(not 0 <= moment < duration for each in read.planned for moment in each.moments):
+        raise ConfigurationError(
+            f"{path} is not a plan for {target.name}: it has moments before its start or after its end"
+        )
+    return read
+
+
+def _aim(fault: PlannedFault) -> tuple[str, str, str | None]:
+    return fault.kind, fault.target, fault.at
+
+
+def _listed(faults: tuple[PlannedFault, ...]) -> str:
+    return ", ".join(" ".join(filter(None, _aim(fault))) for fault in faults) or "no faults"

@@ -26,6 +26,7 @@ from harness.engines.engine import Cluster, Engine
 from harness.files import log_limit
 from harness.files.environment import environment
 from harness.files.run_folder import HEADER, LOGS, RunFolder
+from harness.nemesis.plan import PlannedFault, plan
 from harness.processes.program import Command
 from harness.processes.reaper import reaper
 from harness.run import deployment
@@ -37,6 +38,8 @@ from workloads import append, storages
 from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings
 
+SEEDS = 2**32
+"""Seeds are drawn below this."""
 WITH_EARLIER_RUNS = "[earlier runs on this server are in this log, too]"
 
 
@@ -45,6 +48,7 @@ class RunOptions:
     """The options of a run, without its target."""
 
     seed: int | None = None
+    planned: tuple[PlannedFault, ...] | None = None  # None: drawn from the seed
     faults: bool = True
     runs: Path = Path("runs")
     command: tuple[str, ...] = ()
@@ -59,7 +63,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     recording is judged, and RunJudged says `interrupted`. Call it from the main
     thread. Raises InfrastructureError, or ConfigurationError.
     """
-    seed = secrets.randbelow(2**32) if options.seed is None else options.seed
+    seed = secrets.randbelow(SEEDS) if options.seed is None else options.seed
     faults = target.faults if options.faults else ()
     deployment.check(target)
     topology = deployment.topology(target, faults)
@@ -113,7 +117,13 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         _set_up(storage, target, admin)
         clients.get_ready(lambda client: deployment.task(target, cluster, folder.path, seed, client, command))
         phase = WorkloadPhase(
-            target=target, faults=faults, seed=seed, folder=folder, cluster=cluster, clients=clients
+            target=target,
+            faults=faults,
+            planned=options.planned or plan(faults, seed, target.lock.ttl, target.workload.duration),
+            seed=seed,
+            folder=folder,
+            cluster=cluster,
+            clients=clients,
         )
         with _interrupts() as interrupted:
             yield StageReached(stage="running", detail=deployment.work(target))

@@ -16,7 +16,7 @@ from harness.files.run_folder import EVENTS, PLAN, RunFolder
 from harness.nemesis.faults import FaultSpec
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.observer import Observer
-from harness.nemesis.plan import PlanLog, plan
+from harness.nemesis.plan import PlanLog, PlannedFault
 from harness.nemesis.reach import Reach
 from harness.run.deployment import resources
 from harness.target import Target
@@ -32,6 +32,7 @@ class WorkloadPhase:
 
     target: Target
     faults: Sequence[FaultSpec]
+    planned: tuple[PlannedFault, ...]
     seed: int
     folder: RunFolder
     cluster: Cluster
@@ -73,7 +74,7 @@ class WorkloadPhase:
             seed=self.seed,
             started=time.monotonic_ns(),
             duration=duration,
-            planned=plan(self.faults, self.seed, self.target.lock.ttl, duration),
+            planned=self.planned,
             save=lambda document: self.folder.write_json(PLAN, document),
         )
         log.changed()

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from harness.cli.options import ENGINE, FORMAT, OVERRIDES, RUNS, SEED
+from harness.cli.options import ENGINE, FORMAT, MAX_TIME, OVERRIDES, RUNS, SEED
 from harness.cli.output import documents, print_unselected, say, text_stream
 from harness.core.exit_codes import ExitCode
 
 if TYPE_CHECKING:
+    from harness.run.replay import Replay
     from harness.target import Target
 
 
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Repeat the schedule in this plan.json; the target must be that of its run.",
 )
+@click.option(
+    "--until-violation",
+    is_flag=True,
+    help="Run it again and again, with other seeds and changed plans, until a violation.",
+)
+@MAX_TIME
 @click.option("--no-faults", is_flag=True, help="Run without faults: the verdict will be 'not exercised'.")
 @FORMAT
 @RUNS
@@ -36,6 +43,8 @@ def run(
     overrides: tuple[str, ...],
     seed: int | None,
     plan: Path | None,
+    until_violation: bool,
+    max_time: float,
     no_faults: bool,
     output: str,
     runs: Path,
@@ -48,8 +57,9 @@ def run(
     if not selected.names:
         return ExitCode.NOTHING_SELECTED
     loaded = _load_all(selected.names, overrides, faults=not no_faults)
-    if plan is not None:
-        seed = _seed_of(plan, seed, loaded)
+    replay = None if plan is None else _replayed(plan, seed, loaded)
+    if until_violation and len(loaded) > 1:
+        raise click.UsageError("--until-violation searches with one target at a time")
 
     from harness.cli.run_targets import run_all
     from harness.engines.choice import choose
@@ -57,22 +67,36 @@ def run(
 
     chosen = choose(engine, say)
     options = RunOptions(
-        seed=seed,
+        seed=replay.seed if replay else seed,
+        planned=replay.planned if replay else None,
         faults=not no_faults,
         runs=runs,
         command=("fencepost", *sys.argv[1:]),
         again=("--engine", chosen.name, *["--no-faults"] * no_faults),
     )
+    if until_violation:
+        from harness.cli.search_run import search_and_print
+
+        return search_and_print(
+            loaded[0],
+            chosen,
+            options,
+            seconds=max_time,
+            text=text_stream(output),
+            judged=documents(output),
+        )
     return run_all(loaded, chosen, options, text=text_stream(output), judged=documents(output))
 
 
-def _seed_of(plan: Path, seed: int | None, targets: Sequence[Target]) -> int:
+def _replayed(plan: Path, seed: int | None, targets: Sequence[Target]) -> Replay:
     from harness.core.errors import ConfigurationError
-    from harness.run.replay import seed_of
+    from harness.run.replay import read_plan
 
     if seed is not None:
         raise ConfigurationError("--plan contains the seed: drop --seed")
-    return {seed_of(plan, target) for target in targets}.pop()
+    if len(targets) > 1:
+        raise ConfigurationError("--plan is for one target, that of its run")
+    return read_plan(plan, targets[0])
 
 
 def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool) -> list[Target]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from harness.cli.options import ENGINE, RUNS
+from harness.cli.options import ENGINE, MAX_TIME, RUNS
 
 
 @click.command(short_help="Reduce a failing run to a minimal one.")
@@ -20,14 +20,14 @@ from harness.cli.options import ENGINE, RUNS
     type=click.IntRange(min=1),
     help="How often the smallest target runs, to tell how often it fails.",
 )
-@click.option("--max-time", default="10m", show_default=True, help="Start no run after this time.")
+@MAX_TIME
 @ENGINE
 @RUNS
 def shrink(
     recorded: str,
     no_runs: bool,
     repeat: int,
-    max_time: str,
+    max_time: float,
     engine: Literal["auto", "docker", "local"],
     runs: Path,
 ) -> int:
@@ -38,14 +38,9 @@ def shrink(
     """
     from harness.cli.selection import run_folder
     from harness.cli.shrink_run import shrink_history, shrink_target
-    from harness.core.duration import NS, parse_duration
 
-    try:
-        seconds = parse_duration(max_time) / NS["s"]
-    except ValueError as error:
-        raise click.BadParameter(f"{max_time}: {error}", param_hint="--max-time") from None
     run = run_folder(recorded, runs).resolve()
     finding = shrink_history(run)
     if not no_runs:
-        shrink_target(run, finding, engine, repeat=repeat, seconds=seconds)
+        shrink_target(run, finding, engine, repeat=repeat, seconds=max_time)
     return 0

@@ -69,7 +69,10 @@ def test_a_plan_of_another_target_is_refused(recorded_run: Unpack, tmp_path: Pat
     said = refused(tmp_path, "run", "--plan", plan, "etcd-postgres")
 
     assert said.returncode == ExitCode.CONFIGURATION
-    assert "plan.json is not a plan for etcd-postgres: with its seed, " in said.stderr
+    assert (
+        "plan.json is not a plan for etcd-postgres: it has pause holder:r0 before-write, kill storage, but"
+        in said.stderr
+    )
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"seed": 1}', "\x00", '{"seed": [], "planned": []}'])
