@@ -76,10 +76,12 @@ class HistoryIndex:
 
     def _has(self, rows: Ints, resource: str, functions: Iterable[str]) -> Flags:
         """Which of these rows are about a resource, and of these kinds?"""
-        kinds = [FUNCTIONS.index(name) for name in functions]
-        resources = self._columns.resources
+        resources, f = self._columns.resources, self._columns.f[rows]
         number = resources.index(resource) if resource in resources else -1
-        chosen: Flags = np.isin(self._columns.f[rows], kinds) & (self._columns.resource[rows] == number)
+        is_kind = np.zeros(len(rows), dtype=np.bool_)
+        for name in functions:
+            is_kind |= f == FUNCTIONS.index(name)
+        chosen: Flags = is_kind & (self._columns.resource[rows] == number)
         return chosen
 
     def _can_raise(self, op: Op) -> bool:

@@ -1,27 +1,39 @@
 """What rules of storages find among a few operations, worked out once for all that have the same shape.
 
-Most findings of a run are proved by operations that stand to each other in the same way: other
-times, tokens, values and names, in the same order and equal in the same places. A rule of a storage
-asks for nothing else (`Checker.compares_only`), unless a restart of the storage comes in, which has a
-time of its own.
+Most findings, of one run and of many, are proved by operations that stand to each other in the same
+way: other times, tokens, values and names, in the same order and equal in the same places. A rule of a
+storage asks for nothing else but what its fence promises (`Checker.compares_only`), unless a restart of
+the storage comes in, which has a time of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from checkers.checker import Checker
-from checkers.conflict import Conflict
+from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
 from checkers.history.commit_log import CommitLog, Entry
 from checkers.history.records import Op
 from checkers.history.restarts import restarts_of_storage
 from checkers.memoized import memoized
 
-_Places = tuple[Conflict, int, tuple[int, ...], "_Places | None"]
-"""A conflict, and which of the operations it accuses, and because of which; its cause."""
+_MOST = 1 << 12  # shapes; among thousands of findings few have one of their own
+
+
+class _Placed(NamedTuple):
+    """A conflict of a shape: which of the operations it accuses, and because of which."""
+
+    breach: Breach
+    anomaly: str
+    counted: bool
+    accused: int
+    because: tuple[int, ...]
+    cause: _Placed | None
+
+
+_KNOWN: dict[Hashable, list[_Placed]] = {}
 
 
 def conflicts_among(whole: Evidence, part: Evidence, checker: Checker) -> Sequence[Conflict]:
@@ -31,19 +43,16 @@ def conflicts_among(whole: Evidence, part: Evidence, checker: Checker) -> Sequen
     entries = part.log.entries if isinstance(part.log, CommitLog) else ()
     operations = _operations(part, entries)
     shape = (checker, part.log is None, *_shape(part, operations, entries))
-    known = _known(whole)
-    if shape not in known:
+    known = _KNOWN.get(shape)
+    if known is None:
         conflicts = list(checker.check(part))
         place = {(op.index, op.token): at for at, op in reversed(list(enumerate(operations)))}
         if all(_is_placed(conflict, place) for conflict in conflicts):
-            known[shape] = [_placed(conflict, place) for conflict in conflicts]
+            if len(_KNOWN) >= _MOST:
+                _KNOWN.clear()
+            _KNOWN[shape] = [_placed(conflict, place) for conflict in conflicts]
         return conflicts
-    return [_of_others(placed, operations) for placed in known[shape]]
-
-
-@memoized
-def _known(_whole: Evidence) -> dict[Hashable, list[_Places]]:
-    return {}
+    return [_of_others(placed, operations) for placed in known]
 
 
 @memoized
@@ -93,6 +102,8 @@ def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -
         )
 
     return (
+        header.fenced,
+        header.policy,
         len(part.history.operations),
         height[header.initial_token],
         part.log is not None and part.log.has_fences,
@@ -107,21 +118,23 @@ def _is_placed(conflict: Conflict, place: dict[tuple[int, int | None], int]) -> 
     return named and (conflict.cause is None or _is_placed(conflict.cause, place))
 
 
-def _placed(conflict: Conflict, place: dict[tuple[int, int | None], int]) -> _Places:
-    return (
-        conflict,
-        place[conflict.accused.index, conflict.accused.token],
-        tuple(place[op.index, op.token] for op in conflict.because),
-        None if conflict.cause is None else _placed(conflict.cause, place),
+def _placed(conflict: Conflict, place: dict[tuple[int, int | None], int]) -> _Placed:
+    return _Placed(
+        breach=conflict.breach,
+        anomaly=conflict.anomaly,
+        counted=conflict.counted,
+        accused=place[conflict.accused.index, conflict.accused.token],
+        because=tuple(place[op.index, op.token] for op in conflict.because),
+        cause=None if conflict.cause is None else _placed(conflict.cause, place),
     )
 
 
-def _of_others(placed: _Places, operations: Sequence[Op]) -> Conflict:
+def _of_others(placed: _Placed, operations: Sequence[Op]) -> Conflict:
     """The same conflict of other operations."""
-    conflict, accused, because, cause = placed
-    return replace(
-        conflict,
-        accused=operations[accused],
-        because=tuple(operations[at] for at in because),
-        cause=None if cause is None else _of_others(cause, operations),
+    return placed.breach.conflict(
+        operations[placed.accused],
+        *(operations[at] for at in placed.because),
+        anomaly=placed.anomaly,
+        cause=None if placed.cause is None else _of_others(placed.cause, operations),
+        counted=placed.counted,
     )

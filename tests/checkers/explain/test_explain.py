@@ -12,6 +12,7 @@ import pytest
 import checkers
 from checkers.conflict import Breach, Conflict
 from checkers.evidence import gather
+from checkers.explain import shapes
 from checkers.explain.findings import doubts_of, explained
 from checkers.storage import registers, stale_writes
 from tests.support.only_finding import only_finding
@@ -281,6 +282,7 @@ def test_an_unexplained_finding_stays_and_is_in_the_reasons(
     def speechless(_narrator: Any, _conflict: Any) -> NoReturn:
         raise ZeroDivisionError("no words")
 
+    monkeypatch.setattr(shapes, "_KNOWN", {})  # they name the breaches that they were found with
     monkeypatch.setattr(
         stale_writes, "SENT_AFTER_NEWER", Breach(anomaly="stale-write", rule="none", story=speechless)
     )

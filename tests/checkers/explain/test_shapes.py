@@ -55,7 +55,10 @@ def _commit(commit: Commit, initial: Value) -> Commit:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_proofs_that_differ_in_times_tokens_and_names_have_one_shape(kind: str) -> None:
+def test_proofs_that_differ_in_times_tokens_and_names_have_one_shape(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shapes, "_KNOWN", {})
     rng = random.Random(f"{kind} shapes")
     for _ in range(12):
         run = crowd(rng, kind, most=2)
@@ -69,24 +72,45 @@ def test_proofs_that_differ_in_times_tokens_and_names_have_one_shape(kind: str) 
             )
             for check in CHECKS:
                 shapes.conflicts_among(one, _part(one, rows), check)
-                known = len(shapes._known(one))
+                known = len(shapes._KNOWN)
 
                 found = shapes.conflicts_among(one, _part(same, rows), check)
 
-                assert len(shapes._known(one)) == known
+                assert len(shapes._KNOWN) == known
                 assert list(found) == list(check.check(_part(same, rows))), (check, rows, run)
+
+
+def test_what_another_fence_makes_of_the_same_operations_is_another_shape() -> None:
+    rng = random.Random(0)
+    fences = [{"policy": "strict"}, {"policy": "inclusive"}, {"fenced": False}]
+    found: dict[bool, int] = {False: 0, True: 0}
+    for kind in KINDS:
+        run = crowd(rng, kind, most=1)
+        rows = sorted(rng.sample(range(len(run.history.operations)), min(4, len(run.history.operations))))
+        each = []
+        for promised in fences:
+            history = replace(run.history, header=replace(run.history.header, **promised), faults=())
+            evidence = gather(history, run.commits, same_run=True)
+            conflicts = [
+                list(shapes.conflicts_among(evidence, _part(evidence, rows), check)) for check in CHECKS
+            ]
+            assert conflicts == [list(check.check(_part(evidence, rows))) for check in CHECKS], run
+            each.append(conflicts)
+        found[each[0] == each[1] == each[2]] += 1
+    assert min(found.values()) > 2
 
 
 def _part(evidence: Evidence, rows: list[int]) -> Evidence:
     return alone(evidence, [evidence.history.operations[row] for row in rows])
 
 
-def test_a_restart_of_the_storage_has_its_own_time() -> None:
+def test_a_restart_of_the_storage_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shapes, "_KNOWN", {})
     rng = random.Random(1)
     run = crowd(rng, "lost on restart")
     evidence = gather(run.history, run.commits, same_run=True)
 
     shapes.conflicts_among(evidence, evidence, lost_writes.CHECKER)
 
-    assert shapes._known(evidence) == {}
+    assert shapes._KNOWN == {}
     assert not shapes._has_restarts(Evidence(history=History(header=run.history.header, operations=())))
