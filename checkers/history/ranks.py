@@ -185,6 +185,10 @@ class Summit:
         """The greatest height at or before each rank."""
         return self._highest[ranks]
 
+    def exceeds(self, other: Summit) -> Flags:
+        """At which ranks is the greatest height until then above that of another summit?"""
+        return self._highest > other._highest
+
     def entries_before(self, ranks: Ints) -> Ints:
         """Which entry that is; it must be known that there is one."""
         if len(ranks) <= _FEW:

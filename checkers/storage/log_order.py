@@ -34,6 +34,8 @@ from checkers.storage.log_columns import LogColumns
 from checkers.storage.read_places import NOWHERE, ReadPlaces, read_places
 from checkers.storage.recorded import Recorded, recorded
 
+_NONE = np.zeros(0, dtype=np.int64)
+
 
 @memoized
 def order_of(evidence: Evidence) -> LogOrder | None:
@@ -101,14 +103,24 @@ class LogOrder:
 
     def late_by_refusals(self, rows: Ints, positions: Ints) -> Late:
         """What comes too late only because of refusals: their rows, and what positions they prove."""
+        proved = positions + self._above[self.recorded.columns.resource[rows]]
+        if not self.reads.repeated and not self._make_late(rows, proved):
+            return Late(rows=_NONE, reached=_NONE, by=_NONE, refusals=_NONE)
         levels, refusals = self._fixed.levels.copy(), self._fixed.refusals.copy()
-        levels[rows] = positions + self._above[self.recorded.columns.resource[rows]]
+        levels[rows] = proved
         refusals[rows] = rows
         sightings = self._with_repeated(_Sightings(levels=levels, refusals=refusals))
         summit = self._summit_of(sightings)
         late, reached = self._too_late(summit)
         is_new = ~np.isin(late, self._late[0])
         return self._shown((late[is_new], reached[is_new]), summit, sightings)
+
+    def _make_late(self, refusals: Ints, levels: Ints) -> bool:
+        """Does anything come too late by what refusals prove? Nearly all prove only what is known already."""
+        proved = Summit(self.recorded.ranks.size, self.recorded.ranks.returned[refusals], levels)
+        _, called, last = self._placed
+        asked = indices(proved.exceeds(self._summit)[called - 1])
+        return bool(np.any(proved.before(called[asked]) > last[asked]))
 
     def first_mark(self, resource: Ints, tokens: Ints, *, above: bool) -> Ints:
         """The first position at which the mark was at each token, or above it.
@@ -211,15 +223,22 @@ class LogOrder:
 
     def _too_late(self, summit: Summit) -> tuple[Ints, Ints]:
         """The rows that come too late for their place, resource by resource, and the level reached."""
+        rows, called, last = self._placed
+        reached = summit.before(called)
+        late = indices(reached > last)
+        rows, reached = rows[late], reached[late]
+        order = np.lexsort((rows, self.recorded.order_of_resources[self.recorded.columns.resource[rows]]))
+        return rows[order], reached[order]
+
+    @cached_property
+    def _placed(self) -> tuple[Ints, Ints, Ints]:
+        """The rows that have a place, the ranks of their calls, and the last level of each one's place."""
         log, columns, reads = self.log, self.recorded.columns, self.reads
         stored = indices(log.first_of_row >= 0)
         rows = np.concatenate((stored, reads.rows))
         last = np.concatenate((log.first_of_row[stored], log.following[reads.last + 1] - 1))
-        reached = summit.before(self.recorded.ranks.called[rows])
-        late = indices(reached > last + self._above[columns.resource[rows]])
-        rows, reached = rows[late], reached[late]
-        order = np.lexsort((rows, self.recorded.order_of_resources[columns.resource[rows]]))
-        return rows[order], reached[order]
+        last += self._above[columns.resource[rows]]
+        return rows, self.recorded.ranks.called[rows], last
 
     def _shown(self, late: tuple[Ints, Ints], summit: Summit, sightings: _Sightings) -> Late:
         rows, levels = late
