@@ -9,8 +9,9 @@ of the number of its operations.
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,40 +32,103 @@ from checkers.history.columns import (
 )
 from checkers.history.event_chunks import INVOKE, Tables, read_chunk
 from checkers.history.fault_lines import FAULT_DECODER, FAULT_SIGN, fault_event, is_fault
-from checkers.history.growing import GrowingColumns, chunks
+from checkers.history.growing import GrowingColumns, Readable, chunks
 from checkers.history.irregular import IrregularError, require
 from checkers.history.jsonl import MAX_LINE, Line, decode, half_written, is_cut_short
+from checkers.history.lines import FaultLine
 from checkers.history.ranks import stable_order
-from checkers.history.records import FaultEvent, Header, History
+from checkers.history.records import Header, History, Value
+
+HEADER_LINE = 1
 
 
-def read_events(file: BinaryIO, header: Header, name: str) -> History:
+def read_events(file: Readable, header: Header, name: str) -> History:
     """Read the events after the header.
 
     Raises:
         IrregularError: the history is invalid, or only a parser can read it.
     """
-    reading = _Reading(header, name)
+    events = Events(header.initial_value, HEADER_LINE)
     with gc_paused():
-        for chunk in chunks(file):
-            reading.add(chunk)
-        return reading.finish()
+        events.read(file)
+        return events.history(header, name)
 
 
-class _Reading:
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines that another process has read; they follow those that this one reads."""
+
+    lines: int
+    columns: dict[str, memoryview]  # of 64-bit integers
+    names: dict[str, list[Value]]  # the tables of their numbers
+    faults: list[tuple[int, FaultLine]]
+    half_written: int | None
+
+
+class Events:
     """The events so far, in columns of their own: an operation is two of them."""
 
-    def __init__(self, header: Header, name: str) -> None:
-        self._header = header
-        self._name = name
-        self._line = 1  # the last one that was read
-        self._tables = Tables(header.initial_value)
+    def __init__(self, initial: Value = None, line: int = 0) -> None:
+        self._line = line  # the last one that was read
+        self._tables = Tables(initial)
         self._events = GrowingColumns()
-        self._faults: list[FaultEvent] = []
-        self._notices: list[str] = []
+        self._faults: list[tuple[int, FaultLine]] = []  # and their lines
+        self._half_written: int | None = None  # the last line of the file, if it is only half written
 
-    def add(self, chunk: bytes) -> None:
-        """Add more lines."""
+    def read(self, file: Readable) -> None:
+        """Add all lines of a file.
+
+        Raises:
+            IrregularError: one is invalid, or only a parser can read it.
+        """
+        for chunk in chunks(file):
+            self._add(chunk)
+
+    def extend(self, part: Part) -> None:
+        """Add lines that another process has read."""
+        columns = {name: np.frombuffer(column, dtype=np.int64) for name, column in part.columns.items()}
+        for name, names in part.names.items():
+            numbers = map(getattr(self._tables, name).__getitem__, names)
+            columns[name] = np.array([*numbers, ABSENT])[np.maximum(columns[name], -1)]  # -1: the last
+        columns["line"] = columns["line"] + self._line
+        self._events.add(columns)
+        self._faults += ((line + self._line, fault) for line, fault in part.faults)
+        if part.half_written is not None:
+            self._half_written = part.half_written + self._line
+        self._line += part.lines
+
+    def part(self) -> Part:
+        """These lines for another process; nothing is left here."""
+        require(self._events.count > 0)
+        return Part(
+            lines=self._line,
+            columns={name: column.data.cast("B") for name, column in self._events.take().items()},
+            names={name: list(table) for name, table in vars(self._tables).items()},
+            faults=self._faults,
+            half_written=self._half_written,
+        )
+
+    def history(self, header: Header, name: str) -> History:
+        """Join invokes and completions; `name` is the name of the file in notices."""
+        require(self._events.count > 0)
+        events = self._events.take()
+        started = self._check_times(events["line"], events["time"])
+        rows = np.flatnonzero(events["type"] == INVOKE)
+        ends = _completions(events["process"], events["type"])[rows]
+        _check_repeats(events, rows[ends >= 0], ends[ends >= 0])
+        _check_carries(events, rows[ends >= 0], ends[ends >= 0])
+        initial = self._tables.value[header.initial_value]
+        _check_values(events["value"][rows[events["f"][rows] == WRITE]], initial)
+        columns = self._join(events, rows, ends, initial)
+        cut = self._half_written
+        return History(
+            header=header,
+            operations=Operations(columns),
+            faults=tuple(fault_event(Line(name, line, b""), fault, header) for line, fault in self._faults),
+            notices=() if cut is None else (half_written(Line(name, cut, b"", unfinished=True)),),
+            started=started,
+        )
+
+    def _add(self, chunk: bytes) -> None:
         if not chunk.endswith(b"\n"):
             chunk = self._last(chunk)
         numbers = np.arange(self._line + 1, self._line + 1 + chunk.count(b"\n"))
@@ -74,34 +138,13 @@ class _Reading:
         if chunk:
             self._events.add(read_chunk(chunk, self._tables) | {"line": numbers})
 
-    def finish(self) -> History:
-        """Join invokes and completions."""
-        require(self._events.count > 0)
-        events = self._events.take()
-        started = self._check_times(events["line"], events["time"])
-        rows = np.flatnonzero(events["type"] == INVOKE)
-        ends = _completions(events["process"], events["type"])[rows]
-        _check_repeats(events, rows[ends >= 0], ends[ends >= 0])
-        _check_carries(events, rows[ends >= 0], ends[ends >= 0])
-        initial = self._tables.value[self._header.initial_value]
-        _check_values(events["value"][rows[events["f"][rows] == WRITE]], initial)
-        columns = self._join(events, rows, ends, initial)
-        return History(
-            header=self._header,
-            operations=Operations(columns),
-            faults=tuple(self._faults),
-            notices=tuple(self._notices),
-            started=started,
-        )
-
     def _last(self, text: bytes) -> bytes:
         """A last line without its newline: complete, or half written."""
         cut = text.rfind(b"\n") + 1
         whole, last = text[:cut], text[cut:]
         if not is_cut_short(last):
             return text + b"\n"
-        line = Line(self._name, self._line + whole.count(b"\n") + 1, last, unfinished=True)
-        self._notices.append(half_written(line))
+        self._half_written = self._line + whole.count(b"\n") + 1
         return whole
 
     def _without_faults(self, chunk: bytes, numbers: Ints) -> tuple[bytes, Ints]:
@@ -114,9 +157,9 @@ class _Reading:
             first = chunk.rfind(b"\n", 0, sign) + 1
             start = chunk.index(b"\n", sign) + 1
             require(start - first <= MAX_LINE)
-            line = Line(self._name, int(numbers[row]), chunk[first:start], unfinished=False)
+            line = Line("", int(numbers[row]), chunk[first:start], unfinished=False)
             if is_fault(line):
-                self._faults.append(_fault(line, self._header))
+                self._faults.append((line.number, _fault(line)))
                 rest.append(chunk[before:first])
                 kept[row] = False
                 before = start
@@ -128,8 +171,8 @@ class _Reading:
         all_times = np.empty(self._line + 1, dtype=np.int64)
         present = np.zeros(self._line + 1, dtype=np.bool_)
         all_times[numbers], present[numbers] = times, True
-        for fault in self._faults:
-            all_times[fault.line], present[fault.line] = fault.time, True
+        for line, fault in self._faults:
+            all_times[line], present[line] = fault.time, True
         all_times = all_times[present]
         require(np.all(all_times[1:] >= all_times[:-1]) and all_times[-1] < NEVER)
         return int(all_times[0])
@@ -168,14 +211,14 @@ class _Reading:
         )
 
 
-def _fault(line: Line, header: Header) -> FaultEvent:
+def _fault(line: Line) -> FaultLine:
     try:
         event = decode(line, FAULT_DECODER)
     except HistoryError:
         raise IrregularError from None
     if event is None:
         raise IrregularError
-    return fault_event(line, event, header)
+    return event
 
 
 def _completions(process: Ints, types: NDArray[Any]) -> Ints:

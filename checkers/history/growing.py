@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,20 @@ from checkers.history.irregular import require
 from checkers.history.jsonl import MAX_LINE
 
 CHUNK = 1 << 20  # bytes that are read at a time
+_SPARE = 4  # times the rows so far: to copy them takes long, and unused memory costs nothing
 
 Column = NDArray[Any]
 
 
-def chunks(file: BinaryIO) -> Iterator[bytes]:
+class Readable(Protocol):
+    """A file, or a part of one."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes, at most so many; none at the end."""
+        ...
+
+
+def chunks(file: Readable) -> Iterator[bytes]:
     """Complete lines, many at a time; only the end of the file may lack its newline.
 
     Raises:
@@ -49,7 +58,7 @@ class GrowingColumns:
         for name, column in chunk.items():
             whole = self._columns.get(name, column)
             if len(whole) < self.count or not before:
-                longer = np.empty(2 * self.count, dtype=column.dtype)  # unused memory is never allocated
+                longer = np.empty(_SPARE * self.count, dtype=column.dtype)  # unused memory is never allocated
                 longer[:before] = whole[:before]
                 whole = self._columns[name] = longer
             whole[before : self.count] = column

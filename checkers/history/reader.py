@@ -22,7 +22,6 @@ from checkers.gc_pause import gc_paused
 from checkers.history import column_cache, limits
 from checkers.history.assembly import Assembly
 from checkers.history.commits import read_commits
-from checkers.history.event_columns import read_events
 from checkers.history.fault_kinds import KINDS
 from checkers.history.fault_lines import FAULT_DECODER, is_fault
 from checkers.history.files import opened
@@ -48,6 +47,7 @@ from checkers.history.records import (
     Policy,
     Value,
 )
+from checkers.history.second_reader import read_long
 from checkers.nearest import nearest
 
 __all__ = [
@@ -111,7 +111,7 @@ def _read_long(file: BufferedReader, name: str, cache: Path | None) -> History |
     if cache and (found := column_cache.kept(cache, digest, header, name)):
         return found
     try:
-        found = read_events(file, header, name)
+        found = read_long(file, header, name)
     except IrregularError:
         return None  # the careful reader reports the error and its line
     if cache and digest == column_cache.digest(file):  # it has not changed in the meantime

@@ -49,7 +49,7 @@ def test_cached_columns_replace_the_history(
     long_history: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = read(long_history, cache=cache)
-    monkeypatch.setattr(reader, "read_events", no_reading)
+    monkeypatch.setattr(reader, "read_long", no_reading)
 
     again = read(long_history, cache=cache)
 
@@ -71,7 +71,7 @@ def test_a_copy_of_a_history_has_the_same_columns_under_its_own_name(
     read(long_history, cache=cache)
     copy = tmp_path / "copy.jsonl"
     copy.write_bytes(long_history.read_bytes())
-    monkeypatch.setattr(reader, "read_events", no_reading)
+    monkeypatch.setattr(reader, "read_long", no_reading)
 
     assert read(copy, cache=cache).notices[0].startswith(f"{copy}:")
 

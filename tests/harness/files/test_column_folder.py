@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from checkers.document import VerdictDocument
-from checkers.history import event_columns, reader
+from checkers.history import reader, second_reader
 from harness.files import column_folder
 from harness.run.recheck import recheck
 from tests.support.command import fencepost
@@ -47,7 +47,7 @@ def never(*_arguments: Any) -> None:
 def test_a_long_history_is_read_only_once(run: Path, caches: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = recheck(run).document
     assert [file.suffix for file in caches.iterdir()] == [".npz"]
-    monkeypatch.setattr(reader, "read_events", never)
+    monkeypatch.setattr(reader, "read_long", never)
 
     assert without_times(recheck(run).document) == without_times(first)
 
@@ -73,13 +73,13 @@ def test_columns_in_a_received_folder_are_not_used(
         np.savez(received / name, **forged)
     kept.unlink()
     read = []
-    once = event_columns.read_events
+    once = second_reader.read_long
 
     def counted(*given: Any) -> Any:
         read.append(1)
         return once(*given)
 
-    monkeypatch.setattr(reader, "read_events", counted)
+    monkeypatch.setattr(reader, "read_long", counted)
 
     assert without_times(recheck(received).document) == true
     assert read
