@@ -53,8 +53,11 @@ def _special(target: Target) -> Iterator[str]:
         yield "fence on acquire"
     elif target.storage.policy != "strict":
         yield target.storage.policy
-    if any(getattr(fault, "every", None) for fault in target.faults if fault.kind == "pause"):
+    pauses = [fault for fault in target.faults if fault.kind == "pause"]
+    if any(fault.every and not fault.hits_servers for fault in pauses):
         yield "pauses at any moment"
+    if any(fault.hits_servers for fault in pauses):
+        yield "pauses of servers"
     yield from dict.fromkeys(fault.kind for fault in target.faults if fault.kind != "pause")
     if target.lock.image or target.storage.image:
         yield "an official image"

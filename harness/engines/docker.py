@@ -112,6 +112,16 @@ class DockerCluster:
         with self.changing:
             self.down.difference_update(servers)
 
+    def pause(self, servers: Sequence[str]) -> str:
+        """Stop containers with the kernel's freezer; return the evidence that they are stopped."""
+        _in_parallel(Container.freeze, [self._container(name) for name in servers])
+        return f"the freezer, and Docker shows {', '.join(servers)} paused"
+
+    def resume(self, servers: Sequence[str]) -> str:
+        """Continue containers, frozen or not; return the evidence that they run."""
+        _in_parallel(Container.thaw, [self._container(name) for name in servers])
+        return f"Docker shows {', '.join(servers)} running"
+
     def move_clock(self, server: str, ahead: int) -> None:
         """Set the wall clock that clock.so shows to a server `ahead` ns ahead of this machine's."""
         self._container(server).run(["sh", "-c", SET_CLOCK, str(ahead)])

@@ -46,7 +46,9 @@ class Container:
             raise
         if not state["Running"]:
             raise not_ready(self.name, f"ended with status {state['ExitCode']}", self.log())
-        if state.get("Health", {}).get("Status") == "unhealthy":
+        health = state.get("Health", {})
+        # Docker also calls a paused container unhealthy, and for seconds after it continues.
+        if health.get("Status") == "unhealthy" and health.get("FailingStreak"):
             raise not_ready(self.name, "is unhealthy", self.log())
 
     def freeze(self) -> None:
@@ -56,9 +58,10 @@ class Container:
         self._expect("paused")
 
     def thaw(self) -> None:
-        """Continue its processes."""
-        with as_infrastructure_errors():
-            self.client.api.unpause(self.id)
+        """Continue its processes; one that is not frozen stays as it is."""
+        if self._status() == "paused":
+            with as_infrastructure_errors():
+                self.client.api.unpause(self.id)
         self._expect("running")
 
     def kill(self) -> None:
@@ -91,9 +94,12 @@ class Container:
             image = self.client.images.get(name)
         return {"name": name, "id": image.id, "digests": image.attrs["RepoDigests"] or []}
 
-    def _expect(self, status: str) -> None:
+    def _status(self) -> str:
         with as_infrastructure_errors():
-            seen = self.client.api.inspect_container(self.id)["State"]["Status"]
+            return str(self.client.api.inspect_container(self.id)["State"]["Status"])
+
+    def _expect(self, status: str) -> None:
+        seen = self._status()
         if seen != status:
             raise InfrastructureError(f"{self.name} should be {status}, but is {seen}")
 

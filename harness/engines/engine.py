@@ -46,6 +46,15 @@ class Cluster(Protocol):
         Running servers are not affected. A server's address may change.
         """
 
+    def pause(self, servers: Sequence[str]) -> str:
+        """Stop all processes of servers; return the evidence that they are stopped.
+
+        Raises InfrastructureError if one is not. They stay stopped, also then, until `resume`.
+        """
+
+    def resume(self, servers: Sequence[str]) -> str:
+        """Continue servers, stopped or not; return the evidence, or raise InfrastructureError."""
+
     def move_clock(self, server: str, ahead: int) -> None:
         """Set a server's wall clock `ahead` ns ahead of this machine's; 0 corrects it."""
 

@@ -6,12 +6,14 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import psutil
 
 from harness.core.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
 from harness.engines import local_etcd, local_postgres, local_redis, local_toxiproxy, local_zookeeper
@@ -20,7 +22,8 @@ from harness.engines.wheel import DISTRIBUTIONS, installed
 from harness.network import ports
 from harness.network.systems import SYSTEMS, Unfit
 from harness.network.topology import Address, Edge, Server, Topology, edges, links
-from harness.processes import ownership
+from harness.processes import ownership, process_tree
+from harness.processes.continuer import continued_at_end
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.run_notes import leave_note, temporary_work_folder
 from harness.processes.server_failure import not_ready
@@ -65,6 +68,7 @@ class LocalCluster:
     changing: threading.Lock = field(
         default_factory=threading.Lock
     )  # guards `down` and the supervisor's children
+    paused: dict[tuple[str, ...], ExitStack] = field(default_factory=dict)
     earlier_runs: int | None = None
 
     def lent(self, earlier_runs: int) -> LocalCluster:
@@ -110,6 +114,31 @@ class LocalCluster:
                 _wait_for(server, self._of(servers), deadline)
         with self.changing:
             self.down.difference_update(servers)
+
+    def pause(self, servers: Sequence[str]) -> str:
+        """Stop servers and their child processes with SIGSTOP; return the evidence that they are stopped."""
+        children = self._of(servers)
+        for child in children:
+            child.check()
+        heads = [psutil.Process(child.process.pid) for child in children]
+        self.paused.setdefault(tuple(servers), ExitStack()).enter_context(continued_at_end(heads))
+        stopped = [process_tree.stop_all(head) for head in heads]
+        if None in stopped:
+            raise InfrastructureError(f"{', '.join(servers)} should be stopped, but a process is running")
+        count = sum(map(len, filter(None, stopped)))
+        return f"SIGSTOP, and all processes of {', '.join(servers)} ({count}) are in state T"
+
+    def resume(self, servers: Sequence[str]) -> str:
+        """Continue servers and their child processes with SIGCONT; return the evidence that they run."""
+        self.paused.pop(tuple(servers), ExitStack()).close()
+        children = self._of(servers)
+        for child in children:
+            child.check()
+        heads = [psutil.Process(child.process.pid) for child in children]
+        processes = [process for head in heads for process in process_tree.members(head)]
+        if not process_tree.wait_until_continued(processes):
+            raise InfrastructureError(f"{', '.join(servers)} should be running, but a process is stopped")
+        return f"SIGCONT, and no process of {', '.join(servers)} is in state T"
 
     def move_clock(self, server: str, ahead: int) -> None:
         """Raise InfrastructureError; `refusal` has already refused such a run."""

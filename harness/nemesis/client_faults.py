@@ -77,7 +77,7 @@ class ClientFaults:
     def _hit_stopped(self, fault: ClientFault, client: int, requested: int, request: StopRequest) -> None:
         """Hit a client that has stopped itself or is about to."""
         hold, is_taken_over = self._hold_of(client), self._taken_over(fault, client)
-        in_force = fault.in_force(self.reach, client, partial(self._go_on, client))
+        in_force = fault.in_force_on(self.reach, client, partial(self._go_on, client))
         with (
             self.reservations.released_at_end(client, fault.needs(self.reach, client)),
             request.reserving(self.state.clients[client].resource),
@@ -101,7 +101,7 @@ class ClientFaults:
             return NOBODY
 
     def _hit(self, fault: ClientFault, client: int, moment: int) -> None:
-        in_force = fault.in_force(self.reach, client, None)
+        in_force = fault.in_force_on(self.reach, client, None)
         with (
             self.reservations.released_at_end(client, fault.needs(self.reach, client)),
             self._observed(fault, client, moment, in_force, lambda: self._hold_of(client)),

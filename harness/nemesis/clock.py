@@ -39,6 +39,7 @@ class ClockSpec(BaseModel):
     neutral: ClassVar[Mapping[str, str]] = {"target": "lock"}
     engine_need: ClassVar[Literal["clocks"]] = "clocks"
     at: ClassVar[None] = None
+    hits_servers: ClassVar[bool] = True
     aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
 

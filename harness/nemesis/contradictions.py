@@ -172,7 +172,7 @@ def ns(span: Span | None, lock: Lock | None) -> int | None:
 
 def _victim(index: int, fault: AnyFault, sections: Sections) -> Iterator[Contradiction]:
     kind, _, number = fault.target.replace(":r", ":").partition(":")
-    if not (sections.workload and number):
+    if not (sections.workload and number.isdecimal()):
         return
     what, count = (
         ("clients", sections.workload.clients)

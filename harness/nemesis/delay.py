@@ -48,6 +48,7 @@ class DelaySpec(BaseModel):
     counts: ClassVar[tuple[str, ...]] = ("delays",)
     neutral: ClassVar[Mapping[str, str]] = {"target": "holder", "to": "both"}
     engine_need: ClassVar[Literal["partitions"]] = "partitions"
+    hits_servers: ClassVar[bool] = False
     aimed_by: ClassVar[str] = "to"
     unserved: ClassVar[str] = "no message to {} can be held back"
 
@@ -79,7 +80,7 @@ class DelaySpec(BaseModel):
         """Return the edges on which messages are held back."""
         return {Edge(client, server) for server in reach.servers(self.aim())}
 
-    def in_force(self, reach: Reach, client: int, go_on: GoOn | None) -> AbstractContextManager[Fault]:
+    def in_force_on(self, reach: Reach, client: int, go_on: GoOn | None) -> AbstractContextManager[Fault]:
         """Hold back what a client sends from now on."""
         return delay(reach.cluster, client, reach.servers(self.aim()), go_on or (lambda: None))
 

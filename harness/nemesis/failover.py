@@ -48,6 +48,7 @@ class FailoverSpec(BaseModel):
     neutral: ClassVar[Mapping[str, str]] = {"target": "lock"}
     engine_need: ClassVar[None] = None
     at: ClassVar[None] = None
+    hits_servers: ClassVar[bool] = True
     aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
     every: ClassVar[None] = None

@@ -7,7 +7,7 @@ from an engine, its injection, and the proofs that it is in force and that it is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, get_args
+from typing import Annotated, TypeGuard, get_args
 
 from pydantic import Field
 
@@ -19,16 +19,26 @@ from harness.nemesis.partition import PartitionSpec
 from harness.nemesis.pause import PauseSpec
 
 ClientFault = PauseSpec | PartitionSpec | DelaySpec
-"""Faults on a client: `needs(reach, client)` and `in_force(reach, client, go_on)`."""
+"""Faults on a client: `needs(reach, client)` and `in_force_on(reach, client, go_on)`."""
 
-ServerFault = KillSpec | FailoverSpec | ClockSpec
+ServerFault = PauseSpec | KillSpec | FailoverSpec | ClockSpec
 """Faults on servers: `needs(reach)` and `in_force(reach, wait)`."""
 
 FaultSpec = Annotated[ClientFault | ServerFault, Field(discriminator="kind")]
-"""A section [[faults]] of a target file."""
+"""A section [[faults]] of a target file; its target decides which it hits."""
 
 FAULTS: Mapping[str, type[ClientFault | ServerFault]] = {
     get_args(spec.model_fields["kind"].annotation)[0]: spec
     for spec in (*get_args(ClientFault), *get_args(ServerFault))
 }
 """All faults, by kind."""
+
+
+def hits_client(fault: ClientFault | ServerFault) -> TypeGuard[ClientFault]:
+    """Does it hit a client?"""
+    return not fault.hits_servers
+
+
+def hits_servers(fault: ClientFault | ServerFault) -> TypeGuard[ServerFault]:
+    """Does it hit servers?"""
+    return fault.hits_servers

@@ -9,12 +9,27 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 VICTIM_PATTERN = r"^(holder(:r\d+)?|client:\d+)$"
 SERVER_PATTERN = r"^[a-z][a-z0-9-]*$"
+SERVERS_PATTERN = r"^([a-z][a-z0-9-]*|(lock|storage):leader)$"
 SIDES = ("lock", "storage", "both")
 
 
 def _victim(text: str) -> str:
     if not re.match(VICTIM_PATTERN, text):
         raise ValueError('must be "holder", "holder:r0" (of that resource) or "client:0"')
+    return text
+
+
+def is_victim(text: str) -> bool:
+    """Does a target name a client? Otherwise it names servers."""
+    return re.match(VICTIM_PATTERN, text) is not None
+
+
+def _victim_or_servers(text: str) -> str:
+    if not is_victim(text) and (not re.match(SERVERS_PATTERN, text) or text in ("holder", "client")):
+        raise ValueError(
+            'must be a client ("holder", "holder:r0" or "client:0") or servers ("lock", "lock:leader" or '
+            'a name such as "redis-1")'
+        )
     return text
 
 
@@ -51,6 +66,17 @@ Servers = Annotated[
     str,
     AfterValidator(_server),
     WithJsonSchema({"type": "string", "pattern": SERVER_PATTERN, "examples": ["lock", "storage", "redis-1"]}),
+]
+VictimOrServers = Annotated[
+    str,
+    AfterValidator(_victim_or_servers),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "anyOf": [{"pattern": VICTIM_PATTERN}, {"pattern": SERVERS_PATTERN}],
+            "examples": ["holder", "lock", "lock:leader", "postgres"],
+        }
+    ),
 ]
 Side = Annotated[
     str | tuple[str, ...],

@@ -35,6 +35,7 @@ class KillSpec(BaseModel):
     neutral: ClassVar[Mapping[str, str]] = {"target": "storage"}
     engine_need: ClassVar[Literal["killed"]] = "killed"
     at: ClassVar[None] = None
+    hits_servers: ClassVar[bool] = True
     aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from harness.clients.shared_state import SharedState
 from harness.nemesis.client_faults import ClientFaults
-from harness.nemesis.faults import ClientFault, FaultSpec
+from harness.nemesis.faults import FaultSpec, hits_client, hits_servers
 from harness.nemesis.observer import Observer
 from harness.nemesis.plan import PlanLog
 from harness.nemesis.reach import Reach
@@ -94,13 +94,13 @@ class Nemesis:
 
     def _carry_out(self, index: int, fault: FaultSpec) -> None:
         end = self.log.started + self.log.duration
-        if isinstance(fault, ClientFault) and fault.at is not None:
+        if hits_client(fault) and fault.at is not None:
             self._clients.strike_at_stop_point(index, fault, end - round(LAST_STOP * self.ttl))
             return
         moments = [self.log.started + moment for moment in self.log.planned[index].moments]
         last = end - (fault.lasts.resolve(self.ttl) if fault.lasts else 0)
-        if isinstance(fault, ClientFault):
+        if hits_client(fault):
             rng = random.Random(f"{self.log.seed}/victim/{index}")
             self._clients.strike(fault, moments, last, rng)
-        else:
+        elif hits_servers(fault):
             self._servers.strike(fault, moments, last)

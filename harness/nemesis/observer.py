@@ -45,6 +45,7 @@ class Observer:
         )
         self.log.add(seen)
         with in_force as now:
+            seen.target = now.target  # a leader is known by now
             seen.resource, seen.owner = hold()
             seen.evidence = now.evidence
             seen.in_force = time.monotonic_ns() if now.since is None else now.since

@@ -36,6 +36,7 @@ class PartitionSpec(BaseModel):
     engine_need: ClassVar[Literal["partitions"]] = "partitions"
     at: ClassVar[None] = None
     until: ClassVar[None] = None
+    hits_servers: ClassVar[bool] = False
     aimed_by: ClassVar[str] = "from"
     unserved: ClassVar[str] = "no client can be cut off from {}"
 
@@ -59,7 +60,7 @@ class PartitionSpec(BaseModel):
         """Return the edges to cut."""
         return {Edge(client, server) for server in reach.servers(self.aim())}
 
-    def in_force(self, reach: Reach, client: int, _go_on: GoOn | None) -> AbstractContextManager[Fault]:
+    def in_force_on(self, reach: Reach, client: int, _go_on: GoOn | None) -> AbstractContextManager[Fault]:
         """Cut a client off."""
         return partition(reach.cluster, client, reach.servers(self.aim()), self.direction)
 

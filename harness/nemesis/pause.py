@@ -6,7 +6,7 @@ Its child processes, such as the user's program, are stopped and continued with 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
 from typing import ClassVar, Literal, Self
@@ -15,21 +15,23 @@ import psutil
 from pydantic import BaseModel, model_validator
 
 from checkers.history.fault_kinds import KINDS, FaultKind
+from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.fault import Fault
-from harness.nemesis.fields import Victim
+from harness.nemesis.fields import VictimOrServers, is_victim
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import NOTHING, Need
+from harness.nemesis.server_pause import LEADER, leader_of, never_leads, pause_servers
 from harness.nemesis.stop_points import GoOn, Until, check_times, never_granted, never_read
 from harness.processes import process_tree
 
 
 class PauseSpec(BaseModel):
-    """A client's process is stopped (SIGSTOP) and later continued, as by a long garbage collection.
+    """A client's process, or servers, are stopped and later continued, as by a long garbage collection.
 
-    With `at`, it stops itself at that point; with `every`, it is stopped from outside,
+    With `at`, a client stops itself at that point; with `every`, it is stopped from outside,
     once in each interval of that length, at a moment drawn from the seed.
     """
 
@@ -43,8 +45,9 @@ class PauseSpec(BaseModel):
     unserved: ClassVar[str] = "nothing of {} can be hit"
 
     kind: Literal["pause"]
-    target: Victim
-    """holder, holder:r0 (the holder of that resource) or client:0."""
+    target: VictimOrServers
+    """holder, holder:r0 (the holder of that resource) or client:0; or servers: lock or storage (all of
+    them), lock:leader (whichever leads then), or one by its name, such as etcd-2."""
     at: Literal["granted", "acquired", "list-read", "before-write", "write-sent", "before-release"] | None = (
         None
     )
@@ -56,27 +59,47 @@ class PauseSpec(BaseModel):
     lasts: Length | None = None
     """How long it stays stopped."""
     every: Length | None = None
-    """It is stopped from outside once in each interval of this length."""
+    """It is stopped from outside once in each interval of this length; without it, servers once per run."""
 
     @model_validator(mode="after")
     def _starts_and_ends_in_one_way(self) -> Self:
-        check_times(self)
+        if not self.hits_servers:
+            check_times(self)
+        elif self.at or self.until or not self.lasts:
+            raise ValueError("a pause of servers has no stop point: give lasts and every, not at or until")
         return self
 
+    @property
+    def hits_servers(self) -> bool:
+        """Does it hit servers, not a client?"""
+        return not is_victim(self.target)
+
     def aim(self) -> tuple[str, ...]:
-        """Return no server: it hits a process."""
-        return ()
+        """Return the side or server that stops; none if a client does."""
+        return (self.target.removesuffix(LEADER),) if self.hits_servers else ()
 
-    def needs(self, _reach: Reach, _client: int) -> AbstractSet[Need]:
-        """Return nothing but the client."""
-        return NOTHING
+    def needs(self, reach: Reach, client: int | None = None) -> AbstractSet[Need]:
+        """Return nothing but the client; or the servers, and the edges over which their pause is proved."""
+        if client is not None:
+            return NOTHING
+        servers = reach.servers(self.aim())
+        return {*servers, *reach.edges(servers)}
 
-    def in_force(self, reach: Reach, client: int, go_on: GoOn | None) -> AbstractContextManager[Fault]:
+    def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+        """Stop servers."""
+        servers = reach.servers(self.aim())
+        if self.target.endswith(LEADER):
+            servers = (leader_of(reach.cluster, servers),)
+            return pause_servers(reach.cluster, reach.recorded(servers[0]), servers, reach.edges(servers))
+        return pause_servers(reach.cluster, reach.recorded(self.target), servers, reach.edges(servers))
+
+    def in_force_on(self, reach: Reach, client: int, go_on: GoOn | None) -> AbstractContextManager[Fault]:
         """Stop a client from outside, or wait for one that stops itself."""
         return pause(reach.processes[client], f"client:{client}", stops_itself=go_on is not None)
 
     def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
         """Yield stop points that are never reached, and ends that cannot occur."""
+        yield from never_leads(index, self.target, sections)
         yield from never_granted(index, self, sections)
         yield from never_read(index, self, sections)
         yield from self._write_sent(index, sections)

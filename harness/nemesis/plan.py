@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness.nemesis.faults import FaultSpec, ServerFault
+from harness.nemesis.faults import FaultSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def _moments(fault: FaultSpec, rng: random.Random, ttl: int, duration: int) -> t
     A fault that hits servers once per run does so in its second fifth: by then there is data to
     lose, and there is time left to observe the loss.
     """
-    if isinstance(fault, ServerFault) and fault.every is None:
+    if fault.hits_servers and fault.every is None:
         return (duration // 5 + rng.randrange(duration // 5),)
     if fault.every is None or fault.lasts is None:
         return ()

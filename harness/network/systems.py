@@ -45,6 +45,7 @@ class System:
     speaks: bytes = b""  # ... and this content
     locked: bytes = b""  # the answer if it requires a password
     oldest: tuple[int, ...] = ()  # the oldest release that clients support; (): it reports none
+    leads: Callable[[Address], bool] | None = None  # does this member lead? None: there are no leaders
 
 
 def etcd_is_usable(address: Address) -> bool:
@@ -58,6 +59,15 @@ def etcd_is_usable(address: Address) -> bool:
 def etcd_version(address: Address) -> str:
     """Return such as "3.5.16"."""
     return str(_json(address, "/version")["etcdserver"])
+
+
+def etcd_leads(address: Address) -> bool:
+    """Is this member the leader, by its own account? False if it does not answer."""
+    try:
+        status = _json(address, "/v3/maintenance/status", {})
+        return bool(status["leader"] == status["header"]["member_id"])
+    except (OSError, http.client.HTTPException, ValueError, KeyError):
+        return False
 
 
 def postgres_is_usable(address: Address) -> bool:
@@ -90,6 +100,15 @@ def zookeeper_is_usable(address: Address) -> bool:
         return b"Zookeeper version" in _zookeeper_status(address)
     except OSError:
         return False
+
+
+def zookeeper_leads(address: Address) -> bool:
+    """Is this server the leader, or the only one, by its own account? False if it does not answer."""
+    try:
+        status = _zookeeper_status(address)
+    except OSError:
+        return False
+    return b"Mode: leader" in status or b"Mode: standalone" in status
 
 
 def zookeeper_version(address: Address) -> str:
@@ -140,6 +159,7 @@ SYSTEMS: dict[str, System] = {
         answers=(b"HTTP/1.",),
         speaks=b"etcdserver",
         oldest=(3, 4),
+        leads=etcd_leads,
     ),
     "postgres": System(
         port=5432,
@@ -165,6 +185,7 @@ SYSTEMS: dict[str, System] = {
         probe=b"srvr",
         answers=(b"Zookeeper version", b"This ZooKeeper instance"),
         oldest=(3, 5),  # returns the stat of a created znode
+        leads=zookeeper_leads,
     ),
     "dynamodb": System(
         port=8000,

@@ -46,6 +46,12 @@ def wait_until_stopped(process: psutil.Process) -> bool:
     return is_stopped(process)
 
 
+def stop_all(head: psutil.Process) -> list[psutil.Process] | None:
+    """Stop a process and its descendants; return all processes, or None if one keeps running."""
+    _signal(head.suspend)
+    return stop_offspring(head) if wait_until_stopped(head) else None
+
+
 def stop_offspring(head: psutil.Process) -> list[psutil.Process] | None:
     """Stop the descendants of a stopped process; return all processes, or None if one keeps running.
 

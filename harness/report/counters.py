@@ -12,7 +12,7 @@ from checkers.anomalies import COVERAGE, WORK
 from checkers.document import VerdictDocument
 from checkers.history.columns import FUNCTIONS, OK
 from checkers.history.reader import Op
-from harness.nemesis.faults import ServerFault
+from harness.nemesis.faults import ClientFault, ServerFault
 from harness.report.answer import Answer, Tone
 from harness.report.rows import with_columns
 
@@ -33,7 +33,8 @@ _ALWAYS = {"found", "stale_writes_attempted", "stale_writes_rejected", "stale_wr
 
 _MOST = 3
 _WORK = {"reads": "read", "writes": "write", "appends": "append"}
-_SERVER_FAULTS = tuple(count for fault in get_args(ServerFault) for count in fault.counts)
+_ON_SERVERS = set(get_args(ServerFault)) - set(get_args(ClientFault))
+_SERVER_FAULTS = tuple(count for fault in _ON_SERVERS for count in fault.counts)
 _ALARMS = {"found", "stale_writes_accepted"}
 
 

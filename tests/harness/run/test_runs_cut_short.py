@@ -146,3 +146,41 @@ def test_a_killed_run_can_be_judged_and_leaves_nothing_behind(
     }
     assert left_in_docker(folder.name) == []
     assert list(state.iterdir()) == []
+
+
+IN_FORCE = [
+    ("etcd-postgres-delayed-write", "delay", "client:"),
+    ("etcd-postgres-server-pauses", "pause", "lock:etcd-"),
+    ("etcd-postgres-server-pauses", "pause", "storage"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "kind", "hit"), IN_FORCE)
+def test_a_run_that_is_killed_while_a_fault_is_in_force_leaves_nothing_behind(
+    engine: str, tmp_path: Path, state: Path, target: str, kind: str, hit: str
+) -> None:
+    process = start("run", target, "--engine", engine, "--set", LONG, cwd=tmp_path)
+    latest = tmp_path / "runs" / target / "latest"
+    assert wait_for(lambda: is_in_force(latest / "plan.json", kind, hit), 2 * PATIENCE), end(process)
+    folder, children = latest.resolve(), descendants(process)
+
+    process.kill()
+    process.communicate(timeout=DEADLINE)
+    assert wait_for(lambda: not alive(children))
+    done = fencepost(tmp_path, "recheck", folder, "--format", "json")
+
+    assert done.returncode in (0, 2), done.stderr
+    assert left_in_docker(folder.name) == []
+    assert list(state.iterdir()) == []
+
+
+def is_in_force(plan: Path, kind: str, hit: str) -> bool:
+    """Does a plan have such a fault that was observed in force, and not observed healed yet?"""
+    faults = json.loads(plan.read_text())["faults"] if plan.is_file() else []
+    return any(
+        (fault["kind"], fault["healed"]) == (kind, None)
+        and fault["in_force"]
+        and fault["target"].startswith(hit)
+        for fault in faults
+    )

@@ -12,6 +12,7 @@ from harness.core.errors import ConfigurationError
 from harness.nemesis.clock import ClockSpec
 from harness.nemesis.failover import FailoverSpec
 from harness.nemesis.kill import KillSpec
+from harness.nemesis.plan import plan
 from harness.target import load
 from harness.target.models import Target
 
@@ -119,3 +120,50 @@ def test_waiting_for_a_replica_needs_one(error_of: Any) -> None:
     content = text("redis").replace('kind = "redis"', 'kind = "redis"\nwait_for_replica = true')
 
     assert "set replica = true too" in error_of(content)
+
+
+PAUSE = 'kind = "pause"\ntarget = "{}"\nevery = "8s"\nlasts = "1s"'
+
+
+@pytest.mark.parametrize(
+    ("target", "aim"),
+    [
+        ("lock", ("lock",)),
+        ("lock:leader", ("lock",)),
+        ("storage", ("storage",)),
+        ("etcd-1", ("etcd-1",)),
+        ("holder", ()),
+    ],
+)
+def test_a_pause_hits_servers_or_a_client(read: Any, target: str, aim: Any) -> None:
+    (pause,) = read(text("etcd", PAUSE.format(target))).faults
+
+    assert pause.hits_servers == bool(aim)
+    assert pause.aim() == aim
+
+
+def test_servers_are_paused_once_per_run_without_an_interval(read: Any) -> None:
+    (pause,) = read(text("etcd", PAUSE.format("lock").replace('every = "8s"\n', ""))).faults
+
+    assert len(plan((pause,), 1, 2 * NS["s"], 20 * NS["s"])[0].moments) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        (PAUSE.format("lock") + '\nat = "before-write"', "a pause of servers has no stop point"),
+        ('kind = "pause"\ntarget = "lock"\nevery = "8s"', "a pause of servers has no stop point: give lasts"),
+        (PAUSE.format("storage:leader"), 'postgres has no leader: give "storage"'),
+        (PAUSE.format("etcd-7"), "this target has no server etcd-7"),
+        (PAUSE.format("client"), 'must be a client ("holder", "holder:r0" or "client:0") or servers'),
+        (PAUSE.format("holder:leader"), 'must be a client ("holder", "holder:r0" or "client:0") or servers'),
+    ],
+)
+def test_an_impossible_pause_of_servers_is_refused(error_of: Any, fault: str, problem: str) -> None:
+    assert problem in error_of(text("etcd", fault))
+
+
+def test_a_side_without_servers_cannot_be_paused(error_of: Any) -> None:
+    sqlite = 'kind = "sqlite"\nfencing = "none"'
+
+    assert "no server is started for it" in error_of(text("redis", PAUSE.format("storage"), storage=sqlite))
