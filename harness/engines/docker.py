@@ -37,6 +37,7 @@ READY_TIMEOUT = 60.0  # s; they take one to three
 POLL = 0.03  # s
 TOXIPROXY_API = 8474
 SET_CLOCK = 'echo "$0" > /clock/new && mv /clock/new /clock/offset'  # atomically: it is read at any moment
+SIGKILL = "SIGKILL"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 (in the container; published on 127.0.0.1 only)
 
 
@@ -91,13 +92,15 @@ class DockerCluster:
             for name in {*self.known, TOXIPROXY} - self.down:
                 self._container(name).check()
 
-    def kill(self, servers: Sequence[str]) -> str:
-        """Kill containers with SIGKILL, all at the same time; return the evidence that they ended."""
+    def kill(self, servers: Sequence[str], *, orderly: bool = False) -> str:
+        """End containers, all at the same time; return the evidence that they ended."""
         containers = [self._container(name) for name in servers]
         with self.changing:
             self.down.update(servers)
-        _in_parallel(Container.kill, containers)
-        return f"SIGKILL, and Docker shows {', '.join(servers)} exited"
+        systems = {name: SYSTEMS[self.known[name].system] for name in servers}
+        signals = {name: system.stop_signal if orderly else SIGKILL for name, system in systems.items()}
+        _in_parallel(lambda container: container.kill(signals[container.name]), containers)
+        return f"{', '.join(sorted(set(signals.values())))}, and Docker shows {', '.join(servers)} exited"
 
     def restart(self, servers: Sequence[str]) -> None:
         """Restart killed containers, and wait until each server is usable."""

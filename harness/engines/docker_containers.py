@@ -64,10 +64,10 @@ class Container:
                 self.client.api.unpause(self.id)
         self._expect("running")
 
-    def kill(self) -> None:
-        """Kill it with SIGKILL; written data stays in the page cache, so this is not a power loss."""
+    def kill(self, signal: str) -> None:
+        """End it with a signal; written data stays in the page cache, so SIGKILL is not a power loss."""
         with as_infrastructure_errors():
-            self.client.api.kill(self.id)
+            self.client.api.kill(self.id, signal)
             self.client.api.wait(self.id, timeout=END_TIMEOUT)
         self._expect("exited")
 

@@ -34,9 +34,10 @@ class Cluster(Protocol):
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last log lines, if one of the servers has ended."""
 
-    def kill(self, servers: Sequence[str]) -> str:
+    def kill(self, servers: Sequence[str], *, orderly: bool = False) -> str:
         """Kill servers with SIGKILL, all at the same time; return the evidence that they ended.
 
+        `orderly`: with the signal that makes them end by themselves.
         From then on `check` ignores that they have ended.
         """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,15 +93,19 @@ class LocalCluster:
                 if child.name not in self.down:
                     child.check()
 
-    def kill(self, servers: Sequence[str]) -> str:
-        """Kill servers with SIGKILL; return the evidence that they ended."""
+    def kill(self, servers: Sequence[str], *, orderly: bool = False) -> str:
+        """End servers; return the evidence that they ended."""
         with self.changing:
             self.down.update(servers)
         children = self._of(servers)
         for child in children:
-            child.kill()
+            child.end(self._stop_signal(child.name)) if orderly else child.kill()
         ended = ", ".join(f"{child.name} (process {child.process.pid})" for child in children)
-        return f"SIGKILL, and {ended} ended"
+        return f"{'an orderly stop' if orderly else 'SIGKILL'}, and {ended} ended"
+
+    def _stop_signal(self, server: str) -> signal.Signals:
+        system = next(each.system for each in self.servers if each.name == server)
+        return signal.Signals[SYSTEMS[system].stop_signal]
 
     def restart(self, servers: Sequence[str]) -> None:
         """Restart killed servers, and wait until each is usable."""

@@ -1,4 +1,4 @@
-"""Kill: servers are killed with SIGKILL, and later restarted with their data on disk."""
+"""Kill: servers are killed, or stopped in an orderly way, and later restarted with their data on disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
-from harness.nemesis.fields import Servers
+from harness.nemesis.fields import ServersOrLeader
+from harness.nemesis.leader import never_leads, servers_now, side_of
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Need
 from harness.network.topology import Edge
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class KillSpec(BaseModel):
-    """Servers are killed with SIGKILL, and later restarted with their data on disk."""
+    """Servers are killed, or stopped in an orderly way, and later restarted with their data on disk."""
 
     model_config = STRICT
     called: ClassVar[str] = "kill"
@@ -40,8 +41,10 @@ class KillSpec(BaseModel):
     unserved: ClassVar[str] = "nothing of {} can be hit"
 
     kind: Literal["kill"]
-    target: Servers
-    """lock or storage (all its servers), or one server by its name, such as redis-1."""
+    target: ServersOrLeader
+    """lock or storage (all its servers), lock:leader (whichever leads then), or one by its name."""
+    orderly: bool = False
+    """Stop them with the signal that they expect (SIGTERM, for PostgreSQL SIGINT), not with SIGKILL."""
     every: Length | None = None
     """They are killed once in each interval of this length; without it, once per run."""
     lasts: Length
@@ -49,7 +52,7 @@ class KillSpec(BaseModel):
 
     def aim(self) -> tuple[str, ...]:
         """Return the side or server that is killed."""
-        return (self.target,)
+        return (side_of(self.target),)
 
     def needs(self, reach: Reach) -> AbstractSet[Need]:
         """Return the servers, and the edges over which the kill is proved."""
@@ -58,16 +61,18 @@ class KillSpec(BaseModel):
 
     def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
         """Kill the servers."""
-        servers = reach.servers(self.aim())
-        return kill(reach.cluster, reach.recorded(self.target), servers, reach.edges(servers))
+        name, servers = servers_now(reach, self.target)
+        return kill(reach.cluster, name, servers, reach.edges(servers), orderly=self.orderly)
 
-    def contradictions(self, _index: int, _sections: Sections) -> Iterator[Contradiction]:
-        """Yield nothing: a kill has no other contradictions."""
-        return iter(())
+    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+        """Yield a leader among servers that have none."""
+        yield from never_leads(index, self.target, sections)
 
 
 @contextmanager
-def kill(cluster: Cluster, target: str, servers: Sequence[str], edges: AbstractSet[Edge]) -> Iterator[Fault]:
+def kill(
+    cluster: Cluster, target: str, servers: Sequence[str], edges: AbstractSet[Edge], *, orderly: bool = False
+) -> Iterator[Fault]:
     """Keep servers down until the block ends; `edges` lead to them, and prove it.
 
     In force means: they were observed ended, and each edge that answered just before is silent.
@@ -77,7 +82,7 @@ def kill(cluster: Cluster, target: str, servers: Sequence[str], edges: AbstractS
     probes = Probes.of(cluster, "kill", target, edges)
     before = probes.prove_whole()
     try:
-        ended = cluster.kill(servers)
+        ended = cluster.kill(servers, orderly=orderly)
         since = time.monotonic_ns()
         silence = probes.prove_silent(before)
         fault = Fault(

@@ -21,9 +21,10 @@ from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.fault import Fault
 from harness.nemesis.fields import VictimOrServers, is_victim
+from harness.nemesis.leader import never_leads, servers_now, side_of
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import NOTHING, Need
-from harness.nemesis.server_pause import LEADER, leader_of, never_leads, pause_servers
+from harness.nemesis.server_pause import pause_servers
 from harness.nemesis.stop_points import GoOn, Until, check_times, never_granted, never_read
 from harness.processes import process_tree
 
@@ -76,7 +77,7 @@ class PauseSpec(BaseModel):
 
     def aim(self) -> tuple[str, ...]:
         """Return the side or server that stops; none if a client does."""
-        return (self.target.removesuffix(LEADER),) if self.hits_servers else ()
+        return (side_of(self.target),) if self.hits_servers else ()
 
     def needs(self, reach: Reach, client: int | None = None) -> AbstractSet[Need]:
         """Return nothing but the client; or the servers, and the edges over which their pause is proved."""
@@ -87,11 +88,8 @@ class PauseSpec(BaseModel):
 
     def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
         """Stop servers."""
-        servers = reach.servers(self.aim())
-        if self.target.endswith(LEADER):
-            servers = (leader_of(reach.cluster, servers),)
-            return pause_servers(reach.cluster, reach.recorded(servers[0]), servers, reach.edges(servers))
-        return pause_servers(reach.cluster, reach.recorded(self.target), servers, reach.edges(servers))
+        name, servers = servers_now(reach, self.target)
+        return pause_servers(reach.cluster, name, servers, reach.edges(servers))
 
     def in_force_on(self, reach: Reach, client: int, go_on: GoOn | None) -> AbstractContextManager[Fault]:
         """Stop a client from outside, or wait for one that stops itself."""

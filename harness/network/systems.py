@@ -45,6 +45,7 @@ class System:
     speaks: bytes = b""  # ... and this content
     locked: bytes = b""  # the answer if it requires a password
     oldest: tuple[int, ...] = ()  # the oldest release that clients support; (): it reports none
+    stop_signal: str = "SIGTERM"  # for an orderly end
     leads: Callable[[Address], bool] | None = None  # does this member lead? None: there are no leaders
 
 
@@ -168,6 +169,7 @@ SYSTEMS: dict[str, System] = {
         probe=struct.pack("!ii", 8, 80877103),  # SSLRequest: it needs no login, and is answered by one byte
         answers=(b"S", b"N"),
         oldest=(14,),  # has the setting recovery_init_sync_method
+        stop_signal="SIGINT",  # with SIGTERM, it waits for its clients to leave
     ),
     "redis": System(
         port=6379,

@@ -51,6 +51,16 @@ class Child:
             process_tree.end(psutil.Process(self.process.pid))
         self.process.wait()
 
+    def end(self, stop_signal: signal.Signals) -> None:
+        """Make it end by itself; ServerNotReadyError if that takes too long."""
+        self.process.send_signal(stop_signal)
+        try:
+            self.process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            raise not_ready(
+                self.name, f"did not end within {STOP_TIMEOUT:g} s of {stop_signal.name}", self.read_log()
+            ) from None
+
     def has_finished(self) -> bool:
         """Has a command ended? ServerNotReadyError if it failed."""
         code = self.process.poll()

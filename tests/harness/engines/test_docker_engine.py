@@ -171,15 +171,15 @@ def test_a_container_is_frozen_killed_and_restarted(
         frozen = reply(cluster.edge(0, "postgres"), "postgres", within=0.3)
         postgres.thaw()
         thawed = reply(cluster.edge(0, "postgres"), "postgres", within=2)
-        postgres.kill()
+        postgres.kill("SIGKILL")
         killed = reply(cluster.edge(0, "postgres"), "postgres", within=0.3)
         postgres.restart()
         wait_until(lambda: reply(cluster.edge(0, "postgres"), "postgres", within=2) is not None)
-        with pytest.raises(InfrastructureError, match="not paused"):
-            postgres.thaw()
+        postgres.thaw()  # it is not frozen: nothing changes
+        restarted = reply(cluster.edge(0, "postgres"), "postgres", within=2)
 
     assert (frozen, killed) == (None, None)
-    assert thawed is not None
+    assert None not in (thawed, restarted)
 
 
 def test_a_system_without_a_compose_file_is_refused(docker_engine: Engine) -> None:

@@ -13,6 +13,7 @@ from harness.network.probe import reply
 from harness.network.topology import Edge, ServerSpec, Topology
 from tests.support.selection import BOTH_ENGINES
 from tests.support.systems import redis_at, run_named
+from tests.support.waiting import wait_for
 from workloads.redis_connection import RedisConnection
 
 pytestmark = pytest.mark.engine
@@ -67,6 +68,24 @@ def test_a_server_is_down_until_the_block_ends_and_then_usable(cluster: Any) -> 
     assert answers(cluster, "postgres") == [True] * 3
 
 
+@pytest.mark.parametrize("server", BOTH)
+def test_a_server_may_stop_in_an_orderly_way(cluster: Any, server: str) -> None:
+    with kill(cluster, "storage", [server], edges(server), orderly=True) as fault:
+        during = answers(cluster, server)
+        evidence = fault.evidence
+
+    assert during == [False] * 3
+    assert "SIGKILL" not in evidence
+    assert wait_for(lambda: has_ended_by_itself(cluster, server))
+    assert answers(cluster, server) == [True] * 3
+
+
+def has_ended_by_itself(cluster: Any, server: str) -> bool:
+    """Does its log say so?"""
+    words = {"redis-1": "Redis is now ready to exit", "postgres": "database system is shut down"}
+    return words[server] in cluster.logs()[server]
+
+
 def test_several_are_down_at_the_same_time(cluster: Any) -> None:
     with kill(cluster, "lock", BOTH, edges(*BOTH)):
         during = [answers(cluster, server) for server in BOTH]
@@ -106,7 +125,7 @@ def test_a_kill_of_a_server_that_still_answers_is_not_in_force(cluster: Any) -> 
         edge = staticmethod(cluster.edge)
         restart = staticmethod(cluster.restart)
 
-        def kill(self, _servers: Any) -> str:
+        def kill(self, _servers: Any, *, orderly: bool) -> str:  # noqa: ARG002
             return "said so"
 
     with (

@@ -142,6 +142,16 @@ def test_a_pause_hits_servers_or_a_client(read: Any, target: str, aim: Any) -> N
     assert pause.aim() == aim
 
 
+def test_a_leader_may_be_stopped_in_an_orderly_way(read: Any) -> None:
+    (kill,) = read(text("etcd", KILL.format("lock:leader") + "\norderly = true")).faults
+
+    assert (kill.aim(), kill.orderly) == (("lock",), True)
+
+
+def test_a_leader_can_be_killed_only_where_there_is_one(error_of: Any) -> None:
+    assert "redis has no leader" in error_of(text("redis", KILL.format("lock:leader")))
+
+
 def test_servers_are_paused_once_per_run_without_an_interval(read: Any) -> None:
     (pause,) = read(text("etcd", PAUSE.format("lock").replace('every = "8s"\n', ""))).faults
 

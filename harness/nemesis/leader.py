@@ -1,0 +1,57 @@
+"""The leader of a side, such as `lock:leader`: whichever member leads when a fault begins."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from harness.core.errors import FaultNotInstalledError
+from harness.nemesis.contradictions import Contradiction, Sections, sides
+from harness.nemesis.reach import Reach
+from harness.network.systems import SYSTEMS
+
+if TYPE_CHECKING:
+    from harness.engines.engine import Cluster
+
+LEADER = ":leader"
+ELECTION = 10.0  # s until a member must lead; usually 2
+POLL = 0.05  # s
+
+
+def side_of(target: str) -> str:
+    """Return the side or server that a target names, without ":leader"."""
+    return target.removesuffix(LEADER)
+
+
+def servers_now(reach: Reach, target: str) -> tuple[str, tuple[str, ...]]:
+    """Return the name of a target in the history, and its servers: of a leader, whichever leads now."""
+    servers = reach.servers((side_of(target),))
+    if not target.endswith(LEADER):
+        return reach.recorded(target), servers
+    leader = leader_of(reach.cluster, servers)
+    return reach.recorded(leader), (leader,)
+
+
+def leader_of(cluster: Cluster, servers: Sequence[str]) -> str:
+    """Return the name of the server that leads now, by its own account.
+
+    Raises FaultNotInstalledError if none does for as long as an election may take.
+    """
+    members = [server for server in cluster.servers if server.name in servers]
+    deadline = time.monotonic() + ELECTION
+    while time.monotonic() < deadline:
+        for server in members:
+            leads = SYSTEMS[server.system].leads
+            if leads is not None and leads(server.address):
+                return server.name
+        time.sleep(POLL)
+    raise FaultNotInstalledError("fault on the leader", ", ".join(servers), "none of them says that it leads")
+
+
+def never_leads(index: int, target: str, sections: Sections) -> Iterator[Contradiction]:
+    """Yield a leader among servers that have none."""
+    side = sides(sections).get(side_of(target)) if target.endswith(LEADER) else None
+    if side is not None and side.servers and SYSTEMS[side.system].leads is None:
+        instead = f'give "{side_of(target)}", or one by its name'
+        yield Contradiction(("faults", index, "target"), f"{side.system} has no leader: {instead}")
