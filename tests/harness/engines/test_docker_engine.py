@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from harness.core.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
+from harness.core.errors import EngineUnavailableError, ServerNotReadyError
 from harness.engines import cleanup
 from harness.engines.docker_containers import containers_of
 from harness.engines.engine import Cluster, Engine

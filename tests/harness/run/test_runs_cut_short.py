@@ -157,7 +157,7 @@ IN_FORCE = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("target", "kind", "hit"), IN_FORCE)
-def test_a_run_that_is_killed_while_a_fault_is_in_force_leaves_nothing_behind(
+def test_a_run_killed_during_a_fault_leaves_nothing_behind(
     engine: str, tmp_path: Path, state: Path, target: str, kind: str, hit: str
 ) -> None:
     process = start("run", target, "--engine", engine, "--set", LONG, cwd=tmp_path)
