@@ -58,9 +58,9 @@ def _result(run: JudgedRun) -> Result | None:
     said = answer(run.document, run.target).headline
     match of_verdict(run.document):
         case ExitCode.VIOLATION:
-            return Result(kind="failure", type="failed", message=said, text=explanation(run))
+            return Result(kind="failure", type="failed", message=said, text=explanation(run, brief=True))
         case ExitCode.UNKNOWN:
-            return Result(kind="error", type="unknown", message=said, text=explanation(run))
+            return Result(kind="error", type="unknown", message=said, text=explanation(run, brief=True))
     return None
 
 

@@ -63,8 +63,8 @@ _TONES = {
 }
 
 
-def verdict_lines(run: JudgedRun) -> Iterator[Line]:
-    """A run's verdict: what it is, what proves it, and what to do next."""
+def verdict_lines(run: JudgedRun, *, brief: bool = False) -> Iterator[Line]:
+    """A run's verdict: what it is, what proves it, and what to do next; `brief`: by one finding alone."""
     said = answer(run.document, run.target)
     yield Line(f"{run.target}: {said.headline}", _TONES[said.tone])
     yield Line(_verdict(run, said), indent=2)
@@ -73,15 +73,15 @@ def verdict_lines(run: JudgedRun) -> Iterator[Line]:
     yield Line(f"Why it matters: {said.matters}{terms}", indent=2)
     correct = f" Correct example: {said.twin.stem}." if said.twin else ""
     yield Line(f"What to do: {said.remedy}{correct}", indent=2)
-    yield from _findings(run.document, run.history, said.leads)
+    yield from (_first_finding if brief else _findings)(run.document, run.history, said.leads)
     yield from _also_seen(run.document)
     yield Line(counted(run.document.coverage), Tone.FAINT, 2)
     yield from _next_steps(run)
 
 
-def explanation(run: JudgedRun) -> str:
+def explanation(run: JudgedRun, *, brief: bool = False) -> str:
     """The same lines as one text, for the results of tests."""
-    return "\n".join(message(" " * line.indent + line.text) for line in verdict_lines(run))
+    return "\n".join(message(" " * line.indent + line.text) for line in verdict_lines(run, brief=brief))
 
 
 def summary(runs: Sequence[JudgedRun], names: Sequence[str]) -> Iterator[Line]:
@@ -133,8 +133,22 @@ def _findings(document: VerdictDocument, history: History | None, leads: Sequenc
     for group in found[MOST_FINDINGS:]:
         yield Line(f"also {group.anomaly} ×{group.number:,}{_because(group)}", Tone.FAINT, 2)
     if found:
-        yield Line("")
-        yield Line("line numbers refer to history.jsonl", Tone.FAINT, 2)
+        yield from _LINE_NUMBERS
+
+
+def _first_finding(
+    document: VerdictDocument, history: History | None, leads: Sequence[str]
+) -> Iterator[Line]:
+    """The headline's finding; the causes of all findings would take much longer to find."""
+    findings = explained(document, leads)
+    if findings:
+        yield from _finding(findings[0], Openings(history), history)
+        if more := len(findings) - 1:
+            yield Line(f"{count(more, 'more finding')} in the report", Tone.FAINT, 4)
+        yield from _LINE_NUMBERS
+
+
+_LINE_NUMBERS = (Line(""), Line("line numbers refer to history.jsonl", Tone.FAINT, 2))
 
 
 def _because(group: Group) -> str:
