@@ -112,3 +112,17 @@ def events_of(file: Path) -> list[Any]:
     """Return the lines of a file without its header."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     return [line for line in lines if "fencepost" not in line]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("local_engine")
+def test_a_fence_holds_while_servers_are_paused(tmp_path: Path) -> None:
+    target = "etcd-postgres-server-pauses"
+    done = run_until_challenged(lambda duration: run_target(tmp_path, target, duration), seconds=12)
+
+    assert done.returncode == 0, done.stderr
+    plan = json.loads((tmp_path / "runs" / target / "latest" / "plan.json").read_text())
+    hit = {fault["target"].partition(":")[0] for fault in plan["faults"]}
+    assert json.loads(done.stdout)["verdict"] == "valid"
+    assert {"client", "lock", "storage"} <= hit
+    assert all(fault["in_force"] < fault["healed"] for fault in plan["faults"])
