@@ -23,7 +23,7 @@ from checkers.storage.attempts import attempts
 def coverage(evidence: Evidence) -> dict[str, int]:
     """Count what the run challenged; the names are those of `COVERAGE`, and of kinds of faults in the header.
 
-    A fault counts once it was seen in force and seen healed. A late write is
+    A fault counts once it was seen in force and seen healed; the kill of a client has no end. A late write is
     one that was called after a newer token had been granted, whatever became
     of it. A stale write is one of a token below that of another write which
 
@@ -41,7 +41,9 @@ def coverage(evidence: Evidence) -> dict[str, int]:
 
 
 def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:
-    healed = [fault for fault in faults_of(evidence.history.faults) if fault.healed < math.inf]
+    healed = [
+        fault for fault in faults_of(evidence.history.faults) if fault.healed < math.inf or _is_death(fault)
+    ]
     for kind in (*KINDS.values(), *evidence.history.header.faults.values()):
         if kind.count is not None:
             counts[kind.count] = sum(fault.words.count == kind.count for fault in healed)
@@ -62,6 +64,11 @@ def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:
         counts["pauses_past_lease"] += _promised_end(hold, operations, pause) < pause.healed
         others.update(op.index for op in known.meanwhile(hold, pause))
     counts["grants_to_others"] = len(others)
+
+
+def _is_death(fault: Fault) -> bool:
+    """Is it the kill of a client, which no one restarts?"""
+    return fault.kind == "kill" and fault.client is not None
 
 
 class _Holds:

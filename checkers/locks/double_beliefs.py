@@ -2,20 +2,21 @@
 
 It is counted, and no violation: under pauses it is bound to happen.
 Belief lasts from the acquire's return to the release's call or the return of a renew
-that failed.
+that failed, or until the client is killed.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
+from checkers.history.faults import client_of, faults_of
 from checkers.history.records import Op, Outcome
 from checkers.locks.holds import narrowed, of_beliefs
 from checkers.locks.leases import granted
@@ -25,8 +26,9 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
     """Grants to one owner while another still believed that it held the lock (only counted).
 
     Belief lasts from the acquire's return to the release's call or the return
-    of a renew that failed.
+    of a renew that failed; a client that is killed believes nothing any more.
     """
+    killed_at = _killed_at(evidence)
     involved = narrowed(evidence, of_beliefs)
     for _, operations in sorted(involved.by_resource("acquire", "renew", "release", "revoke").items()):
         by_owner: dict[str | None, list[Op]] = defaultdict(list)
@@ -39,7 +41,17 @@ def double_beliefs(evidence: Evidence) -> Iterator[Conflict]:
             others = [each for each in believing if each[1].owner != grant.owner]
             if others:
                 yield BOTH_BELIEVED.conflict(grant, others[0][1])
-            believing.append((belief_end(grant, by_owner[grant.owner]), grant))
+            believing.append((min(killed_at(grant), belief_end(grant, by_owner[grant.owner])), grant))
+
+
+def _killed_at(evidence: Evidence) -> Callable[[Op], float]:
+    """Return when the client of an operation was killed; infinity if it was not."""
+    header = evidence.history.header
+    if header.clients is None:
+        return lambda _op: math.inf
+    kills = (fault for fault in faults_of(evidence.history.faults) if fault.kind == "kill")
+    moments = {fault.client: fault.began for fault in kills}
+    return lambda op: moments.get(client_of(op.process, header), math.inf)
 
 
 def belief_end(grant: Op, operations: Iterable[Op]) -> float:

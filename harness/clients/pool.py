@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess
@@ -35,6 +35,7 @@ class ClientPool:
     folder: Path
     processes: Sequence[ForkServerProcess]
     tasks: Sequence[Connection]
+    killed: set[int] = field(default_factory=set)  # by a fault
 
     def get_ready(self, task: Callable[[int], ClientTask]) -> None:
         """Send each its task, and wait until all are ready."""
@@ -48,9 +49,9 @@ class ClientPool:
             time.sleep(_POLL)
 
     def check(self) -> None:
-        """Raise InfrastructureError if a client has ended on its own."""
+        """Raise InfrastructureError if a client has ended that no fault has killed."""
         for client, process in enumerate(self.processes):
-            if process.exitcode is not None:
+            if process.exitcode is not None and client not in self.killed:
                 self._check_room(client)
                 log = self.folder / "logs" / f"client-{client}.log"
                 last = log.read_text(errors="replace").strip().splitlines()[-5:]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -80,11 +81,19 @@ class ClientFaults:
         in_force = fault.in_force_on(self.reach, client, partial(self._go_on, client))
         with (
             self.reservations.released_at_end(client, fault.needs(self.reach, client)),
-            request.reserving(self.state.clients[client].resource),
+            self._resource_reserved(fault, client, request),
             self._observed(fault, client, requested, in_force, lambda: hold),
         ):
             self._wait_for_end(fault, is_taken_over)
             self.state.clients[client].stopped = 0
+
+    def _resource_reserved(
+        self, fault: ClientFault, client: int, request: StopRequest
+    ) -> AbstractContextManager[None]:
+        """Reserve the resource for the client's successor; a fault without an end reserves none."""
+        if fault.until is None and fault.lasts is None:
+            return nullcontext()
+        return request.reserving(self.state.clients[client].resource)
 
     def _go_on(self, client: int) -> None:
         """Continue a client that has stopped itself or is about to."""
@@ -135,7 +144,11 @@ class ClientFaults:
         return partial(taken_over, client, hold.resource, hold.token)
 
     def _wait_for_end(self, fault: ClientFault, is_taken_over: Callable[[], bool]) -> None:
-        longest = NOT_SUPERSEDED * self.ttl if fault.lasts is None else fault.lasts.resolve(self.ttl)
+        longest: float = math.inf
+        if fault.lasts is not None:
+            longest = fault.lasts.resolve(self.ttl)
+        elif fault.until is not None:
+            longest = NOT_SUPERSEDED * self.ttl
         wait_until(is_taken_over, time.monotonic_ns() + longest, self.over.is_set)
 
     def _observed(

@@ -18,7 +18,7 @@ from harness.nemesis.kill import KillSpec
 from harness.nemesis.partition import PartitionSpec
 from harness.nemesis.pause import PauseSpec
 
-ClientFault = PauseSpec | PartitionSpec | DelaySpec
+ClientFault = PauseSpec | PartitionSpec | DelaySpec | KillSpec
 """Faults on a client: `needs(reach, client)` and `in_force_on(reach, client, go_on)`."""
 
 ServerFault = PauseSpec | KillSpec | FailoverSpec | ClockSpec

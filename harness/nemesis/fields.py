@@ -39,12 +39,6 @@ def _server(text: str) -> str:
     return text
 
 
-def _servers(text: str) -> str:
-    if not re.match(SERVERS_PATTERN, text):
-        raise ValueError('must be the name of a server, such as "redis-1", or "lock:leader"')
-    return text
-
-
 def _side(value: object) -> str | tuple[str, ...]:
     """Parse a side of a target, or a list of server names."""
     if isinstance(value, str) and value in SIDES:
@@ -82,13 +76,6 @@ VictimOrServers = Annotated[
             "anyOf": [{"pattern": VICTIM_PATTERN}, {"pattern": SERVERS_PATTERN}],
             "examples": ["holder", "lock", "lock:leader", "postgres"],
         }
-    ),
-]
-ServersOrLeader = Annotated[
-    str,
-    AfterValidator(_servers),
-    WithJsonSchema(
-        {"type": "string", "pattern": SERVERS_PATTERN, "examples": ["lock", "lock:leader", "redis-1"]}
     ),
 ]
 Side = Annotated[

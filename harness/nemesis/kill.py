@@ -1,4 +1,7 @@
-"""Kill: servers are killed, or stopped in an orderly way, and later restarted with their data on disk."""
+"""Kill: servers are killed, or stopped in an orderly way, and later restarted with their data on disk.
+
+A client that is killed stays dead until the end of the run: its lock must go to another one.
+"""
 
 from __future__ import annotations
 
@@ -6,56 +9,83 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from pydantic import BaseModel
+from pydantic import BaseModel, model_validator
 
 from checkers.history.fault_kinds import KINDS, FaultKind
 from harness.core.duration import Span
+from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
-from harness.nemesis.fields import ServersOrLeader
+from harness.nemesis.fields import VictimOrServers, is_victim
 from harness.nemesis.leader import never_leads, servers_now, side_of
 from harness.nemesis.reach import Reach
-from harness.nemesis.reservations import Need
+from harness.nemesis.reservations import NOTHING, Need
+from harness.nemesis.stop_points import GoOn, StopPoint, never_granted, never_read
 from harness.network.topology import Edge
+from harness.processes import process_tree
 
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
 
 
 class KillSpec(BaseModel):
-    """Servers are killed, or stopped in an orderly way, and later restarted with their data on disk."""
+    """Servers are killed, or stopped in an orderly way, and later restarted with their data on disk.
+
+    A client is killed with SIGKILL, once per run, and is not restarted.
+    """
 
     model_config = STRICT
     called: ClassVar[str] = "kill"
     words: ClassVar[FaultKind] = KINDS["kill"]
     counts: ClassVar[tuple[str, ...]] = ("kills",)
     neutral: ClassVar[Mapping[str, str]] = {"target": "storage"}
-    engine_need: ClassVar[Literal["killed"]] = "killed"
-    at: ClassVar[None] = None
-    hits_servers: ClassVar[bool] = True
+    until: ClassVar[None] = None
     aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"
 
     kind: Literal["kill"]
-    target: ServersOrLeader
-    """lock or storage (all its servers), lock:leader (whichever leads then), or one by its name."""
+    target: VictimOrServers
+    """lock or storage (all its servers), lock:leader (whichever leads then), or one by its name; or a
+    client: holder, holder:r0 (the holder of that resource) or client:0."""
+    at: StopPoint | None = None
+    """The stop point at which a client is killed; without it, at a moment drawn from the seed."""
     orderly: bool = False
     """Stop them with the signal that they expect (SIGTERM, for PostgreSQL SIGINT), not with SIGKILL."""
     every: Length | None = None
     """They are killed once in each interval of this length; without it, once per run."""
-    lasts: Length
-    """How long they stay down."""
+    lasts: Length | None = None
+    """How long servers stay down."""
+
+    @model_validator(mode="after")
+    def _fits_its_target(self) -> Self:
+        if self.hits_servers and (self.at or not self.lasts):
+            raise ValueError("servers are killed at no stop point, and restarted: give lasts, not at")
+        if not self.hits_servers and (self.every or self.lasts or self.orderly):
+            raise ValueError("a client is killed once and not restarted: give no every, lasts or orderly")
+        return self
+
+    @property
+    def hits_servers(self) -> bool:
+        """Does it hit servers, not a client?"""
+        return not is_victim(self.target)
+
+    @property
+    def engine_need(self) -> Literal["killed"] | None:
+        """What the engine must be able to do: end servers and restart them."""
+        return "killed" if self.hits_servers else None
 
     def aim(self) -> tuple[str, ...]:
-        """Return the side or server that is killed."""
-        return (side_of(self.target),)
+        """Return the side or server that is killed; none if a client is."""
+        return (side_of(self.target),) if self.hits_servers else ()
 
-    def needs(self, reach: Reach) -> AbstractSet[Need]:
-        """Return the servers, and the edges over which the kill is proved."""
+    def needs(self, reach: Reach, client: int | None = None) -> AbstractSet[Need]:
+        """Return nothing but the client; or the servers, and the edges over which the kill is proved."""
+        if client is not None:
+            return NOTHING
         servers = reach.servers(self.aim())
         return {*servers, *reach.edges(servers)}
 
@@ -64,8 +94,14 @@ class KillSpec(BaseModel):
         name, servers = servers_now(reach, self.target)
         return kill(reach.cluster, name, servers, reach.edges(servers), orderly=self.orderly)
 
+    def in_force_on(self, reach: Reach, client: int, _go_on: GoOn | None) -> AbstractContextManager[Fault]:
+        """Kill a client, which may have stopped itself at the stop point."""
+        return kill_client(reach, client)
+
     def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
-        """Yield a leader among servers that have none."""
+        """Yield a leader among servers that have none, and stop points that are never reached."""
+        yield from never_granted(index, self, sections)
+        yield from never_read(index, self, sections)
         yield from never_leads(index, self.target, sections)
 
 
@@ -96,3 +132,18 @@ def kill(
         cluster.restart(servers)
         taken = probes.prove_whole_again()
     fault.healed = f"{', '.join(servers)} usable again, and answered over every edge within {ms(taken)}"
+
+
+@contextmanager
+def kill_client(reach: Reach, client: int) -> Iterator[Fault]:
+    """Kill a client with its child processes; it stays dead, also after the block.
+
+    In force means: none of them is left. Raises FaultNotInstalledError if that is not observed.
+    """
+    process, target = reach.processes[client], f"client:{client}"
+    processes = process_tree.members(process)
+    reach.killed.add(client)
+    process_tree.end(process)
+    if not process_tree.wait_until_ended(processes):
+        raise FaultNotInstalledError("kill", target, f"process {process.pid} is still there")
+    yield Fault("kill", target, evidence=f"SIGKILL, and process {process.pid} ended", ends=False)

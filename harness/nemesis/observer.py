@@ -51,6 +51,8 @@ class Observer:
             seen.in_force = time.monotonic_ns() if now.since is None else now.since
             self._record(seen, "in force", now.evidence, seen.in_force)
             yield
+        if not now.ends:
+            return
         seen.healed_evidence = now.healed
         seen.healed = time.monotonic_ns() if now.until is None else now.until
         self._record(seen, "healed", now.healed, seen.healed)

@@ -25,7 +25,7 @@ from harness.nemesis.leader import never_leads, servers_now, side_of
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import NOTHING, Need
 from harness.nemesis.server_pause import pause_servers
-from harness.nemesis.stop_points import GoOn, Until, check_times, never_granted, never_read
+from harness.nemesis.stop_points import GoOn, StopPoint, Until, check_times, never_granted, never_read
 from harness.processes import process_tree
 
 
@@ -49,9 +49,7 @@ class PauseSpec(BaseModel):
     target: VictimOrServers
     """holder, holder:r0 (the holder of that resource) or client:0; or servers: lock or storage (all of
     them), lock:leader (whichever leads then), or one by its name, such as etcd-2."""
-    at: Literal["granted", "acquired", "list-read", "before-write", "write-sent", "before-release"] | None = (
-        None
-    )
+    at: StopPoint | None = None
     """The stop point."""
     until: Until | None = None
     """superseded: another client was granted a higher token, and its write was accepted; at granted,

@@ -53,12 +53,14 @@ def plan(faults: Sequence[FaultSpec], seed: int, ttl: int, duration: int) -> tup
 def _moments(fault: FaultSpec, rng: random.Random, ttl: int, duration: int) -> tuple[int, ...]:
     """Draw one moment in each interval, so that the fault ends before the next interval and the end.
 
-    A fault that hits servers once per run does so in its second fifth: by then there is data to
+    A fault that strikes once per run does so in its second fifth: by then there is data to
     lose, and there is time left to observe the loss.
     """
-    if fault.hits_servers and fault.every is None:
+    if fault.at is not None:
+        return ()
+    if fault.every is None:
         return (duration // 5 + rng.randrange(duration // 5),)
-    if fault.every is None or fault.lasts is None:
+    if fault.lasts is None:
         return ()
     every, lasts = fault.every.resolve(ttl), fault.lasts.resolve(ttl)
     room = max(1, every - lasts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from harness.network.topology import Edge
@@ -25,6 +25,7 @@ class Reach:
     cluster: Cluster
     sides: ServersOfSides
     processes: Sequence[psutil.Process]  # one for each client
+    killed: set[int] = field(default_factory=set)  # the clients that a fault has killed
 
     @property
     def clients(self) -> range:

@@ -13,7 +13,7 @@ from harness.clients.shared_state import ANY, NOBODY, STOP_POINTS, SharedState
 POLL = 0.001  # seconds
 
 
-def wait_until(condition: Callable[[], bool], deadline: int, given_up: Callable[[], bool]) -> bool:
+def wait_until(condition: Callable[[], bool], deadline: float, given_up: Callable[[], bool]) -> bool:
     """Poll a condition; False after the deadline (ns, CLOCK_MONOTONIC), or once `given_up`."""
     while not condition():
         if given_up() or time.monotonic_ns() >= deadline:

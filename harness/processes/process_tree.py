@@ -81,6 +81,11 @@ def wait_until_continued(processes: Iterable[psutil.Process]) -> bool:
     return _settles(lambda: not any(is_stopped(each) for each in processes))
 
 
+def wait_until_ended(processes: Iterable[psutil.Process]) -> bool:
+    """Wait until all have ended; False if one has not when time is up."""
+    return _settles(lambda: all(_has_ended(each) for each in processes))
+
+
 def end(head: psutil.Process) -> None:
     """Kill all of them; the parent of the process must wait for it."""
     _signal(head.suspend)  # so that it starts no others

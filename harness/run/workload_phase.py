@@ -88,7 +88,12 @@ class WorkloadPhase:
             ttl=self.target.lock.ttl,
             state=self.clients.state,
             resources=resources(self.target),
-            reach=Reach(cluster=self.cluster, sides=self.target.sides, processes=self.clients.handles()),
+            reach=Reach(
+                cluster=self.cluster,
+                sides=self.target.sides,
+                processes=self.clients.handles(),
+                killed=self.clients.killed,
+            ),
             observer=Observer(log=log, record=recorder.record, notify=observed.put),
         )
 

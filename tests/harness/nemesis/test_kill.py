@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
+import psutil
 import pytest
 
 from harness.core.errors import FaultNotInstalledError, ServerNotReadyError
-from harness.nemesis.kill import kill
+from harness.nemesis.kill import kill, kill_client
+from harness.nemesis.reach import Reach
 from harness.network.probe import reply
 from harness.network.topology import Edge, ServerSpec, Topology
+from harness.processes.process_tree import end
 from tests.support.selection import BOTH_ENGINES
 from tests.support.systems import redis_at, run_named
 from tests.support.waiting import wait_for
@@ -150,3 +154,31 @@ def test_the_local_engine_refuses_to_kill_etcd(local_engine: Any) -> None:
     )
 
     assert "use Docker" in local_engine.refusal(topology)
+
+
+@pytest.fixture
+def client() -> Iterator[psutil.Process]:
+    """A client's process, with a program that it started."""
+    with subprocess.Popen(["sh", "-c", "sleep 60 & wait"]) as process:
+        head = psutil.Process(process.pid)
+        assert wait_for(head.children)
+        yield head
+        end(head)
+
+
+@pytest.mark.parametrize("stops_itself", [False, True])
+def test_a_client_is_killed_with_its_program_and_stays_dead(
+    client: psutil.Process, stops_itself: bool
+) -> None:
+    everybody = [client, *client.children()]
+    if stops_itself:
+        client.suspend()
+    reach = Reach(cluster=cast("Any", None), sides={}, processes=[client])
+
+    with kill_client(reach, 0) as fault:
+        ended = [not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in everybody]
+
+    assert ended == [True, True]
+    assert reach.killed == {0}
+    assert str(client.pid) in fault.evidence
+    assert not fault.ends

@@ -177,3 +177,31 @@ def test_a_side_without_servers_cannot_be_paused(error_of: Any) -> None:
     sqlite = 'kind = "sqlite"\nfencing = "none"'
 
     assert "no server is started for it" in error_of(text("redis", PAUSE.format("storage"), storage=sqlite))
+
+
+def test_a_holder_may_be_killed_at_a_stop_point(read: Any) -> None:
+    (fault,) = read(text("etcd", 'kind = "kill"\ntarget = "holder"\nat = "before-write"')).faults
+
+    assert (fault.hits_servers, fault.aim(), fault.engine_need) == (False, (), None)
+    assert plan((fault,), 1, 2 * NS["s"], 20 * NS["s"])[0].moments == ()
+
+
+def test_a_client_is_killed_once_in_the_second_fifth_of_the_run(read: Any) -> None:
+    (fault,) = read(text("etcd", 'kind = "kill"\ntarget = "client:1"')).faults
+
+    (moment,) = plan((fault,), 1, 2 * NS["s"], 20 * NS["s"])[0].moments
+    assert 4 * NS["s"] <= moment < 8 * NS["s"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        ('kind = "kill"\ntarget = "holder"\nlasts = "1s"', "a client is killed once and not restarted"),
+        ('kind = "kill"\ntarget = "lock"', "give lasts"),
+        ('kind = "kill"\ntarget = "lock"\nlasts = "1s"\nat = "acquired"', "at no stop point"),
+        ('kind = "kill"\ntarget = "client:5"', "does not exist: workload.clients is 5"),
+        ('kind = "kill"\ntarget = "holder"\nat = "list-read"', 'occurs only in the workload "append"'),
+    ],
+)
+def test_an_impossible_kill_is_refused(error_of: Any, fault: str, problem: str) -> None:
+    assert problem in error_of(text("etcd", fault))
