@@ -126,3 +126,22 @@ def test_a_fence_holds_while_servers_are_paused(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["verdict"] == "valid"
     assert {"client", "lock", "storage"} <= hit
     assert all(fault["in_force"] < fault["healed"] for fault in plan["faults"])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("local_engine")
+def test_the_locks_of_killed_holders_go_to_other_clients(tmp_path: Path) -> None:
+    target = "etcd-postgres-client-kill"
+    done = run_until_challenged(lambda duration: run_target(tmp_path, target, duration), seconds=12)
+
+    assert done.returncode == 0, done.stderr
+    verdict = json.loads(done.stdout)
+    folder = tmp_path / "runs" / target / "latest"
+    kills = kills_of(folder)
+    assert verdict["verdict"] == "valid"
+    assert verdict["coverage"]["kills"] == len(kills) == 2
+    for kill in kills:
+        after = [event for event in events_of(folder / "history.jsonl") if event["time"] > kill["in_force"]]
+        granted = [event for event in after if (event["f"], event["type"]) == ("acquire", "ok")]
+        assert kill["resource"] in {event["resource"] for event in granted}
+        assert kill["healed"] is None

@@ -77,7 +77,7 @@ def test_a_partition_may_name_servers(read: Any) -> None:
     ("lock", "fault", "problem"),
     [
         ("etcd", KILL.format("etcd-4"), "this target has no server etcd-4; did you mean"),
-        ("etcd", KILL.format("Lock!"), 'must be the name of a server, such as "redis-1"'),
+        ("etcd", KILL.format("Lock!"), 'or a name such as "redis-1")'),
         ("etcd", CUT.format('["etcd-1", "redis-1"]'), "this target has no server redis-1"),
         ("etcd", CUT.format("[]"), 'must be "lock", "storage", "both", or a list of servers'),
         ("etcd", CUT.format('"locks"'), 'must be "lock", "storage", "both", or a list of servers'),
