@@ -40,7 +40,7 @@ GET_IT = (
     "install Docker or Go (Debian: apt-get install golang-go), and Fencepost gets Toxiproxy on its own; "
     f"or put {PROGRAM} on PATH"
 )
-NEEDED_FOR = "partitions and replicas need Toxiproxy"
+NEEDED_FOR = "partitions, delays and replicas need Toxiproxy"
 
 Notify = Callable[[str], None]
 
