@@ -45,10 +45,10 @@ test: lint  ## each feature once, while mypy checks the types; ends in pytest's 
 	FENCEPOST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(WORKERS) --dist loadgroup; tests=$$?; \
 	wait $$types || { cat $(VENV)/types; exit 1; }; exit $$tests
 
-test-slow: install  ## the rest: other engines, systems and seeds, all of Hypothesis' examples, and whatever takes long
+test-slow: install  ## the rest: other engines, systems and seeds, all random cases, and whatever takes long
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-dask.lock \
 	  || echo "Dask does not install here: its tests are skipped"
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "slow or hypothesis"
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "slow or hypothesis or random"
 
 test-all: test test-slow  ## everything
 

@@ -23,11 +23,11 @@ from harness.engines.engine import Cluster, Engine
 from harness.engines.local import LocalEngine
 from harness.network.topology import ServerSpec, Topology
 from tests.support.differential import compared, disagreed
-from tests.support.examples import examples
+from tests.support.examples import Cases, examples
 from tests.support.missing import miss
 from tests.support.recorded_runs import unpack
 from tests.support.scripts import ScriptEngine
-from tests.support.selection import BOTH_ENGINES, leave_out_slow_tests, mark
+from tests.support.selection import BOTH_ENGINES, leave_out_slow_tests, longest_first, mark
 
 settings.register_profile(
     "unhurried",
@@ -65,9 +65,10 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures that they ask for."""
+    """Mark tests by the fixtures that they ask for, and put them in order."""
     for item in items:
         mark(item)
+    longest_first(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -179,6 +180,12 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
 def recorded_run(tmp_path: Path) -> Callable[[str], Path]:
     """Unpack a recorded run, such as that of an exhibit of the zoo, and give its folder."""
     return lambda name: unpack(name, tmp_path)
+
+
+@pytest.fixture
+def cases() -> Cases:
+    """How many random cases to draw; a test that asks for it is repeated in `make test-slow`."""
+    return examples
 
 
 @pytest.fixture

@@ -1,10 +1,13 @@
-"""Which tests run, and which of them run in one process."""
+"""Which tests run, in which order, and which of them run in one process."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import pytest
 
 ENGINES = {"docker_engine", "local_engine"}
+DEFAULT_TIMEOUT = 600.0  # s; that of pyproject.toml
 BOTH_ENGINES = ["local", pytest.param("docker", marks=pytest.mark.slow)]
 """Parameters for tests that must pass on both engines."""
 
@@ -22,19 +25,43 @@ def leave_out_slow_tests(config: pytest.Config) -> None:
 
 
 def mark(item: pytest.Item) -> None:
-    """Mark tests that need an engine or a browser, and group tests that share fixtures."""
+    """Mark tests that need an engine or a browser, or draw random cases; group tests that share fixtures."""
     fixtures = set(getattr(item, "fixturenames", ()))
     if fixtures & ENGINES:
         item.add_marker("engine")
     if "browser" in fixtures:
         item.add_marker("browser")
+    if "cases" in fixtures:
+        item.add_marker("random")
     if group := _shared_by(item) or _in_one_browser(item):
         item.add_marker(pytest.mark.xdist_group(group))
 
 
+def longest_first(items: list[pytest.Item]) -> None:
+    """Start the files with the longest timeouts first, then those that need an engine or a browser.
+
+    Otherwise one process works alone at the end. A file stays in one piece: its tests share servers.
+    """
+    longest: Counter[str] = Counter()
+    for item in items:
+        longest[_file(item)] = max(longest[_file(item)], _seconds(item))
+    items.sort(key=lambda item: -longest[_file(item)])
+
+
+def _seconds(item: pytest.Item) -> float:
+    """The timeout of a test, and a little more if it waits for others."""
+    timeout = item.get_closest_marker("timeout")
+    seconds = max(DEFAULT_TIMEOUT, *timeout.args) if timeout else DEFAULT_TIMEOUT
+    return seconds + any(map(item.get_closest_marker, ("engine", "browser")))
+
+
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.split("::", maxsplit=1)[0]
+
+
 def _in_one_browser(item: pytest.Item) -> str:
     """Name the file of tests that look at pages: one process starts a browser for all of it."""
-    return item.nodeid.split("::", maxsplit=1)[0] if item.get_closest_marker("browser") else ""
+    return _file(item) if item.get_closest_marker("browser") else ""
 
 
 def _shared_by(item: pytest.Item) -> str:
@@ -47,4 +74,4 @@ def _shared_by(item: pytest.Item) -> str:
         return ""
     params = getattr(item, "callspec", None)
     values = [str(params.params[name]) for name in sorted(shared) if params and name in params.params]
-    return "-".join([item.nodeid.split("::", maxsplit=1)[0], *values])
+    return "-".join([_file(item), *values])

@@ -19,6 +19,7 @@ import checkers
 from checkers.history.records import Op, Outcome
 from tests.support.brute_force import fenced, random_register_history, renumbered
 from tests.support.commit_logs import random_log
+from tests.support.examples import Cases
 from tests.support.repository import HISTORIES
 from tests.support.selection import seeds
 from tests.support.simulation import Simulation
@@ -143,10 +144,10 @@ def test_a_recorded_history_shows_the_smallest_set_that_is_wrong(path: Path) -> 
 
 
 @pytest.mark.parametrize("seed", seeds(4))
-def test_an_observed_finding_is_proved_by_a_minimal_set(seed: int) -> None:
+def test_an_observed_finding_is_proved_by_a_minimal_set(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)
     found: Counter[str] = Counter()
-    for _ in range(300):
+    for _ in range(cases(300)):
         operations = random_register_history(rng)
         if rng.random() < 0.25:
             operations = some_fences(rng, operations)
@@ -158,10 +159,10 @@ def test_an_observed_finding_is_proved_by_a_minimal_set(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", seeds(2))
-def test_a_finding_without_a_fence_is_proved_by_a_minimal_set(seed: int) -> None:
+def test_a_finding_without_a_fence_is_proved_by_a_minimal_set(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)
     found: Counter[str] = Counter()
-    for _ in range(300):
+    for _ in range(cases(300)):
         operations = random_register_history(rng, rejections=False)
         wrong = renumbered([op for op in operations if op.outcome is not Outcome.FAIL])
 
@@ -171,10 +172,10 @@ def test_a_finding_without_a_fence_is_proved_by_a_minimal_set(seed: int) -> None
 
 
 @pytest.mark.parametrize("seed", seeds(4))
-def test_a_finding_in_the_log_is_proved_by_a_minimal_set(seed: int) -> None:
+def test_a_finding_in_the_log_is_proved_by_a_minimal_set(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)
     found: Counter[str] = Counter()
-    for _ in range(250):
+    for _ in range(cases(250)):
         operations = random_register_history(rng)
         writes = random_log(rng, operations)
         commits = [

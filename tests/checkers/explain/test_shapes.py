@@ -15,6 +15,7 @@ from checkers.judge import AS_SEEN, COMMITTED, OTHERS
 from checkers.storage import lost_writes
 from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd
+from tests.support.examples import Cases
 from tests.support.storage_runs import Run
 
 CHECKS = [each for each in (*AS_SEEN, *COMMITTED, *OTHERS) if each.compares_only]
@@ -56,11 +57,11 @@ def _commit(commit: Commit, initial: Value) -> Commit:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_proofs_that_differ_in_times_tokens_and_names_have_one_shape(
-    kind: str, monkeypatch: pytest.MonkeyPatch
+    kind: str, cases: Cases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shapes, "_KNOWN", {})
     rng = random.Random(f"{kind} shapes")
-    for _ in range(12):
+    for _ in range(cases(12, least=4)):
         run = crowd(rng, kind, most=2)
         run = replace(run, history=replace(run.history, faults=()))
         other = elsewhere(run)

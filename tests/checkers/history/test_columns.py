@@ -26,7 +26,7 @@ from checkers.storage.late_writes import late_writes
 from checkers.storage.registers import observed
 from tests.support.brute_force import fenced, random_register_history, renumbered
 from tests.support.events import BYTES, HOSTILE
-from tests.support.examples import examples
+from tests.support.examples import Cases, examples
 from tests.support.in_columns import in_columns, lines_of, read_or_error, without_times
 from tests.support.repository import HISTORIES
 from tests.support.simulation import Simulation
@@ -73,16 +73,16 @@ def test_small_histories_of_several_registers(policy: str, is_fenced: bool) -> N
     assert wrong > 25 * ROUNDS
 
 
-def test_small_histories_on_initial_values_survive_columns() -> None:
+def test_small_histories_on_initial_values_survive_columns(cases: Cases) -> None:
     rng = random.Random(0)
-    for _ in range(150 * ROUNDS):
+    for _ in range(cases(150 * ROUNDS)):
         token, value = rng.choice([-1, 0, 2, 1 << 61]), rng.choice(["old", 3, None])
         check_same(lines_of(crowd(rng, 2), initial={"value": value, "token": token}))
 
 
-def test_small_histories_with_writes_without_a_token() -> None:
+def test_small_histories_with_writes_without_a_token(cases: Cases) -> None:
     rng = random.Random(0)
-    for _ in range(100 * ROUNDS):
+    for _ in range(cases(100 * ROUNDS)):
         operations = [
             replace(op, token=None) if op.f == "write" and rng.random() < 0.2 else op for op in crowd(rng)
         ]
@@ -103,9 +103,9 @@ def test_a_list_may_be_a_value() -> None:
 
 
 @pytest.mark.parametrize("shift", [1 << 32, (1 << 62) + 5])
-def test_tokens_may_be_any_number(shift: int) -> None:
+def test_tokens_may_be_any_number(shift: int, cases: Cases) -> None:
     rng = random.Random(shift)
-    for _ in range(50 * ROUNDS):
+    for _ in range(cases(50 * ROUNDS)):
         operations = [
             op if op.token in {None, 0} else replace(op, token=shift + op.token) for op in crowd(rng)
         ]

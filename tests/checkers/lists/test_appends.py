@@ -16,6 +16,7 @@ from checkers.history.appends import with_lists
 from checkers.history.records import Op
 from checkers.storage.registers import observed
 from tests.support.brute_force import history_of, random_register_history, read, renumbered, write
+from tests.support.examples import Cases
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
 
@@ -47,16 +48,18 @@ def found(operations: Sequence[Op], *, strict: bool, fenced: bool) -> list[tuple
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("fenced", [True, False])
 @pytest.mark.parametrize("known", [True, False])
-def test_the_same_conflicts_are_found_as_of_writes(strict: bool, fenced: bool, known: bool) -> None:
+def test_the_same_conflicts_are_found_as_of_writes(
+    strict: bool, fenced: bool, known: bool, cases: Cases
+) -> None:
     rng = random.Random(f"{strict} {fenced}")
     wrong = 0
-    for _ in range(300 * ROUNDS):
+    for _ in range(cases(300 * ROUNDS)):
         operations = random_register_history(rng)
         expected = found(operations, strict=strict, fenced=fenced)
 
         assert found(of_lists(operations, known=known), strict=strict, fenced=fenced) == expected
         wrong += bool(expected)
-    assert wrong > 50
+    assert wrong > cases(300) / 6
 
 
 def test_the_storages_own_order_decides_the_same() -> None:

@@ -17,6 +17,7 @@ from checkers.judge import examine
 from checkers.verdict import Finding
 from tests.support.broken_storages import BROKEN, KINDS, RIGHT
 from tests.support.differential import SCALE, compared, disagreed
+from tests.support.examples import Cases
 from tests.support.in_columns import in_columns, lines_of
 from tests.support.log_oracle import names
 from tests.support.logged_resource import Names, Resource
@@ -49,12 +50,11 @@ def defined(run: Run) -> Names:
     )
 
 
-@pytest.mark.parametrize(("seed", "runs"), [(0, 130), pytest.param(1, RUNS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_names_of_the_anomalies_are_those_of_the_definitions(kind: str, seed: int, runs: int) -> None:
-    rng = random.Random(f"{kind} {seed}")
+def test_the_names_of_the_anomalies_are_those_of_the_definitions(kind: str, cases: Cases) -> None:
+    rng = random.Random(f"{kind} 1")
     wrong = 0
-    for _ in range(runs):
+    for _ in range(cases(RUNS)):
         run = simulate(rng, kind)
 
         found = named(run)

@@ -32,6 +32,7 @@ from checkers.verdict import Verdict
 from tests.support.broken_storages import KINDS
 from tests.support.crowds import crowd
 from tests.support.differential import SCALE, compared
+from tests.support.examples import Cases
 from tests.support.operations import durability, fencing, order, unfenced
 from tests.support.operations.attempts import attempts
 from tests.support.operations.late_writes import late_writes as late_writes_of_operations
@@ -77,9 +78,9 @@ def verdict(run: Run, *, logged: bool) -> Verdict:
 
 @pytest.mark.parametrize("runs", [20, pytest.param(RUNS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_rule_finds_the_same_on_columns(kind: Any, runs: int) -> None:
+def test_each_rule_finds_the_same_on_columns(kind: Any, runs: int, cases: Cases) -> None:
     rng = random.Random(f"{kind} crowd")
-    for _ in range(runs):
+    for _ in range(cases(runs, least=6)):
         run = crowd(rng, kind)
         for logged in (True, False):
             plain, columns = evidence(run, logged=logged), evidence(in_columns(run), logged=logged)
@@ -95,9 +96,9 @@ def test_each_rule_finds_the_same_on_columns(kind: Any, runs: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_verdict_and_its_stories_are_the_same_on_columns(kind: Any) -> None:
+def test_the_verdict_and_its_stories_are_the_same_on_columns(kind: Any, cases: Cases) -> None:
     rng = random.Random(f"{kind} verdict")
-    for _ in range(max(10, RUNS // 10)):
+    for _ in range(cases(max(10, RUNS // 10), least=3)):
         run = crowd(rng, kind)
         for logged in (True, False):
             one, other = verdict(run, logged=logged), verdict(in_columns(run), logged=logged)

@@ -20,6 +20,7 @@ from checkers.storage.false_or_stale import FALSE_OR_STALE
 from checkers.storage.registers import observed
 from checkers.storage.stale_reads import OLDER_THAN_ACCEPTED, WENT_BACK
 from tests.support.brute_force import INITIAL, history_of, read, renumbered, write
+from tests.support.examples import Cases
 from tests.support.in_columns import in_columns, lines_of
 from tests.support.operations.fencing import fenced_register, plain_register
 from tests.support.operations.registers import Register, registers
@@ -156,10 +157,10 @@ def forgetful_history(rng: random.Random, *, strict: bool, fenced: bool) -> tupl
 
 @pytest.mark.parametrize("fenced", [True, False])
 @pytest.mark.parametrize("seed", seeds(3))
-def test_the_lost_writes_are_those_of_the_definition(seed: int, fenced: bool) -> None:
+def test_the_lost_writes_are_those_of_the_definition(seed: int, fenced: bool, cases: Cases) -> None:
     rng = random.Random(seed)
     lost = explained = 0
-    for _ in range(1200):
+    for _ in range(cases(1200)):
         strict = rng.random() < 0.5
         operations = forgetful_history(rng, strict=strict, fenced=fenced)
         if rng.random() < 0.4:
@@ -180,15 +181,15 @@ def test_the_lost_writes_are_those_of_the_definition(seed: int, fenced: bool) ->
         }
         lost += bool(indexes)
         explained += any(each.cause is not None for each in conflicts)
-    assert lost > 100
-    assert explained > (20 if fenced else -1)
+    assert lost > cases(1200) / 20
+    assert explained > (cases(1200) / 60 if fenced else -1)
 
 
 @pytest.mark.parametrize("seed", seeds(2))
-def test_a_mark_that_went_back_was_read_higher_before(seed: int) -> None:
+def test_a_mark_that_went_back_was_read_higher_before(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)
     seen = 0
-    for _ in range(1500):
+    for _ in range(cases(1500)):
         strict = rng.random() < 0.5
         operations = forgetful_history(rng, strict=strict, fenced=True)
         for each in found(run_of(operations, strict=strict)):
@@ -200,7 +201,7 @@ def test_a_mark_that_went_back_was_read_higher_before(seed: int) -> None:
             assert each.cause is not None
             assert each.cause.anomaly == "lost-write"
             seen += 1
-    assert seen > 30
+    assert seen > cases(1500) / 50
 
 
 def test_a_replica_that_lags_behind_loses_nothing() -> None:
@@ -276,9 +277,9 @@ def test_an_info_that_was_read_can_be_lost() -> None:
 
 
 @pytest.mark.parametrize("fenced", [True, False])
-def test_on_columns_the_same_is_lost(fenced: bool) -> None:
+def test_on_columns_the_same_is_lost(fenced: bool, cases: Cases) -> None:
     rng = random.Random(5)
-    for _ in range(150):
+    for _ in range(cases(150)):
         strict = rng.random() < 0.5
         operations = forgetful_history(rng, strict=strict, fenced=fenced)
         head, *events = lines_of(operations, policy="strict" if strict else "inclusive", fenced=fenced)

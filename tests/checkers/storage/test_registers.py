@@ -24,7 +24,7 @@ from tests.support.brute_force import (
     renumbered,
     write,
 )
-from tests.support.examples import examples
+from tests.support.examples import Cases, examples
 from tests.support.selection import seeds
 
 FENCED_NAMES = {
@@ -75,22 +75,22 @@ def test_a_fenced_history_is_right_iff_some_order_explains_it(
 
 
 @pytest.mark.parametrize("seed", seeds(4))
-def test_focused_histories_agree_with_the_search(seed: int) -> None:
+def test_focused_histories_agree_with_the_search(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)
     right = 0
-    for _ in range(1500):
+    for _ in range(cases(1500)):
         operations = random_register_history(rng)
         for strict in (True, False):
             explained = explained_with_a_fence(operations, strict=strict)
             assert (not conflicts(operations, strict=strict)) == explained, operations
             right += explained
-    assert 600 < right < 2400  # both verdicts are well represented
+    assert 0.2 < right / (2 * cases(1500)) < 0.8  # both verdicts are well represented
 
 
 @pytest.mark.parametrize("seed", seeds(4))
-def test_without_a_fence_a_stale_write_is_reported_iff_every_order_has_one(seed: int) -> None:
+def test_without_a_fence_a_stale_write_is_reported_iff_every_order_has_one(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)
-    for _ in range(1500):
+    for _ in range(cases(1500)):
         operations = renumbered([op for op in random_register_history(rng) if op.outcome is not Outcome.FAIL])
         for strict in (True, False):
             found = conflicts(operations, strict=strict, fenced=False)
@@ -100,10 +100,10 @@ def test_without_a_fence_a_stale_write_is_reported_iff_every_order_has_one(seed:
 
 
 @pytest.mark.parametrize("seed", seeds(2))
-def test_with_fence_operations_no_correct_history_is_accused(seed: int) -> None:
+def test_with_fence_operations_no_correct_history_is_accused(seed: int, cases: Cases) -> None:
     rng = random.Random(seed)
     right = found_wrong = 0
-    for _ in range(2500):
+    for _ in range(cases(2500)):
         operations = tuple(
             fenced(op) if op.f == "write" and op.outcome is not Outcome.FAIL and rng.random() < 0.3 else op
             for op in random_register_history(rng)
@@ -115,8 +115,8 @@ def test_with_fence_operations_no_correct_history_is_accused(seed: int) -> None:
                 right += 1
             else:
                 found_wrong += bool(found)
-    assert right > 800
-    assert found_wrong > 800
+    assert right > 0.16 * 2 * cases(2500)
+    assert found_wrong > 0.16 * 2 * cases(2500)
 
 
 def test_a_timed_out_write_that_was_read_is_held_to_its_place() -> None:

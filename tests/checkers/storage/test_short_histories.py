@@ -20,6 +20,7 @@ from tests.support.broken_storages import KINDS
 from tests.support.brute_force import random_register_history
 from tests.support.crowds import crowd
 from tests.support.differential import SCALE
+from tests.support.examples import Cases
 from tests.support.storage_runs import simulate
 
 RUNS = max(300, SCALE // 10)
@@ -48,11 +49,11 @@ def check(history: History, said: Counter[bool]) -> None:
         assert attempts(columns) == if_right, history
 
 
-def test_random_registers() -> None:
+def test_random_registers(cases: Cases) -> None:
     rng = random.Random("short")
     said: Counter[bool] = Counter()
     right = 0
-    for _ in range(RUNS * 5):
+    for _ in range(cases(RUNS * 5)):
         header = rng.choice(HEADERS)
         operations = random_register_history(rng)
         history = History(header=header, operations=operations)
@@ -63,10 +64,10 @@ def test_random_registers() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_runs_of_broken_storages(kind: str) -> None:
+def test_runs_of_broken_storages(kind: str, cases: Cases) -> None:
     rng = random.Random(f"{kind} short")
     said: Counter[bool] = Counter()
-    for _ in range(RUNS // 10):
+    for _ in range(cases(RUNS // 10, least=6)):
         check(simulate(rng, kind).history, said)
         check(crowd(rng, kind).history, said)
 
