@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from sysconfig import get_path
 from typing import Any
 
 import pytest
@@ -27,6 +28,16 @@ SCHEMAS = {
     "custom.github-workflows-require-timeout": CI / "github-nightly.yml",
     "vendor.gitlab-ci": CI / "gitlab-ci.yml",
 }
+CLEAN = f"""#!/bin/sh
+exec {shlex.quote(sys.executable)} "$@"
+"""
+SHARING = f"""{CLEAN.replace("exec ", "")}status=$?
+case "$*" in
+*venv*) echo {shlex.quote(get_path("purelib"))} >"$(echo "$3"/lib/python3*/site-packages)/shared.pth" ;;
+esac
+exit $status
+"""
+"""A Python whose virtual environments have what this one has: pip then unpacks nothing but Fencepost."""
 CAMPAIGN = """
 name = "nightly"
 canary = false
@@ -111,25 +122,30 @@ def variables(clone: Path) -> Mapping[str, str]:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.usefixtures("local_engine")
-@pytest.mark.parametrize("steps", [steps_of_the_action, steps_of_gitlab, steps_of_jenkins])
-def test_the_shell_steps_run_in_a_clean_clone(tmp_path: Path, steps: Callable[[], list[str]]) -> None:
+@pytest.mark.parametrize(
+    ("steps", "python"),
+    [(steps_of_the_action, CLEAN), (steps_of_gitlab, SHARING), (steps_of_jenkins, SHARING)],
+)
+def test_the_shell_steps_run_in_a_clean_clone(
+    tmp_path: Path, steps: Callable[[], list[str]], python: str
+) -> None:
     clone, work = tmp_path / "clone", tmp_path / "work"
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
     subprocess.run(["git", "-C", clone, "branch", "tested"], check=True)
     work.mkdir()
     (work / "campaign.toml").write_text(CAMPAIGN)
-    python = tmp_path / "python"
-    python.mkdir()
+    programs = tmp_path / "python"
+    programs.mkdir()
     for name in ("python", "python3"):
-        (python / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
-        (python / name).chmod(0o755)
+        (programs / name).write_text(python)
+        (programs / name).chmod(0o755)
     files = {name: tmp_path / name for name in ("GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     environment = os.environ | variables(clone) | {name: str(file) for name, file in files.items()}
     environment |= {"RUNNER_TEMP": str(tmp_path), "GITHUB_WORKSPACE": str(work)}
 
     for script in steps():
         added = files["GITHUB_PATH"].read_text().split() if files["GITHUB_PATH"].exists() else []
-        path = ":".join([*added, str(python), os.environ["PATH"]])
+        path = ":".join([*added, str(programs), os.environ["PATH"]])
         done = repeated(
             partial(run, script, work, environment | {"PATH": path}),
             lambda done: done.returncode == ExitCode.UNKNOWN,

@@ -49,9 +49,9 @@ def write(folder: Path, *targets: str, reuse: bool, seeds: int = 2) -> Path:
 
 
 def outcomes(folder: Path, engine: str, *targets: str, reuse: bool, seeds: int = 2) -> dict[str, list[str]]:
-    """Run a campaign; return the verdict of each run, by cell."""
+    """Run a campaign, on shared servers one run after another; return the verdict of each run, by cell."""
     file = write(folder, *targets, reuse=reuse, seeds=seeds)
-    words = ("campaign", "--engine", engine, "--workers", "1", file)
+    words = ("campaign", "--engine", engine, "--workers", "1" if reuse else "2", file)
     done = repeated(lambda: fencepost(folder, *words), lambda done: done.returncode == ExitCode.UNKNOWN)
     assert done.returncode == ExitCode.AS_EXPECTED, done.stdout + done.stderr
     document = json.loads((night(folder) / "campaign.json").read_text())
