@@ -14,6 +14,7 @@ from tests.support.warm_command import WarmCommand
 FENCEPOST = [sys.executable, "-m", "harness.cli"]
 DEADLINE = 300  # s; a guard, far beyond what a call takes on a slow machine
 STARTS_CLIENTS = {"run", "zoo", "campaign", "shrink"}
+STARTS_NONE = {"--dry-run", "--no-runs", "recheck", "seeds"}  # options of these commands, and subcommands
 warm = WarmCommand()
 
 
@@ -26,7 +27,7 @@ def fencepost(
     """
     words = [str(each) for each in arguments]
     variables = os.environ | {"PYTHONPATH": str(ROOT)} | environment
-    if not STARTS_CLIENTS & set(words[:1]) or {"--dry-run", "--no-runs"} & set(words):
+    if not STARTS_CLIENTS & set(words[:1]) or STARTS_NONE & set(words[1:]):
         return warm(words, folder, variables, timeout)
     return subprocess.run(
         [*FENCEPOST, *words],
