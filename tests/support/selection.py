@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 
 import pytest
 
 ENGINES = {"docker_engine", "local_engine"}
-DEFAULT_TIMEOUT = 600.0  # s; that of pyproject.toml
 BOTH_ENGINES = ["local", pytest.param("docker", marks=pytest.mark.slow)]
 """Parameters for tests that must pass on both engines."""
 
@@ -42,7 +41,7 @@ def longest_first(items: list[pytest.Item]) -> None:
 
     Otherwise one process works alone at the end. A file stays in one piece: its tests share servers.
     """
-    longest: Counter[str] = Counter()
+    longest: defaultdict[str, float] = defaultdict(float)
     for item in items:
         longest[_file(item)] = max(longest[_file(item)], _seconds(item))
     items.sort(key=lambda item: -longest[_file(item)])
@@ -50,8 +49,9 @@ def longest_first(items: list[pytest.Item]) -> None:
 
 def _seconds(item: pytest.Item) -> float:
     """The timeout of a test, and a little more if it waits for others."""
+    default = float(item.config.getini("timeout"))
     timeout = item.get_closest_marker("timeout")
-    seconds = max(DEFAULT_TIMEOUT, *timeout.args) if timeout else DEFAULT_TIMEOUT
+    seconds = max(default, *timeout.args) if timeout else default
     return seconds + any(map(item.get_closest_marker, ("engine", "browser")))
 
 
