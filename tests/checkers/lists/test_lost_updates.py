@@ -1,8 +1,7 @@
-"""Lost updates, against their quadratic definition, in literal histories and in simulated runs."""
+"""Lost updates, against their quadratic definition, and in literal histories."""
 
 from __future__ import annotations
 
-import itertools
 import os
 from dataclasses import replace
 from typing import Any
@@ -11,64 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers import Commit, parse
+from checkers import Commit
 from checkers.conflict import Conflict
 from checkers.evidence import gather
 from checkers.history.appends import with_lists
-from checkers.history.records import Header, History, List, Op, Outcome
-from checkers.lists.lost_updates import SAME_LIST_READ, dropped_in_log, lost_updates
+from checkers.history.records import History, List, Op
+from checkers.lists.lost_updates import SAME_LIST_READ, lost_updates
 from checkers.reference.lists import lost_elements, overwritten
+from tests.support.appends import append, history, read
 from tests.support.examples import examples
-from tests.support.simulation import Simulation
 
 ROUNDS = int(os.environ.get("FENCEPOST_TEST_ROUNDS", "1"))  # a nightly run asks for more
-
-
-def append(
-    called: int, returned: int | None, token: int | None, seen: str | None, element: str, outcome: str = "ok"
-) -> Op:
-    """Elements are letters: "ab" is a list of two. None: it is unknown which list it read and wrote."""
-    return Op(
-        index=0,
-        process=0,
-        f="append",
-        resource="r0",
-        called=called,
-        returned=None if outcome == "info" else returned,
-        learned=returned,
-        outcome=Outcome(outcome),
-        token=token,
-        element=element,
-        seen=None if seen is None else tuple(seen),
-        value=None if seen is None else (*seen, element),
-    )
-
-
-def read(called: int, returned: int, shown: str | None, token: int = 0) -> Op:
-    return Op(
-        index=0,
-        process=0,
-        f="read",
-        resource="r0",
-        called=called,
-        returned=returned,
-        learned=returned,
-        outcome=Outcome.OK,
-        token=token,
-        value=None if shown is None else tuple(shown),
-    )
-
-
-def history(*operations: Op, **header: object) -> History:
-    """The operations in the order of their calls, each by a process of its own."""
-    ordered = sorted(operations, key=lambda op: op.called)
-    return History(
-        header=Header(target="t", policy="inclusive", initial_value=(), **header),
-        operations=tuple(
-            replace(op, index=index, process=index, lines=(2 * index + 2, 2 * index + 3))
-            for index, op in enumerate(ordered)
-        ),
-    )
 
 
 def judged(*operations: Op, **header: Any) -> list[tuple[object, object, bool]]:
@@ -97,6 +49,27 @@ def test_a_lost_update_is_a_violation_with_fence_on_acquire() -> None:
 
 def test_two_appends_to_the_same_list_lose_one_even_without_a_read() -> None:
     assert judged(append(1, 4, 5, "x", "a"), append(2, 6, 6, "x", "b")) == [("b", "a", True)]
+
+
+def test_of_two_appends_to_the_same_list_one_without_a_token_came_first() -> None:
+    assert judged(append(1, 4, 0, "x", "a"), append(2, 6, None, "x", "b")) == [("a", "b", False)]
+
+
+@pytest.mark.parametrize("token", [5, 7])
+def test_a_reader_of_an_unknown_append_proves_that_two_read_the_same_list(token: int) -> None:
+    unknown = replace(append(1, 3, token, None, "a", "info"), value=("x", "a"))
+    reader = read(4, 5, "xa", token)
+
+    (conflict,) = lost_updates(gather(history(unknown, reader, append(2, 8, 6, "x", "b"))))
+
+    assert [(op.f, op.element) for op in conflict.because[1:]] == [("read", None)]
+
+
+def test_a_list_that_only_the_log_shows_does_not_say_what_was_read() -> None:
+    unknown = replace(append(1, 3, 5, None, "a", "info"), value=("x", "a"))
+    next_one = append(2, 3, 5, None, "b", "info")
+
+    assert not judged(unknown, next_one, read(4, 5, "xab", 5), append(2, 8, 6, "x", "c"))
 
 
 def test_an_unknown_append_was_not_lost() -> None:
@@ -139,6 +112,26 @@ def test_a_read_of_an_old_list_is_accused_itself() -> None:
     assert judged(first, second, read(4, 5, None)) == [("read", "a", False)]
 
 
+def test_a_list_that_no_append_wrote_leads_back_to_none() -> None:
+    first, second = append(0, 1, 5, "", "a"), append(2, 3, 6, "a", "b")
+
+    assert judged(first, second, read(4, 5, "b", 6)) == [("read", "a", False)]
+
+
+def test_the_way_back_goes_by_what_an_append_read_not_by_what_it_wrote() -> None:
+    late, new = append(1, 10, 5, "x", "a"), append(2, 3, 6, "x", "b")
+    careless = replace(append(4, 12, 7, "xb", "c"), value=("b", "c"))
+
+    assert judged(late, new, careless, read(13, 14, "bc", 7)) == [("b", "a", True)]
+
+
+def test_a_lower_token_came_before_unless_sent_after_the_element_was_known() -> None:
+    known = append(0, 4, 6, "", "b")
+
+    assert judged(known, append(4, 6, 5, "", "a"), read(7, 8, "a", 5)) == [("read", "b", False)]
+    assert judged(known, append(5, 6, 5, "", "a"), read(7, 8, "a", 5)) == [("a", "b", False)]
+
+
 def test_without_a_fence_the_stale_append_is_accused() -> None:
     old = append(1, 6, 5, "", "a")
     new = append(2, 3, 6, "", "b")
@@ -173,41 +166,6 @@ def test_a_resource_with_plain_writes_too_is_not_judged() -> None:
     write = replace(read(10, 11, None), f="write", value="z", token=9)
 
     assert not judged(append(0, 1, 5, "", "a"), write, read(12, 13, "z", 9))
-
-
-def logged(*operations: Op, order: str, **header: Any) -> list[tuple[object, object, bool]]:
-    """As `judged`, with the storage's own order of the appends, by their elements."""
-    run = history(*operations, **header)
-    by_element = {op.element: op for op in run.operations if op.f == "append"}
-    commits = [
-        Commit(seq=seq, resource="r0", token=by_element[each].token, value=by_element[each].value)
-        for seq, each in enumerate(order, start=1)
-    ]
-    conflicts = dropped_in_log(gather(run, commits))
-    return [(each.accused.element, each.because[0].element, each.counted) for each in conflicts]
-
-
-def test_the_storages_own_order_shows_an_unread_loss() -> None:
-    late, new = append(1, 4, 5, "", "a"), append(2, 6, 6, "", "b")
-
-    assert logged(late, new, order="ab") == [("b", "a", True)]
-    assert logged(late, new, order="ab", fence_on_acquire=True) == [("b", "a", False)]
-    assert logged(late, append(5, 6, 6, "a", "b"), order="ab") == []
-
-
-def test_an_append_is_not_accused_of_an_earlier_loss() -> None:
-    late = append(1, 9, 5, "x", "a", "info")
-    lost = append(2, 3, 5, "x", "b")
-    again = append(2, 12, 6, "xb", "c", "info")
-    last = append(10, 14, 6, "xa", "d")
-
-    found = logged(late, lost, again, last, order="bacd")
-
-    assert [(accused, is_counted) for accused, _, is_counted in found] == [
-        ("a", True),
-        ("c", True),
-        ("d", True),
-    ]
 
 
 def test_the_storages_own_order_says_which_list_was_written() -> None:
@@ -265,58 +223,3 @@ def test_agrees_with_the_definition(run: History) -> None:
     assert bool(reported(conflicts)) == bool(lost)
     accused = [each.accused.index for each in conflicts if each.breach is not SAME_LIST_READ]
     assert len(accused) == len(set(accused))
-
-
-KINDS = [
-    {"policy": "strict"},
-    {"policy": "inclusive"},
-    {"policy": "inclusive", "sessions": True, "outages": True},
-]
-
-
-def commits(run: Simulation) -> list[Commit]:
-    return [
-        Commit(seq=seq, resource="r0", token=token, value=tuple(value))
-        for seq, (value, token) in enumerate(run.storage.log, start=1)
-    ]
-
-
-def in_run(run: Simulation) -> tuple[list[Conflict], list[Conflict]]:
-    """What clients saw, and what the storage's own order shows."""
-    observed = gather(parse(run.lines()))
-    return list(lost_updates(observed)), list(dropped_in_log(gather(observed.history, commits(run))))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_correct_services_lose_updates_only_by_late_writes(kind: dict[str, Any]) -> None:
-    counted = 0
-    for seed in range(75):
-        observed, committed = in_run(Simulation(seed=seed, appends=True, **kind))
-
-        assert all(each.counted for each in (*observed, *committed)), seed
-        assert {each.because[0].element for each in observed} <= everything_dropped(seed, kind)
-        counted += bool(observed)
-    assert counted > 5
-
-
-def everything_dropped(seed: int, kind: dict[str, object]) -> set[str]:
-    """By the storage itself: what one list had and the next had not."""
-    log = [value for value, _ in Simulation(seed=seed, appends=True, **kind).storage.log]
-    return {element for one, other in itertools.pairwise(log) for element in set(one).difference(other)}
-
-
-@pytest.mark.slow
-def test_nothing_is_lost_with_fence_on_acquire() -> None:
-    for seed in range(100):
-        run = Simulation(seed=seed, appends=True, policy="inclusive", fence_on_acquire=True)
-
-        assert in_run(run) == ([], []), seed
-
-
-def test_lists_that_are_read_as_they_were_before_are_found() -> None:
-    found = 0
-    for seed in range(30):
-        observed, _ = in_run(Simulation(seed=seed, appends=True, policy="inclusive", lag=0.2))
-        found += any(not each.counted for each in observed)
-    assert found > 25
