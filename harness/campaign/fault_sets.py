@@ -25,6 +25,15 @@ FAULT_SETS: Mapping[str, Faults] = {
         {"kind": "partition", "target": "holder", "from": "storage", "every": "8s", "lasts": "1s"},
         _SUPERSEDED,
     ),
+    "delay-write": (
+        {"kind": "delay", "target": "holder", "to": "both", "at": "before-write", "until": "superseded"},
+        _SUPERSEDED,
+    ),
+    "pause-storage": (
+        {"kind": "pause", "target": "storage", "every": "8s", "lasts": "1s"},
+        _SUPERSEDED,
+        _SUPERSEDED,
+    ),
     "kill-lock": ({"kind": "kill", "target": "lock", "lasts": "1s"}, _SUPERSEDED, _SUPERSEDED),
     "kill-storage": (
         {"kind": "kill", "target": "storage", "every": "10s", "lasts": "1s"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -291,44 +290,6 @@ def test_an_unexplained_finding_stays_and_is_in_the_reasons(
 
     assert [finding.operations for finding in verdict.findings] == [(7, 8, 10, 11)]
     assert verdict.reasons == ("stale-write on r0: it could not be explained: ZeroDivisionError: no words",)
-
-
-def _lines(name: str) -> list[str]:
-    return (HISTORIES / f"{name}.jsonl").read_text().splitlines()
-
-
-def with_fault(target: str, kind: str = "pause", **hold: str) -> tuple[str, ...]:
-    """The steps of the first history, with another fault in place of its own."""
-    lines = [json.loads(line) for line in _lines("stale-write-observed")]
-    for line in lines:
-        if line.get("process") == "nemesis":
-            line["f"] = kind
-            line["value"] |= {"target": target, **hold}
-    (finding,) = checkers.judge(checkers.parse([json.dumps(line) + "\n" for line in lines])).findings
-    return finding.steps
-
-
-@pytest.mark.parametrize(
-    ("target", "kind", "hold", "says"),
-    [
-        ("client:0", "pause", {"owner": "0-1", "resource": "r0"}, "Process 0 was paused"),
-        ("client:0", "partition", {"owner": "0-1"}, "Process 0 was cut off"),
-        ("lock", "kill", {}, "The lock service was down"),
-        ("storage", "delay", {}, "The storage was hit by delay"),
-    ],
-)
-def test_a_fault_of_the_holder_or_of_a_server_is_explained(
-    target: str, kind: str, hold: dict[str, str], says: str
-) -> None:
-    assert any(step.startswith(f"{says} 0.300–4.000 s") for step in with_fault(target, kind, **hold))
-
-
-@pytest.mark.parametrize(
-    ("target", "hold"),
-    [("client:3", {}), ("client:1", {"owner": "1-1", "resource": "r0"})],
-)
-def test_a_fault_of_another_client_is_not_explained(target: str, hold: dict[str, str]) -> None:
-    assert not any("was paused" in step for step in with_fault(target, **hold))
 
 
 BAD = sorted(
