@@ -101,7 +101,6 @@ def test_a_lock_is_free_from_its_release_or_from_the_end_of_its_lease(
     released: int | None, until: int, stuck: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(holds, "FEW", 0)
-    header = {"fencepost": 1, "target": "t", "grace": 2}
     events: list[tuple[int, int, str, str, dict[str, object]]] = [
         (0, 0, "invoke", "read", {}),
         (1, 0, "fail", "read", {}),
@@ -115,10 +114,42 @@ def test_a_lock_is_free_from_its_release_or_from_the_end_of_its_lease(
             (32, 0, "invoke", "release", {"owner": "b"}),
             (released, 0, "ok", "release", {"owner": "b"}),
         ]
-    lines = [json.dumps(header) + "\n"]
-    for time, process, kind, f, fields in sorted(events, key=lambda each: each[0]):
-        event = {"time": time, "process": process, "type": kind, "f": f, "resource": "r0", **fields}
-        lines.append(json.dumps(event) + "\n")
+    lines = in_lines(*events, grace=2)
 
     assert len(list(stuck_locks(Evidence(history=parse(lines))))) == stuck
     assert len(list(stuck_locks(Evidence(history=in_columns(lines))))) == stuck
+
+
+def in_lines(*events: tuple[int, int, str, str, dict[str, object]], **header: object) -> list[str]:
+    """The lines of a history: of each event the time, the process, the type, the operation and more."""
+    lines = [json.dumps({"fencepost": 1, "target": "t", **header}) + "\n"]
+    for time, process, kind, f, fields in sorted(events, key=lambda each: each[0]):
+        event = {"time": time, "process": process, "type": kind, "f": f, "resource": "r0", **fields}
+        lines.append(json.dumps(event) + "\n")
+    return lines
+
+
+def test_clients_that_wait_one_after_the_other_wait_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holds, "FEW", 0)
+    waits = [(5, 9), (10, 14), (13, 20)]  # a gap of a breath, and an overlap
+    lines = in_lines(
+        (0, 0, "invoke", "read", {}),
+        (1, 0, "fail", "read", {}),
+        *((called, n, "invoke", "acquire", {"owner": f"o{n}"}) for n, (called, _) in enumerate(waits, 1)),
+        *((ended, n, "fail", "acquire", {"owner": f"o{n}"}) for n, (_, ended) in enumerate(waits, 1)),
+        grace=10,
+        ttl=3,
+    )
+
+    assert len(list(stuck_locks(Evidence(history=parse(lines))))) == 1
+    assert len(list(stuck_locks(Evidence(history=in_columns(lines))))) == 1
+
+
+def test_a_history_of_nothing_but_acquires_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holds, "FEW", 0)
+    lines = in_lines(
+        *((2 * n, n, "invoke", "acquire", {"owner": f"o{n}"}) for n in range(2)),
+        *((2 * n + 1, n, "ok", "acquire", {"owner": f"o{n}", "token": 7}) for n in range(2)),
+    )
+
+    assert len(list(duplicate_tokens(Evidence(history=in_columns(lines))))) == 1

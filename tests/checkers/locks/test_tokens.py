@@ -95,6 +95,15 @@ def test_the_token_0_is_below_the_token_1() -> None:
     assert regressions == [(1, 0), (2, 0), (3, 2)]
 
 
+def test_of_two_grants_with_one_token_the_one_that_returned_later_is_accused() -> None:
+    later = acquire(0, "a", token=5, called=0, returned=1)
+    earlier = acquire(1, "b", token=5, called=0, returned=0)
+
+    (conflict,) = duplicate_tokens(locks(later, earlier))
+
+    assert (conflict.accused, conflict.because) == (later, (earlier,))
+
+
 def test_touching_grants_of_one_owner_may_be_one_hold() -> None:
     first = acquire(0, "a", token=5, called=0, returned=1)
     release = replace(first, index=1, f="release", token=None, called=2, returned=4)
