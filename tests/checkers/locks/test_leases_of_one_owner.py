@@ -33,7 +33,7 @@ def test_a_renew_between_two_acquires_is_of_the_one_before_it() -> None:
     assert lease_of(holds[1], [*holds, renew(2, 20, 21, ttl=100), last]).end == 50
 
 
-def test_after_an_acquire_that_returned_as_the_next_was_sent_a_renew_may_be_of_either() -> None:
+def test_a_renew_after_two_acquires_that_touch_may_be_of_either() -> None:
     first, second = acquire(0, "a", 1, 0, 5), acquire(1, "a", 2, 5, 6, ttl=10)
 
     assert lease_of(second, [first, second, renew(2, 7, 30, ttl=100)]).end == 15

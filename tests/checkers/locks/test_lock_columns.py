@@ -64,6 +64,15 @@ def lock_lines(rng: random.Random, operations: int = 14) -> Iterator[str]:
         yield json.dumps(event) + "\n"
 
 
+def in_lines(*events: tuple[int, int, str, str, dict[str, object]], **header: object) -> list[str]:
+    """The lines of a history: of each event the time, the process, the type, the operation and more."""
+    lines = [json.dumps({"fencepost": 1, "target": "t", **header}) + "\n"]
+    for time, process, kind, f, fields in sorted(events, key=lambda each: each[0]):
+        event = {"time": time, "process": process, "type": kind, "f": f, "resource": "r0", **fields}
+        lines.append(json.dumps(event) + "\n")
+    return lines
+
+
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_the_definition_agrees_when_narrowed_to_the_relevant_rows(
     check: Callable[..., Any], cases: Cases, monkeypatch: pytest.MonkeyPatch
@@ -118,15 +127,6 @@ def test_a_lock_is_free_from_its_release_or_from_the_end_of_its_lease(
 
     assert len(list(stuck_locks(Evidence(history=parse(lines))))) == stuck
     assert len(list(stuck_locks(Evidence(history=in_columns(lines))))) == stuck
-
-
-def in_lines(*events: tuple[int, int, str, str, dict[str, object]], **header: object) -> list[str]:
-    """The lines of a history: of each event the time, the process, the type, the operation and more."""
-    lines = [json.dumps({"fencepost": 1, "target": "t", **header}) + "\n"]
-    for time, process, kind, f, fields in sorted(events, key=lambda each: each[0]):
-        event = {"time": time, "process": process, "type": kind, "f": f, "resource": "r0", **fields}
-        lines.append(json.dumps(event) + "\n")
-    return lines
 
 
 def test_clients_that_wait_one_after_the_other_wait_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,14 +9,14 @@ from checkers.locks.stuck_locks import stretches, stuck_locks
 from tests.support.lock_requests import LEASE, fault, granted, op, refused, run, stuck
 
 
-def test_the_last_to_wait_is_accused_and_the_last_holder_and_the_others_are_the_proof() -> None:
-    evidence = run(granted(1, 2), refused(3, 12), refused(13, 20, "2"))
-    grant, first, second = evidence.history.operations
+def test_the_last_to_wait_is_accused_and_the_holder_and_the_others_prove_it() -> None:
+    evidence = run(granted(1, 2), refused(3, 9), refused(9, 14, "2"), refused(13, 20, "3"))
+    grant, *others, last = evidence.history.operations
 
     (conflict,) = stuck_locks(evidence)
 
-    assert conflict.accused == second
-    assert conflict.because == (grant, first)
+    assert conflict.accused == last
+    assert conflict.because == (grant, *others)
 
 
 def test_a_client_whose_wait_ended_as_the_stretch_began_is_not_named() -> None:
@@ -67,6 +67,6 @@ def test_the_shortest_lease_is_a_lease() -> None:
     assert stuck(refused(5, 17), ttl=1) == [(5, 17)]
 
 
-def test_stretches_that_do_not_touch_stay_apart_and_no_point_is_left_of_them() -> None:
+def test_stretches_that_do_not_touch_stay_apart_and_leave_no_points() -> None:
     assert joined([(0, 1), (2, 3)]) == [(0, 1), (2, 3)]
     assert without([(0, 5)], [(2, 5)]) == [(0, 2)]

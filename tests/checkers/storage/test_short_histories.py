@@ -10,7 +10,7 @@ import pytest
 
 from checkers.evidence import Evidence
 from checkers.history.columns import Operations
-from checkers.history.records import Header, History, Op
+from checkers.history.records import Header, History, Op, Outcome
 from checkers.storage.attempts import attempts
 from checkers.storage.late_writes import late_writes
 from checkers.storage.registers import observed
@@ -83,3 +83,55 @@ def test_other_histories_are_left_to_the_rules(f: str) -> None:
     assert found(other) is None
     assert found() is not None
     assert found(fenced=False) is None
+
+
+def write(called: int, token: int | None, outcome: str = "ok", error: str | None = None) -> Op:
+    return Op(
+        index=called,
+        process=called,
+        f="write",
+        resource="r",
+        called=called,
+        returned=None if outcome == "info" else called + 1,
+        outcome=Outcome(outcome),
+        token=token,
+        value=f"v{called}",
+        error=error,
+    )
+
+
+def counted(*operations: Op) -> dict[str, int] | None:
+    return attempts_if_right(Evidence(history=History(header=HEADERS[0], operations=operations)))
+
+
+@pytest.mark.parametrize("outcome", ["ok", "fail", "info"])
+def test_writes_without_a_token_are_left_to_the_rules(outcome: str) -> None:
+    assert counted(write(0, 1), write(2, None, outcome)) is None
+
+
+def test_a_read_of_a_value_that_was_never_written_is_left_to_the_rules() -> None:
+    read = replace(write(0, 0), f="read")
+
+    assert counted(read) is None
+    assert counted(replace(read, value=None)) is not None
+
+
+def test_a_write_that_failed_otherwise_was_tried_but_not_rejected() -> None:
+    failed, rejected = write(2, 1, "fail", "refused"), write(2, 1, "fail", "stale")
+
+    assert counted(write(0, 2), failed) == {
+        "late_writes_attempted": 0,
+        "stale_writes_attempted": 1,
+        "stale_writes_rejected": 0,
+        "stale_writes_accepted": 0,
+    }
+    assert counted(write(0, 2), failed) == attempts(
+        on_columns(History(header=HEADERS[0], operations=(write(0, 2), replace(failed, index=1))))
+    )
+    assert counted(write(0, 2), rejected) != counted(write(0, 2), failed)
+
+
+def test_a_read_that_failed_is_no_attempt_to_write() -> None:
+    failed = replace(write(2, 1, "fail"), f="read")
+
+    assert counted(write(0, 2), failed) == counted(write(0, 2))
