@@ -95,7 +95,7 @@ def test_the_token_0_is_below_the_token_1() -> None:
     assert regressions == [(1, 0), (2, 0), (3, 2)]
 
 
-def test_of_two_grants_with_one_token_the_one_that_returned_later_is_accused() -> None:
+def test_of_two_grants_with_one_token_the_later_answered_is_accused() -> None:
     later = acquire(0, "a", token=5, called=0, returned=1)
     earlier = acquire(1, "b", token=5, called=0, returned=0)
 

@@ -9,7 +9,7 @@ from checkers.locks.stuck_locks import stretches, stuck_locks
 from tests.support.lock_requests import LEASE, fault, granted, op, refused, run, stuck
 
 
-def test_the_last_to_wait_is_accused_and_the_holder_and_the_others_prove_it() -> None:
+def test_the_last_to_wait_is_accused_the_holder_and_the_others_prove_it() -> None:
     evidence = run(granted(1, 2), refused(3, 9), refused(9, 14, "2"), refused(13, 20, "3"))
     grant, *others, last = evidence.history.operations
 
@@ -44,7 +44,7 @@ def test_an_acquire_that_was_refused_at_once_is_no_wait() -> None:
     assert stuck(refused(5, 12), refused(13, 14, "3"), refused(14, 27, "2")) == [(5, 27)]
 
 
-def test_a_renewal_sent_as_the_release_was_acknowledged_may_have_been_in_force() -> None:
+def test_a_renewal_sent_as_the_release_was_acknowledged_may_be_in_force() -> None:
     release, renewal = op("release", "0", 11, 12, "ok"), op("renew", "0", 12, 13, "ok")
 
     assert not stuck(granted(1, 2), release, renewal, refused(6, 25))
