@@ -98,11 +98,10 @@ OVERRIDES = click.option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Change a setting of the target."
 )
 SEED = click.option("--seed", metavar="N", callback=_seed_number, help="Repeat the schedule of another run.")
-MAX_TIME = click.option(
-    "--max-time",
-    default="10m",
-    show_default=True,
-    metavar="DURATION",
-    callback=_seconds,
-    help="Start no further run after this time.",
-)
+
+
+def max_time_option(means: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make the option --max-time, in seconds; `means` is its help."""
+    return click.option(
+        "--max-time", default="10m", show_default=True, metavar="DURATION", callback=_seconds, help=means
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from harness.cli.options import ENGINE, FORMAT, MAX_TIME, OVERRIDES, RUNS, SEED
+from harness.cli.options import ENGINE, FORMAT, OVERRIDES, RUNS, SEED, max_time_option
 from harness.cli.output import documents, print_unselected, say, text_stream
 from harness.core.exit_codes import ExitCode
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Run it again and again, with other seeds and changed plans, until a violation.",
 )
-@MAX_TIME
+@max_time_option("With --until-violation: start no further run after this time.")
 @click.option("--no-faults", is_flag=True, help="Run without faults: the verdict will be 'not exercised'.")
 @FORMAT
 @RUNS

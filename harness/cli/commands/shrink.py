@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from harness.cli.options import ENGINE, MAX_TIME, RUNS
+from harness.cli.options import ENGINE, RUNS, max_time_option
 
 
 @click.command(short_help="Reduce a failing run to a minimal one.")
@@ -20,7 +20,7 @@ from harness.cli.options import ENGINE, MAX_TIME, RUNS
     type=click.IntRange(min=1),
     help="How often the smallest target runs, to tell how often it fails.",
 )
-@MAX_TIME
+@max_time_option("Start no further run after this time.")
 @ENGINE
 @RUNS
 def shrink(
