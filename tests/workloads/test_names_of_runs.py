@@ -15,7 +15,7 @@ from harness.clients.recorder import RecordedSession
 from harness.network.topology import ServerSpec, Topology
 from tests.support.missing import need
 from tests.support.systems import Memory, endpoints, lock_settings, run_named, storage_settings
-from workloads.client import Lock, Stale
+from workloads.client import Lock, Stale, Storage
 from workloads.locks import connect
 from workloads.settings import StorageSettings
 from workloads.storages import load_kind
@@ -75,19 +75,27 @@ def settings(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[StorageS
         yield first
 
 
-def write(settings: StorageSettings, token: int, value: str) -> None:
+@contextmanager
+def client(settings: StorageSettings) -> Iterator[Storage]:
+    """A client that leaves no connection behind: ZooKeeper's would go on in the background."""
     storage = load_kind(settings.kind).connect(settings)
     try:
-        storage.write("r0", token, value, nothing)
+        yield storage
     finally:
         storage.reconnect()
+
+
+def write(settings: StorageSettings, token: int, value: str) -> None:
+    with client(settings) as storage:
+        storage.write("r0", token, value, nothing)
 
 
 def test_the_marks_and_the_log_of_a_run_are_its_own(settings: StorageSettings) -> None:
     kind, second = load_kind(settings.kind), replace(settings, names=SECOND)
 
     kind.set_up(second, ["r0"])
-    before = kind.connect(second).read("r0")
+    with client(second) as storage:
+        before = storage.read("r0")
     write(second, 1, "of the second run")
 
     assert before[0] is None
