@@ -24,6 +24,14 @@ def found(operations: Sequence[Op], *, strict: bool = True, fenced: bool = True)
     return list(observed(gather(history_of(renumbered(operations), strict=strict, fenced=fenced))))
 
 
+def restarted(began: int, *more: Op) -> list[tuple[str, list[int]]]:
+    """What is found after a restart that began then: each with the proof."""
+    restart = FaultEvent(time=began, kind="restart", target="storage", state="in force", evidence="")
+    history = history_of(renumbered([*BACK, *more]))
+    history = replace(history, faults=(restart, replace(restart, state="healed")))
+    return [(each.anomaly, [op.index for op in each.because]) for each in observed(gather(history))]
+
+
 def is_lost(*more: Op, strict: bool = True, fenced: bool = True) -> bool:
     conflicts = found([*BACK, *more], strict=strict, fenced=fenced)
     return any(each.anomaly == "lost-write" for each in conflicts)
@@ -101,3 +109,32 @@ def test_a_value_that_came_back_is_proved_by_all_the_reads_that_show_it() -> Non
 
     assert (back.anomaly, back.accused.index) == ("non-linearizable", 5)
     assert [op.index for op in back.because] == [3, 2, 4]
+
+
+def test_a_value_that_came_back_after_a_restart_was_not_lost() -> None:
+    back = read(3, ("v1", 4), 6, 7)
+
+    assert restarted(4) == [("lost-write", [0, 2])]
+    assert restarted(4, back) == [("stale-read", [1, 3])]
+    assert restarted(6, back) == [("stale-read", [1])]
+
+
+def test_a_read_called_as_the_other_returned_does_not_bring_a_value_back() -> None:
+    conflicts = found([*BACK, read(3, ("v1", 4), 5, 6), write(4, 3, 7, 8)])
+
+    assert [each.anomaly for each in conflicts] == ["lost-write", "stale-write"]
+
+
+def test_a_write_that_the_past_refuses_too_does_not_follow_from_the_loss() -> None:
+    lost, *stale = found([*BACK, write(3, 3, 6, 7), write(4, 1, 8, 9)])
+
+    assert [(each.accused.index, each.cause) for each in stale] == [(3, lost), (4, None)]
+
+
+@pytest.mark.parametrize(("fenced", "regressions"), [(True, ["high-water-regression"]), (False, [])])
+def test_only_a_fence_has_a_mark_that_can_go_back(fenced: bool, regressions: list[str]) -> None:
+    reads = [read(2, ("v1", 4), 4, 5), read(3, ("v0", 2), 6, 7), read(4, ("v0", 2), 8, 9)]
+
+    conflicts = found([*BACK[:2], *reads], fenced=fenced)
+
+    assert [each.anomaly for each in conflicts] == ["lost-write", *regressions]
