@@ -24,10 +24,10 @@ def found(operations: Sequence[Op], *, strict: bool = True, fenced: bool = True)
     return list(observed(gather(history_of(renumbered(operations), strict=strict, fenced=fenced))))
 
 
-def restarted(began: int, *more: Op) -> list[tuple[str, list[int]]]:
+def restarted(began: int, *operations: Op) -> list[tuple[str, list[int]]]:
     """What is found after a restart that began then: each with the proof."""
     restart = FaultEvent(time=began, kind="restart", target="storage", state="in force", evidence="")
-    history = history_of(renumbered([*BACK, *more]))
+    history = history_of(renumbered(operations))
     history = replace(history, faults=(restart, replace(restart, state="healed")))
     return [(each.anomaly, [op.index for op in each.because]) for each in observed(gather(history))]
 
@@ -114,9 +114,18 @@ def test_a_value_that_came_back_is_proved_by_all_the_reads_that_show_it() -> Non
 def test_a_value_that_came_back_after_a_restart_was_not_lost() -> None:
     back = read(3, ("v1", 4), 6, 7)
 
-    assert restarted(4) == [("lost-write", [0, 2])]
-    assert restarted(4, back) == [("stale-read", [1, 3])]
-    assert restarted(6, back) == [("stale-read", [1])]
+    assert restarted(4, *BACK) == [("lost-write", [0, 2])]
+    assert restarted(4, *BACK, back) == [("stale-read", [1, 3])]
+    assert restarted(6, *BACK, back) == [("stale-read", [1])]
+
+
+def test_another_value_that_is_not_older_came_back_after_a_restart_too() -> None:
+    overlapping = [write(1, 3, 2, 5), write(2, 4, 2, 5)]
+    back = [read(3, ("v0", 2), 8, 9), read(4, ("v1", 3), 10, 11)]
+
+    conflicts = restarted(8, write(0, 2, 0, 1), *overlapping, *back)
+
+    assert "lost-write" not in dict(conflicts)
 
 
 def test_a_read_called_as_the_other_returned_does_not_bring_a_value_back() -> None:
