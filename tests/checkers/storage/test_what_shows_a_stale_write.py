@@ -11,11 +11,11 @@ from tests.support.brute_force import fenced, history_of, renumbered, write
 
 def accused(*operations: Op, log: list[tuple[str, int]] | None) -> list[int]:
     """Who is accused; `log` has the values and the tokens in the storage's own order."""
-    commits = log and [
+    committed = [
         Commit(seq=seq, resource="r0", token=token, value=value)
-        for seq, (value, token) in enumerate(log, start=1)
+        for seq, (value, token) in enumerate(log or [], start=1)
     ]
-    evidence = gather(history_of(renumbered(operations)), commits)
+    evidence = gather(history_of(renumbered(operations)), None if log is None else committed)
     return [each.accused.index for each in stale_writes_of(evidence)]
 
 
