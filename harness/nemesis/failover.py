@@ -65,8 +65,7 @@ class FailoverSpec(BaseModel):
 
     def needs(self, reach: Reach) -> AbstractSet[Need]:
         """Return the servers, and the edges to them, which are redirected."""
-        servers = reach.servers(self.aim())
-        return {*servers, *reach.edges(servers)}
+        return reach.servers_and_edges(self.aim())
 
     def in_force(self, reach: Reach, wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
         """Promote the replica; `wait` waits for a duration or until the end of the run."""

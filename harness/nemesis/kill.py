@@ -86,8 +86,7 @@ class KillSpec(BaseModel):
         """Return nothing but the client; or the servers, and the edges over which the kill is proved."""
         if client is not None:
             return NOTHING
-        servers = reach.servers(self.aim())
-        return {*servers, *reach.edges(servers)}
+        return reach.servers_and_edges(self.aim())
 
     def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
         """Kill the servers."""

@@ -81,8 +81,7 @@ class PauseSpec(BaseModel):
         """Return nothing but the client; or the servers, and the edges over which their pause is proved."""
         if client is not None:
             return NOTHING
-        servers = reach.servers(self.aim())
-        return {*servers, *reach.edges(servers)}
+        return reach.servers_and_edges(self.aim())
 
     def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
         """Stop servers."""

@@ -40,6 +40,11 @@ class Reach:
         """Return the edges from every client to some servers."""
         return {Edge(client, server) for client in self.clients for server in servers}
 
+    def servers_and_edges(self, aim: Iterable[str]) -> AbstractSet[str | Edge]:
+        """Return the servers that a fault aims at, and the edges to them, over which it is proved."""
+        servers = self.servers(aim)
+        return {*servers, *self.edges(servers)}
+
     def recorded(self, target: str) -> str:
         """Return the name of the target in the history, for a fault on servers."""
         return recorded_target(target, self.sides)
