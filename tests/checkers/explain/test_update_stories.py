@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import checkers
 from tests.support.repository import HISTORIES
 
@@ -71,6 +73,31 @@ def test_two_appends_to_one_list_are_explained_as_such() -> None:
         "No late write excuses this: in this run a new holder fences before it reads (fence_on_acquire in line"
         " 1), so once process 1 had read with token 34, nothing with the older token 33 could still be written."
     )
+
+
+def found(*events: tuple[int, int, str, str, dict[str, object]]) -> checkers.Finding:
+    """The lost update that is found: of each event the time, the process, the type, the operation and more."""
+    header = {"fencepost": 1, "target": "t", "policy": "inclusive", "fence_on_acquire": True}
+    lines = [
+        {"time": time, "process": process, "type": kind, "f": f, "resource": "r0", **fields}
+        for time, process, kind, f, fields in events
+    ]
+    verdict = checkers.judge(checkers.parse(json.dumps(line) + "\n" for line in [header, *lines]))
+    (finding,) = (each for each in verdict.findings if each.anomaly == "lost-update")
+    return finding
+
+
+def test_an_append_that_does_not_say_so_had_read_all_but_its_element() -> None:
+    finding = found(
+        (1, 0, "invoke", "append", {"token": 5, "element": "a"}),
+        (2, 0, "info", "append", {"token": 5, "element": "a"}),
+        (2, 2, "invoke", "append", {"token": 6, "element": "b"}),
+        (3, 1, "invoke", "read", {}),
+        (4, 1, "ok", "read", {"token": 5, "value": ["x", "y", "a"]}),
+        (6, 2, "ok", "append", {"token": 6, "element": "b", "read": ["x", "y"], "written": ["x", "y", "b"]}),
+    )
+
+    assert finding.steps[0].endswith(", read a list of 2 elements and wrote it back with 'a'.")
 
 
 def test_a_finding_that_follows_from_a_stale_write_names_it() -> None:
