@@ -77,6 +77,16 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
         night = _planned(options, campaign, rng)
     if not night.plan.jobs:
         return ExitCode.NOTHING_SELECTED
+    try:
+        return _made(options, campaign, night, results)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted; go on with: {resumed(options.command)}") from None
+
+
+def _made(
+    options: CampaignOptions, campaign: campaign_file.Campaign, night: Night, results: Results | None
+) -> int:
+    """Make the open runs of a night, sum it up, and return the exit code."""
     screen = CampaignScreen(
         sys.stderr if options.json else sys.stdout,
         documents=options.json,
@@ -103,7 +113,7 @@ def run_campaign(options: CampaignOptions, rng: random.Random) -> int:
                 left = work.run()
         except KeyboardInterrupt:
             outputs.write(night, None, allow_unknown=options.allow_unknown, ended=False)
-            raise KeyboardInterrupt(f"interrupted; go on with: {resumed(options.command)}") from None
+            raise
         assessment, code = outputs.write(night, results, allow_unknown=options.allow_unknown)
     _sum_up(screen, assessment, night, left)
     tell_github(screen, assessment, night, allow_unknown=options.allow_unknown)
