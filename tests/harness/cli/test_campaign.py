@@ -108,7 +108,7 @@ def test_a_night_is_resumed_with_the_options_it_began_with(command: tuple[str, .
 @pytest.mark.usefixtures("local_engine")
 def test_an_interrupted_campaign_says_how_to_go_on(tmp_path: Path, campaign: Path) -> None:
     with started_campaign(tmp_path, campaign, "--nights", "my nights", stderr=subprocess.PIPE) as process:
-        _wait_for(tmp_path / "my nights/nightly/latest/plan.json", process)
+        _wait_for(tmp_path / "my nights/nightly/latest/runs/*", process)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=DEADLINE)
 
@@ -176,9 +176,9 @@ def _killed_after(seconds: float, process: subprocess.Popen[bytes]) -> bool:
 
 
 def _wait_for(file: Path, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a file is there."""
+    """Wait until a file is there; its name may be a pattern."""
     deadline = time.monotonic() + 240
-    while not file.exists():
+    while not any(file.parent.glob(file.name)):
         assert process.poll() is None, "the campaign ended before it was killed"
         assert time.monotonic() < deadline, f"{file} did not appear"
         time.sleep(0.05)
