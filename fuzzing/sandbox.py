@@ -70,7 +70,7 @@ def _run_in_child(case: Callable[[], int], folder: Path, said: Path, longest: fl
         os.dup2(output, 1)
         os.dup2(output, 2)
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 (a descriptor)
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - open until the process ends
         os.chdir(folder)
         _limit(longest)
         code = case()

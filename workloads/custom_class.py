@@ -36,7 +36,7 @@ def load(path: str, needed: Sequence[str]) -> Any:
     """
     module, _, name = path.partition(":")
     if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path holds strings
-        sys.path.append(os.getcwd())  # noqa: PTH109
+        sys.path.append(os.getcwd())  # noqa: PTH109 - as above
     try:
         found = getattr(import_module(module), name)
     except Exception as error:  # importing a user's module may raise anything
@@ -55,7 +55,7 @@ def _searched() -> str:
     found_in = os.environ.get("PYTHONPATH")
     return (
         f"searched: PYTHONPATH, which is {found_in or 'not set'}; the installed packages;"
-        f" the current folder, {shorten(os.getcwd())}"  # noqa: PTH109
+        f" the current folder, {shorten(os.getcwd())}"  # noqa: PTH109 - as above
     )
 
 

@@ -36,7 +36,7 @@ class RedisConnection:
     def __init__(self, endpoint: str, timeout: float, password: str = "", user: str | None = None) -> None:
         """`timeout` is in seconds, for each step; an empty password is not sent."""
         host, port = host_and_port(endpoint)
-        self._connection: Any = Connection(  # type: ignore[no-untyped-call]
+        self._connection: Any = Connection(  # type: ignore[no-untyped-call]  # redis-py has no types here
             host=host,
             port=port,
             username=user if password else None,

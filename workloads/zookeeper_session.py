@@ -116,9 +116,9 @@ class ZookeeperSession:
     def _has_left(self) -> bool:
         """Wait until kazoo's thread has sent its queue: kazoo has no event for that."""
         deadline = time.monotonic() + self._timeout
-        while self._client._queue and time.monotonic() < deadline:  # noqa: SLF001
+        while self._client._queue and time.monotonic() < deadline:  # noqa: SLF001 - it has no public name
             time.sleep(POLL)
-        return not self._client._queue  # noqa: SLF001
+        return not self._client._queue  # noqa: SLF001 - it has no public name
 
     def _answer(self, request: Any) -> Any:
         try:

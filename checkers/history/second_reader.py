@@ -71,7 +71,7 @@ def read_long(file: BufferedReader, header: Header, name: str) -> History:
 def _middle(file: BufferedReader) -> int | None:
     """Where the second half of the lines begins; None if one process reads them all."""
     size = os.fstat(file.fileno()).st_size
-    if size < LARGE or _processors() < 2:  # noqa: PLR2004
+    if size < LARGE or _processors() < 2:  # noqa: PLR2004 - a pair of readers
         return None
     middle = size // 2 + HEAD_START
     line = os.pread(file.fileno(), MAX_LINE, middle)

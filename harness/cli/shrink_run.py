@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -17,7 +18,7 @@ from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
 from harness.engines.choice import EngineName, choose
 from harness.files import run_files
-from harness.files.atomic_files import replace_file
+from harness.files.atomic_files import replace_file, replacement
 from harness.files.run_folder import COMMITS, HEADER, HISTORY
 from harness.report.first_finding import Finding, primary
 from harness.report.sentences import counted
@@ -43,7 +44,9 @@ def shrink_history(run: Path) -> Finding:
         judged = judge_file(run / HISTORY, log if log.exists() else None, stage, same_run=True)
         stage("shrinking the history")
         excerpt = smallest(run, judged)
-    excerpt.write(history, commits)
+    _keep(history, excerpt.history)
+    if excerpt.commits is not None:
+        _keep(commits, excerpt.commits)
     alone = judge_file(history, commits if excerpt.commits is not None else None, same_run=True)
     finding = primary(alone.document.as_dict())
     assert finding is not None  # noqa: S101 - or it would not be an excerpt
@@ -101,6 +104,12 @@ def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: in
         f"{finding['anomaly']} with {size}: {rate}",
         f"  run again    {typed('run', files[0], '--plan', files[1])}",
     )
+
+
+def _keep(file: Path, lines: Iterable[bytes]) -> None:
+    """Write a file of the run's folder; a link that came with the folder is replaced, not followed."""
+    with replacement(file) as new:
+        new.writelines(lines)
 
 
 def _print(*lines: str) -> None:

@@ -23,7 +23,7 @@ def main() -> None:
     if os.getppid() != int(parent):  # it died before the request was in place
         sys.exit(1)
     try:
-        os.execvp(command[0], command)  # noqa: S606
+        os.execvp(command[0], command)  # noqa: S606 - our own command line
     except OSError as error:
         sys.exit(f"{command[0]}: {error.strerror}")
 

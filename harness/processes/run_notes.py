@@ -151,7 +151,7 @@ def may_name(path: Path, run_id: str) -> bool:
 
 def _folders() -> tuple[Path, Path]:
     """Return the folders for notes: XDG's state folder, and a temporary one if that is read-only."""
-    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111 - a string, as from the environment
     temporary = Path(tempfile.gettempdir()) / f"fencepost-state-{os.geteuid()}"
     return Path(state) / "fencepost", temporary
 

@@ -40,7 +40,7 @@ class Behaviors:
         if self.runs < ENOUGH_RUNS:
             return None
         once = sum(runs == 1 for runs in self.seen.values())
-        twice = sum(runs == 2 for runs in self.seen.values())  # noqa: PLR2004
+        twice = sum(runs == 2 for runs in self.seen.values())  # noqa: PLR2004 - as the name says
         estimate = once**2 / (2 * twice) if twice else once * (once - 1) / 2
         return estimate * (self.runs - 1) / self.runs
 

@@ -186,7 +186,7 @@ def _expecting(anomaly: str, header: bytes) -> bytes:
     """If several anomalies must be found, and this is one of them: the others may be found."""
     document = json.loads(header)
     expected = document.get("expect", ())
-    if len(expected) < 2 or anomaly not in expected:  # noqa: PLR2004
+    if len(expected) < 2 or anomaly not in expected:  # noqa: PLR2004 - several
         return header
     others = [name for name in expected if name != anomaly]
     document |= {"expect": [anomaly], "may": [*document.get("may", ()), *others]}

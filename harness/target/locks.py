@@ -187,7 +187,7 @@ class Redlock(BaseModel):
     @property
     def complete_at_once(self) -> str | None:
         """The setting with which one answer grants and carries the token; None if it does not."""
-        return 'lock.token "highest-counter"' if self.token == "highest-counter" else None  # noqa: S105
+        return 'lock.token "highest-counter"' if self.token == "highest-counter" else None  # noqa: S105 - no password
 
     @property
     def servers(self) -> tuple[str, ...]:

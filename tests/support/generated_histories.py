@@ -252,7 +252,7 @@ GENERATED: dict[str, Kind] = {
     "no log: locks": Kind(_lock, 250),
     "no log: grants and writes": Kind(_grants, 150),
     "no log: lists": Kind(partial(_list, with_lists=False), 120),
-    "no log: lists that are told": Kind(partial(_list, with_lists=True), 80),
+    "no log: lists with their contents": Kind(partial(_list, with_lists=True), 80),
     "log: simulated runs": Kind(partial(_simulated, with_log=True), 100),
     "no log: simulated runs": Kind(partial(_simulated, with_log=False), 60),
 }

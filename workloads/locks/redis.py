@@ -64,7 +64,7 @@ class RedisLockService:
         self._reach_replica()
         return self._ttl
 
-    def release(self, resource: str, owner: str, credential: str | None) -> bool:  # noqa: ARG002
+    def release(self, resource: str, owner: str, credential: str | None) -> bool:  # noqa: ARG002 - as in the protocol
         """Delete the key if it is the owner's; False if it is not."""
         return bool(self._connection.execute("EVAL", RELEASE, 1, self._key(resource), owner))
 

@@ -38,7 +38,7 @@ class _GetThenDel:
         self._service = RedisLockService(settings)
         self._connection = RedisConnection(settings.endpoints[0], settings.timeout, settings.password)
 
-    def release(self, resource: str, owner: str, credential: str | None) -> bool:  # noqa: ARG002
+    def release(self, resource: str, owner: str, credential: str | None) -> bool:  # noqa: ARG002 - as in the protocol
         """Delete the key if it was the owner's a moment ago."""
         if self._connection.execute("GET", lock_key(resource)) != owner:
             return False

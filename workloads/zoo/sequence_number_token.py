@@ -24,7 +24,7 @@ class SequenceNumberToken:
     """The ZooKeeper lock, whose last holder leaves nothing behind."""
 
     def __init__(self, settings: LockSettings, renewals: Session) -> None:
-        self._lock = zookeeper.connect(replace(settings, token="sequence"), renewals)  # noqa: S106
+        self._lock = zookeeper.connect(replace(settings, token="sequence"), renewals)  # noqa: S106 - no password
         self._settings = settings
 
     def release(self, resource: str, owner: str) -> None:

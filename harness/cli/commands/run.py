@@ -57,6 +57,8 @@ def run(
     if not selected.names:
         return ExitCode.NOTHING_SELECTED
     loaded = _load_all(selected.names, overrides, faults=not no_faults)
+    if plan is not None and no_faults:
+        raise click.UsageError("--plan and --no-faults contradict each other: drop one of them")
     replay = None if plan is None else _replayed(plan, seed, loaded)
     if until_violation and len(loaded) > 1:
         raise click.UsageError("--until-violation searches with one target at a time")

@@ -48,6 +48,19 @@ def test_the_recorded_files_are_not_changed(recorded_run: Unpack, tmp_path: Path
     assert after.keys() - before.keys() == {"minimal.jsonl", "minimal-commits.jsonl"}
 
 
+def test_a_link_in_a_received_folder_is_replaced_not_followed(recorded_run: Unpack, tmp_path: Path) -> None:
+    run = recorded_run("uuid-token")
+    (tmp_path / "mine").write_text("precious")
+    for name in ("minimal.jsonl", "minimal-commits.jsonl"):
+        (run / name).symlink_to(tmp_path / "mine")
+
+    shrunk = fencepost(tmp_path, "shrink", "--no-runs", run)
+
+    assert shrunk.returncode == ExitCode.AS_EXPECTED, shrunk.stderr
+    assert (tmp_path / "mine").read_text() == "precious"
+    assert not (run / "minimal.jsonl").is_symlink()
+
+
 def test_a_valid_run_is_refused(recorded_run: Unpack, tmp_path: Path) -> None:
     said = fencepost(tmp_path, "shrink", "--no-runs", recorded_run("etcd-postgres"))
 
@@ -92,6 +105,15 @@ def test_a_plan_and_a_seed_contradict_each_other(recorded_run: Unpack, tmp_path:
 
     assert said.returncode == ExitCode.CONFIGURATION
     assert "--plan contains the seed: drop --seed" in said.stderr
+
+
+def test_a_plan_without_faults_is_refused(recorded_run: Unpack, tmp_path: Path) -> None:
+    run = recorded_run("asynchronous-commit")
+
+    said = refused(tmp_path, "run", "--plan", run / "plan.json", "--no-faults", run / "target.toml")
+
+    assert said.returncode == ExitCode.CONFIGURATION
+    assert "--plan and --no-faults contradict each other" in said.stderr
 
 
 @pytest.mark.slow

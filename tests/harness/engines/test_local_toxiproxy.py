@@ -95,7 +95,7 @@ def test_toxiproxy_is_built_once_and_cached_under_its_digest(builds: Path, tmp_p
 
 
 def test_toxiproxy_is_copied_from_our_image_if_docker_answers(
-    docker_engine: Engine,  # noqa: ARG001
+    docker_engine: Engine,  # noqa: ARG001 - its image is there then
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
