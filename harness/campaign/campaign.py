@@ -19,6 +19,7 @@ from harness.core.exit_codes import ExitCode
 
 CORES_PER_RUN = 2
 MEMORY_PER_RUN = 3 << 30  # bytes
+_SECONDS_BETWEEN = 0.5  # between two looks for runs that had not begun at the last one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,7 @@ class Campaign:
                     self._end(job, future.result())
                 self._fill(executor)
         except KeyboardInterrupt:
-            interrupt(self._night.path)
+            self._interrupt()
             raise
         finally:
             if self._executor is None:
@@ -93,6 +94,13 @@ class Campaign:
             executor.shutdown(cancel_futures=True)
             shutil.rmtree(self._night.path / SERVERS, ignore_errors=True)
         return tuple(self._waiting)
+
+    def _interrupt(self) -> None:
+        """Interrupt the runs in progress here until each has ended, as some may only be starting."""
+        unfinished = set(self._running) if self._executor is None else set()
+        while unfinished:
+            interrupt(self._night.path)
+            unfinished = wait(unfinished, timeout=_SECONDS_BETWEEN).not_done
 
     def _fill(self, executor: Executor) -> None:
         while self._idle and (found := self._next()):

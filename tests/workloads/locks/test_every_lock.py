@@ -15,7 +15,7 @@ from tests.support.missing import need
 from tests.support.systems import SECOND, TTL, Memory, endpoints, hand_over, lock_settings, run_named
 from tests.support.waiting import LONG_TTL, SOON
 from workloads.client import NotApplied
-from workloads.locks import connect
+from workloads.locks import connect, redlock
 
 pytestmark = pytest.mark.engine
 
@@ -57,7 +57,8 @@ def servers(
 
 
 @pytest.fixture
-def open_lock(kind: Any, servers: Any) -> Iterator[Any]:
+def open_lock(kind: Any, servers: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setattr(redlock, "SERVER_TIMEOUT", 1)  # second; a healthy server of a busy machine needs that
     opened = []
     system, _, token = KINDS[kind]
 
