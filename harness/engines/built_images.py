@@ -1,4 +1,7 @@
-"""The images that Fencepost builds: one per folder of `compose/images`, tagged by its content and pins."""
+"""The images that Fencepost builds: one per folder of `compose/images`, tagged by its content and pins.
+
+A folder `<system>-release` builds any release of a system: its images are also tagged by the release.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 from harness.engines.pins import images, pins_of
 
 OURS = "fencepost/"
+_ANY_RELEASE = "-release"
 
 
 def is_ours(image: str) -> bool:
@@ -15,7 +19,7 @@ def is_ours(image: str) -> bool:
     return image.startswith(OURS)
 
 
-def our_image(folder: str) -> str:
+def our_image(folder: str, release: str = "") -> str:
     """Return the name of our image, with a hash of its folder and pins: any change gives another image."""
     digest = hashlib.sha256()
     path = folder_of(folder)
@@ -23,11 +27,13 @@ def our_image(folder: str) -> str:
         content = file.read_bytes()
         digest.update(f"{file.relative_to(path)}\0{len(content)}\0".encode() + content)
     digest.update(repr(sorted(pins_of(path).items())).encode())
-    return f"{OURS}{folder}:{digest.hexdigest()[:12]}"
+    return f"{OURS}{folder}:{f'{release}-' if release else ''}{digest.hexdigest()[:12]}"
 
 
-def image_of(system: str, chosen: str | None) -> str:
+def image_of(system: str, chosen: str | None, release: str = "") -> str:
     """Return the image to run: the chosen one, or ours for the system; our images get their current tag."""
+    if release:
+        return our_image(f"{system}{_ANY_RELEASE}", release)
     if chosen is None:
         return our_image(system)
     folder = chosen.removeprefix(OURS)
@@ -39,6 +45,12 @@ def folder_of(image: str) -> Path:
     return images() / image.removeprefix(OURS).partition(":")[0]
 
 
+def release_of(image: str) -> str:
+    """Return the release of a system that one of our images, with its tag, has; "" if its pins say it."""
+    return image.rpartition(":")[2].rpartition("-")[0]
+
+
 def our_images() -> list[str]:
-    """Return the names of all our images, without tags."""
-    return sorted(f"{OURS}{folder.name}" for folder in images().iterdir() if folder.is_dir())
+    """Return the names of all our images, without tags, but those of any release."""
+    names = (folder.name for folder in images().iterdir() if folder.is_dir())
+    return sorted(f"{OURS}{name}" for name in names if not name.endswith(_ANY_RELEASE))

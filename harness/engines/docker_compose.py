@@ -36,7 +36,9 @@ class Project:
 
     def images(self) -> dict[str, str]:
         """Return each service's image."""
-        chosen = {spec.name: image_of(spec.system, spec.image) for spec in self.topology.servers}
+        chosen = {
+            spec.name: image_of(spec.system, spec.image, spec.release) for spec in self.topology.servers
+        }
         return {**chosen, TOXIPROXY: our_image(TOXIPROXY)}
 
     def edge_ports(self) -> dict[Edge, int]:

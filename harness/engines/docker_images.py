@@ -18,7 +18,7 @@ from docker.errors import ImageNotFound
 from docker.models.images import Image
 
 from harness.core.errors import ServerNotReadyError
-from harness.engines.built_images import folder_of, is_ours
+from harness.engines.built_images import folder_of, is_ours, release_of
 from harness.engines.docker_api import as_infrastructure_errors, connect
 from harness.engines.pins import BASE, pins, pins_of
 from harness.processes.deferred_interrupts import deferred_interrupts
@@ -29,6 +29,7 @@ TIMEOUT = 1800.0  # s; Toxiproxy builds in a minute, or longer on a slow network
 NOTIFY_EVERY = 10.0  # s between two progress lines
 POLL = 0.1  # s
 MOST_OF_REASON = 200  # characters
+COLORS = re.compile(r"\x1b\[[0-9;]*m")
 DAEMON = re.compile(r"^(docker: )?(Error response from daemon|error): ", re.IGNORECASE)
 
 
@@ -110,9 +111,13 @@ def _found(client: docker.DockerClient, image: str) -> Image | None:
 def _build(image: str, base: str, supervisor: Supervisor) -> Child:
     folder = folder_of(image)
     arguments = {name: base if name == BASE else version for name, version in pins_of(folder).items()}
+    name = f"build-{folder.name}"
+    if release := release_of(image):
+        arguments["RELEASE"] = release
+        name += f"-{release}"
     options = [f"--build-arg={name}={value}" for name, value in arguments.items()]
     command: list[str | Path] = ["docker", "build", "--force-rm", *options, "--tag", image, folder]
-    return supervisor.spawn(f"build-{folder.name}", command, stop_signal=signal.SIGTERM)
+    return supervisor.spawn(name, command, stop_signal=signal.SIGTERM)
 
 
 def _pull(image: str, supervisor: Supervisor) -> Child:
@@ -136,4 +141,5 @@ def _wait(at_work: Iterable[_Work], notify: Callable[[str], None]) -> None:
 
 
 def _last_line(log: str) -> str:
-    return next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")
+    lines = reversed(COLORS.sub("", log).splitlines())
+    return next((line.strip() for line in lines if line.strip()), "")

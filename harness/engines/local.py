@@ -181,6 +181,8 @@ def never(topology: Topology) -> str | None:
             return f"the local engine has no {spec.system}, only {', '.join(STARTERS)}: use Docker"
         if spec.image is not None:
             return f"the local engine runs no images, and {spec.name} is {spec.image}: use Docker"
+        if spec.release:
+            return f"the local engine builds no servers, and {spec.name} is {spec.release}: use Docker"
     if FORGETFUL & {spec.system for spec in topology.servers if spec.name in topology.killed}:
         return KILLS_NEED_DOCKER
     return CLOCKS_NEED_DOCKER if topology.clocks else None

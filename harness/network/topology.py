@@ -28,6 +28,7 @@ class ServerSpec:
     name: str  # "etcd-1", "postgres"
     system: str  # "etcd", "postgres": the compose file, and the image's folder
     image: str | None = None  # an official image instead of ours
+    release: str = ""  # build this release, such as "3.6.7" (etcd only)
     cluster: str = ""  # servers of the same system and cluster form one cluster
     durable: bool = True  # is every acknowledged write on disk? (Redis only)
     follows: str = ""  # its primary (Redis only)

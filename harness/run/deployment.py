@@ -19,9 +19,9 @@ from harness.network.topology import REPLICA, Address, ServerSpec, Topology
 from harness.processes.program import Command, missing
 from harness.run import services
 from harness.target import LockSpec, StorageSpec, Target
-from harness.target.locks import RedisLock
+from harness.target.locks import EtcdLock, EtcdService, RedisLock
 from harness.target.passwords import password_of
-from harness.target.storages import SqliteStorage
+from harness.target.storages import EtcdStorage, SqliteStorage
 from workloads import custom_class
 from workloads.client import UNWRITTEN
 from workloads.line_protocol.program_client import start_fields
@@ -54,6 +54,7 @@ def _server(name: str, cluster: str, side: LockSpec | StorageSpec) -> ServerSpec
         name=name,
         system=side.system,
         image=side.image,
+        release=(side.version or "") if isinstance(side, EtcdLock | EtcdService | EtcdStorage) else "",
         cluster=cluster,
         durable=side.durable if isinstance(side, RedisLock) else True,
         follows=side.servers[0] if name == REPLICA else "",

@@ -31,4 +31,5 @@ def _is_shipped(target: Target) -> bool:
 
 def _described(spec: ServerSpec) -> str:
     side = f" ({spec.cluster})" if spec.cluster else ""
-    return f"{spec.name}{side}" + (f" = {spec.image}" if spec.image else "")
+    chosen = spec.image or spec.release
+    return f"{spec.name}{side}" + (f" = {chosen}" if chosen else "")

@@ -27,6 +27,7 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
     """Yield every contradiction."""
     yield from _program(sections)
     yield from _passwords(sections)
+    yield from _versions(sections)
     yield from _duration(sections)
     yield from _writes(sections)
     yield from _fence_on_acquire(sections)
@@ -60,6 +61,12 @@ def _passwords(sections: Sections) -> Iterator[Contradiction]:
                 "is for servers that are already running; Fencepost generates the password of the"
                 f" {spec and spec.system} that it starts and passes it in settings.password: remove the key",
             )
+
+
+def _versions(sections: Sections) -> Iterator[Contradiction]:
+    for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
+        if isinstance(spec, EtcdLock | EtcdService | EtcdStorage) and spec.version and spec.image:
+            yield Contradiction((side, "version"), f"cannot be combined with {side}.image: give only one")
 
 
 def _duration(sections: Sections) -> Iterator[Contradiction]:
@@ -122,11 +129,12 @@ def _lock_key(sections: Sections) -> Iterator[Contradiction]:
             'raises a mark that storage.fencing "lock-key" ignores and does not need: '
             "it rejects the older holder's write as soon as its lock has ended",
         )
-    if storage.image:
-        yield Contradiction(
-            ("storage", "image"),
-            'names the image of a server that storage.fencing "lock-key" does not start: set lock.image',
-        )
+    for key in ("image", "version"):
+        if getattr(storage, key):
+            yield Contradiction(
+                ("storage", key),
+                f'is for a server that storage.fencing "lock-key" does not start: set lock.{key}',
+            )
 
 
 def _think(sections: Sections) -> Iterator[Contradiction]:

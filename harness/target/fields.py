@@ -15,6 +15,7 @@ MOST_REQUIRED = 10**9
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 IMAGE_PATTERN = r"^\S+$"
+ETCD_RELEASE_PATTERN = r"^3\.([5-9]|[1-9][0-9])\.[0-9]{1,3}$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 CLASS_PATTERN = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 OWN = "<module:Class>"
@@ -64,4 +65,5 @@ Minima = Annotated[
         }
     ),
 ]
+EtcdRelease = Annotated[str, Field(pattern=ETCD_RELEASE_PATTERN)]
 Image = Annotated[str, Field(pattern=IMAGE_PATTERN), AfterValidator(known_image)]

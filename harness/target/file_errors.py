@@ -15,7 +15,14 @@ from checkers.printable import shorten
 from checkers.redaction import HIDDEN, names_a_password, redacted
 from harness.core.suggestions import did_you_mean
 from harness.nemesis.faults import FAULTS
-from harness.target.fields import CLASS_PATTERN, IMAGE_PATTERN, NAME_PATTERN, VARIABLE_PATTERN, kind_of
+from harness.target.fields import (
+    CLASS_PATTERN,
+    ETCD_RELEASE_PATTERN,
+    IMAGE_PATTERN,
+    NAME_PATTERN,
+    VARIABLE_PATTERN,
+    kind_of,
+)
 from harness.target.locks import LOCKS
 from harness.target.models import ClientSpec, Target, WorkloadSpec
 from harness.target.passwords import REMEDIES, needless
@@ -45,6 +52,7 @@ PATTERNS = {
     NAME_PATTERN: "must be 1 to 80 letters, digits, dots, underscores or hyphens, a letter or digit first",
     CLASS_PATTERN: 'must be "package.module:Class"',
     VARIABLE_PATTERN: 'must be the name of an environment variable, such as "PGPASSWORD"',
+    ETCD_RELEASE_PATTERN: 'must be a release of etcd from 3.5.0, such as "3.6.7"',
     IMAGE_PATTERN: 'must be the name of an image, without spaces, such as "postgres:18"',
 }
 """The meaning of each pattern, in words."""

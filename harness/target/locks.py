@@ -10,7 +10,7 @@ from pydantic.config import JsonDict
 from harness.core.duration import NS
 from harness.core.fields import STRICT, Duration
 from harness.network.topology import REPLICA
-from harness.target.fields import CLASS_PATTERN, LONGEST_TTL, VARIABLE_PATTERN, Image
+from harness.target.fields import CLASS_PATTERN, LONGEST_TTL, VARIABLE_PATTERN, EtcdRelease, Image
 from harness.target.kinds import models_by_kind, selected_by_kind
 from harness.target.url import Url
 
@@ -71,6 +71,8 @@ class EtcdLock(BaseModel):
     """The fencing token."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
+    version: EtcdRelease | None = None
+    """A release to build from its source instead of running Debian's, such as 3.6.7."""
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -96,6 +98,8 @@ class EtcdService(BaseModel):
     """The fencing token; header-revision, of the answer, is a common mistake."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
+    version: EtcdRelease | None = None
+    """A release to build from its source instead of running Debian's, such as 3.6.7."""
 
     @property
     def servers(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import BaseModel, Field
 
 from harness.core.fields import STRICT
-from harness.target.fields import CLASS_PATTERN, VARIABLE_PATTERN, Image
+from harness.target.fields import CLASS_PATTERN, VARIABLE_PATTERN, EtcdRelease, Image
 from harness.target.kinds import models_by_kind, selected_by_kind
 from harness.target.url import Url
 
@@ -58,6 +58,8 @@ class EtcdStorage(BaseModel):
     """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
+    version: EtcdRelease | None = None
+    """A release to build from its source instead of running Debian's, such as 3.6.7."""
 
     @property
     def servers(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import pytest
 from harness.core.errors import ServerNotReadyError
 from harness.engines import built_images, docker_images
 from harness.engines.engine import Engine
-from harness.network.topology import Topology
+from harness.network.topology import ServerSpec, Topology
 from tests.support.systems import postgres_from
 
 
@@ -59,6 +59,26 @@ def test_our_image_without_a_tag_gets_its_current_tag() -> None:
     assert built_images.image_of("etcd", None) == built_images.our_image("etcd")
     for chosen in ("fencepost/etcd:3.5", "quay.io/coreos/etcd"):
         assert built_images.image_of("etcd", chosen) == chosen
+
+
+def test_each_release_is_another_image() -> None:
+    image = built_images.image_of("etcd", None, "3.6.7")
+
+    assert built_images.release_of(image) == "3.6.7"
+    assert image != built_images.image_of("etcd", None, "3.6.10")
+    assert built_images.release_of(built_images.our_image("etcd")) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_release_of_etcd_is_built_and_runs(docker_engine: Engine, run_id: str, tmp_path: Path) -> None:
+    spec = ServerSpec(name="etcd-1", system="etcd", release="3.6.7")
+    topology = Topology(servers=(spec,), clients=1, partitions=False)
+
+    with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
+        (server,) = cluster.environment()["servers"].values()
+
+    assert server["version"] == "3.6.7"
 
 
 @pytest.mark.parametrize(

@@ -243,6 +243,10 @@ def test_a_missing_wheel_is_refused_with_the_remedy(
     [
         (ServerSpec(name="mysql", system="mysql"), "has no mysql, only etcd, postgres"),
         (ServerSpec(name="etcd-1", system="etcd", image="etcd:4"), "runs no images, and etcd-1 is etcd:4"),
+        (
+            ServerSpec(name="etcd-1", system="etcd", release="3.6.7"),
+            "builds no servers, and etcd-1 is 3.6.7",
+        ),
     ],
 )
 def test_an_unsupported_server_is_refused(server: ServerSpec, why: str) -> None:

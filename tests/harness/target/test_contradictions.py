@@ -121,6 +121,7 @@ def test_nobody_can_be_cut_off_from_a_file(side: str) -> None:
         (["storage.policy=strict"], 'storage.policy = "strict": needs storage.policy "inclusive"'),
         (["storage.fence_on_acquire=true"], "as soon as its lock has ended"),
         (["storage.image=etcd:3.6"], "does not start: set lock.image"),
+        (["storage.version=3.6.7"], "does not start: set lock.version"),
         (
             ['faults=[{kind="partition",target="holder",from="storage",every="8s",lasts="2s"}]'],
             'has no servers of its own with storage.fencing "lock-key": "lock" hits both',
@@ -131,6 +132,12 @@ def test_a_storage_in_the_locks_own_etcd_uses_its_servers_and_key(settings: list
     (error,) = errors_of("etcd-same-etcd", *settings)
 
     assert problem in error
+
+
+def test_a_release_is_not_built_beside_an_image() -> None:
+    (error,) = errors_of("etcd-postgres", "lock.version=3.6.7", "lock.image=quay.io/coreos/etcd:v3.6.4")
+
+    assert 'lock.version = "3.6.7": cannot be combined with lock.image: give only one' in error
 
 
 def test_with_lock_key_no_server_is_started_for_the_storage() -> None:

@@ -220,6 +220,12 @@ def test_an_invalid_image_name_is_described_in_words(write: Any) -> None:
     assert error.endswith('must be the name of an image, without spaces, such as "postgres:18"')
 
 
+def test_a_release_of_etcd_that_cannot_be_built_is_refused(write: Any) -> None:
+    (error,) = errors_of(write(SMALL.replace("[lock]", '[lock]\nversion = "3.4.30"')))
+
+    assert error.endswith('must be a release of etcd from 3.5.0, such as "3.6.7"')
+
+
 def test_an_unknown_image_of_fencepost_is_refused(write: Any) -> None:
     (error,) = errors_of(write(SMALL + 'image = "fencepost/etcd-3.3"\n'))
 
