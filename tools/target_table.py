@@ -53,6 +53,8 @@ def _special(target: Target) -> Iterator[str]:
         yield "fence on acquire"
     elif target.storage.policy != "strict":
         yield target.storage.policy
+    if replication := getattr(target.storage, "replication", None):
+        yield f"{replication} replication"
     pauses = [fault for fault in target.faults if fault.kind == "pause"]
     if any(fault.every and not fault.hits_servers for fault in pauses):
         yield "pauses at any moment"

@@ -209,6 +209,7 @@ def _usable(client: docker.DockerClient, project: Project, run_id: str) -> Docke
             address=_published(containers[spec.name], spec.system),
             upstream=Address(spec.name, SYSTEMS[spec.system].port),
             durable=spec.durable,
+            synchronous=spec.synchronous,
             follows=project.link_address(spec) if spec.follows else None,
         )
         for spec in project.topology.servers

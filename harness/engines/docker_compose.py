@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.engines.built_images import image_of, our_image
+from harness.engines.postgres_replication import SCRIPT, link_to_primary, options_of, role_of
 from harness.files.atomic_files import replace_file
 from harness.files.log_limit import MOST
 from harness.network.topology import Address, Edge, Link, ServerSpec, Topology, edges, links
@@ -73,6 +74,7 @@ class Project:
             "FENCEPOST_ETCD_CLUSTER": members,
             "FENCEPOST_ZOOKEEPER_ENSEMBLE": _zookeeper_ensemble(self.topology),
             **self._redis(),
+            **self._postgres(),
         }
 
     def _redis(self) -> dict[str, str]:
@@ -81,11 +83,21 @@ class Project:
         for spec in self.topology.servers:
             if not spec.durable:
                 settings["FENCEPOST_REDIS_APPENDONLY"] = "no"
-            if spec.follows:
+            if spec.follows and spec.system == "redis":
                 address = self.link_address(spec)
                 settings["FENCEPOST_REDIS_PRIMARY"] = address.host
                 settings["FENCEPOST_REDIS_PRIMARY_PORT"] = str(address.port)
         return settings
+
+    def _postgres(self) -> dict[str, str]:
+        """Return the variables for PostgreSQL with a standby."""
+        links = [link_to_primary(link) for _, link in self._postgres_links()]
+        return {"FENCEPOST_POSTGRES_LINK": links[0]} if links else {}
+
+    def _postgres_links(self) -> list[tuple[ServerSpec, Address]]:
+        """Return each PostgreSQL server that has a standby, and the address that leads to the primary."""
+        specs = {spec.name: spec for spec in self.topology.servers if spec.system == "postgres"}
+        return [(specs[each.follows], self.link_address(each)) for each in specs.values() if each.follows]
 
     def _compose(self) -> list[str | Path]:
         ours = Path(str(importlib.resources.files("compose")))
@@ -109,6 +121,9 @@ class Project:
         }
         for name in self.topology.clocks:
             services[name]["environment"] = {"LD_PRELOAD": MOVABLE_CLOCK}
+        for primary, link in self._postgres_links():
+            command = ["sh", f"/{SCRIPT}", role_of(primary), link_to_primary(link)]
+            services[primary.name]["command"] = [*command, *options_of(primary)]
         services[TOXIPROXY]["ports"] = [f"127.0.0.1::{port}" for port in self.edge_ports().values()]
         return {"services": services, "networks": {"default": {"labels": labels}}}
 

@@ -291,6 +291,7 @@ def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:
             address=replace(address, password=password if spec.system in WITH_PASSWORD else ""),
             upstream=address,
             durable=spec.durable,
+            synchronous=spec.synchronous,
             follows=next(free) if spec.follows else None,
         )
         for spec in topology.servers

@@ -6,13 +6,16 @@ it adds a user to the system.
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.engines.built_images import folder_of
+from harness.engines.postgres_replication import SCRIPT, link_to_primary, options_of, role_of
 from harness.engines.wheel import installed
-from harness.network.topology import Server
+from harness.network.topology import Address, Server
 from harness.processes.supervisor import Supervisor
 from harness.processes.unprivileged import others_can_reach, unprivileged_user
 
@@ -25,10 +28,14 @@ QUICKLY = ("--no-sync", "--no-instructions")  # if the machine crashes, the run 
 
 
 def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
-    """Start servers, each with a new cluster and the database `fencepost`."""
+    """Start servers: each with a new cluster and the database `fencepost`, or as the standby of another."""
     programs = _programs(supervisor)
+    link = next((server.follows for server in servers if server.follows), None)
     for server in servers:
-        _start_one(server, supervisor, programs)
+        data = supervisor.folder(server.name)
+        if not server.follows:
+            _create(server, data, supervisor, programs)
+        _start_one(server, data, supervisor, programs, link)
 
 
 def can_live_in(folder: Path) -> bool:
@@ -36,25 +43,49 @@ def can_live_in(folder: Path) -> bool:
     return unprivileged_user() is None or others_can_reach(folder)
 
 
-def _start_one(server: Server, supervisor: Supervisor, programs: Path) -> None:
-    data = supervisor.folder(server.name)
+def _create(server: Server, data: Path, supervisor: Supervisor, programs: Path) -> None:
     password = supervisor.file(f"{server.name}.password", f"{server.address.password}\n")
     initdb: list[str | Path] = [programs / "initdb", f"--pgdata={data}", *CLUSTER, *LOGIN, *QUICKLY]
     supervisor.run_to_completion(server.name, [*initdb, f"--pwfile={password}"], timeout=SET_UP_TIMEOUT)
     password.unlink()
-    postgres = programs / "postgres"
     create: list[str | Path] = [
         "/bin/sh",
         "-c",
         'echo CREATE DATABASE fencepost | "$0" --single -j -D "$1" postgres',
     ]
-    supervisor.run_to_completion(server.name, [*create, postgres, data], timeout=SET_UP_TIMEOUT)
+    supervisor.run_to_completion(server.name, [*create, programs / "postgres", data], timeout=SET_UP_TIMEOUT)
+
+
+def _start_one(
+    server: Server, data: Path, supervisor: Supervisor, programs: Path, link: Address | None
+) -> None:
+    command: list[str | Path] = [programs / "postgres", "-D", data, "-c", "max_connections=200"]
+    if link:
+        command = _replicated(server, data, supervisor, programs, link)
     address = ["-h", server.address.host, "-p", str(server.address.port), "-c", "unix_socket_directories="]
     supervisor.spawn(
         server.name,
-        [postgres, "-D", data, *address, "-c", "max_connections=200"],
+        [*command, *address],
         stop_signal=signal.SIGQUIT,  # the fastest shutdown that still frees its shared memory
     )
+
+
+def _replicated(
+    server: Server, data: Path, supervisor: Supervisor, programs: Path, link: Address
+) -> list[str | Path]:
+    """Return the command of a server that replicates, which finds its data and programs by environment."""
+    script = (folder_of("postgres") / SCRIPT).read_text(encoding="utf-8")
+    password = f"*:*:*:*:{server.address.password}\n"
+    return [
+        "/usr/bin/env",
+        f"PGDATA={data}",
+        f"PATH={programs}:{os.defpath}",
+        "/bin/sh",
+        supervisor.file(f"{server.name}.sh", script),
+        role_of(server),
+        link_to_primary(link, supervisor.file(f"{server.name}.passfile", password)),
+        *options_of(server),
+    ]
 
 
 def _programs(supervisor: Supervisor) -> Path:

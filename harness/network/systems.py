@@ -27,6 +27,9 @@ POSTGRES_REFUSALS = (
     "pg_hba.conf rejects",
 )
 """Its messages for a login that can never succeed; libpq passes on the text without its code."""
+POSTGRES_IS_USABLE = (
+    "SELECT NOT pg_is_in_recovery() OR EXISTS (SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming')"
+)
 
 
 class Unfit(Exception):  # noqa: N818 - a property of the server, not an error of the program
@@ -72,14 +75,14 @@ def etcd_leads(address: Address) -> bool:
 
 
 def postgres_is_usable(address: Address) -> bool:
-    """Log in as user `fencepost` to the database of that name, and run a query.
+    """Log in as user `fencepost` to the database of that name; a standby must receive from its primary.
 
     Raises Unfit if the login can never succeed.
     """
     import psycopg
 
     try:
-        return _postgres_row(address, "SELECT 1") == (1,)
+        return postgres_row(address, POSTGRES_IS_USABLE) == (True,)
     except psycopg.OperationalError as error:
         said = str(error).strip().rpartition("\n")[2].rpartition("failed: ")[2]
         if any(words in said for words in POSTGRES_REFUSALS):
@@ -92,7 +95,7 @@ def postgres_is_usable(address: Address) -> bool:
 
 def postgres_version(address: Address) -> str:
     """Return such as "17.5 (Debian 17.5-1)"."""
-    return str(_postgres_row(address, "SHOW server_version")[0])
+    return str(postgres_row(address, "SHOW server_version")[0])
 
 
 def zookeeper_is_usable(address: Address) -> bool:
@@ -224,7 +227,8 @@ def _json(address: Address, path: str, asked: dict[str, Any] | None = None) -> d
     return answer
 
 
-def _postgres_row(address: Address, query: str) -> tuple[Any, ...]:
+def postgres_row(address: Address, query: str) -> tuple[Any, ...]:
+    """Return the row that a query on a PostgreSQL server returns; psycopg.OperationalError if it fails."""
     import psycopg
 
     where = f"host={address.host} port={address.port} connect_timeout={TIMEOUT:.0f}"

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 REPLICA = "redis-replica"
-"""The name of the server that follows the first server of its side."""
+STANDBY = "postgres-standby"
+FOLLOWERS = (REPLICA, STANDBY)
+"""The names of servers that follow the first server of their side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class ServerSpec:
     release: str = ""  # build this release, such as "3.6.7" (etcd only)
     cluster: str = ""  # servers of the same system and cluster form one cluster
     durable: bool = True  # is every acknowledged write on disk? (Redis only)
-    follows: str = ""  # its primary (Redis only)
+    follows: str = ""  # its primary (Redis and PostgreSQL only)
+    synchronous: bool = False  # does a commit wait for the standby? (PostgreSQL with a standby only)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,7 @@ class Server:
     upstream: Address  # for the proxies
     cluster: str = ""
     durable: bool = True
+    synchronous: bool = False
     follows: Address | None = None  # the address of its primary, through a proxy
 
 

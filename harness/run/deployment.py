@@ -15,13 +15,13 @@ from harness.core.errors import ConfigurationError
 from harness.engines.engine import Cluster
 from harness.nemesis.faults import FaultSpec
 from harness.nemesis.reach import servers_hit
-from harness.network.topology import REPLICA, Address, ServerSpec, Topology
+from harness.network.topology import FOLLOWERS, Address, ServerSpec, Topology
 from harness.processes.program import Command, missing
 from harness.run import services
 from harness.target import LockSpec, StorageSpec, Target
 from harness.target.locks import EtcdLock, EtcdService, RedisLock
 from harness.target.passwords import password_of
-from harness.target.storages import EtcdStorage, SqliteStorage
+from harness.target.storages import EtcdStorage, OwnStorage, PostgresStorage, SqliteStorage
 from workloads import custom_class
 from workloads.client import UNWRITTEN
 from workloads.line_protocol.program_client import start_fields
@@ -50,6 +50,8 @@ def topology(target: Target, faults: Sequence[FaultSpec]) -> Topology:
 
 
 def _server(name: str, cluster: str, side: LockSpec | StorageSpec) -> ServerSpec:
+    follows = side.servers[0] if name in FOLLOWERS else ""
+    replication = side.replication if isinstance(side, PostgresStorage | OwnStorage) else None
     return ServerSpec(
         name=name,
         system=side.system,
@@ -57,7 +59,8 @@ def _server(name: str, cluster: str, side: LockSpec | StorageSpec) -> ServerSpec
         release=(side.version or "") if isinstance(side, EtcdLock | EtcdService | EtcdStorage) else "",
         cluster=cluster,
         durable=side.durable if isinstance(side, RedisLock) else True,
-        follows=side.servers[0] if name == REPLICA else "",
+        follows=follows,
+        synchronous=replication == "synchronous" and not follows,
     )
 
 

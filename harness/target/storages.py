@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from harness.core.fields import STRICT
+from harness.network.topology import STANDBY
 from harness.target.fields import CLASS_PATTERN, VARIABLE_PATTERN, EtcdRelease, Image
 from harness.target.kinds import models_by_kind, selected_by_kind
 from harness.target.url import Url
 
 Policy = Literal["strict", "inclusive"]
+Replication = Literal["asynchronous", "synchronous"]
+REPLICATION_NEEDS_OUR_IMAGE = "replication needs Fencepost's own image of PostgreSQL"
 
 
 class PostgresStorage(BaseModel):
@@ -27,13 +30,22 @@ class PostgresStorage(BaseModel):
     """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
     """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
+    replication: Replication | None = None
+    """A second server, postgres-standby, follows postgres and can replace it (fault "failover").
+    synchronous: a commit waits until the standby has it; asynchronous: it does not."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as postgres:18."""
 
+    @model_validator(mode="after")
+    def _replicates_with_our_image(self) -> Self:
+        if self.replication and self.image:
+            raise ValueError(f"{REPLICATION_NEEDS_OUR_IMAGE}: remove image")
+        return self
+
     @property
     def servers(self) -> tuple[str, ...]:
-        """The name of its server."""
-        return ("postgres",)
+        """The names of its servers; clients speak to the first."""
+        return ("postgres", STANDBY) if self.replication else ("postgres",)
 
     @property
     def writes_in_one_message(self) -> bool:
@@ -189,8 +201,18 @@ class OwnStorage(BaseModel):
     """The environment variable with the password of its servers, passed to the class."""
     password_file: Annotated[str, Field(min_length=1)] | None = None
     """The file with that password, instead of a variable."""
+    replication: Replication | None = None
+    """With server = "postgres": a second server, postgres-standby, follows it, as for kind = "postgres"."""
     image: Image | None = None
     """An image to run instead of Fencepost's own."""
+
+    @model_validator(mode="after")
+    def _replicates_postgres(self) -> Self:
+        if self.replication and self.server != "postgres":
+            raise ValueError('replication needs server = "postgres"')
+        if self.replication and self.image:
+            raise ValueError(f"{REPLICATION_NEEDS_OUR_IMAGE}: remove image")
+        return self
 
     @property
     def system(self) -> str:
@@ -199,8 +221,9 @@ class OwnStorage(BaseModel):
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """The name of its server."""
-        return (SERVERS_OF_STORAGES[self.server],) if self.server else ()
+        """The names of its servers, if any."""
+        first = (SERVERS_OF_STORAGES[self.server],) if self.server else ()
+        return (*first, STANDBY) if self.replication else first
 
 
 class HttpStorage(BaseModel):

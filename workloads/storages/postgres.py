@@ -172,8 +172,8 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
-    """Read the accepted writes and fences in commit order."""
-    with closing(make_connection(settings)) as connection:
+    """Read the accepted writes and fences in the commit order of the timeline that survived."""
+    with closing(make_connection(settings, _primary(settings))) as connection:
         rows = connection.execute("SELECT seq, resource, token, value, fence::int FROM audit ORDER BY seq")
     return [
         Commit(
@@ -187,10 +187,21 @@ def committed(settings: StorageSettings) -> list[Commit]:
     ]
 
 
-def make_connection(settings: StorageSettings) -> PostgresConnection:
-    """Make a connection, which the first statement opens."""
+def _primary(settings: StorageSettings) -> str:
+    """Return the endpoint of the primary: a failover may have replaced the first server."""
+    for endpoint in settings.endpoints:
+        with closing(make_connection(settings, endpoint)) as connection:
+            if connection.execute("SELECT pg_is_in_recovery()") == [(b"f",)]:
+                return endpoint
+    raise NotApplied(f"none of {', '.join(settings.endpoints)} is a primary")
+
+
+def make_connection(settings: StorageSettings, endpoint: str = "") -> PostgresConnection:
+    """Make a connection, which the first statement opens; by default to the first server."""
     return PostgresConnection(
-        conninfo(*host_and_port(settings.endpoints[0]), settings.password, _schema(settings.names)),
+        conninfo(
+            *host_and_port(endpoint or settings.endpoints[0]), settings.password, _schema(settings.names)
+        ),
         settings.timeout,
     )
 

@@ -152,6 +152,7 @@ IN_FORCE = [
     ("etcd-postgres-delayed-write", "delay", "client:"),
     ("etcd-postgres-server-pauses", "pause", "lock:etcd-"),
     ("etcd-postgres-server-pauses", "pause", "storage"),
+    ("etcd-postgres-two-primaries", "failover", "storage"),
 ]
 
 

@@ -25,6 +25,8 @@ LOCKS = {
 KILL = 'kind = "kill"\ntarget = "{}"\nevery = "8s"\nlasts = "1s"'
 CLOCK = 'kind = "clock"\ntarget = "{}"\njump = "1h"\nevery = "8s"\nlasts = "1s"'
 FAILOVER = 'kind = "failover"\ntarget = "lock"'
+PROMOTION = 'kind = "failover"\ntarget = "storage"'
+STANDBY = 'kind = "postgres"\nfencing = "none"\nreplication = "asynchronous"'
 CUT = 'kind = "partition"\ntarget = "client:0"\nfrom = {}\nevery = "8s"\nlasts = "1s"'
 
 
@@ -87,7 +89,10 @@ def test_a_partition_may_name_servers(read: Any) -> None:
         ("official", CLOCK.format("lock"), "its clock cannot be moved: lock.image is redis:8"),
         ("redis", CLOCK.format("lock").replace("1h", "1s"), "must be at least 2s"),
         ("replica", f'{FAILOVER}\nheld = "10s"', "must be shorter than half the run"),
-        ("replica", f'{FAILOVER}\nlasts = "1s"', "unknown key in this fault"),
+        ("replica", f'{FAILOVER}\nlasts = "1s"', "are for the target storage: remove them"),
+        ("etcd", PROMOTION, 'needs a standby: set storage.kind "postgres" with replication = "asynchronous"'),
+        ("etcd", f'{PROMOTION}\nold_primary = "paused"', "leaves two primaries: say how long it lasts"),
+        ("etcd", f'{PROMOTION}\nlasts = "1s"', 'set old_primary "paused" or "cut-off" too'),
     ],
 )
 def test_an_impossible_fault_is_refused_in_one_sentence(
@@ -108,6 +113,51 @@ def test_a_failover_is_single_and_excludes_kills_of_its_servers(read: Any) -> No
     with pytest.raises(ConfigurationError, match="cannot be combined with a kill of the lock's servers"):
         read(text("replica", FAILOVER, KILL.format("redis-1")))
     assert read(text("replica", FAILOVER, KILL.format("storage")))
+
+
+@pytest.mark.parametrize(
+    ("faults", "problem"),
+    [
+        ((PROMOTION, KILL.format("postgres")), "cannot be combined with a kill of the storage's servers"),
+        (
+            (PROMOTION, 'kind = "pause"\ntarget = "postgres-standby"\nlasts = "1s"'),
+            "cannot be combined with a pause of the storage's servers",
+        ),
+        (
+            (f'{PROMOTION}\nold_primary = "cut-off"\nlasts = "1s"\nleft_behind = 5',),
+            "must be less than workload.clients, which is 5",
+        ),
+        (
+            (f'{PROMOTION}\nold_primary = "paused"\nlasts = "6s"\nheld = "4s"',),
+            "held and lasts must together be shorter than half the run",
+        ),
+    ],
+)
+def test_an_impossible_failover_of_postgres_is_refused(
+    error_of: Any, faults: tuple[str, ...], problem: str
+) -> None:
+    assert problem in error_of(text("etcd", *faults, storage=STANDBY))
+
+
+@pytest.mark.parametrize(
+    ("storage", "problem"),
+    [
+        (f'{STANDBY}\nimage = "postgres:18"', "replication needs Fencepost's own image of PostgreSQL"),
+        (STANDBY.replace('"postgres"', '"mine:Storage"'), 'replication needs server = "postgres"'),
+        (STANDBY.replace("asynchronous", "logical"), "replication"),
+    ],
+)
+def test_replication_that_cannot_be_set_up_is_refused(error_of: Any, storage: str, problem: str) -> None:
+    assert problem in error_of(text("etcd", storage=storage))
+
+
+def test_a_side_fails_over_once(read: Any) -> None:
+    with pytest.raises(ConfigurationError, match="occurs twice"):
+        read(text("etcd", PROMOTION, PROMOTION, storage=STANDBY))
+
+
+def test_both_sides_may_fail_over(read: Any) -> None:
+    assert len(read(text("replica", FAILOVER, PROMOTION, storage=STANDBY)).faults) == 2
 
 
 def test_a_side_without_servers_cannot_be_killed(error_of: Any) -> None:

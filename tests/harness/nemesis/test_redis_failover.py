@@ -12,7 +12,7 @@ import pytest
 
 from harness.clients.recorder import RecordedSession
 from harness.core.errors import FaultNotInstalledError
-from harness.nemesis.failover import failover
+from harness.nemesis.redis_failover import redis_failover
 from harness.network import redis_server
 from harness.network.topology import Edge, Link, ServerSpec, Topology
 from tests.support.selection import BOTH_ENGINES
@@ -54,7 +54,7 @@ def wait_until_the_replica_follows(cluster: Any) -> None:
 
 
 def promoted(cluster: Any, hold: Any = None) -> Any:
-    return failover(cluster, "lock", LINK, range(2), hold)
+    return redis_failover(cluster, "lock", LINK, range(2), hold)
 
 
 def over_edge(cluster: str, *command: int | str, client: int = 0) -> Any:
@@ -203,7 +203,7 @@ def test_without_proxies_there_is_no_failover() -> None:
 def test_a_server_that_is_not_a_replica_cannot_be_promoted(
     cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.nemesis.failover.SETTLING", 0.1)
+    monkeypatch.setattr("harness.nemesis.redis_failover.SETTLING", 0.1)
     redis_server.follow(at(cluster, "redis-replica"), None)
 
     with pytest.raises(FaultNotInstalledError, match="redis-replica is Role"), promoted(cluster):

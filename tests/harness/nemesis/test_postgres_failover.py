@@ -1,0 +1,252 @@
+"""Failover of real PostgreSQL servers on both engines, observed over the clients' edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.errors import FaultNotInstalledError
+from harness.engines.engine import Cluster
+from harness.nemesis.fault import Fault
+from harness.nemesis.postgres_failover import OldPrimary, postgres_failover
+from harness.network import postgres_server
+from harness.network.topology import Address, Edge, Link, ServerSpec, Topology
+from tests.support.selection import BOTH_ENGINES
+from tests.support.systems import endpoint_of, storage_settings
+from tests.support.waiting import wait_for
+from workloads.client import Unknown
+from workloads.settings import StorageSettings
+from workloads.storages import postgres
+
+pytestmark = pytest.mark.engine
+
+LINK = Link("postgres-standby", "postgres")
+PRIMARY = ServerSpec(name="postgres", system="postgres")
+STANDBY = ServerSpec(name="postgres-standby", system="postgres", follows="postgres")
+ASYNCHRONOUS = Topology(servers=(PRIMARY, STANDBY), clients=2, partitions=True)
+SYNCHRONOUS = replace(ASYNCHRONOUS, servers=(replace(PRIMARY, synchronous=True), STANDBY))
+SHORT = 0.5  # s; for a write that is not answered
+
+
+@pytest.fixture(params=BOTH_ENGINES)
+def engine(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(f"{request.param}_engine")
+
+
+@pytest.fixture
+def cluster(engine: Any, run_id: str, tmp_path: Path) -> Iterator[Cluster]:
+    """Servers that replicate asynchronously, with the register r0."""
+    with engine.start(ASYNCHRONOUS, run_id, tmp_path, print) as cluster:
+        postgres.set_up(settings(address(cluster, "postgres")), ["r0"])
+        yield cluster
+
+
+@pytest.fixture
+def synchronous_cluster(engine: Any, run_id: str, tmp_path: Path) -> Iterator[Cluster]:
+    """Servers that replicate synchronously, with the register r0."""
+    with engine.start(SYNCHRONOUS, run_id, tmp_path, print) as cluster:
+        postgres.set_up(settings(address(cluster, "postgres")), ["r0"])
+        yield cluster
+
+
+def settings(*addresses: Address) -> StorageSettings:
+    return storage_settings(
+        "postgres", [endpoint_of(each) for each in addresses], fencing="conditional-update"
+    )
+
+
+def address(cluster: Cluster, name: str) -> Address:
+    return next(server.address for server in cluster.servers if server.name == name)
+
+
+def promoted(
+    cluster: Cluster,
+    old_primary: OldPrimary = "killed",
+    hold: Callable[[], None] | None = None,
+    left: Sequence[int] = (),
+) -> AbstractContextManager[Fault]:
+    moved = [client for client in (0, 1) if client not in left]
+    return postgres_failover(cluster, "storage", LINK, (moved, left), old_primary, hold)
+
+
+def write(cluster: Cluster, token: int, *, client: int = 0, timeout: float = 10.0) -> None:
+    """Write the value w<token> over a client's edge to the primary."""
+    at = replace(settings(cluster.edge(client, "postgres")), timeout=timeout)
+    with closing(postgres.make_connection(at)) as connection:
+        register = postgres.PostgresStorage(connection, "conditional-update", "strict")
+        register.write("r0", token, f"w{token}", lambda: None)
+
+
+def write_on_both(cluster: Cluster, token: int) -> None:
+    """Write, and wait until the standby has it."""
+    write(cluster, token)
+    standby = address(cluster, "postgres-standby")
+    assert wait_for(lambda: f"w{token}" in postgres_server.writes(standby))
+
+
+def read(cluster: Cluster, client: int = 0) -> str | None:
+    """Read over a client's edge to the primary."""
+    with closing(postgres.make_connection(settings(cluster.edge(client, "postgres")))) as connection:
+        return postgres.PostgresStorage(connection, "conditional-update", "strict").read("r0")[0]
+
+
+def surviving(cluster: Cluster) -> list[Any]:
+    """Return the accepted writes as a run reads them at its end."""
+    both = (address(cluster, "postgres"), address(cluster, "postgres-standby"))
+    return [commit.value for commit in postgres.committed(settings(*both))]
+
+
+def roles(cluster: Cluster) -> list[tuple[bool, int | None]]:
+    """Return of both servers whether it is in recovery, and its timeline."""
+    found = [postgres_server.role(address(cluster, name)) for name in (PRIMARY.name, STANDBY.name)]
+    return [(role.in_recovery, role.timeline) for role in found]
+
+
+def test_every_edge_leads_to_the_standby_and_the_old_primary_follows_it(cluster: Cluster) -> None:
+    before = roles(cluster)
+    write_on_both(cluster, 1)
+
+    with promoted(cluster) as fault:
+        during = postgres_server.role(address(cluster, "postgres-standby"))
+        write(cluster, 2, client=1)
+
+    assert before == [(False, 1), (True, 1)]
+    assert (during.in_recovery, during.timeline) == (False, 2)
+    assert roles(cluster) == [(True, 2), (False, 2)]
+    assert "postgres-standby is a primary on timeline 2, and answers over every edge" in fault.evidence
+    assert "postgres is a standby on timeline 2" in fault.healed
+    assert surviving(cluster) == ["w1", "w2"]
+    write(cluster, 3)
+
+
+def test_writes_acknowledged_while_the_link_is_held_are_lost(cluster: Cluster) -> None:
+    write_on_both(cluster, 1)
+
+    def acknowledge() -> None:
+        write(cluster, 2)
+        write(cluster, 3)
+
+    with promoted(cluster, hold=acknowledge) as fault:
+        assert read(cluster) == "w1"
+        write(cluster, 2, client=1)  # the mark has gone back, too
+
+    assert "accepted writes that only postgres had: 2 (w2, w3)" in fault.evidence
+    assert surviving(cluster) == ["w1", "w2"]
+
+
+def test_a_synchronous_commit_is_not_acknowledged_while_the_link_is_held(
+    synchronous_cluster: Cluster,
+) -> None:
+    cluster = synchronous_cluster
+    write(cluster, 1)
+
+    def wait_in_vain() -> None:
+        with pytest.raises(Unknown):
+            write(cluster, 2, timeout=SHORT)
+        assert read(cluster) == "w1", "visible before it is safe"
+
+    with promoted(cluster, hold=wait_in_vain) as fault:
+        write(cluster, 3)  # the new primary has no standby to wait for
+
+    assert "only postgres had: 0 (none)" in fault.evidence
+    assert surviving(cluster) == ["w1", "w3"]
+
+
+@pytest.mark.parametrize("old_primary", ["paused", pytest.param("cut-off", marks=pytest.mark.slow)])
+def test_an_old_primary_that_goes_on_accepts_writes_that_are_lost(
+    cluster: Cluster, old_primary: OldPrimary
+) -> None:
+    write_on_both(cluster, 1)
+
+    with promoted(cluster, old_primary, left=[1]) as fault:
+        during = roles(cluster)
+        write(cluster, 5, client=1)
+        write(cluster, 3, client=0)
+        seen = read(cluster, 0), read(cluster, 1)
+
+    assert during == [(False, 1), (False, 2)]
+    assert seen == ("w3", "w5")
+    assert (
+        "two primaries: postgres-standby is a primary on timeline 2; postgres is a primary on timeline 1"
+        in (fault.evidence)
+    )
+    assert "accepted writes that only postgres had: 1 (w5)" in fault.healed
+    assert roles(cluster) == [(True, 2), (False, 2)]
+    assert (read(cluster, 0), read(cluster, 1)) == ("w3", "w3")
+    assert surviving(cluster) == ["w1", "w3"]
+
+
+@pytest.mark.slow
+def test_a_synchronous_old_primary_acknowledges_nothing_any_more(synchronous_cluster: Cluster) -> None:
+    cluster = synchronous_cluster
+    write(cluster, 1)
+
+    with promoted(cluster, "paused", left=[1]):
+        with pytest.raises(Unknown):
+            write(cluster, 2, client=1, timeout=SHORT)
+        write(cluster, 3, client=0)
+        stale = read(cluster, 1)
+
+    assert stale == "w1"
+    assert surviving(cluster) == ["w1", "w3"]
+
+
+@pytest.mark.slow
+def test_an_interrupted_hold_is_undone(cluster: Cluster) -> None:
+    def interrupt() -> None:
+        write(cluster, 1)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), promoted(cluster, hold=interrupt):
+        pass
+
+    write(cluster, 2, client=1)
+    assert roles(cluster)[0] == (False, 1)
+    assert surviving(cluster) == ["w1", "w2"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("old_primary", ["killed", "paused"])
+def test_the_old_primary_follows_even_if_the_block_is_cut_short(
+    cluster: Cluster, old_primary: OldPrimary
+) -> None:
+    left = [] if old_primary == "killed" else [1]
+
+    with pytest.raises(ZeroDivisionError), promoted(cluster, old_primary, left=left):
+        raise ZeroDivisionError
+
+    assert roles(cluster) == [(True, 2), (False, 2)]
+    write(cluster, 1, client=1)
+    assert surviving(cluster) == ["w1"]
+
+
+def test_without_proxies_there_is_no_failover() -> None:
+    class Bare:
+        servers = ()
+        toxiproxy = None
+
+    bare: Any = Bare()
+    with pytest.raises(FaultNotInstalledError, match="there are no proxies"), promoted(bare):
+        pass
+
+
+@pytest.mark.slow
+def test_a_server_that_is_not_a_standby_cannot_be_promoted(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.nemesis.postgres_failover.SETTLING", 0.1)
+    postgres_server.promote(address(cluster, "postgres-standby"))
+
+    with (
+        pytest.raises(FaultNotInstalledError, match="postgres-standby is a primary on timeline 2"),
+        promoted(cluster),
+    ):
+        pass
+
+    assert cluster.toxiproxy is not None
+    assert cluster.toxiproxy.state(Edge(0, "postgres")).enabled
