@@ -42,7 +42,7 @@ def coverage(evidence: Evidence) -> dict[str, int]:
 
 def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:
     healed = [
-        fault for fault in faults_of(evidence.history.faults) if fault.healed < math.inf or _is_death(fault)
+        fault for fault in faults_of(evidence.history.faults) if fault.healed < math.inf or fault.is_death
     ]
     for kind in (*KINDS.values(), *evidence.history.header.faults.values()):
         if kind.count is not None:
@@ -64,11 +64,6 @@ def _count_faults(counts: dict[str, int], evidence: Evidence) -> None:
         counts["pauses_past_lease"] += _promised_end(hold, operations, pause) < pause.healed
         others.update(op.index for op in known.meanwhile(hold, pause))
     counts["grants_to_others"] = len(others)
-
-
-def _is_death(fault: Fault) -> bool:
-    """Is it the kill of a client, which no one restarts?"""
-    return fault.kind == "kill" and fault.client is not None
 
 
 class _Holds:

@@ -60,6 +60,18 @@ class InterruptionDocument(Struct, frozen=True, kw_only=True):
     planned: float
 
 
+class HazardsDocument(Struct, frozen=True, kw_only=True):
+    """The dangerous moments that faults have hit: see docs/hazards.md.
+
+    `hit`: how many faults hit each. `possible`: how many the target's faults can hit; null if the
+    history does not say. `missed`: those of them that no fault hit.
+    """
+
+    hit: dict[str, int] = {}
+    missed: list[str] = []
+    possible: int | None = None
+
+
 class VerdictDocument(Struct, frozen=True, kw_only=True):
     """verdict.json: fields may be added, never renamed.
 
@@ -68,6 +80,7 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
     `anomalies`: the count of every anomaly that was checked, including 0.
     `findings`: the violations. `counted`: the first findings that make no run invalid, but that the
     target names or that are violations elsewhere.
+    `hazards`: null if no fault endangered a lock, and the target has none that can.
     `interrupted`: null for a run that worked as long as planned, or if that is not known.
     """
 
@@ -82,6 +95,7 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
     findings: list[FindingDocument]
     counted: list[FindingDocument] = []
     coverage: dict[str, int]
+    hazards: HazardsDocument | None = None
     checkers: list[CheckerDocument]
     notices: list[str] = []
     interrupted: InterruptionDocument | None = None

@@ -11,9 +11,12 @@ from checkers.checker import Checker
 from checkers.coverage import coverage
 from checkers.cross_check import cross_check
 from checkers.deduplicate import deduplicate
+from checkers.document import HazardsDocument
 from checkers.evidence import Evidence, as_seen, gather, log_of
 from checkers.explain.findings import doubts_of, explained
 from checkers.gc_pause import gc_paused
+from checkers.hazard_hits import hazards_of
+from checkers.hazards import summary
 from checkers.history.records import Commit, Header, History
 from checkers.lists import lost_updates
 from checkers.locks import double_beliefs, early_grants, stuck_locks, tokens
@@ -83,9 +86,15 @@ def _judge(evidence: Evidence) -> Verdict:
     ran, findings = examined.checkers, examined.findings
     crashes = list(examined.crashes)
     counts = _counts(evidence, crashes)
+    hazards = _hazards(evidence, crashes)
     violations = tuple(each for each in findings if each.is_violation)
     anomalies = _tally(findings, ran)
-    doubts = (*crashes, *_cut_short(evidence), *_not_exercised(counts, header.require))
+    doubts = (
+        *crashes,
+        *_cut_short(evidence),
+        *_not_exercised(counts, header.require),
+        *_missed(hazards, header),
+    )
     validity = Validity.INVALID if violations else Validity.UNKNOWN if doubts else Validity.VALID
     unexpected = (*_unexpected(header, anomalies, violations, validity), *examined.disagreements)
     return Verdict(
@@ -97,6 +106,7 @@ def _judge(evidence: Evidence) -> Verdict:
         findings=violations,
         counted=tuple(_worth_explaining(findings, header)),
         coverage=counts,
+        hazards=hazards,
         checkers=_by_anomaly(ran, examined.results),
         notices=tuple(notices(evidence)),
         target=header.target,
@@ -156,6 +166,14 @@ def _counts(evidence: Evidence, crashes: list[str]) -> dict[str, int]:
     except Exception as error:  # noqa: BLE001 - as a checker
         crashes.append(f"the coverage could not be counted: {type(error).__name__}: {error}")
         return {}
+
+
+def _hazards(evidence: Evidence, crashes: list[str]) -> HazardsDocument | None:
+    try:
+        return hazards_of(evidence)
+    except Exception as error:  # noqa: BLE001 - as a checker
+        crashes.append(f"the hazards could not be counted: {type(error).__name__}: {error}")
+        return None
 
 
 def _joined(
@@ -240,6 +258,13 @@ def _not_exercised(counts: Mapping[str, int], require: Mapping[str, int]) -> Ite
         if count < least:
             short = f"{name} is {count}, required {least}" if count else none_of(name)
             yield f"not exercised: {short}: run longer, or with faults"
+
+
+def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[str]:
+    required = header.hazards.required if header.hazards else 0
+    if required and (hazards is None or (hazards.possible or 0) - len(hazards.missed) < required):
+        seen = summary(hazards.possible or 0, hazards.missed) if hazards else "no hazard was counted"
+        yield f"not exercised: {seen}: run longer, or with faults"
 
 
 def _unexpected(

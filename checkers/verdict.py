@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from checkers.anomalies import VIOLATIONS
-from checkers.document import CauseDocument, CheckerDocument, FindingDocument, VerdictDocument, VerdictWord
+from checkers.document import (
+    CauseDocument,
+    CheckerDocument,
+    FindingDocument,
+    HazardsDocument,
+    VerdictDocument,
+    VerdictWord,
+)
 
 Evidence = Literal["committed", "observed"]
 """Where a checker looked: the storage's own order of writes, or what the clients saw."""
@@ -130,6 +137,7 @@ class Verdict:
     notices: tuple[str, ...] = ()  # what to know of how it was judged
     counted: tuple[Finding, ...] = ()  # the first of those that make no run invalid and are worth explaining
     target: str | None = None  # as the history's header names it
+    hazards: HazardsDocument | None = None
 
     def to_document(self, history: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         """The content of verdict.json; `history` is the file that was judged."""
@@ -148,6 +156,7 @@ class Verdict:
             findings=[_finding(finding) for finding in self.findings],
             counted=[_finding(finding) for finding in self.counted],
             coverage=dict(self.coverage),
+            hazards=self.hazards,
             checkers=[_checker(result) for result in self.checkers],
             notices=list(self.notices),
         )

@@ -58,6 +58,7 @@ ALONE = {
         "checkers.anomalies",
         "checkers.errors",
         "checkers.gc_pause",
+        "checkers.hazards",
         "checkers.nearest",
         "checkers.printable",
     },

@@ -34,6 +34,7 @@ def fault_event(line: Line, event: FaultLine, header: Header) -> FaultEvent:
         evidence=seen.evidence,
         owner=seen.owner,
         resource=seen.resource,
+        at=seen.at,
         words=header.faults.get(event.f),
         line=line.number,
     )

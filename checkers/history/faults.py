@@ -25,6 +25,12 @@ class Fault:
     resource: str | None
     lines: tuple[int, ...]
     words: FaultKind
+    at: str | None = None  # the stop point where the client that it hit had stopped itself
+
+    @property
+    def is_death(self) -> bool:
+        """Is it the kill of a client, which no one restarts?"""
+        return self.kind == "kill" and self.client is not None
 
     @property
     def client(self) -> int | None:
@@ -62,6 +68,7 @@ def _fault(began: FaultEvent, healed: FaultEvent | None) -> Fault:
         resource=began.resource,
         lines=(began.line,) if healed is None else (began.line, healed.line),
         words=words_of(began.kind, began.words),
+        at=began.at,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from checkers.hazards import HazardTable
 from checkers.history.fault_kinds import FaultKind, KindName
 from checkers.history.records import DEFAULT_GRACE
 
@@ -36,7 +37,8 @@ class Initial(Struct, frozen=True, kw_only=True):
 class HeaderLine(Struct, frozen=True, kw_only=True):
     """The first line of history.jsonl: the run, and the rules by which it is judged.
 
-    `faults` has the words for kinds of faults beyond those that every reader knows.
+    `faults` has the words for kinds of faults beyond those that every reader knows. `hazards` has the
+    dangerous moments that the faults of the target can produce.
     """
 
     fencepost: Literal[1]
@@ -53,6 +55,7 @@ class HeaderLine(Struct, frozen=True, kw_only=True):
     fence_on_acquire: bool = False
     grace: Nanoseconds = DEFAULT_GRACE
     faults: dict[KindName, FaultKind] = {}
+    hazards: HazardTable | None = None
 
 
 class Acquire(Struct, frozen=True, kw_only=True, tag_field="f", tag="acquire"):
@@ -166,13 +169,17 @@ ClientLine = PlainLine | Append
 
 
 class FaultState(Struct, frozen=True, kw_only=True):
-    """The observed state of a fault, and its target; `owner` and `resource` name the hold that it hit."""
+    """The observed state of a fault, and its target; `owner` and `resource` name the hold that it hit.
+
+    `at`: the stop point where the client had stopped itself, if it had.
+    """
 
     target: str
     state: Literal["in force", "healed"]
     evidence: str = ""
     owner: str | None = None
     resource: str | None = None
+    at: str | None = None
 
 
 class FaultLine(Struct, frozen=True, kw_only=True):

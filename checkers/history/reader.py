@@ -19,6 +19,7 @@ import msgspec
 from checkers.anomalies import ANOMALIES, COVERAGE
 from checkers.errors import HistoryError
 from checkers.gc_pause import gc_paused
+from checkers.hazards import CELLS
 from checkers.history import column_cache, limits
 from checkers.history.assembly import Assembly
 from checkers.history.commits import read_commits
@@ -164,6 +165,7 @@ def _read_header(line: Line | None, name: str) -> Header:
     _check_kinds(line, header)
     counts = (*COVERAGE, *(kind.count for kind in header.faults.values() if kind.count))
     _check_names(line, "count", header.require or (), counts)
+    _check_names(line, "hazard", header.hazards.possible if header.hazards else (), map(str, CELLS))
     extra = {} if header.require is None else {"require": DEFAULT_REQUIRE | header.require}
     return Header(
         target=header.target,
@@ -179,6 +181,7 @@ def _read_header(line: Line | None, name: str) -> Header:
         fence_on_acquire=header.fence_on_acquire,
         grace=header.grace,
         faults=header.faults,
+        hazards=header.hazards,
         **extra,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
+from checkers.hazards import HazardTable
 from checkers.history.fault_kinds import FaultKind
 
 Element = str | int
@@ -98,6 +99,7 @@ class FaultEvent:
     evidence: str
     owner: str | None = None  # the hold that was hit, where there was one
     resource: str | None = None
+    at: str | None = None  # the stop point where the client had stopped itself
     words: FaultKind | None = None  # of a kind that only the header knows
     line: int = 0
 
@@ -120,6 +122,7 @@ class Header:
     fence_on_acquire: bool = False  # a new holder raises the storage's mark before it reads
     grace: int = DEFAULT_GRACE  # ns; what a lock service may take to notice that a lease is over
     faults: Mapping[str, FaultKind] = field(default_factory=dict)  # kinds that the table of kinds lacks
+    hazards: HazardTable | None = None  # those that the target's faults can produce
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,6 +63,7 @@ class Observer:
         value: dict[str, str | None] = {"target": fault.target, "state": state, "evidence": evidence}
         if fault.owner is not None:
             value |= {"resource": fault.resource, "owner": fault.owner}
+            value |= {} if fault.at is None else {"at": fault.at}
         self.record({"time": now, "process": "nemesis", "type": "info", "f": fault.kind, "value": value})
         self.log.changed()
         self.notify(

@@ -14,6 +14,7 @@ from harness.report.chart_data import fitted, script_safe
 from harness.report.counters import Counter, counters
 from harness.report.environment_facts import Environment
 from harness.report.groups import Group, explained, groups
+from harness.report.hazard_grid import Hazards, hazards
 from harness.report.heading import Heading, heading
 from harness.report.lanes import Lanes, lanes
 from harness.report.latency import Summary, points, summaries
@@ -80,6 +81,7 @@ class Page:
     timed: Timed
     groups: tuple[Group, ...]
     coverage: list[wording.Covered]
+    hazards: Hazards | None
     anomalies: list[wording.Looked]
     checkers: list[CheckerDocument]
     faults: list[RecordedFault]
@@ -115,6 +117,7 @@ def page(recorded: Recorded) -> Page:
         timed=_timed(recorded, laid_out, clients, explained(verdict, said.leads), openings),
         groups=groups(verdict, openings, said.leads),
         coverage=wording.coverage(verdict),
+        hazards=hazards(verdict.hazards, history.header.hazards if history else None),
         anomalies=wording.anomalies(verdict),
         checkers=verdict.checkers,
         faults=recorded.plan.faults,

@@ -12,6 +12,7 @@ from checkers.explain.fault_phrases import named
 from checkers.printable import message, shorten
 from harness.files.atomic_files import replace_file
 from harness.report import wording
+from harness.report.hazard_grid import ENDS
 from harness.report.page import page
 from harness.report.recorded_run import Parsed, Recorded, load
 from harness.report.sentences import capitalized, title
@@ -70,6 +71,7 @@ def render(recorded: Recorded) -> str:
     return template().render(
         page=page(recorded),
         plain=wording.MEANINGS,
+        ends=ENDS,
         style=style,
         script=script,
         style_hash=digest(style),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.anomalies import ANOMALIES
-from checkers.document import FindingDocument, VerdictDocument
+from checkers.document import FindingDocument, HazardsDocument, VerdictDocument
+from checkers.hazards import summary as summary_of_hazards
 from checkers.history.reader import History
 from checkers.printable import message
 from harness.core.invocation import NOTHING_ELSE, Repetition, again, typed, typed_anywhere
@@ -76,6 +77,7 @@ def verdict_lines(run: JudgedRun, *, brief: bool = False) -> Iterator[Line]:
     yield from (_first_finding if brief else _findings)(run.document, run.history, said.leads)
     yield from _also_seen(run.document)
     yield Line(counted(run.document.coverage), Tone.FAINT, 2)
+    yield from _hazards(run.document.hazards)
     yield from _next_steps(run)
 
 
@@ -119,6 +121,11 @@ def counted(coverage: Mapping[str, int]) -> str:
     """How hard the run tried, without zero counts."""
     some = [f"{name.replace('_', ' ')} {number:,}" for name, number in coverage.items() if number]
     return " · ".join(some) or "coverage: every count is zero"
+
+
+def _hazards(seen: HazardsDocument | None) -> Iterator[Line]:
+    if seen and seen.possible:
+        yield Line(summary_of_hazards(seen.possible, seen.missed), Tone.FAINT, 2)
 
 
 def _findings(document: VerdictDocument, history: History | None, leads: Sequence[str]) -> Iterator[Line]:

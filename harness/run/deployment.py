@@ -19,6 +19,7 @@ from harness.network.topology import FOLLOWERS, Address, ServerSpec, Topology
 from harness.processes.program import Command, missing
 from harness.run import services
 from harness.target import LockSpec, StorageSpec, Target
+from harness.target.hazards import hazard_table
 from harness.target.locks import EtcdLock, EtcdService, RedisLock
 from harness.target.passwords import password_of
 from harness.target.storages import EtcdStorage, OwnStorage, PostgresStorage, SqliteStorage
@@ -89,28 +90,38 @@ def resources(target: Target) -> tuple[str, ...]:
     return tuple(f"r{number}" for number in range(target.workload.resources))
 
 
-def header(target: Target, seed: int) -> dict[str, Any]:
+def header(target: Target, seed: int, faults: Sequence[FaultSpec] = ()) -> dict[str, Any]:
     """Return the first line of the history, with everything needed to judge it."""
-    return {
-        "fencepost": 1,
-        "target": target.name,
-        "seed": seed,
-        "fenced": target.fenced,
-        "policy": target.storage.policy,
-        "ttl": target.lock.ttl,
-        "initial": {"value": [] if target.workload.kind == "append" else None, "token": UNWRITTEN},
-        "fence_on_acquire": target.storage.fence_on_acquire,
-        "expect": list(target.expected),
-        "may": list(target.may),
-        "require": dict(target.require),
-        "clients": target.workload.clients,
-    } | _words(target)
+    return (
+        {
+            "fencepost": 1,
+            "target": target.name,
+            "seed": seed,
+            "fenced": target.fenced,
+            "policy": target.storage.policy,
+            "ttl": target.lock.ttl,
+            "initial": {"value": [] if target.workload.kind == "append" else None, "token": UNWRITTEN},
+            "fence_on_acquire": target.storage.fence_on_acquire,
+            "expect": list(target.expected),
+            "may": list(target.may),
+            "require": dict(target.require),
+            "clients": target.workload.clients,
+        }
+        | _words(target)
+        | _hazards(target, faults)
+    )
 
 
 def _words(target: Target) -> dict[str, Any]:
     """Return the words for the kinds of faults that not every reader of the history knows."""
     words = {fault.kind: structs.asdict(fault.words) for fault in target.faults if fault.kind not in KINDS}
     return {"faults": words} if words else {}
+
+
+def _hazards(target: Target, faults: Sequence[FaultSpec]) -> dict[str, Any]:
+    """Return the dangerous moments that the faults can produce."""
+    table = hazard_table(target, faults)
+    return {} if table is None else {"hazards": structs.asdict(table)}
 
 
 def modules(target: Target) -> tuple[str, ...]:

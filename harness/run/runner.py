@@ -79,7 +79,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         duration=target.workload.duration,
     )
     folder.write_text("target.toml", target.source)
-    folder.write_json(HEADER, deployment.header(target, seed), indent=None)
+    folder.write_json(HEADER, deployment.header(target, seed, faults), indent=None)
     workload = target.workload
     command = Command.of_run(target.client.command, folder.run_id) if target.client else None
     with ExitStack() as stack:

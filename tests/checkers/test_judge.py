@@ -149,6 +149,7 @@ def test_the_document_has_every_field_and_every_name_that_was_looked_for() -> No
         "findings",
         "counted",
         "coverage",
+        "hazards",
         "checkers",
         "notices",
         "interrupted",

@@ -91,6 +91,7 @@ def facts_of(verdict: Verdict) -> str:
         "as_expected": document["as_expected"],
         "anomalies": document["anomalies"],
         "coverage": document["coverage"],
+        **({"hazards": document["hazards"]["hit"]} if document["hazards"] else {}),
         "checkers": _checkers(document["checkers"]),
         "findings": [_fact(each) for each in document["findings"]],
         "counted": [_fact(each) for each in document["counted"]],

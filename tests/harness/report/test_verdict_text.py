@@ -50,6 +50,20 @@ def printed(judged: dict[str, Any], **run: Any) -> list[str]:
     ]
 
 
+def test_hazards_are_one_line() -> None:
+    seen = {
+        "hit": {"before-write/superseded/holder": 3},
+        "missed": ["renewing/expired/holder"],
+        "possible": 2,
+    }
+
+    assert (
+        "  hazards 1 of 2, missed: the holder hit during a renewal, until its lease had expired"
+        in printed(document() | {"hazards": seen})
+    )
+    assert not [line for line in printed(document() | {"hazards": {"hit": seen["hit"]}}) if "hazards" in line]
+
+
 def test_a_fenced_run_says_how_many_stale_writes_were_turned_away() -> None:
     judged = document(stale_writes_attempted=17, stale_writes_rejected=17, stale_writes_accepted=0)
 

@@ -1,0 +1,192 @@
+"""Hazards: the dangerous moments of a lock, as a finite table of cells.
+
+A fault is dangerous by where the holder of the lock was when it began, by what had become of
+the lock when it ended, by whom it hit, and by what became of the messages meanwhile. What a
+green run has seen is a set of these cells: the others it says nothing about.
+M. Kleppmann's "How to do distributed locking" (2016) is about one of them,
+`before-write/superseded/holder`.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
+
+from msgspec import Meta, Struct
+
+from checkers.nearest import nearest
+
+
+class Point(enum.StrEnum):
+    """Where the holder was when the fault began."""
+
+    GRANTED = "granted"  # its request was granted, but its acquire had not returned
+    ACQUIRED = "acquired"  # its acquire had returned, and it had done nothing since
+    BEFORE_WRITE = "before-write"
+    WRITE_SENT = "write-sent"  # the answer to its write had not come
+    RENEWING = "renewing"  # a renewal of its lease was in flight
+    BEFORE_RELEASE = "before-release"  # it had written
+
+
+class End(enum.StrEnum):
+    """What had become of the lock when the fault ended; the last that applies."""
+
+    BEFORE_EXPIRY = "before-expiry"  # the lease was still promised
+    EXPIRED = "expired"  # it was not, but no other client had been granted the lock
+    REGRANTED = "regranted"  # another client had been granted the lock
+    SUPERSEDED = "superseded"  # another client's write had been accepted, too
+
+
+class Hit(enum.StrEnum):
+    """Whom the fault hit."""
+
+    HOLDER = "holder"
+    WAITER = "waiter"  # a client that waited for the lock
+    LOCK = "lock"  # servers of the lock service
+    STORAGE = "storage"  # servers of the storage
+
+
+class Fate(enum.StrEnum):
+    """What became of messages that were sent meanwhile."""
+
+    DELIVERED = "delivered"
+    DELAYED = "delayed"  # delivered once the fault had ended, after the lease had
+    LOST = "lost"
+
+
+_POINTS = {
+    Point.GRANTED: "before it knew its token",
+    Point.ACQUIRED: "right after its grant",
+    Point.BEFORE_WRITE: "before its write",
+    Point.WRITE_SENT: "with its write sent",
+    Point.RENEWING: "during a renewal",
+    Point.BEFORE_RELEASE: "before its release",
+}
+_ENDS = {
+    End.BEFORE_EXPIRY: "for less than its lease",
+    End.EXPIRED: "until its lease had expired",
+    End.REGRANTED: "until another client had the lock",
+    End.SUPERSEDED: "until another client had written",
+}
+_HITS = {
+    Hit.HOLDER: "the holder hit {}",
+    Hit.WAITER: "a waiting client hit, the holder {}",
+    Hit.LOCK: "the lock service hit, the holder {}",
+    Hit.STORAGE: "the storage hit, the holder {}",
+}
+_FATES = {
+    Fate.DELIVERED: "",
+    Fate.DELAYED: ", messages arriving after that",
+    Fate.LOST: ", messages lost",
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cell:
+    """One dangerous moment: `write-sent/superseded/holder`; a fate but `delivered` is a fourth part."""
+
+    point: Point
+    end: End
+    hit: Hit = Hit.HOLDER
+    fate: Fate = Fate.DELIVERED
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Parse a name; ValueError says what is wrong with it. Without a third part, it is the holder's."""
+        given = name.split("/")
+        parts = [*given, *_DEFAULTS[len(given) :]]
+        if len(parts) != len(_PARTS) or not all(parts):
+            raise ValueError(f"{name[:80]!r} is no hazard: it is like write-sent/superseded/holder")
+        cell = cls(*_parsed(parts))
+        if not cell.is_consistent:
+            raise ValueError(f"{name[:80]!r} is no hazard: delayed means past the end of the lease")
+        return cell
+
+    @property
+    def is_consistent(self) -> bool:
+        """A message that was not delayed past the lease is a delivered one."""
+        return not (self.fate is Fate.DELAYED and self.end is End.BEFORE_EXPIRY)
+
+    @property
+    def in_words(self) -> str:
+        """Such as "the holder hit before its write, until another client had written"."""
+        return f"{_HITS[self.hit].format(_POINTS[self.point])}, {_ENDS[self.end]}{_FATES[self.fate]}"
+
+    def __str__(self) -> str:
+        fate = () if self.fate is Fate.DELIVERED else (self.fate,)
+        return "/".join((self.point, self.end, self.hit, *fate))
+
+
+_PARTS: tuple[type[enum.StrEnum], ...] = (Point, End, Hit, Fate)
+_DEFAULTS = ("", "", Hit.HOLDER, Fate.DELIVERED)
+
+CELLS = tuple(
+    cell for parts in itertools.product(Point, End, Hit, Fate) if (cell := Cell(*parts)).is_consistent
+)
+"""Every cell, in reading order."""
+
+PLACE = {cell: place for place, cell in enumerate(CELLS)}
+"""The place of each cell in reading order."""
+
+
+def with_point(point: Point) -> str:
+    """Say where the holder was, after "the holder hit"."""
+    return _POINTS[point]
+
+
+def fate_of(kind: str, target: str, end: End) -> Fate:
+    """What becomes of messages under a kind of fault that ends so.
+
+    A stopped server and a held edge keep messages, and deliver them when the fault ends. A paused
+    client holds nothing back that it had sent. A cut edge and a killed process lose them.
+    """
+    if kind in _LOSING:
+        return Fate.LOST
+    if end is not End.BEFORE_EXPIRY and (kind == "delay" or (kind == "pause" and not is_client(target))):
+        return Fate.DELAYED
+    return Fate.DELIVERED
+
+
+_LOSING = frozenset({"partition", "kill", "failover", "restart"})
+
+
+def is_client(target: str) -> bool:
+    """Is the target of a fault a client, not servers?"""
+    return target.partition(":")[0] in {"client", "holder"}
+
+
+class HazardTable(Struct, frozen=True, kw_only=True):
+    """The hazards of a target.
+
+    `possible`: those that its faults and systems can produce. `impossible`: the others, by reason; `*`
+    stands for every point or end. `required`: how many of the possible ones a valid run has seen.
+    """
+
+    possible: list[str] = []
+    impossible: dict[str, list[str]] = {}
+    required: Annotated[int, Meta(ge=0, le=len(CELLS))] = 0
+
+
+def summary(possible: int, missed: Sequence[str]) -> str:
+    """Such as "hazards 22 of 24, missed: the holder hit during a renewal, …"."""
+    seen = f"hazards {possible - len(missed)} of {possible}"
+    words = [Cell.named(name).in_words for name in missed[:_SHOWN]]
+    if more := len(missed) - len(words):
+        words.append(f"{more} more")
+    return f"{seen}, missed: {'; '.join(words)}" if words else seen
+
+
+_SHOWN = 3  # in words; verdict.json has all
+
+
+def _parsed(parts: Sequence[str]) -> Iterator[Any]:
+    for kind, word in zip(_PARTS, parts, strict=True):
+        known = [str(each) for each in kind]
+        if word not in known:
+            near = nearest(word, known)
+            hint = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
+            raise ValueError(f"{word[:40]!r} is no part of a hazard; {hint}")
+        yield kind(word)

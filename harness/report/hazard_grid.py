@@ -1,0 +1,86 @@
+"""The hazards of a run as tables: where each fault began, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from checkers.document import HazardsDocument
+from checkers.hazards import Cell, End, Fate, HazardTable, Hit, Point, summary
+from harness.report.sentences import capitalized
+
+ENDS = ("Within the lease", "Lease expired", "Another had the lock", "Another had written")
+"""The columns, in the order of `End`."""
+
+_POINTS = {
+    Point.GRANTED: "before it knew its token",
+    Point.ACQUIRED: "right after its grant",
+    Point.BEFORE_WRITE: "before its write",
+    Point.WRITE_SENT: "write sent, no answer yet",
+    Point.RENEWING: "during a renewal",
+    Point.BEFORE_RELEASE: "before its release",
+}
+_HITS = {
+    Hit.HOLDER: "Faults on the holder of the lock",
+    Hit.WAITER: "Faults on a client that waited for the lock",
+    Hit.LOCK: "Faults on the lock service",
+    Hit.STORAGE: "Faults on the storage",
+}
+_FATES = {
+    Fate.DELIVERED: "",
+    Fate.DELAYED: ", messages arriving afterwards",
+    Fate.LOST: ", messages lost",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Where the holder was, and how many faults ended in each way; None: the target has no such fault."""
+
+    point: str
+    counts: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The faults that hit the same ones and treated messages in the same way."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hazards:
+    """The section of a page."""
+
+    summary: str
+    grids: tuple[Grid, ...]
+    impossible: tuple[tuple[str, str], ...]  # why, and which
+
+
+def hazards(seen: HazardsDocument | None, table: HazardTable | None) -> Hazards | None:
+    """Lay out what a run has seen; None if that is nothing and nothing was to be expected."""
+    if seen is None:
+        return None
+    known = table or HazardTable()
+    return Hazards(
+        summary="" if seen.possible is None else f"{capitalized(summary(seen.possible, seen.missed))}.",
+        grids=tuple(_grids(seen, known)),
+        impossible=tuple((capitalized(why), ", ".join(cells)) for why, cells in known.impossible.items()),
+    )
+
+
+def _grids(seen: HazardsDocument, table: HazardTable) -> Iterator[Grid]:
+    shown: dict[Cell, int] = dict.fromkeys(map(Cell.named, table.possible), 0)
+    shown |= {Cell.named(name): count for name, count in seen.hit.items()}
+    for hit in Hit:
+        for fate in Fate:
+            rows = [_row(point, hit, fate, shown) for point in Point]
+            rows = [row for row in rows if any(count is not None for count in row.counts)]
+            if rows:
+                yield Grid(f"{_HITS[hit]}{_FATES[fate]}", tuple(rows))
+
+
+def _row(point: Point, hit: Hit, fate: Fate, shown: dict[Cell, int]) -> Row:
+    counts: Sequence[int | None] = [shown.get(Cell(point, end, hit, fate)) for end in End]
+    return Row(_POINTS[point], tuple(counts))

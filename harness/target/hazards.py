@@ -1,0 +1,145 @@
+"""The hazards of a target: the dangerous moments that its faults can produce, and why not the others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from checkers.hazards import CELLS, Cell, End, Fate, HazardTable, Hit, Point, fate_of, with_point
+from harness.nemesis.faults import FaultSpec
+from harness.nemesis.leader import LEADER
+from harness.nemesis.reach import servers_hit
+from harness.target.models import Target
+
+_ENDS = {"superseded": End.SUPERSEDED, "contested": End.REGRANTED}
+"""What a fault that lasts `until` something ends in."""
+
+_RENEWALS = 3  # per TTL: so much of a lease is left at least, while the holder is well
+
+Problem = tuple[int, str]
+"""Why a fault cannot hit a cell; of several, the one with the highest number says most."""
+
+
+def hazard_table(target: Target, faults: Sequence[FaultSpec]) -> HazardTable | None:
+    """Return the cells that some of the faults can hit, and the others by reason; None without faults."""
+    if not faults:
+        return None
+    possible = []
+    impossible: dict[str, list[Cell]] = defaultdict(list)
+    for cell in CELLS:
+        problems = [next(_problems(fault, cell, target), None) for fault in faults]
+        if None in problems:
+            possible.append(str(cell))
+        else:
+            impossible[max(filter(None, problems))[1]].append(cell)
+    return HazardTable(
+        possible=possible, impossible={why: list(_shortened(cells)) for why, cells in impossible.items()}
+    )
+
+
+def _problems(fault: FaultSpec, cell: Cell, target: Target) -> Iterator[Problem]:
+    if cell.hit not in _hits(fault, target):
+        yield 0, f"no fault of this target hits {_WHOM[cell.hit]}"
+    elif cell.fate is not fate_of(fault.kind, fault.target, cell.end):
+        yield 1, f"no fault of this target {_TREATS[cell.fate]}"
+    elif cell.point not in _points(fault):
+        yield 2, f"no fault of this target begins {with_point(cell.point)}"
+    elif (reason := _never_ends(fault, cell.end, target)) is not None:
+        yield 3, reason
+    elif (reason := _never_happens(fault, cell, target)) is not None:
+        yield 4, reason
+
+
+_WHOM = {
+    Hit.HOLDER: "a holder",
+    Hit.WAITER: "a client that waits for the lock",
+    Hit.LOCK: "the lock service",
+    Hit.STORAGE: "the storage",
+}
+_TREATS = {
+    Fate.DELIVERED: "lets messages through for so long",
+    Fate.DELAYED: "holds messages back",
+    Fate.LOST: "loses messages",
+}
+
+
+def _hits(fault: FaultSpec, target: Target) -> Iterator[Hit]:
+    if not fault.hits_servers:
+        yield Hit.HOLDER
+        if fault.target.startswith("client:") and fault.at is None:
+            yield Hit.WAITER
+        return
+    servers = servers_hit(fault.aim(), target.sides)
+    if not set(servers).isdisjoint(target.lock.servers):
+        yield Hit.LOCK
+    if not set(servers).isdisjoint(target.storage_servers):
+        yield Hit.STORAGE
+
+
+def _points(fault: FaultSpec) -> Iterable[Point]:
+    if fault.at is None:
+        return Point
+    return (Point.BEFORE_WRITE,) if fault.at == "list-read" else (Point(fault.at),)
+
+
+def _never_ends(fault: FaultSpec, end: End, target: Target) -> str | None:
+    """Say why a fault never ends so; None if it may."""
+    until = getattr(fault, "until", None)
+    if until is not None and end is not _ENDS[until]:
+        return "no fault of this target ends then"
+    if fault.kind == "kill" and not fault.hits_servers:
+        return None if end is End.SUPERSEDED else "a killed client does not go on"
+    lasts = getattr(fault, "lasts", None)
+    if lasts is None or fault.hits_servers:
+        return None
+    ns, ttl = lasts.resolve(target.lock.ttl), target.lock.ttl
+    if end is not End.BEFORE_EXPIRY and ns <= ttl - ttl // _RENEWALS:
+        return "its faults are shorter than what is left of any lease"
+    if end is End.BEFORE_EXPIRY and ns >= ttl and _stops_renewals(fault, target):
+        return "its faults last longer than any lease"
+    return None
+
+
+def _stops_renewals(fault: FaultSpec, target: Target) -> bool:
+    if fault.kind == "pause":
+        return True
+    return not set(servers_hit(fault.aim(), target.sides)).isdisjoint(target.lock.servers)
+
+
+def _never_happens(fault: FaultSpec, cell: Cell, target: Target) -> str | None:
+    """Say why the lock service or the storage rules a cell out; None if neither does."""
+    if cell.point is Point.GRANTED and target.client is None and target.lock.complete_at_once:
+        return f"with {target.lock.complete_at_once} the answer that grants the lock has its token"
+    stopped = fault.hits_servers and fault.kind == "pause" and not fault.target.endswith(LEADER)
+    servers = set(servers_hit(fault.aim(), target.sides)) if stopped else set()
+    if servers >= set(target.lock.servers) and stopped and cell.end in (End.REGRANTED, End.SUPERSEDED):
+        return "a lock service that is stopped grants nothing"
+    if servers >= set(target.storage_servers) and stopped and cell.end is End.SUPERSEDED:
+        return "a storage that is stopped accepts nothing"
+    holds_the_row = cell.point is Point.WRITE_SENT and cell.end is End.SUPERSEDED and cell.hit is Hit.HOLDER
+    if holds_the_row and fault.kind == "pause" and not target.storage.writes_in_one_message:
+        return f'with storage.fencing "{target.storage.fencing}" a stopped writer locks out all others'
+    return None
+
+
+def _shortened(cells: Sequence[Cell]) -> Iterator[str]:
+    """Name cells; `*` stands for every point or end, where none of them is left out."""
+    left = set(cells)
+    for pattern, group in _GROUPS.items():
+        if left.issuperset(group):
+            left -= group
+            yield pattern
+    yield from (str(cell) for cell in cells if cell in left)
+
+
+def _groups() -> Iterator[tuple[str, Cell]]:
+    """Yield each cell under every pattern that covers it, the widest patterns first."""
+    yield from ((f"*/*/{cell.hit}", cell) for cell in CELLS)
+    yield from ((f"*/*/{cell.hit}/{cell.fate}", cell) for cell in CELLS)
+    yield from ((f"{cell.point}/*/{cell.hit}/{cell.fate}", cell) for cell in CELLS)
+    yield from ((f"*/{cell.end}/{cell.hit}/{cell.fate}", cell) for cell in CELLS)
+
+
+_GROUPS: dict[str, set[Cell]] = defaultdict(set)
+for _pattern, _cell in _groups():
+    _GROUPS[_pattern].add(_cell)

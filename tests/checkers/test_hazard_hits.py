@@ -1,0 +1,241 @@
+"""The hazards that a run has seen, by its history alone."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+import checkers
+from checkers.evidence import Evidence
+from checkers.hazard_hits import hazards_hit
+from checkers.hazards import HazardTable, Point
+from checkers.history.columns import Operations
+from checkers.history.records import FaultEvent, Header, History, Op, Outcome
+from tests.support.differential import disagreements, random_histories
+from tests.support.hazard_oracle import hazards_one_by_one
+from tests.support.selection import seeds
+from tests.support.small_histories import lock_history
+
+TTL = 20
+CLIENTS = 10
+RENEWS = 100  # process numbers of the threads that renew
+
+
+def op(f: str, process: int, called: int, returned: int | None, outcome: str = "ok", **fields: object) -> Op:
+    return Op(
+        **{
+            "index": 0,
+            "process": process,
+            "f": f,
+            "resource": "r0",
+            "called": called,
+            "returned": returned if outcome != "info" else None,
+            "learned": returned,
+            "outcome": Outcome(outcome),
+            **fields,
+        }
+    )
+
+
+def hold(client: int, called: int, returned: int, token: int) -> Op:
+    return op(
+        "acquire", client, called, returned, owner=f"{client}-1", token=token, ttl=TTL, attempt=called + 1
+    )
+
+
+def write(client: int, called: int, returned: int | None, token: int, outcome: str = "ok") -> Op:
+    return op("write", client, called, returned, outcome, token=token, value=f"{client}.{called}")
+
+
+FIRST = hold(1, 0, 5, token=33)
+SECOND = hold(2, 3, 30, token=34)
+OVER = op("release", 1, 60, 61, owner="1-1")
+
+
+def run(*operations: Op, began: int, healed: int | None, **fault: object) -> Evidence:
+    ordered = sorted(operations, key=lambda each: each.called)
+    named = {"kind": "pause", "target": "client:1", "evidence": "", **fault}
+    moments = [("in force", began), *([] if healed is None else [("healed", healed)])]
+    return Evidence(
+        history=History(
+            header=Header(target="t", ttl=TTL, clients=CLIENTS, require={}),
+            operations=tuple(replace(each, index=index) for index, each in enumerate(ordered)),
+            faults=tuple(FaultEvent(time=time, state=state, **named) for state, time in moments),
+        )
+    )
+
+
+def hit(evidence: Evidence) -> list[str]:
+    return [str(cell) for cell in hazards_hit(evidence)]
+
+
+@pytest.mark.parametrize(
+    ("began", "healed", "others", "expected"),
+    [
+        (10, 21, [], "before-write/before-expiry/holder"),  # the lease counts from the attempt at 1
+        (10, 22, [], "before-write/expired/holder"),
+        (10, 29, [SECOND], "before-write/expired/holder"),
+        (10, 30, [SECOND], "before-write/regranted/holder"),
+        (10, 39, [SECOND, write(2, 35, 40, 34)], "before-write/regranted/holder"),
+        (10, 40, [SECOND, write(2, 35, 40, 34)], "before-write/superseded/holder"),
+        (10, 40, [SECOND, write(2, 35, 40, 34, "fail")], "before-write/regranted/holder"),
+        (10, 40, [SECOND, write(3, 35, 40, 34)], "before-write/regranted/holder"),  # not a successor's
+        (10, 40, [hold(2, 3, 4, token=32)], "before-write/expired/holder"),  # an earlier hold
+        (10, 40, [hold(2, 6, 30, token=32)], "before-write/regranted/holder"),  # later, by time
+        (10, 25, [op("renew", 1 + RENEWS, 9, 12, owner="1-1", ttl=TTL)], "renewing/before-expiry/holder"),
+        (10, 25, [op("renew", 1 + RENEWS, 9, 26, owner="1-1", ttl=TTL)], "renewing/expired/holder"),
+    ],
+)
+def test_a_fault_ends_by_what_had_become_of_the_lock(
+    began: int, healed: int, others: list[Op], expected: str
+) -> None:
+    assert hit(run(FIRST, write(1, 50, 51, 33), OVER, *others, began=began, healed=healed)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("moment", "point"),
+    [
+        (0, None),  # the request that was granted is sent at 1
+        (1, "granted"),
+        (4, "granted"),
+        (5, "before-write"),
+        (50, "write-sent"),
+        (51, "before-release"),
+        (59, "before-release"),
+        (60, None),  # the release has been called
+    ],
+)
+def test_a_fault_from_outside_begins_where_the_history_shows(moment: int, point: str | None) -> None:
+    evidence = run(FIRST, write(1, 50, 51, 33), OVER, began=moment, healed=moment)
+
+    assert [name.split("/")[0] for name in hit(evidence)] == ([] if point is None else [point])
+
+
+def test_a_holder_that_never_writes_is_hit_right_after_its_grant() -> None:
+    assert hit(run(FIRST, OVER, began=10, healed=11)) == ["acquired/before-expiry/holder"]
+
+
+def test_the_stop_point_that_the_nemesis_names_counts() -> None:
+    named = {"owner": "1-1", "resource": "r0"}
+    operations = (FIRST, write(1, 50, 51, 33), OVER)
+
+    for at in Point:
+        evidence = run(*operations, began=10, healed=11, at=at, **named)
+        assert hit(evidence) == [f"{at}/before-expiry/holder"]
+    listed = run(*operations, began=10, healed=11, at="list-read", **named)
+    assert hit(listed) == ["before-write/before-expiry/holder"]
+
+
+def test_an_acquire_that_failed_after_its_grant_was_a_hold() -> None:
+    refused = op("acquire", 1, 0, 45, "fail", owner="1-1", ttl=TTL)
+
+    evidence = run(refused, SECOND, began=10, healed=44, at="granted", owner="1-1", resource="r0")
+
+    assert hit(evidence) == ["granted/regranted/holder"]
+
+
+def test_a_client_that_waits_is_hit_as_a_waiter() -> None:
+    waiting = replace(SECOND, attempt=29)
+    evidence = run(FIRST, write(1, 50, 51, 33), waiting, OVER, began=10, healed=15, target="client:2")
+
+    assert hit(evidence) == ["before-write/before-expiry/waiter"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "healed", "expected"),
+    [
+        ("pause", "lock:etcd-1", 15, "before-write/before-expiry/lock"),
+        ("pause", "lock", 25, "before-write/expired/lock/delayed"),
+        ("pause", "storage", 25, "before-write/expired/storage/delayed"),
+        ("kill", "storage:postgres", 15, "before-write/before-expiry/storage/lost"),
+        ("delay", "client:1", 25, "before-write/expired/holder/delayed"),
+        ("partition", "client:1", 25, "before-write/expired/holder/lost"),
+        ("kill", "client:1", None, "before-write/expired/holder/lost"),
+    ],
+)
+def test_the_kind_of_a_fault_decides_what_becomes_of_messages(
+    kind: str, target: str, healed: int | None, expected: str
+) -> None:
+    evidence = run(FIRST, write(1, 50, 51, 33), OVER, began=10, healed=healed, kind=kind, target=target)
+
+    assert hit(evidence) == [expected]
+
+
+def test_a_fault_that_was_not_seen_healed_does_not_count() -> None:
+    assert hit(run(FIRST, OVER, began=10, healed=None)) == []
+
+
+def test_a_run_misses_what_its_faults_could_have_hit() -> None:
+    history = run(FIRST, write(1, 50, 51, 33), OVER, began=10, healed=25).history
+    table = HazardTable(possible=["before-write/expired/holder", "granted/superseded/holder"], required=2)
+
+    verdict = checkers.judge(replace(history, header=replace(history.header, hazards=table)))
+
+    assert verdict.to_document()["hazards"] == {
+        "hit": {"before-write/expired/holder": 1},
+        "missed": ["granted/superseded/holder"],
+        "possible": 2,
+    }
+    assert verdict.validity.word == "unknown"
+    (reason,) = verdict.reasons
+    assert reason == (
+        "not exercised: hazards 1 of 2, missed: the holder hit before it knew its token, until another "
+        "client had written: run longer, or with faults"
+    )
+
+
+def endangered_history(rng: random.Random) -> History:
+    """Locks and writes of a few clients, and faults on owners, clients and servers."""
+    operations = [
+        replace(each, resource=rng.choice(["r0", "r0", "r1"]), process=rng.randint(0, 3))
+        for each in lock_history(rng)
+    ]
+    for _ in range(rng.randint(0, 6)):
+        called, returned = sorted((rng.randint(0, 40), rng.randint(0, 40)))
+        f = rng.choice(["write", "write", "append", "read", "fence"])
+        outcome = rng.choice(["ok", "ok", "fail", "info"])
+        operations.append(
+            op(f, rng.randint(0, 3), called, returned, outcome, resource=rng.choice(["r0", "r1"]), token=1)
+        )
+    operations.sort(key=lambda each: each.called)
+    faults = []
+    for _ in range(rng.randint(1, 4)):
+        began = rng.randint(0, 40)
+        healed = rng.choice([None, *(began + rng.randint(0, 30) for _ in range(5))])
+        named: dict[str, object] = {
+            "kind": rng.choice(["pause", "pause", "delay", "kill", "partition"]),
+            "target": rng.choice(["client:0", "client:1", "client:2", "storage", "lock:etcd-1", "other"]),
+        }
+        if rng.random() < 0.4:
+            named |= {"owner": rng.choice("abcd"), "at": rng.choice([None, *Point, "list-read"])}
+        if "owner" in named and rng.random() < 0.5:
+            named["resource"] = rng.choice(["r0", "r1", "r2"])
+        faults += [
+            FaultEvent(time=time, state=state, evidence="", **named)
+            for state, time in (("in force", began), ("healed", healed))
+            if time is not None
+        ]
+    return History(
+        header=Header(
+            target="t", clients=rng.choice([None, 2, 3]), ttl=rng.choice([None, 5, 20]), require={}
+        ),
+        operations=tuple(replace(each, index=index) for index, each in enumerate(operations)),
+        faults=tuple(sorted(faults, key=lambda each: each.time)),
+    )
+
+
+def as_judged(history: History) -> dict[str, int]:
+    return {str(cell): count for cell, count in hazards_hit(Evidence(history=history)).items()}
+
+
+def on_columns(history: History) -> dict[str, int]:
+    return as_judged(replace(history, operations=Operations.of(history.operations)))
+
+
+@pytest.mark.parametrize("seed", seeds(3))
+def test_hazards_are_the_same_on_columns_and_one_by_one(seed: int) -> None:
+    histories = random_histories(endangered_history, f"hazards {seed}")
+
+    assert not disagreements(histories, hazards_one_by_one, on_columns, as_judged)

@@ -1,0 +1,48 @@
+"""The hazards of a run as tables of its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from checkers.document import HazardsDocument
+from checkers.hazards import End, HazardTable
+from harness import report
+from harness.report.hazard_grid import ENDS, Row, hazards
+from tests.support.report_folder import run_folder, text_of
+
+SEEN = HazardsDocument(
+    hit={"before-write/superseded/holder": 3, "write-sent/expired/storage/lost": 1},
+    missed=["before-write/expired/holder"],
+    possible=2,
+)
+TABLE = HazardTable(
+    possible=["before-write/expired/holder", "before-write/superseded/holder"],
+    impossible={"no fault of this target hits the storage": ["*/*/storage"]},
+)
+
+
+def test_a_cell_is_a_count_or_missed_or_impossible() -> None:
+    shown = hazards(SEEN, TABLE)
+
+    assert shown is not None
+    assert [grid.title for grid in shown.grids] == [
+        "Faults on the holder of the lock",
+        "Faults on the storage, messages lost",
+    ]
+    assert shown.grids[0].rows == (Row("before its write", (None, 0, None, 3)),)
+    assert shown.impossible == (("No fault of this target hits the storage", "*/*/storage"),)
+    assert len(ENDS) == len(End)
+
+
+def test_a_run_that_endangered_no_lock_has_no_such_tables() -> None:
+    assert hazards(None, None) is None
+
+
+def test_a_page_has_the_tables(tmp_path: Path) -> None:
+    seen = {"hit": SEEN.hit, "missed": SEEN.missed, "possible": SEEN.possible}
+
+    page = text_of(report.write(run_folder(tmp_path, hazards=seen)))
+
+    assert "Dangerous moments that were hit" in page
+    assert "Hazards 1 of 2, missed: the holder hit before its write, until its lease had expired." in page
+    assert "×3" in page
