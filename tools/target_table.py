@@ -60,7 +60,11 @@ def _special(target: Target) -> Iterator[str]:
         yield "pauses at any moment"
     if any(fault.hits_servers for fault in pauses):
         yield "pauses of servers"
-    yield from dict.fromkeys(fault.kind for fault in target.faults if fault.kind != "pause")
+    yield from dict.fromkeys(
+        "partition of members" if fault.kind == "partition" and fault.hits_servers else fault.kind
+        for fault in target.faults
+        if fault.kind != "pause"
+    )
     if target.lock.image or target.storage.image:
         yield "an official image"
 

@@ -22,10 +22,12 @@ from harness.engines.docker_api import as_infrastructure_errors, check_compose, 
 from harness.engines.docker_compose import TOXIPROXY, Project
 from harness.engines.docker_containers import Container, containers_of, gone
 from harness.engines.docker_images import provide
+from harness.engines.docker_links import EVERYWHERE, connect_members
+from harness.engines.docker_members import HARNESS
 from harness.engines.docker_removal import remove_all
 from harness.engines.readiness import is_ready
 from harness.network.systems import POSTGRES_PASSWORD, SYSTEMS, Unfit
-from harness.network.topology import Address, Edge, Server, Topology, Way
+from harness.network.topology import Address, Edge, Link, Server, ServerSpec, Topology, Way
 from harness.network.toxiproxy import Toxiproxy
 from harness.processes import ownership
 from harness.processes.deferred_interrupts import deferred_interrupts
@@ -38,7 +40,6 @@ POLL = 0.03  # s
 TOXIPROXY_API = 8474
 SET_CLOCK = 'echo "$0" > /clock/new && mv /clock/new /clock/offset'  # atomically: it is read at any moment
 SIGKILL = "SIGKILL"
-EVERYWHERE = "0.0.0.0"  # noqa: S104 (in the container; published on 127.0.0.1 only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class DockerCluster:
     down: set[str] = field(default_factory=set)  # killed, and not usable again yet
     changing: threading.Lock = field(default_factory=threading.Lock)  # of `down`
     earlier_runs: int | None = None
+    links: Mapping[Link, Address | None] = field(default_factory=dict)
 
     def lent(self, earlier_runs: int) -> DockerCluster:
         """Return the same servers, as a run gets them that does not have them for itself."""
@@ -109,7 +111,8 @@ class DockerCluster:
         for name in servers:
             system = self.known[name].system
             container = self._container(name)  # its port has changed
-            address = _published(container, system)
+            is_direct = container.publishes(SYSTEMS[system].port)  # not a member of a split cluster
+            address = _published(container, system) if is_direct else self.known[name].address
             _wait(container, partial(is_ready, system, address), deadline)
             self.known[name] = replace(self.known[name], address=address)
         with self.changing:
@@ -201,28 +204,36 @@ def _usable(client: docker.DockerClient, project: Project, run_id: str) -> Docke
     """Create the proxies while the servers get ready, and wait for the servers."""
     deadline = time.monotonic() + READY_TIMEOUT
     containers = containers_of(client, run_id)
-    servers = tuple(
-        Server(
-            name=spec.name,
-            system=spec.system,
-            cluster=spec.cluster,
-            address=_published(containers[spec.name], spec.system),
-            upstream=Address(spec.name, SYSTEMS[spec.system].port),
-            durable=spec.durable,
-            synchronous=spec.synchronous,
-            follows=project.link_address(spec) if spec.follows else None,
-        )
-        for spec in project.topology.servers
-    )
+    servers = tuple(_served(spec, project, containers) for spec in project.topology.servers)
     toxiproxy = Toxiproxy(containers[TOXIPROXY].published(TOXIPROXY_API), run_id)
     _wait(containers[TOXIPROXY], toxiproxy.answers, deadline)
     upstream = {server.name: server.upstream for server in servers}
-    ways: Iterable[tuple[Way, int]] = chain(project.edge_ports().items(), project.link_ports().items())
+    ways: Iterable[tuple[Way, int]] = chain(
+        project.edge_ports().items(), project.link_ports().items(), project.members.doors().items()
+    )
     toxiproxy.create({way: (Address(EVERYWHERE, port), upstream[way.server]) for way, port in ways})
+    links = connect_members(project, toxiproxy, containers[TOXIPROXY])
     for server in servers:
         _wait(containers[server.name], partial(is_ready, server.system, server.address), deadline)
     proxies = {edge: containers[TOXIPROXY].published(port) for edge, port in project.edge_ports().items()}
-    return DockerCluster(toxiproxy, proxies, client, run_id, {server.name: server for server in servers})
+    known = {server.name: server for server in servers}
+    return DockerCluster(toxiproxy, proxies, client, run_id, known, links=links)
+
+
+def _served(spec: ServerSpec, project: Project, containers: Mapping[str, Container]) -> Server:
+    """Return a server whose container runs; the harness reaches a member of a split cluster by a proxy."""
+    door = project.members.doors().get(Link(HARNESS, spec.name))
+    toxiproxy = containers[TOXIPROXY]
+    return Server(
+        name=spec.name,
+        system=spec.system,
+        cluster=spec.cluster,
+        address=toxiproxy.published(door) if door else _published(containers[spec.name], spec.system),
+        upstream=Address(project.members.host(spec.name), SYSTEMS[spec.system].port),
+        durable=spec.durable,
+        synchronous=spec.synchronous,
+        follows=project.link_address(spec) if spec.follows else None,
+    )
 
 
 def _published(container: Container, system: str) -> Address:

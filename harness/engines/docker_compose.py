@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.engines.built_images import image_of, our_image
+from harness.engines.docker_members import DockerMembers
 from harness.engines.postgres_replication import SCRIPT, link_to_primary, options_of, role_of
 from harness.files.atomic_files import replace_file
 from harness.files.log_limit import MOST
@@ -50,6 +51,15 @@ class Project:
         """Return the same for each link of a replica."""
         return {link: FIRST_LINK_PORT + index for index, link in enumerate(links(self.topology))}
 
+    @property
+    def members(self) -> DockerMembers:
+        """The members of clusters that will be split."""
+        return DockerMembers(self.topology)
+
+    def network(self, name: str) -> str:
+        """Return Docker's name for one of the project's networks."""
+        return f"{self._name()}_{name}"
+
     def link_address(self, follower: ServerSpec) -> Address:
         """Return the address of the server that a replica follows, through its proxy."""
         return Address(TOXIPROXY, self.link_ports()[Link(follower.name, follower.follows)])
@@ -67,7 +77,7 @@ class Project:
 
     def environment(self) -> dict[str, str]:
         """Return the docker command's environment: the user's, less the variables that affect compose."""
-        members = ",".join(f"{spec.name}=http://{spec.name}:2380" for spec in _etcd(self.topology))
+        members = ",".join(f"{spec.name}={self.members.etcd_peer(spec)}" for spec in _etcd(self.topology))
         users = {key: value for key, value in os.environ.items() if not key.startswith("COMPOSE_")}
         return {
             **users,
@@ -124,8 +134,12 @@ class Project:
         for primary, link in self._postgres_links():
             command = ["sh", f"/{SCRIPT}", role_of(primary), link_to_primary(link)]
             services[primary.name]["command"] = [*command, *options_of(primary)]
-        services[TOXIPROXY]["ports"] = [f"127.0.0.1::{port}" for port in self.edge_ports().values()]
-        return {"services": services, "networks": {"default": {"labels": labels}}}
+        for name, added in self.members.services(TOXIPROXY).items():
+            services[name].update(added)
+        published = (*self.edge_ports().values(), *self.members.published())
+        services[TOXIPROXY]["ports"] = [f"127.0.0.1::{port}" for port in published]
+        networks = {"default": {"labels": labels}, **self.members.networks(labels)}
+        return {"services": services, "networks": networks}
 
 
 def _etcd(topology: Topology) -> list[ServerSpec]:

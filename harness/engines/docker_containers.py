@@ -35,6 +35,16 @@ class Container:
         self.check()
         raise not_ready(self.name, f"does not publish its port {port}", self.log())
 
+    def publishes(self, port: int) -> bool:
+        """Is one of its ports published on this machine?"""
+        return any(each["PrivatePort"] == port and "PublicPort" in each for each in self.ports)
+
+    def address_in(self, network: str) -> str:
+        """Return its address in one of its networks."""
+        with as_infrastructure_errors():
+            networks = self.client.api.inspect_container(self.id)["NetworkSettings"]["Networks"]
+        return str(networks[network]["IPAddress"])
+
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last log lines, if it has ended or is unhealthy."""
         try:

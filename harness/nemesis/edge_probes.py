@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from harness.core.errors import FaultNotInstalledError, InfrastructureError
 from harness.engines.engine import Cluster
 from harness.network.probe import Request, answers, replies, requests
-from harness.network.topology import Address, Edge
+from harness.network.topology import Address, Edge, Way
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
@@ -28,13 +28,15 @@ class Probes:
 
     kind: str  # of the fault, for errors
     target: str
-    edges: Mapping[Edge, tuple[Address, str]]  # the address to probe, and the system there
+    edges: Mapping[Way, tuple[Address, str]]  # the address to probe, and the system there
 
     @classmethod
     def of(cls, cluster: Cluster, kind: str, target: str, edges: Iterable[Edge]) -> Probes:
         """Look up the client's own address of each server."""
         systems = {server.name: server.system for server in cluster.servers}
-        where = {edge: (cluster.edge(edge.client, edge.server), systems[edge.server]) for edge in edges}
+        where: dict[Way, tuple[Address, str]] = {
+            edge: (cluster.edge(edge.client, edge.server), systems[edge.server]) for edge in edges
+        }
         return cls(kind=kind, target=target, edges=where)
 
     def prove_whole(self) -> float:
@@ -94,7 +96,7 @@ class HeldRequests:
 
     kind: str
     target: str
-    sent: Mapping[Edge, Request]
+    sent: Mapping[Way, Request]
 
     @property
     def size(self) -> int:
@@ -128,5 +130,5 @@ def ms(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms"
 
 
-def _list(edges: Iterable[Edge]) -> str:
+def _list(edges: Iterable[Way]) -> str:
     return ", ".join(sorted(map(str, edges)))

@@ -21,7 +21,7 @@ from harness.nemesis.pause import PauseSpec
 ClientFault = PauseSpec | PartitionSpec | DelaySpec | KillSpec
 """Faults on a client: `needs(reach, client)` and `in_force_on(reach, client, go_on)`."""
 
-ServerFault = PauseSpec | KillSpec | FailoverSpec | ClockSpec
+ServerFault = PauseSpec | PartitionSpec | KillSpec | FailoverSpec | ClockSpec
 """Faults on servers: `needs(reach)` and `in_force(reach, wait)`."""
 
 FaultSpec = Annotated[ClientFault | ServerFault, Field(discriminator="kind")]

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 VICTIM_PATTERN = r"^(holder(:r\d+)?|client:\d+)$"
 SERVER_PATTERN = r"^[a-z][a-z0-9-]*$"
 SERVERS_PATTERN = r"^([a-z][a-z0-9-]*|(lock|storage):leader)$"
+MEMBER_PATTERN = r"^((lock|storage):leader|[a-z][a-z0-9]*-[a-z0-9-]+)$"
 SIDES = ("lock", "storage", "both")
 
 
@@ -29,6 +30,15 @@ def _victim_or_servers(text: str) -> str:
         raise ValueError(
             'must be a client ("holder", "holder:r0" or "client:0") or servers ("lock", "lock:leader" or '
             'a name such as "redis-1")'
+        )
+    return text
+
+
+def _victim_or_member(text: str) -> str:
+    if not is_victim(text) and not re.match(MEMBER_PATTERN, text):
+        raise ValueError(
+            'must be a client ("holder", "holder:r0" or "client:0") or a member of a cluster ("lock:leader" '
+            'or a name such as "etcd-2")'
         )
     return text
 
@@ -75,6 +85,17 @@ VictimOrServers = Annotated[
             "type": "string",
             "anyOf": [{"pattern": VICTIM_PATTERN}, {"pattern": SERVERS_PATTERN}],
             "examples": ["holder", "lock", "lock:leader", "postgres"],
+        }
+    ),
+]
+VictimOrMember = Annotated[
+    str,
+    AfterValidator(_victim_or_member),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "anyOf": [{"pattern": VICTIM_PATTERN}, {"pattern": MEMBER_PATTERN}],
+            "examples": ["holder", "lock:leader", "etcd-2"],
         }
     ),
 ]

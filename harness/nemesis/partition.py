@@ -1,21 +1,31 @@
-"""Partition: a client and some servers are cut off from each other, in one or both directions."""
+"""Partition: a client and some servers, or the members of a cluster, are cut off from each other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, cast
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from checkers.history.fault_kinds import KINDS, FaultKind
+from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
-from harness.nemesis.fields import Side, Victim, named_servers
+from harness.nemesis.fields import Side, Victim, VictimOrMember, is_victim, named_servers
+from harness.nemesis.leader import never_leads, servers_now, side_of
+from harness.nemesis.member_partition import (
+    MemberDirection,
+    Shape,
+    divided,
+    never_split,
+    partition_members,
+    sides_of,
+)
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Need
 from harness.nemesis.stop_points import GoOn
@@ -26,47 +36,105 @@ if TYPE_CHECKING:
 
 
 class PartitionSpec(BaseModel):
-    """A client is cut off from the lock service, from the storage, from both, or from some servers."""
+    """A client is cut off from some servers, or members of the lock service from each other."""
 
     model_config = STRICT
     called: ClassVar[str] = "partition"
     words: ClassVar[FaultKind] = KINDS["partition"]
     counts: ClassVar[tuple[str, ...]] = ("partitions",)
     neutral: ClassVar[Mapping[str, str]] = {"target": "holder", "from": "both", "direction": "both"}
-    engine_need: ClassVar[Literal["partitions"]] = "partitions"
     at: ClassVar[None] = None
     until: ClassVar[None] = None
-    hits_servers: ClassVar[bool] = False
-    aimed_by: ClassVar[str] = "from"
-    unserved: ClassVar[str] = "no client can be cut off from {}"
 
     kind: Literal["partition"]
-    target: Victim
-    """holder, holder:r0 (the holder of that resource) or client:0."""
-    side: Side = Field(alias="from")
-    """The side that the client is cut off from, or a list of servers, such as ["redis-4", "redis-5"]."""
-    direction: Literal["both", "to-server", "to-client"] = "both"
-    """to-server loses requests; to-client loses answers to requests that arrive."""
+    target: VictimOrMember
+    """holder, holder:r0 (the holder of that resource) or client:0; or a member of the lock service:
+    lock:leader (whichever leads then), or one by its name, such as etcd-2."""
+    side: Side | None = Field(None, alias="from")
+    """The side that a client is cut off from, or a list of servers, such as ["redis-4", "redis-5"]."""
+    shape: Shape | None = None
+    """How members are divided. isolated (the default): the target and all others. halves: the target and
+    as many more as still are a minority, and the rest. bridge: two halves of the others; only the target
+    reaches both."""
+    along: Victim | None = Field(None, alias="with")
+    """A client that is cut off with the target's side: it reaches only that, and all other clients only
+    the rest. Without it, every client reaches every member."""
+    direction: Literal["both", "to-server", "to-client", "outgoing", "incoming"] = "both"
+    """Of a client: to-server loses requests; to-client loses answers to requests that arrive. Of members:
+    outgoing loses what the target's side sends, incoming what the other side sends."""
     every: Length
     """It is cut off once in each interval of this length."""
     lasts: Length
     """How long it stays cut off."""
 
-    def aim(self) -> tuple[str, ...]:
-        """Return the sides or servers that the client is cut off from."""
-        return named_servers(self.side)
+    @model_validator(mode="after")
+    def _fits_its_target(self) -> Self:
+        if self.hits_servers:
+            if self.side:
+                raise ValueError("members are cut off from the other members: give no from")
+            if self.direction in ("to-server", "to-client"):
+                raise ValueError('the direction between members is "both", "outgoing" or "incoming"')
+            if self.shape == "bridge" and (self.along or self.direction != "both"):
+                raise ValueError("a bridge has no target's side: give no with, and no direction")
+        else:
+            if self.side is None:
+                raise ValueError('a client is cut off from servers: give from, such as "lock"')
+            if self.shape or self.along:
+                raise ValueError("only members have a shape, and a client with them: give no shape or with")
+            if self.direction in ("outgoing", "incoming"):
+                raise ValueError('the direction of a client is "both", "to-server" or "to-client"')
+        return self
 
-    def needs(self, reach: Reach, client: int) -> AbstractSet[Need]:
-        """Return the edges to cut."""
-        return {Edge(client, server) for server in reach.servers(self.aim())}
+    @property
+    def hits_servers(self) -> bool:
+        """Does it divide servers, not cut off a client?"""
+        return not is_victim(self.target)
+
+    @property
+    def engine_need(self) -> Literal["partitions", "split"]:
+        """What the engine must be able to do: cut edges, or links between members."""
+        return "split" if self.hits_servers else "partitions"
+
+    @property
+    def aimed_by(self) -> str:
+        """The key that names the servers."""
+        return "target" if self.hits_servers else "from"
+
+    @property
+    def unserved(self) -> str:
+        """The error if no server is started for it."""
+        return "nothing of {} can be divided" if self.hits_servers else "no client can be cut off from {}"
+
+    def aim(self) -> tuple[str, ...]:
+        """Return the sides or servers that the client is cut off from, or that are divided."""
+        return named_servers(self.side) if self.side else (side_of(self.target),)
+
+    def needs(self, reach: Reach, client: int | None = None) -> AbstractSet[Need]:
+        """Return the edges to cut; or the members, and their edges if a client is cut off with them."""
+        servers = reach.servers(self.aim())
+        if client is not None:
+            return {Edge(client, server) for server in servers}
+        members = reach.siblings(servers[0])
+        return {*members, *(reach.edges(members) if self.along else ())}
 
     def in_force_on(self, reach: Reach, client: int, _go_on: GoOn | None) -> AbstractContextManager[Fault]:
         """Cut a client off."""
-        return partition(reach.cluster, client, reach.servers(self.aim()), self.direction)
+        servers = reach.servers(self.aim())
+        return partition(reach.cluster, client, servers, cast("Direction", self.direction))
 
-    def contradictions(self, _index: int, _sections: Sections) -> Iterator[Contradiction]:
-        """Yield nothing: a partition has no other contradictions."""
-        return iter(())
+    def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+        """Divide members."""
+        name, (server,) = servers_now(reach, self.target)
+        sides = sides_of(self.shape or "isolated", server, reach.siblings(server))
+        edges = divided(reach, sides, self.along) if self.along else ()
+        direction = cast("MemberDirection", self.direction)
+        return partition_members(reach.cluster, name, sides, direction, edges)
+
+    def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+        """Yield members that cannot be divided."""
+        if self.hits_servers:
+            yield from never_leads(index, self.target, sections)
+            yield from never_split(index, self.target, self.shape, sections)
 
 
 @contextmanager

@@ -103,7 +103,7 @@ class _Change:
     @property
     def standby(self) -> Server:
         """The server that is promoted."""
-        return self._server(self.link.follower)
+        return self._server(self.link.source)
 
     def _server(self, name: str) -> Server:
         return next(server for server in self.cluster.servers if server.name == name)
@@ -152,11 +152,11 @@ class _Change:
 
     def prove_promoted(self) -> str:
         """Check which primary answers over each edge, and return the evidence."""
-        new = f"{self.link.follower} is {self._prove_leads(self.moved, self.standby)}"
+        new = f"{self.link.source} is {self._prove_leads(self.moved, self.standby)}"
         if not self.left.edges:
             return f"{new}, and answers over every edge"
         old = f"{self.link.server} is {self._prove_leads(self.left, self.primary)}"
-        clients = ", ".join(str(edge.client) for edge in self.left.edges)
+        clients = ", ".join(str(edge.client) for edge in self.left.edges if isinstance(edge, Edge))
         return f"two primaries: {new}; {old}, and answers clients {clients}"
 
     def _prove_leads(self, probes: Probes, server: Server) -> postgres_server.Role:

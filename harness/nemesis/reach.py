@@ -12,6 +12,7 @@ from harness.network.topology import Edge
 if TYPE_CHECKING:
     import psutil
 
+    from harness.clients.shared_state import SharedState
     from harness.engines.engine import Cluster
 
 SideOfTarget = Literal["lock", "storage"]
@@ -25,6 +26,7 @@ class Reach:
     cluster: Cluster
     sides: ServersOfSides
     processes: Sequence[psutil.Process]  # one for each client
+    state: SharedState | None = None  # what clients publish
     killed: set[int] = field(default_factory=set)  # the clients that a fault has killed
 
     @property
@@ -44,6 +46,10 @@ class Reach:
         """Return the servers that a fault aims at, and the edges to them, over which it is proved."""
         servers = self.servers(aim)
         return {*servers, *self.edges(servers)}
+
+    def siblings(self, server: str) -> tuple[str, ...]:
+        """Return all servers of the side that a server belongs to."""
+        return next(names for names in self.sides.values() if server in names)
 
     def recorded(self, target: str) -> str:
         """Return the name of the target in the history, for a fault on servers."""

@@ -63,7 +63,7 @@ def _change(cluster: Cluster, target: str, link: Link, clients: Iterable[int]) -
         target=target,
         link=link,
         primary=servers[link.server],
-        replica=servers[link.follower],
+        replica=servers[link.source],
         probes=Probes.of(cluster, "failover", target, (Edge(client, link.server) for client in clients)),
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from harness.core.errors import InfrastructureError
-from harness.network.systems import SYSTEMS
+from harness.network.systems import PROBED
 from harness.network.topology import Address
 
 Key = TypeVar("Key", bound=Hashable)
@@ -26,7 +26,7 @@ def reply(address: Address, system: str, within: float) -> float | None:
     A connection that opens and stays silent, is refused, or closes has not answered.
     """
     asked = time.monotonic()
-    known = SYSTEMS[system]
+    known = PROBED[system]
     try:
         with socket.create_connection((address.host, address.port), timeout=within) as connection:
             connection.sendall(known.probe)
@@ -54,12 +54,12 @@ class Request:
     @property
     def size(self) -> int:
         """Its bytes."""
-        return len(SYSTEMS[self.system].probe)
+        return len(PROBED[self.system].probe)
 
     def is_answered(self) -> bool:
         """Read what has come, and say whether it is the answer."""
         try:
-            return self.connection.recv(64).startswith(SYSTEMS[self.system].answers)
+            return self.connection.recv(64).startswith(PROBED[self.system].answers)
         except OSError:
             return False
 
@@ -73,7 +73,7 @@ def requests(targets: Mapping[Key, tuple[Address, str]]) -> Iterator[Mapping[Key
             try:
                 connection = socket.create_connection((address.host, address.port), timeout=OPENING)
                 sent[key] = Request(stack.enter_context(connection), system)
-                connection.sendall(SYSTEMS[system].probe)
+                connection.sendall(PROBED[system].probe)
             except OSError as error:
                 raise InfrastructureError(f"{key} could not be probed: {error}") from error
         yield sent

@@ -6,7 +6,7 @@ import http.client
 import json
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,16 @@ class System:
     oldest: tuple[int, ...] = ()  # the oldest release that clients support; (): it reports none
     stop_signal: str = "SIGTERM"  # for an orderly end
     leads: Callable[[Address], bool] | None = None  # does this member lead? None: there are no leaders
+    is_led: Callable[[Address], bool] | None = None  # does it know a leader? None: ask whether it is usable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """How the members of a cluster speak to each other."""
+
+    ports: tuple[int, ...]  # inside their containers; the last one answers the probe
+    probe: bytes
+    answers: tuple[bytes, ...]
 
 
 def etcd_is_usable(address: Address) -> bool:
@@ -71,6 +81,14 @@ def etcd_leads(address: Address) -> bool:
         status = _json(address, "/v3/maintenance/status", {})
         return bool(status["leader"] == status["header"]["member_id"])
     except (OSError, http.client.HTTPException, ValueError, KeyError):
+        return False
+
+
+def etcd_is_led(address: Address) -> bool:
+    """Does this member know a leader, by its own account? Unlike `etcd_is_usable`, it answers at once."""
+    try:
+        return bool(_json(address, "/v3/maintenance/status", {}).get("leader", "0") != "0")
+    except (OSError, http.client.HTTPException, ValueError):
         return False
 
 
@@ -164,6 +182,7 @@ SYSTEMS: dict[str, System] = {
         speaks=b"etcdserver",
         oldest=(3, 4),
         leads=etcd_leads,
+        is_led=etcd_is_led,
     ),
     "postgres": System(
         port=5432,
@@ -209,6 +228,23 @@ SYSTEMS: dict[str, System] = {
         speaks=b"Kahuna",
     ),
 }
+
+MEMBERS: dict[str, Members] = {
+    "etcd": Members(ports=(2380,), probe=SYSTEMS["etcd"].probe, answers=SYSTEMS["etcd"].answers),
+}
+"""The systems whose clusters can be split, as far as their members have ports of their own."""
+
+
+def members_of(system: str) -> str:
+    """Return the name under which `PROBED` has the members' ports of a system."""
+    return f"{system} members"
+
+
+PROBED: Mapping[str, System | Members] = {
+    **SYSTEMS,
+    **{members_of(system): members for system, members in MEMBERS.items()},
+}
+"""What can be probed, by name."""
 
 
 def _json(address: Address, path: str, asked: dict[str, Any] | None = None) -> dict[str, Any]:

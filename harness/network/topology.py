@@ -60,6 +60,7 @@ class Topology:
     partitions: bool  # will edges be cut?
     killed: tuple[str, ...] = ()  # the servers that will be killed
     clocks: tuple[str, ...] = ()  # the servers whose clocks will be moved
+    split: tuple[str, ...] = ()  # the servers that will be cut off from other members of their cluster
 
 
 Direction = Literal["both", "to-server", "to-client"]
@@ -87,20 +88,44 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The route from a replica to its primary, through its own proxy."""
+    """The route from one server to another, through its own proxy."""
 
-    follower: str
+    source: str
     server: str
+    port: int = 0  # to which of the other server's ports, if its members use several
 
     def __str__(self) -> str:
-        return f"{self.follower} → {self.server}"
+        return f"{self.source} → {self.server}{self._port}"
 
     def proxy_name(self, run_id: str) -> str:
         """Return its proxy's name, with the run."""
-        return f"{run_id}.{self.follower}.{self.server}"
+        return f"{run_id}.{self.source}.{self.server}{self._port}".replace(":", "-")
+
+    @property
+    def _port(self) -> str:
+        return f":{self.port}" if self.port else ""
 
 
-Way = Edge | Link
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """The harness' own route into a link, to probe it: through a proxy in front of the link's."""
+
+    link: Link
+
+    @property
+    def server(self) -> str:
+        """Where the link leads."""
+        return self.link.server
+
+    def __str__(self) -> str:
+        return str(self.link)
+
+    def proxy_name(self, run_id: str) -> str:
+        """Return its proxy's name, with the run."""
+        return f"{self.link.proxy_name(run_id)}.entrance"
+
+
+Way = Edge | Link | Entrance
 
 
 def links(topology: Topology) -> tuple[Link, ...]:

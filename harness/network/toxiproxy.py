@@ -28,7 +28,7 @@ from toxiproxy.api import APIConsumer
 from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
 from harness.core.errors import FaultNotInstalledError, InfrastructureError
-from harness.network.topology import Address, Direction, Edge, Link, Way
+from harness.network.topology import Address, Direction, Edge, Entrance, Link, Way
 
 TIMEOUT = 2.0  # s; a change takes some 5 ms
 NO_PROXY = {"http": ""}
@@ -42,7 +42,7 @@ STREAMS: dict[Direction, frozenset[Stream]] = {
     "to-client": frozenset({"downstream"}),
 }
 
-AnyWay = TypeVar("AnyWay", Edge, Link, Way)
+AnyWay = TypeVar("AnyWay", Edge, Link, Entrance, Way)
 
 _consumer = threading.Lock()
 

@@ -47,6 +47,7 @@ def topology(target: Target, faults: Sequence[FaultSpec]) -> Topology:
         partitions=any(fault.engine_need == "partitions" for fault in faults),
         killed=_hit_by("killed", target, faults),
         clocks=_hit_by("clocks", target, faults),
+        split=_hit_by("split", target, faults),
     )
 
 
@@ -66,7 +67,7 @@ def _server(name: str, cluster: str, side: LockSpec | StorageSpec) -> ServerSpec
 
 
 def _hit_by(
-    need: Literal["killed", "clocks"], target: Target, faults: Sequence[FaultSpec]
+    need: Literal["killed", "clocks", "split"], target: Target, faults: Sequence[FaultSpec]
 ) -> tuple[str, ...]:
     """Return the servers hit by faults with this engine need."""
     hits = (servers_hit(fault.aim(), target.sides) for fault in faults if fault.engine_need == need)

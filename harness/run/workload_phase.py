@@ -93,6 +93,7 @@ class WorkloadPhase:
                 sides=self.target.sides,
                 processes=self.clients.handles(),
                 killed=self.clients.killed,
+                state=self.clients.state,
             ),
             observer=Observer(log=log, record=recorder.record, notify=observed.put),
         )

@@ -61,7 +61,7 @@ class EtcdLock(BaseModel):
     complete_at_once: ClassVar[None] = None
 
     kind: Literal["etcd"]
-    nodes: Literal[1, 3] = 3
+    nodes: Literal[1, 3, 5] = 3
     """Members of the cluster."""
     ttl: Annotated[Duration, AfterValidator(_is_valid_for_etcd)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
@@ -88,7 +88,7 @@ class EtcdService(BaseModel):
     complete_at_once: ClassVar[None] = None
 
     kind: Literal["etcd-lock"]
-    nodes: Literal[1, 3] = 3
+    nodes: Literal[1, 3, 5] = 3
     """Members of the cluster."""
     ttl: Annotated[Duration, AfterValidator(_is_valid_for_etcd)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS

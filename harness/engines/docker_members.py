@@ -1,0 +1,91 @@
+"""Members of a cluster that will be split, on Docker: each has a network of its own.
+
+Toxiproxy is in all of them, and nothing else is: neither another member nor the harness reaches
+one without it. In the network of each member the names of the others lead to Toxiproxy, which
+has one address there: it knows by the address who asks, and by the port whom for.
+
+The networks are internal. Docker would otherwise publish all of Toxiproxy's ports again for each
+network that it leaves, which takes half a minute with five members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.network.members import advertised_port, member_links, probed_links, split_clusters
+from harness.network.systems import MEMBERS
+from harness.network.topology import Entrance, Link, ServerSpec, Topology
+
+FIRST_ENTRANCE_PORT = 18000  # inside Toxiproxy's container
+FIRST_DOOR_PORT = 17000  # inside Toxiproxy's container
+HARNESS = "harness"
+ETCD = 2380
+UNCHECKED = {"disable": True}  # a member that is cut off would be called unhealthy; the fault checks it
+
+
+@dataclass(frozen=True, slots=True)
+class DockerMembers:
+    """What members of split clusters need of `docker compose`."""
+
+    topology: Topology
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The servers with a network of their own, which has the name of the server."""
+        return tuple(dict.fromkeys(link.source for link in member_links(self.topology)))
+
+    def host(self, server: str) -> str:
+        """Return the name by which Toxiproxy reaches a server: a member's usual name may be its own."""
+        return f"member-{server}" if server in self.names else server
+
+    def etcd_peer(self, spec: ServerSpec) -> str:
+        """Return the URL at which other members of etcd reach this one."""
+        return f"http://{spec.name}:{self.port(spec.name, ETCD)}"
+
+    def port(self, server: str, port: int) -> int:
+        """Return the port at which other members reach a server: it listens on `port`."""
+        return advertised_port(self.topology, server, port) if server in self.names else port
+
+    def entrance_ports(self) -> dict[Entrance, int]:
+        """Return Toxiproxy's port in its container for the way into each link that is probed."""
+        probed = probed_links(self.topology)
+        return {Entrance(link): FIRST_ENTRANCE_PORT + index for index, link in enumerate(probed)}
+
+    def doors(self) -> dict[Link, int]:
+        """Return Toxiproxy's port in its container for the harness' own way to each member."""
+        return {Link(HARNESS, name): FIRST_DOOR_PORT + index for index, name in enumerate(self.names)}
+
+    def published(self) -> tuple[int, ...]:
+        """Return Toxiproxy's ports that lead from this machine to members and into their links."""
+        return (*self.doors().values(), *self.entrance_ports().values())
+
+    def networks(self, labels: Mapping[str, str]) -> Mapping[str, Any]:
+        """Return the networks of the members."""
+        return {name: {"internal": True, "labels": labels} for name in self.names}
+
+    def services(self, toxiproxy: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return what the override file adds to services."""
+        if not self.names:
+            return {}
+        members: dict[str, dict[str, Any]] = {
+            name: {"networks": {name: {"aliases": [self.host(name)]}}, "healthcheck": UNCHECKED}
+            for name in self.names
+        }
+        for spec in self.topology.servers:
+            if spec.name in members and spec.system == "etcd":
+                members[spec.name]["environment"] = {"ETCD_INITIAL_ADVERTISE_PEER_URLS": self.etcd_peer(spec)}
+        return {**members, toxiproxy: {"networks": {"default": {}, **self._others()}}}
+
+    def _others(self) -> Mapping[str, Any]:
+        """Return the names that lead to Toxiproxy in the network of each member."""
+        of = {
+            spec.name: members
+            for (system, _), members in split_clusters(self.topology).items()
+            if system in MEMBERS
+            for spec in members
+        }
+        return {
+            name: {"aliases": [other.name for other in of[name] if other.name != name]} for name in self.names
+        }

@@ -1,0 +1,224 @@
+"""Partitions between members of real clusters: seen from the members, their networks and their clients."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import psutil
+import pytest
+
+from harness.engines.engine import Engine
+from harness.nemesis.leader import leader_of
+from harness.nemesis.member_partition import partition_members, sides_of
+from harness.nemesis.partition import PartitionSpec
+from harness.nemesis.reach import Reach
+from harness.network.probe import reply
+from harness.network.systems import SYSTEMS
+from harness.network.topology import Edge, ServerSpec, Topology
+from tests.support.systems import run_named
+from tests.support.waiting import wait_for
+from workloads.client import Unknown
+from workloads.etcd_api import Connection
+
+pytestmark = pytest.mark.engine
+
+WITHIN = 0.3  # s
+ASK = 'exec 3<>"/dev/tcp/$0/$1" && printf "GET /version HTTP/1.0\\r\\n\\r\\n" >&3 && timeout 0.5 cat <&3'
+"""A request that a member sends to another one, from inside its own container."""
+
+
+def topology(system: str, nodes: int, clients: int = 2) -> Topology:
+    names = [f"{system}-{number}" for number in range(1, nodes + 1)]
+    specs = tuple(ServerSpec(name=name, system=system, cluster="lock") for name in names)
+    return Topology(servers=specs, clients=clients, partitions=True, split=(names[0],))
+
+
+@pytest.fixture(scope="module")
+def cluster(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with docker_engine.start(
+        topology("etcd", 3), run_named("members"), tmp_path_factory.mktemp("run"), print
+    ) as cluster:
+        yield cluster
+
+
+def names_of(cluster: Any) -> tuple[str, ...]:
+    return tuple(server.name for server in cluster.servers)
+
+
+def reach_of(cluster: Any) -> Reach:
+    return Reach(cluster=cluster, sides={"lock": names_of(cluster)}, processes=[psutil.Process()] * 2)
+
+
+def reaches(cluster: Any, source: str, server: str) -> bool:
+    """Does a member get an answer from another one, at the name and port that it knows it by?"""
+    port = 23800 + int(server[-1])
+    container = cluster.client.containers.get(cluster._container(source).id)
+    said = container.exec_run(["bash", "-c", ASK, server, str(port)], demux=False).output
+    return b"etcdserver" in said
+
+
+def ways(cluster: Any) -> set[tuple[str, str]]:
+    """Return which member reaches which."""
+    names = names_of(cluster)
+    return {
+        (source, server)
+        for source in names
+        for server in names
+        if source != server and reaches(cluster, source, server)
+    }
+
+
+def between(first: Sequence[str], second: Sequence[str]) -> set[tuple[str, str]]:
+    return {pair for one in first for other in second for pair in ((one, other), (other, one))}
+
+
+def leads(cluster: Any, name: str) -> bool:
+    member = next(server for server in cluster.servers if server.name == name)
+    leading = SYSTEMS[member.system].leads
+    return leading is not None and leading(member.address)
+
+
+def leaders(cluster: Any) -> set[str]:
+    return {name for name in names_of(cluster) if leads(cluster, name)}
+
+
+def connection(cluster: Any, name: str, timeout: float = 1.0) -> Connection:
+    address = next(server.address for server in cluster.servers if server.name == name)
+    return Connection([str(address)], timeout)
+
+
+def test_an_isolated_leader_steps_down_and_its_late_put_never_lands(cluster: Any) -> None:
+    names = names_of(cluster)
+    old = leader_of(cluster, names)
+    others = tuple(name for name in names if name != old)
+    late = connection(cluster, old, timeout=30)
+    with partition_members(cluster, f"lock:{old}", sides_of("isolated", old, names)) as fault:
+        outcome: list[BaseException] = []
+        put = threading.Thread(target=put_late, args=(late, outcome))
+        put.start()
+        stepped_down = wait_for(lambda: not leads(cluster, old))
+        new = wait_for(lambda: [name for name in others if leads(cluster, name)])
+        connection(cluster, new[0]).call("KV/Put", key=b"late", value=b"newer")
+    put.join()
+
+    assert stepped_down
+    assert new
+    assert isinstance(outcome[0], Unknown)
+    assert f"cut {old} from {', '.join(others)} (both), 4 links" in fault.evidence
+    assert f"{old} leads" in fault.evidence
+    assert f"{old} does not serve" in fault.healed
+    for name in names:
+        found = connection(cluster, name).call("KV/Range", key=b"late").kvs
+        assert [(each.value, each.version) for each in found] == [(b"newer", 1)]
+
+
+def put_late(connection: Connection, outcome: list[BaseException]) -> None:
+    try:
+        connection.call("KV/Put", key=b"late", value=b"stale")
+    except Unknown as error:
+        outcome.append(error)
+
+
+def test_a_member_reaches_no_other_until_the_block_ends(cluster: Any) -> None:
+    names = names_of(cluster)
+    everything = between(names, names) - {(name, name) for name in names}
+    before = ways(cluster)
+    with partition_members(cluster, "lock:etcd-2", sides_of("isolated", "etcd-2", names)):
+        during = ways(cluster)
+        clients = [reply(cluster.edge(0, name), "etcd", WITHIN) is not None for name in names]
+    after = ways(cluster)
+
+    assert before == after == everything
+    assert during == everything - between(["etcd-2"], names)
+    assert clients == [True] * 3
+
+
+def test_members_have_no_way_to_each_other_but_their_proxies(cluster: Any) -> None:
+    networks = {
+        name: json.loads(json.dumps(container.attrs["NetworkSettings"]["Networks"]))
+        for name in names_of(cluster)
+        if (container := cluster.client.containers.get(cluster._container(name).id))
+    }
+
+    assert all(len(each) == 1 for each in networks.values())
+    assert len({next(iter(each)) for each in networks.values()}) == 3
+
+
+@pytest.mark.parametrize("direction", ["outgoing", "incoming"])
+def test_a_partition_in_one_direction_silences_requests_both_ways(cluster: Any, direction: Any) -> None:
+    names = names_of(cluster)
+    with partition_members(cluster, "lock:etcd-3", sides_of("isolated", "etcd-3", names), direction):
+        lost = {
+            str(link): next(iter(cluster.toxiproxy.state(link).cut))
+            for link in cluster.links
+            if "etcd-3" in (link.source, link.server)
+        }
+        during = ways(cluster)
+
+    assert during == between(["etcd-1"], ["etcd-2"])
+    of_target = {stream for link, stream in lost.items() if link.startswith("etcd-3")}
+    of_others = {stream for link, stream in lost.items() if not link.startswith("etcd-3")}
+    expected = ({"upstream"}, {"downstream"}) if direction == "outgoing" else ({"downstream"}, {"upstream"})
+    assert (of_target, of_others) == expected
+
+
+def test_a_client_may_be_cut_off_with_the_leader(cluster: Any) -> None:
+    fault = PartitionSpec.model_validate(
+        {"kind": "partition", "target": "lock:leader", "with": "client:1", "every": "9s", "lasts": "8s"}
+    )
+    reach = reach_of(cluster)
+    old = leader_of(cluster, names_of(cluster))
+    with fault.in_force(reach, lambda _span: None) as seen:
+        reached = {
+            edge
+            for edge in reach.edges(names_of(cluster))
+            if reply(cluster.edge(edge.client, edge.server), "etcd", WITHIN) is not None
+        }
+
+    others = {name for name in names_of(cluster) if name != old}
+    assert reached == {Edge(1, old)} | {Edge(0, name) for name in others}
+    assert seen.target == f"lock:{old}"
+    assert fault.needs(reach) == {*names_of(cluster), *reach.edges(names_of(cluster))}
+
+
+def test_members_are_joined_again_when_the_block_is_cut_short(cluster: Any) -> None:
+    names = names_of(cluster)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        partition_members(cluster, "lock:etcd-1", sides_of("isolated", "etcd-1", names)),
+    ):
+        raise KeyboardInterrupt
+
+    assert len(ways(cluster)) == 6
+
+
+def test_halves_leave_the_target_in_the_minority() -> None:
+    five = tuple(f"etcd-{number}" for number in range(1, 6))
+
+    halves = sides_of("halves", "etcd-4", five)
+    bridge = sides_of("bridge", "etcd-4", five)
+
+    assert (halves.near, halves.far) == (("etcd-4", "etcd-1"), ("etcd-2", "etcd-3", "etcd-5"))
+    assert (bridge.near, bridge.far) == (("etcd-1", "etcd-2"), ("etcd-3", "etcd-5"))
+
+
+@pytest.mark.slow
+def test_five_members_are_divided_into_halves_and_by_a_bridge(
+    docker_engine: Engine, run_id: str, tmp_path: Any
+) -> None:
+    with docker_engine.start(topology("etcd", 5), run_id, tmp_path, print) as cluster:
+        names = names_of(cluster)
+        everything = between(names, names) - {(name, name) for name in names}
+        for shape in ("halves", "bridge"):
+            leader = leader_of(cluster, names)
+            sides = sides_of(shape, leader, names)
+            with partition_members(cluster, f"lock:{leader}", sides):
+                during = ways(cluster)
+                led = wait_for(lambda: leaders(cluster) - {leader})  # noqa: B023 - called at once
+
+            assert during == everything - between(sides.near, sides.far), shape
+            assert shape == "bridge" or led <= set(sides.far), shape
+        assert ways(cluster) == everything
