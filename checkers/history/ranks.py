@@ -128,7 +128,7 @@ def heights(columns: Columns, initial_token: int) -> tuple[Ints, Ints]:
         different, numbers = distinct(np.append(tokens, initial_token))
         tokens, initial_token = numbers[:-1], int(numbers[-1])
         least, span = 0, len(different) + 1
-    base = np.arange(count, dtype=np.int64) * span + 1 - least
+    base = np.arange(count) * span + 1 - least
     tokens += base[columns.resource]
     tokens[absent] = 0
     return tokens, base + initial_token
@@ -139,11 +139,10 @@ class Scale:
 
     def __init__(self, tokens: Ints, resources: int) -> None:
         present = tokens[tokens != ABSENT]
-        self._least = int(present.min()) if len(present) else 0
-        self._most = int(present.max(initial=self._least))
+        self._least, self._most = int(present.min(initial=0)), int(present.max(initial=0))
         self._different: Ints | None = None
         self._span = self._most - self._least + 3
-        if self._span * (resources + 1) >= 1 << 62 or self._most == NEVER:
+        if self._span * (resources + 1) >= 1 << 62:
             self._different = np.unique(present)
             self._span = len(self._different) + 2
 
@@ -216,7 +215,7 @@ class Summit:
 
 def stable_order(numbers: Ints) -> Ints:
     """The stable order that sorts numbers; sorted numbers cost nothing."""
-    if not len(numbers) or bool(np.all(numbers[1:] >= numbers[:-1])):
+    if np.all(numbers[1:] >= numbers[:-1]):
         return np.arange(len(numbers))
     bits = len(numbers).bit_length()
     if int(numbers.min()) < 0 or int(numbers.max()).bit_length() + bits >= _BITS:

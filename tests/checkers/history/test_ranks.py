@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, bisect_right
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ import pytest
 from checkers import read
 from checkers.high_water import HighWater
 from checkers.history import reader
-from checkers.history.columns import Columns, Operations
+from checkers.history.columns import ABSENT, Columns, Operations
 from checkers.history.ranks import (
+    UNRANKED,
+    Scale,
     Summit,
     distinct,
     heights,
@@ -82,6 +85,32 @@ def test_tokens_are_numbered_from_a_start_that_is_far_below() -> None:
     assert (of_rows.tolist(), initial.tolist()) == ([3, 6, 0], [1, 5])
 
 
+@pytest.mark.parametrize("far", [9, 2**61, HIGHEST])
+def test_a_scale_puts_any_token_among_those_that_it_has(far: int) -> None:
+    present, asked = [-4, 3, far], [-9, -4, 0, 3, 5, far, HIGHEST]
+    scale = Scale(np.array([ABSENT, *present]), 2)
+    resource = np.repeat([0, 1], len(present))
+    marks = scale.heights(resource, np.array(present * 2))
+
+    for below, number in ((0, 0), (len(present), 1)):
+        of_resource = np.full(len(asked), number), np.array(asked)
+        at_least = np.searchsorted(marks, scale.heights(*of_resource))
+        above = np.searchsorted(marks, scale.above(*of_resource))
+        assert at_least.tolist() == [below + bisect_left(present, token) for token in asked]
+        assert above.tolist() == [below + bisect_right(present, token) for token in asked]
+
+
+def test_no_token_is_below_the_lowest() -> None:
+    scale = Scale(np.array([ABSENT, 0, HIGHEST]), 1)
+
+    of_none, lowest, highest = scale.heights(np.zeros(3, dtype=np.int64), np.array([ABSENT, 0, HIGHEST]))
+    assert of_none < lowest < highest
+
+
+def test_a_log_without_tokens_has_a_scale() -> None:
+    assert Scale(np.array([ABSENT]), 1).heights(np.array([0]), np.array([ABSENT])).tolist() == [0]
+
+
 def test_moments_of_several_registers_have_ranks_that_do_not_mix() -> None:
     ranks = rank(written(("r0", 1), ("r1", 2)))
 
@@ -143,6 +172,23 @@ def test_times_are_ranked_register_by_register_and_equal_times_alike(two_registe
     assert ranks.returned.tolist() == [3, 7, 4, 8]
 
 
+def test_before_the_run_is_after_all_of_an_earlier_register_also_at_one_time(tmp_path: Path) -> None:
+    path = history_file(
+        tmp_path / "history.jsonl",
+        event(1, "invoke", 0, "r0", "v0"),
+        event(2, "ok", 0, "r0", "v0"),
+        event(2, "invoke", 1, "r1", "v1"),  # at the same time
+    )
+    operations = in_columns(path.read_text().splitlines()).operations
+    assert isinstance(operations, Operations)
+
+    ranks = rank(operations.columns)
+
+    assert ranks.returned.tolist() == [3, UNRANKED]
+    assert ranks.start.tolist() == [1, 4]
+    assert ranks.called.tolist() == [2, 5]
+
+
 def test_of_equal_heights_the_earliest_counts_and_nothing_else_is_compared() -> None:
     first, second, third = object(), object(), object()
     water = HighWater([(1, 7, first), (1, 7, second), (2, 7, third)])
@@ -186,6 +232,7 @@ def test_lines_of_one_register_are_ranked_by_the_first_of_their_time(
         event(4, "ok", 1, "r0"),
         event(4, "invoke", 1, "r0"),
         event(5, "ok", 1, "r0"),
+        event(6, "invoke", 2, "r0"),  # it has no answer
     )
     operations = read(path).operations
     assert isinstance(operations, Operations)
@@ -193,5 +240,5 @@ def test_lines_of_one_register_are_ranked_by_the_first_of_their_time(
     ranks = rank(operations.columns)
 
     assert ranks.start.tolist() == [0]
-    assert ranks.called.tolist() == [2, 3, 7, 8]
-    assert ranks.returned.tolist() == [3, 3, 8, 10]
+    assert ranks.called.tolist() == [2, 3, 7, 8, 11]
+    assert ranks.returned.tolist() == [3, 3, 8, 10, UNRANKED]
