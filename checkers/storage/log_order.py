@@ -144,12 +144,9 @@ class LogOrder:
         row = np.array([ops.row(rejected)])
         resource, inclusive = columns.resource[row], self.recorded.header.policy == "inclusive"
         place = int(self.first_mark(resource, columns.token[row], above=inclusive)[0])
-        first = int(log.first[resource[0]])
-        if not first <= place < len(log):
-            return []
         positions = [place]
         if accused.f == "read":
-            writes = np.arange(first, place + 1)
+            writes = np.arange(log.first[resource[0]], place + 1)
             writes = writes[~log.fence[writes]]
             own = indices(log.value[writes] == columns.value[ops.row(accused)])
             following = own[-1] + 1 if len(own) else 0
@@ -263,7 +260,7 @@ class LogOrder:
         repeated = self.reads.repeated
         if not repeated:
             return fixed
-        rows = np.array(list(repeated), dtype=np.int64)
+        rows = np.array(list(repeated))
         columns, ranks = self.recorded.columns, self.recorded.ranks
         levels, refusals = fixed.levels.copy(), fixed.refusals.copy()
         answered = np.union1d(fixed.rows, rows)

@@ -1,0 +1,120 @@
+"""Where the log had got to, by what refusals say and by reads of values that were logged twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from checkers import Commit
+from checkers.evidence import Evidence, gather
+from checkers.history.records import Op
+from checkers.storage.commit_order import AGAINST_THE_LOG, against_the_log
+from checkers.storage.false_or_stale import FALSE_OR_STALE
+from checkers.storage.log_order import LogOrder, order_of
+from checkers.storage.rejections import of_logged
+from tests.support.brute_force import fenced, history_of, read, renumbered, write
+from tests.support.commit_logs import log
+from tests.support.conflicts import summary_of
+
+
+def ordered(evidence: Evidence) -> LogOrder:
+    order = order_of(evidence)
+    assert order is not None
+    return order
+
+
+def named(causes: list[Op]) -> list[str | int | None]:
+    """What was written, or the token of a fence."""
+    return [op.token if op.f == "fence" else str(op.value) for op in causes]
+
+
+@pytest.mark.parametrize(("strict", "cause"), [(True, "v1"), (False, "v2")])
+def test_the_first_mark_that_refuses_a_token_caused_its_rejection(strict: bool, cause: str) -> None:
+    first, equal, above = write(0, 1, 0, 1), write(1, 2, 0, 9, "info"), write(2, 3, 0, 9, "info")
+    refused, late = write(3, 2, 2, 3, "stale"), write(4, 1, 4, 5)
+    history = history_of([first, equal, above, refused, late], strict=strict)
+
+    order = ordered(gather(history, log((1, "v0"), (2, "v1"), (3, "v2"), (1, "v4"))))
+
+    assert named(order.causes(refused, late)) == [cause]
+
+
+FENCED = [(1, "v0"), (2, "v1"), (9, None), (10, "v4")]
+
+
+@pytest.mark.parametrize(
+    ("entries", "pair", "expected"),
+    [
+        (FENCED, ("v0", 1), [9, "v0", "v1"]),
+        (FENCED, (None, 0), [9, "v0"]),
+        ([(1, "v0"), (2, "v1"), (1, "v0"), (3, "v4"), (9, None)], ("v0", 1), [9, "v0", "v0", "v4"]),
+    ],
+    ids=["a value", "the initial value", "a value that was logged twice"],
+)
+def test_the_write_that_replaced_a_value_shows_that_the_cause_of_a_rejection_came_later(
+    entries: list[tuple[int | None, str | None]], pair: tuple[str | None, int], expected: list[str | int]
+) -> None:
+    writes = [write(0, 1, 0, 1), write(1, 2, 0, 9, "info"), write(4, 10, 0, 9, "info")]
+    fence = replace(fenced(write(2, 9, 0, 9, "info")), process=2)
+    refused, late = write(3, 5, 2, 3, "stale"), read(5, pair, 4, 5)
+    elsewhere = replace(write(6, 1, 0, 1), resource="r1")
+    operations = renumbered([elsewhere, *writes, fence, refused, late])
+
+    order = ordered(
+        gather(history_of(operations), [Commit(seq=0, resource="r1", token=1, value="v6"), *log(*entries)])
+    )
+
+    assert named(order.causes(operations[-2], operations[-1])) == expected
+
+
+def test_an_operation_is_shown_as_it_was_stored() -> None:
+    sent = [write(0, 7, 0, 1), write(1, 2, 2, 3)]
+
+    order = ordered(gather(history_of(sent), log((1, "v0"), (2, "v1"))))
+
+    assert [order.as_stored(row).token for row in (0, 1)] == [1, 2]
+
+
+TWICE = log((1, "v0"), (3, "v1"), (1, "v0"))
+
+
+def test_a_value_that_was_logged_twice_is_read_where_it_had_not_been_replaced() -> None:
+    replaced = write(1, 3, 0, 1)
+    unknown = write(0, 1, 0, 9, "info")
+    again, back = read(2, ("v0", 1), 2, 3), read(3, ("v1", 3), 4, 5)
+    operations = renumbered([unknown, replaced, again, back])
+
+    (found,) = against_the_log(gather(history_of(operations), TWICE))
+
+    assert (found.breach, found.accused.value) == (AGAINST_THE_LOG, "v1")
+
+
+def test_a_value_that_was_replaced_wherever_it_was_logged_comes_too_late() -> None:
+    operations = renumbered(
+        [
+            write(0, 1, 0, 1),
+            write(1, 3, 0, 1),
+            write(2, 4, 0, 1),
+            read(3, ("v2", 4), 2, 3),
+            read(4, ("v0", 1), 4, 5),
+        ]
+    )
+
+    (found,) = against_the_log(
+        gather(history_of(operations), [*TWICE, Commit(seq=9, resource="r0", token=4, value="v2")])
+    )
+
+    assert (found.anomaly, found.accused.index) == ("stale-read", 4)
+
+
+def test_a_conflict_that_only_refusals_show_names_the_first_of_them() -> None:
+    writes = write(0, 1, 0, 1), write(1, 3, 0, 9, "info")
+    refused = [write(2, 2, 2, 3, "stale"), write(4, 2, 5, 5, "stale")]
+    long, again = read(3, ("v0", 1), 4, 20), read(5, ("v0", 1), 6, 7)
+    back = read(6, ("v1", 3), 8, 9)
+    operations = renumbered([*writes, *refused, long, again, back])
+
+    found = of_logged(gather(history_of(operations), TWICE))
+
+    assert [summary_of(each) for each in found] == [("non-linearizable", FALSE_OR_STALE, 6, [2])]
