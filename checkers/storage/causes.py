@@ -116,7 +116,7 @@ def _causes(levels: Levels, least: Ints, returned: Ints) -> Ints:
     causes = np.full(len(least), -1, dtype=np.int64)
     level, left = least.copy(), indices(ever[least] <= returned)
     for _ in range(_AT_ONCE):
-        left = left[level[left] <= np.minimum(next_definite[least[left]], count - 1)]
+        left = left[level[left] <= next_definite[least[left]]]
         can_be = levels.start[level[left]] <= returned[left]
         causes[left[can_be]] = level[left[can_be]]
         left = left[~can_be]
@@ -124,7 +124,7 @@ def _causes(levels: Levels, least: Ints, returned: Ints) -> Ints:
             break
         level[left] += 1
     for place in left.tolist():
-        upto = min(int(next_definite[least[place]]), count - 1) + 1
+        upto = next_definite[least[place]] + 1
         can_be_any = indices(levels.start[level[place] : upto] <= returned[place])
         if len(can_be_any):
             causes[place] = level[place] + can_be_any[0]

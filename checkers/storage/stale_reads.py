@@ -20,7 +20,7 @@ from checkers.explain.cycles import Question, cycle
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import as_read, content
 from checkers.history.columns import Flags, Ints, indices
-from checkers.history.ranks import UNRANKED, Summit, distinct, is_repeated, places_in, stable_order
+from checkers.history.ranks import Summit, distinct, is_repeated, places_in, stable_order
 from checkers.history.records import Op
 from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.clusters import Zone
@@ -46,8 +46,7 @@ def reads_after_replaced(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
     if not np.any(odd) and zones.bare == len(zones.level):
         return
     of_odd = indices(odd[of] | (of >= zones.bare))
-    known = indices(zones.settled != UNRANKED)
-    latest = Summit(zones.ranks.size, zones.settled[known], zones.claimed[known])
+    latest = Summit(zones.ranks.size, zones.settled, zones.claimed)
     late = of_odd[latest.before(zones.ranks.called[reads[of_odd]]) > zones.settled[of[of_odd]]]
     for place in np.unique(of[late]).tolist():
         replaced = indices((zones.resource == zones.resource[place]) & (zones.claimed > zones.settled[place]))
@@ -71,15 +70,14 @@ def _went_back_to(zone: Zone, newer: Zone, read: Op, because: Iterable[Op]) -> C
 
 def flip_flops_of_levels(zones: ZoneColumns, odd: Flags) -> Iterator[Conflict]:
     """Values of one token that contradict each other."""
-    sound = indices((~odd & (zones.settled != UNRANKED))[: zones.bare])
-    return _flip_flops(zones, sound, zones.level)
+    return _flip_flops(zones, indices(~odd[: zones.bare]), zones.level)
 
 
 def flip_flops_of_registers(zones: ZoneColumns) -> Iterator[Conflict]:
     """Values of one register that contradict each other, whatever their tokens."""
     if not _any_flip_flop(zones):
         return iter(())
-    return _flip_flops(zones, indices(zones.settled != UNRANKED), zones.resource)
+    return _flip_flops(zones, np.arange(len(zones.level)), zones.resource)
 
 
 def _any_flip_flop(zones: ZoneColumns) -> bool:

@@ -96,3 +96,45 @@ def test_a_fence_may_have_caused_a_rejection_and_leaves_the_value() -> None:
     assert judged(older, replace(write(1, 9, 2, 3, "info"), process=1), refused, seen_again) == [
         ("non-linearizable", FALSE_OR_STALE)
     ]
+
+
+def test_a_fence_with_a_lower_token_may_not_have_caused_a_rejection() -> None:
+    older, lost, refused = write(0, 1, 0, 1), write(1, 9, 2, 3, "info"), write(3, 6, 4, 5, "stale")
+    lower, later = (replace(fenced(write(i, token, i, i + 1)), process=i) for i, token in ((2, 5), (10, 9)))
+    back = read(6, ("v0", 1), 6, 7)
+
+    assert seen(older, lost, replace(lower, outcome="info", returned=None), refused, back, later) == [
+        ("non-linearizable", FALSE_OR_STALE, 4, [3])
+    ]
+
+
+@pytest.mark.parametrize(("called", "expected"), [(5, []), (6, [FALSE])])
+def test_of_equal_tokens_one_that_may_have_been_first_is_a_cause(
+    called: int, expected: list[tuple[str, Breach]]
+) -> None:
+    unknown, refused, accepted = write(0, 2, 0, 9, "info"), write(1, 1, 1, 2, "stale"), write(2, 2, 4, 5)
+    of_unknown, of_accepted = read(3, ("v0", 2), called, 9), read(4, ("v2", 2), 7, 8)
+
+    assert judged(unknown, refused, accepted, of_unknown, policy="inclusive") == expected
+    if expected:
+        both = judged(unknown, refused, accepted, of_unknown, of_accepted, policy="inclusive")
+        assert both == expected
+
+
+UNSENT = [write(i, i, 10, 99, "info") for i in range(3, 80)]
+"""Tokens that nobody had sent when a write was refused."""
+
+
+def test_a_cause_may_be_far_above_a_rejected_token() -> None:
+    refused, above = write(1, 2, 4, 5, "stale"), write(95, 95, 20, 21)
+
+    assert judged(refused, *UNSENT, write(90, 90, 5, 99, "info"), above) == []
+    assert judged(refused, *UNSENT, write(90, 90, 6, 99, "info"), above) == [FALSE]
+
+
+@pytest.mark.parametrize(("called", "accused"), [(5, 80), (6, 2)])
+def test_a_token_that_was_accepted_far_above_hides_those_above_it(called: int, accused: int) -> None:
+    lost, refused = write(90, 86, 0, 99, "info"), write(1, 2, 4, 5, "stale")
+    hiding, older = write(85, 85, called, 99), write(87, 1, 20, 99)
+
+    assert seen(refused, *UNSENT, hiding, lost, older) == [("non-linearizable", FALSE_OR_STALE, accused, [1])]
