@@ -47,7 +47,7 @@ def _rank_times(columns: Columns) -> Ranks:
     answered = indices(columns.returned != NEVER)
     times = np.concatenate((columns.called, columns.returned[answered]))
     resources = np.concatenate((columns.resource, columns.resource[answered]))
-    order = np.argsort(times, kind="stable")
+    order = stable_order(times)
     ranks = np.empty(len(times), dtype=np.int64)
     ranks[order], start = _by_resource(times[order], resources[order], len(columns.resources))
     returned = np.full(len(columns), UNRANKED, dtype=np.int64)

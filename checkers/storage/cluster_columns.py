@@ -185,8 +185,7 @@ class ZoneColumns:
 
     def first_read_of_write(self, row: int) -> tuple[Op, ...]:
         """The read of a write's value that was called first, if there is one."""
-        zone = int(self._zone_of_row[row])
-        return tuple(self.operations(self.reads_of(zone)[:1])) if zone >= 0 else ()
+        return tuple(self.operations(self.reads_of(int(self._zone_of_row[row]))[:1]))
 
     @cached_property
     def all_reads(self) -> tuple[Ints, Ints]:

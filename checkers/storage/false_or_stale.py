@@ -67,7 +67,7 @@ def _below(zones: ZoneColumns, caused: _Proved, by_value: _Proved, odd: Flags) -
     is_read = zones.columns.f[row] == READ
     for each in np.lexsort((row, is_read, place)).tolist():
         rejections = by_value if is_read[each] else caused
-        entry = rejections.mark.entries_before(zones.ranks.called[row[each : each + 1]])[0]
+        entry = rejections.mark.entries_before(zones.ranks.called[row[[each]]])[0]
         yield false_or_stale(zones.ops[int(row[each])], zones.ops[int(rejections.by[entry])])
 
 

@@ -264,11 +264,11 @@ class LogOrder:
         columns, ranks = self.recorded.columns, self.recorded.ranks
         levels, refusals = fixed.levels.copy(), fixed.refusals.copy()
         answered = np.union1d(fixed.rows, rows)
-        answered = answered[np.argsort(ranks.returned[answered], kind="stable")]
+        answered = answered[stable_order(ranks.returned[answered])]
         returned = ranks.returned[answered]
         upto = reached = 0
         by = NOWHERE
-        for row in rows[np.argsort(ranks.called[rows], kind="stable")].tolist():
+        for row in rows[stable_order(ranks.called[rows])].tolist():
             end = int(np.searchsorted(returned, ranks.called[row]))
             if end > upto:
                 between = answered[upto:end]

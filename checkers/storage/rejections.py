@@ -88,10 +88,10 @@ def of_logged(evidence: Evidence) -> Iterator[Conflict]:
     place = order.first_mark(resource, columns.token[rejected], above=inclusive)
     at_start = place < log.first[resource]
     starts = np.append(order.starts, UNRANKED)[place]
-    in_time = at_start | ((place < len(log)) & (starts <= returned))
+    in_time = at_start | (starts <= returned)
     for row in rejected[~in_time & ~may_be_another].tolist():
         yield _false(zones.ops[row])
-    caused = in_time & ~may_be_another & (returned != UNRANKED)
+    caused = in_time & ~may_be_another
     if zones.header.fenced and caused.any():
         late = order.late_by_refusals(rejected[caused], place[caused])
         yield from commit_order.conflicts_of(order, late)

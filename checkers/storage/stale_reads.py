@@ -117,7 +117,7 @@ def _flip_flops(zones: ZoneColumns, places: Ints, key: Ints) -> Iterator[Conflic
     pairs = indices(settled < ahead)
     if not len(pairs):
         return
-    pairs = pairs[np.argsort(first[numbers[pairs]], kind="stable")]
+    pairs = pairs[stable_order(first[numbers[pairs]])]
     one, other = places[latest.entries_before(reach[pairs] + 1)], places[pairs]
     late = np.where(zones.claimed[one] >= zones.claimed[other], one, other)
     is_older = zones.token[late] < zones.token[one + other - late]

@@ -18,6 +18,7 @@ from checkers.evidence import Evidence, log_of
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
 from checkers.history.columns import OK
+from checkers.history.ranks import stable_order
 from checkers.history.records import Outcome
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.log_columns import LogColumns
@@ -43,7 +44,7 @@ def _sent_without_a_token(zones: ZoneColumns) -> Iterator[Conflict]:
     columns = zones.columns
     places = np.arange(zones.bare, len(zones.level))
     order = zones.recorded.order_of_resources[zones.resource[places]]
-    for place in places[np.argsort(order, kind="stable")].tolist():
+    for place in places[stable_order(order)].tolist():
         row = int(zones.write[place - zones.initials])
         answered = columns.outcome[row] == OK or (zones.log is not None and zones.log.first_of_row[row] >= 0)
         shown = () if answered else zones.operations(zones.reads_of(place)[:1])
