@@ -99,6 +99,17 @@ class Narrator:
         found = sorted(late, key=lambda op: op.called)
         return tuple(op for op in found if op.f in ENDS) or tuple(found)
 
+    def unanswered_end(self, holder: Op, grant: Op) -> Op | None:
+        """The last release of another hold, sent before `grant` returned, that never got an answer."""
+        unanswered = (
+            op
+            for (resource, owner), own in self._leases.items()
+            if resource == holder.resource and owner != holder.owner
+            for op in own
+            if op.f in ENDS and op.outcome is Outcome.INFO and op.called <= (grant.returned or 0)
+        )
+        return max(unanswered, key=lambda op: op.called, default=None)
+
     def service_fault(self, start: float, end: float) -> Fault | None:
         """The first fault on the lock service between two moments."""
         return next(

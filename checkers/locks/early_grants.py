@@ -80,6 +80,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     in_time = (holder.returned or 0) < grant.sent
     fault = n.service_fault(holder.sent, grant.returned or 0)
     ended = n.may_have_ended(holder, grant) if in_time and fault is None else ()
+    unanswered = n.unanswered_end(holder, grant) if in_time and fault is None and not ended else None
     return Story(
         summary=(
             f"{n.whom(grant)} was granted {lock_on(grant.resource)} at {n.at(grant.returned or 0)},"
@@ -96,7 +97,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.",
             *(
                 n.fault_steps(fault)
-                or [_freed_by(n, holder, ended) if in_time else _or_out_of_order(n, grant)]
+                or [_freed_by(n, holder, ended, unanswered) if in_time else _or_out_of_order(n, grant)]
             ),
             (
                 f"So{'' if in_time else ', by the tokens,'} the lock was given to {n.whom(grant)}"
@@ -104,7 +105,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         others=n.own(holder),
-        cause=ended[-1:],
+        cause=ended[-1:] or ((unanswered,) if unanswered else ()),
         fault=fault,
     )
 
@@ -118,12 +119,18 @@ def _or_out_of_order(n: Narrator, grant: Op) -> str:
     )
 
 
-def _freed_by(n: Narrator, holder: Op, ended: Sequence[Op]) -> str:
+def _freed_by(n: Narrator, holder: Op, ended: Sequence[Op], unanswered: Op | None) -> str:
     """What somebody else did to the lock in between; that it ended the hold is only probable."""
     if not ended:
+        or_repeated = (
+            f", or {n.whom(unanswered)} repeated the {unanswered.f} that it had sent {n.sent(unanswered)}"
+            " and that got no answer"
+            if unanswered
+            else ""
+        )
         return (
             "No late release or renewal of another hold came in between: the lock service itself gave away"
-            f" the lock of {n.whom(holder)}."
+            f" the lock of {n.whom(holder)}{or_repeated}."
         )
     named = ended[-1]
     others = "" if len(ended) == 1 else f", or one of {len(ended) - 1} others,"

@@ -80,3 +80,13 @@ def test_an_early_grant_without_a_release_is_the_lock_services_fault() -> None:
 
     assert finding.account.cause == ()
     assert finding.steps[-2].endswith("the lock service itself gave away the lock of process 0.")
+
+
+def test_an_early_grant_names_a_release_without_an_answer_that_may_have_been_repeated() -> None:
+    finding = only_finding("early-grant-after-a-repeated-release")
+
+    assert finding.account.cause == (4, 5)
+    assert finding.steps[-2].endswith(
+        "the lock service itself gave away the lock of process 2,"
+        " or process 0 repeated the release that it had sent at 0.200 s (line 4) and that got no answer."
+    )

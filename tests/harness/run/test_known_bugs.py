@@ -1,0 +1,43 @@
+"""Published bugs: the affected release shows each, and the fixed one does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.target import load
+from harness.target.reading import in_folder, shipped_folder
+from tests.support.challenged import run_until_challenged
+from tests.support.command import run_target
+from tests.support.repository import ROOT
+
+FIXED = "-fixed"
+FILES = in_folder(shipped_folder() / "history")
+BUGS = [name for name in FILES if not name.endswith(FIXED)]
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_known_bug_has_a_fixed_release_and_a_row(bug: str) -> None:
+    affected, fixed = load(FILES[bug]), load(FILES[bug + FIXED])
+
+    assert affected.expected
+    assert not fixed.expected
+    assert affected.faults == fixed.faults
+    page = (ROOT / "docs" / "known-bugs.md").read_text(encoding="utf-8")
+    assert f"(../targets/history/{bug}.toml)" in page
+    assert f"(../targets/history/{bug}{FIXED}.toml)" in page
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)  # a release may be built first
+@pytest.mark.usefixtures("docker_engine")
+@pytest.mark.parametrize("name", FILES)
+def test_a_known_bug_is_found_where_it_is_and_only_there(name: str, tmp_path: Path) -> None:
+    done = run_until_challenged(
+        lambda duration: run_target(tmp_path, FILES[name], duration, engine="docker"), seconds=10
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["verdict"] == ("valid" if name.endswith(FIXED) else "invalid")
