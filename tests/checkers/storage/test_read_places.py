@@ -27,7 +27,7 @@ def found(operations: Sequence[Op], commits: Sequence[Commit], initial: str | No
 
 def places(*arguments: object) -> dict[int, tuple[int, int]]:
     """The first and the last position of what each read returned, by row."""
-    each = found(*arguments)  # type: ignore[arg-type]
+    each = found(*arguments)
     return {
         row: (first, last)
         for row, first, last in zip(each.rows.tolist(), each.first.tolist(), each.last.tolist(), strict=True)
