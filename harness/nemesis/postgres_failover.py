@@ -51,17 +51,18 @@ def postgres_failover(
     change.prove_following(change.standby)
     promoted = False
     try:
-        held = "its link was up" if hold is None else change.hold_link(hold)
-        lacking = change.lacking()
+        held = "" if hold is None else f"{change.hold_link(hold)}, and "
+        behind = f"{held}{change.only_on_old()} had not arrived"
         stopped = change.stop_primary(old_primary)
         promoted = True
         since = change.promote()
         if old_primary == "paused":
             stopped += f", then {cluster.resume([link.server])}"
-        evidence = f"{change.prove_promoted()}; {stopped}; before, {held}, and {lacking}"
+        steps = [behind, stopped, change.prove_promoted()]
+        evidence = "; ".join(steps if old_primary == "killed" else reversed(steps))
         fault = Fault("failover", target, evidence=evidence, since=since)
         yield fault
-        lost = "" if old_primary == "killed" else f"{change.only_on_old()}; "
+        lost = "" if old_primary == "killed" else f"only the old primary had {change.only_on_old()}; "
     finally:
         if promoted:
             change.rejoin(old_primary)
@@ -115,17 +116,13 @@ class _Change:
         hold()
         return f"its link was held for {ms(time.monotonic() - since)} (Toxiproxy shows {shown})"
 
-    def lacking(self) -> str:
-        """Say what the standby has not received."""
-        ends = [postgres_server.role(server.address).position for server in (self.primary, self.standby)]
-        return f"it lacked {max(0, ends[0] - ends[1])} bytes of WAL; {self.only_on_old()}"
-
     def only_on_old(self) -> str:
-        """Say which accepted writes only the old primary has."""
+        """Count the accepted writes that only the old primary has, and list the first."""
         kept = set(postgres_server.writes(self.standby.address))
         lost = [value for value in postgres_server.writes(self.primary.address) if value not in kept]
-        shown = ", ".join([*lost[:SHOWN], "…"] if len(lost) > SHOWN else lost) or "none"
-        return f"accepted writes that only {self.link.server} had: {len(lost)} ({shown})"
+        shown = [*lost[:SHOWN], "…"] if len(lost) > SHOWN else lost
+        count = "1 accepted write" if len(lost) == 1 else f"{len(lost)} accepted writes"
+        return f"{count} ({', '.join(shown)})" if shown else count
 
     def stop_primary(self, old_primary: OldPrimary) -> str:
         """Close its link and the edges to be moved, and kill or pause the primary; return the evidence.

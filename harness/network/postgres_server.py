@@ -16,8 +16,6 @@ _ROLE = """
 SELECT pg_is_in_recovery(),
     CASE WHEN pg_is_in_recovery() THEN (SELECT received_tli FROM pg_stat_wal_receiver)
          ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END,
-    CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn() ELSE pg_current_wal_lsn() END
-         - '0/0'::pg_lsn,
     EXISTS (SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming')
 """
 _HAS_WRITES = "SELECT to_regclass('audit') IS NOT NULL"
@@ -30,7 +28,6 @@ class Role:
 
     in_recovery: bool  # is it a standby?
     timeline: int | None  # None: a standby that receives nothing
-    position: int  # bytes of WAL that it has written or received
     streaming: bool  # is it a standby that is connected to its primary?
 
     def __str__(self) -> str:
@@ -41,8 +38,8 @@ class Role:
 
 def role(address: Address) -> Role:
     """Return a server's role; InfrastructureError if it does not answer."""
-    in_recovery, timeline, position, streaming = _row(address, _ROLE)
-    return Role(in_recovery=in_recovery, timeline=timeline, position=int(position or 0), streaming=streaming)
+    in_recovery, timeline, streaming = _row(address, _ROLE)
+    return Role(in_recovery=in_recovery, timeline=timeline, streaming=streaming)
 
 
 def promote(address: Address) -> None:
