@@ -148,22 +148,23 @@ def test_a_killed_run_can_be_judged_and_leaves_nothing_behind(
     assert list(state.iterdir()) == []
 
 
+ONCE = "workload.duration=40s"  # a fault that strikes once per run does so in its second fifth
 IN_FORCE = [
-    ("etcd-postgres-delayed-write", "delay", "client:"),
-    ("etcd-postgres-server-pauses", "pause", "lock:etcd-"),
-    ("etcd-postgres-server-pauses", "pause", "storage"),
-    ("etcd-postgres-two-primaries", "failover", "storage"),
+    ("etcd-postgres-delayed-write", ("delay", "client:"), LONG),
+    ("etcd-postgres-server-pauses", ("pause", "lock:etcd-"), LONG),
+    ("etcd-postgres-server-pauses", ("pause", "storage"), LONG),
+    ("etcd-postgres-two-primaries", ("failover", "storage"), ONCE),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("target", "kind", "hit"), IN_FORCE)
+@pytest.mark.parametrize(("target", "fault", "duration"), IN_FORCE)
 def test_a_run_killed_during_a_fault_leaves_nothing_behind(
-    engine: str, tmp_path: Path, state: Path, target: str, kind: str, hit: str
+    engine: str, tmp_path: Path, state: Path, target: str, fault: tuple[str, str], duration: str
 ) -> None:
-    process = start("run", target, "--engine", engine, "--set", LONG, cwd=tmp_path)
+    process = start("run", target, "--engine", engine, "--set", duration, cwd=tmp_path)
     latest = tmp_path / "runs" / target / "latest"
-    assert wait_for(lambda: is_in_force(latest / "plan.json", kind, hit), 2 * PATIENCE), end(process)
+    assert wait_for(lambda: is_in_force(latest / "plan.json", *fault), 2 * PATIENCE), end(process)
     folder, children = latest.resolve(), descendants(process)
 
     process.kill()
