@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.network.topology import ServerSpec, Topology
-from tests.support.challenged import run_until_challenged
+from tests.support.challenged import counted, run_until_challenged
 from tests.support.command import run_target
 from tests.support.missing import need
 from tests.support.selection import BOTH_ENGINES
@@ -145,3 +145,42 @@ def test_the_locks_of_killed_holders_go_to_other_clients(tmp_path: Path) -> None
         granted = [event for event in after if (event["f"], event["type"]) == ("acquire", "ok")]
         assert kill["resource"] in {event["resource"] for event in granted}
         assert kill["healed"] is None
+
+
+STANDBY = Topology(
+    servers=(
+        ServerSpec(name="etcd-1", system="etcd"),
+        ServerSpec(name="postgres", system="postgres"),
+        ServerSpec(name="postgres-standby", system="postgres", follows="postgres"),
+    ),
+    clients=1,
+    partitions=False,
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", BOTH_ENGINES)
+@pytest.mark.parametrize(
+    ("target", "losses"),
+    [
+        ("etcd-postgres-failover", False),
+        ("etcd-postgres-failover-asynchronous", True),
+        ("etcd-postgres-two-primaries", True),
+    ],
+)
+def test_a_failover_loses_writes_unless_it_is_synchronous(
+    request: pytest.FixtureRequest, tmp_path: Path, engine: str, target: str, losses: bool
+) -> None:
+    need(request.getfixturevalue(f"{engine}_engine"), STANDBY)
+
+    done = run_until_challenged(
+        lambda duration: run_target(tmp_path, target, duration, engine=engine),
+        seconds=20,
+        was_challenged=counted("failovers", "stale_writes_attempted"),
+    )
+
+    assert done.returncode == 0, done.stderr
+    lost = [each for each in json.loads(done.stdout)["findings"] if each["anomaly"] == "lost-write"]
+    assert bool(lost) == losses
+    assert all(each["fault"] == "failover" for each in lost)
+    assert all(any("the storage failed over at" in step for step in each["steps"]) for each in lost)
