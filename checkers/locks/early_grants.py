@@ -16,7 +16,7 @@ from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.high_water import HighWater
-from checkers.history.records import Op
+from checkers.history.records import Op, Outcome
 from checkers.locks.holds import narrowed, of_promised_leases
 from checkers.locks.leases import ENDS, Lease, leases
 from checkers.locks.tokens import duplicate_tokens, token_regressions
@@ -133,12 +133,14 @@ def _freed_by(n: Narrator, holder: Op, ended: Sequence[Op], unanswered: Op | Non
             f" the lock of {n.whom(holder)}{or_repeated}."
         )
     named = ended[-1]
-    others = "" if len(ended) == 1 else f", or one of {len(ended) - 1} others,"
+    others = "" if len(ended) == 1 else f", or another {named.f} like it,"
+    sent = f"sent the {named.f} of another hold {n.sent(named)}"
     effect = "changed" if named.f == "renew" else "freed"
     return (
-        f"In between, {n.whom(named)} sent the {named.f} of another hold {n.sent(named)}, answered"
-        f" {n.answered(named)}: it{others} probably {effect} the lock of {n.whom(holder)}."
-    )
+        f"{n.who(named)} {sent} and never learned its outcome: carried out late, or repeated, it"
+        if named.outcome is Outcome.INFO
+        else f"In between, {n.whom(named)} {sent}, answered {n.answered(named)}: it"
+    ) + f"{others} probably {effect} the lock of {n.whom(holder)}."
 
 
 def _kept_until(n: Narrator, holder: Op, lease: float) -> str:

@@ -90,3 +90,12 @@ def test_an_early_grant_names_a_release_without_an_answer_that_may_have_been_rep
         "the lock service itself gave away the lock of process 2,"
         " or process 0 repeated the release that it had sent at 0.200 s (line 4) and that got no answer."
     )
+
+
+def test_an_early_grant_names_a_release_without_an_answer_that_was_probably_late() -> None:
+    finding = only_finding("early-grant-after-an-unanswered-release")
+
+    assert (
+        "Process 0 sent the release of another hold at 1.900 s (line 4) and never learned its outcome:"
+        " carried out late, or repeated, it probably freed the lock of process 1."
+    ) in finding.steps
