@@ -189,11 +189,16 @@ def committed(settings: StorageSettings) -> list[Commit]:
 
 def _primary(settings: StorageSettings) -> str:
     """Return the endpoint of the primary: a failover may have replaced the first server."""
-    for endpoint in settings.endpoints:
-        with closing(make_connection(settings, endpoint)) as connection:
-            if connection.execute("SELECT pg_is_in_recovery()") == [(b"f",)]:
-                return endpoint
-    raise NotApplied(f"none of {', '.join(settings.endpoints)} is a primary")
+    primaries = [endpoint for endpoint in settings.endpoints if _leads(settings, endpoint)]
+    if len(primaries) != 1:
+        among = ", ".join(settings.endpoints)
+        raise NotApplied(f"there must be one primary among {among}, but there are {len(primaries)}")
+    return primaries[0]
+
+
+def _leads(settings: StorageSettings, endpoint: str) -> bool:
+    with closing(make_connection(settings, endpoint)) as connection:
+        return connection.execute("SELECT pg_is_in_recovery()") == [(b"f",)]
 
 
 def make_connection(settings: StorageSettings, endpoint: str = "") -> PostgresConnection:

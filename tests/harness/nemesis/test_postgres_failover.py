@@ -19,7 +19,7 @@ from harness.network.topology import Address, Edge, Link, ServerSpec, Topology
 from tests.support.selection import BOTH_ENGINES
 from tests.support.systems import endpoint_of, storage_settings
 from tests.support.waiting import wait_for
-from workloads.client import Unknown
+from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings
 from workloads.storages import postgres
 
@@ -168,6 +168,8 @@ def test_an_old_primary_that_goes_on_accepts_writes_that_are_lost(
         write(cluster, 5, client=1)
         write(cluster, 3, client=0)
         seen = read(cluster, 0), read(cluster, 1)
+        with pytest.raises(NotApplied, match=r"must be one primary among .+, but there are 2$"):
+            surviving(cluster)
 
     assert during == [(False, 1), (False, 2)]
     assert seen == ("w3", "w5")
