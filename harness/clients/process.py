@@ -21,7 +21,16 @@ from typing import Any
 
 from checkers.history.records import WRITES, Outcome
 from harness.clients.recorder import RecordedSession, Recorder
-from harness.clients.shared_state import ANY, NO_TOKEN, NOBODY, OUTSIDE, STOP_POINTS, SharedState
+from harness.clients.shared_state import (
+    ACQUIRED,
+    ANY,
+    NO_TOKEN,
+    NOBODY,
+    OUTSIDE,
+    RENEWING,
+    STOP_POINTS,
+    SharedState,
+)
 from harness.core.errors import ResourceExhaustedError
 from harness.files.log_file import open_log
 from harness.files.run_folder import EVENTS, LOGS
@@ -70,16 +79,39 @@ class SharedProgress:
             mine.granted = time.monotonic_ns()
         mine.resource, mine.token, mine.owner = place, token, known
         mine.phase = phase
-        for request in self.state.stop_requests:
-            if request.point == phase and self._is_asked_by(request, place):
-                mine.stopped = 1
-                request.stopped_client = self.client
-                self._stop()
-                return
+        self._stop_if_asked(phase, place)
+        if phase == ACQUIRED:
+            self._await_renewal(place)
 
     def granted(self, resource: str, owner: str) -> None:
         """Announce the stop point inside an acquire, where the token may not be known yet."""
         self.reached("granted", resource, owner, NO_TOKEN)
+
+    def renewing(self, resource: str, owner: str) -> None:
+        """Announce that the lease of a held lock is about to be renewed, in a thread beside the holder's."""
+        mine = self.state.clients[self.client]
+        if mine.phase != OUTSIDE and mine.owner == owner.encode()[:31]:
+            self._stop_if_asked(RENEWING, self.resources.index(resource))
+
+    def promised(self, end: int) -> None:
+        """Report the end of the lease (ns)."""
+        self.state.clients[self.client].lease_end = end
+
+    def _stop_if_asked(self, point: int, place: int) -> None:
+        for request in self.state.stop_requests:
+            if request.point == point and self._is_asked_by(request, place):
+                self.state.clients[self.client].stopped = 1
+                request.stopped_client = self.client
+                self._stop()
+                return
+
+    def _await_renewal(self, place: int) -> None:
+        """Hold the lock for longer, if a stop is requested during a renewal: most holds end before one."""
+        for request in self.state.stop_requests:
+            while request.point == RENEWING and self._is_asked_by(request, place):
+                if self.state.run.stop:
+                    return
+                time.sleep(_POLL)
 
     def _is_asked_by(self, request: Any, resource: int) -> bool:
         if self.state.clients[self.client].taken:
@@ -163,14 +195,20 @@ def _log_to(path: Path) -> None:
 def _client(client: int, state: SharedState, task: ClientTask, recorder: Recorder) -> Client:
     clients = len(state.clients)
     progress = SharedProgress(state, client, task.resources)
-    renewals = RecordedSession(recorder, clients + client, 2 * clients, granted=progress.granted)
+    renewals = RecordedSession(
+        recorder,
+        clients + client,
+        2 * clients,
+        granted=progress.granted,
+        leases=progress,
+    )
     lock, storage = _systems(client, task, renewals)
     return Client(
         number=client,
         resources=task.resources,
         think_time=task.think_time,
         rng=random.Random(f"{task.seed}/client/{client}"),
-        session=RecordedSession(recorder, client, 2 * clients, progress.ended),
+        session=RecordedSession(recorder, client, 2 * clients, progress.ended, leases=progress),
         lock=lock,
         storage=storage,
         fence_on_acquire=task.storage.fence_on_acquire,

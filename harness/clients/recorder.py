@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -60,6 +60,16 @@ class Recorder:
         os.close(self._file)
 
 
+class Leases(Protocol):
+    """Receives the progress of a client's leases."""
+
+    def renewing(self, resource: str, owner: str) -> None:
+        """A renewal was recorded, and its request is about to leave."""
+
+    def promised(self, end: int) -> None:
+        """The service has promised the lease until then (ns)."""
+
+
 class RecordedSession:
     """One sequential thread of operations: implements `workloads.client.Session`.
 
@@ -74,12 +84,14 @@ class RecordedSession:
         stride: int,
         ended: Callable[[str, Answer], None] = lambda _f, _answer: None,
         granted: Callable[[str, str], None] = lambda _resource, _owner: None,
+        leases: Leases | None = None,
     ) -> None:
         self._recorder = recorder
         self._process = process
         self._stride = stride
         self._ended = ended
         self._granted = granted
+        self._leases = leases
 
     def call(
         self,
@@ -91,7 +103,9 @@ class RecordedSession:
     ) -> Answer:
         """Record the call, run `action`, and record its result."""
         operation = {"f": f, "resource": resource, **fields}
-        self._record("invoke", operation)
+        called = self._record("invoke", operation)
+        if self._leases and f == "renew":
+            self._leases.renewing(resource, fields["owner"])
         try:
             answer = Answer(Outcome.OK, action())
         except Exception as error:  # noqa: BLE001 - any error of a client is an outcome
@@ -99,6 +113,8 @@ class RecordedSession:
         self._record(answer.outcome, {**operation, **known, **answer.fields})
         if answer.outcome is Outcome.INFO:
             self._process += self._stride
+        if self._leases and answer.ok and answer.fields.get("ttl") is not None:
+            self._leases.promised((answer.fields.get("attempt") or called) + answer.fields["ttl"])
         self._ended(f, answer)
         return answer
 
@@ -106,10 +122,10 @@ class RecordedSession:
         """Announce that the lock service has granted the lock, while the acquire is still open."""
         self._granted(resource, owner)
 
-    def _record(self, kind: str, operation: dict[str, Any]) -> None:
-        self._recorder.record(
-            {"time": time.monotonic_ns(), "process": self._process, "type": kind, **operation}
-        )
+    def _record(self, kind: str, operation: dict[str, Any]) -> int:
+        now = time.monotonic_ns()
+        self._recorder.record({"time": now, "process": self._process, "type": kind, **operation})
+        return now
 
 
 def _message(error: Exception) -> str:

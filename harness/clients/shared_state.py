@@ -14,10 +14,13 @@ from typing import Any
 
 NOBODY = -1
 ANY = -1
-STOP_POINTS = ("granted", "acquired", "list-read", "before-write", "write-sent", "before-release")
+STOP_POINTS = ("granted", "acquired", "list-read", "before-write", "write-sent", "before-release", "renewing")
 NO_TOKEN = -1  # at "granted", where a client may not have its token yet
-LIST_READ = STOP_POINTS.index("list-read") + 1
 OUTSIDE = 0  # phase: not in a critical section; a stop point's phase is its index + 1
+GRANTED = STOP_POINTS.index("granted") + 1
+ACQUIRED = STOP_POINTS.index("acquired") + 1
+LIST_READ = STOP_POINTS.index("list-read") + 1
+RENEWING = STOP_POINTS.index("renewing") + 1  # in a thread of its own, so never a client's phase
 
 
 class _Client(ctypes.Structure):
@@ -28,6 +31,7 @@ class _Client(ctypes.Structure):
         ("token", ctypes.c_int64),
         ("granted", ctypes.c_int64),  # ns, CLOCK_MONOTONIC; when the client knew that it was granted
         ("owner", ctypes.c_char * 32),
+        ("lease_end", ctypes.c_int64),  # ns; as the last answer about its lease promised it; 0: not known
         (
             "taken",
             ctypes.c_int64,
@@ -95,6 +99,20 @@ class SharedState:
         mine = self.clients[client]
         return any(
             (other.phase, other.resource) == (LIST_READ, resource)
+            and (other.granted > mine.granted if token == NO_TOKEN else other.token > token)
+            for number, other in enumerate(self.clients)
+            if number != client
+        )
+
+    def regranted(self, client: int, resource: int, token: int) -> bool:
+        """Does another client know that it was granted the lock, with a higher token?
+
+        Without a token: a client that was granted the lock later.
+        """
+        mine = self.clients[client]
+        return self.superseded(client, resource, token) or any(
+            other.phase not in (OUTSIDE, GRANTED)
+            and other.resource == resource
             and (other.granted > mine.granted if token == NO_TOKEN else other.token > token)
             for number, other in enumerate(self.clients)
             if number != client

@@ -20,6 +20,8 @@ from harness.nemesis.reservations import Reservations
 from harness.nemesis.triggers import POLL, StopRequest, Victim, wait_until
 from harness.processes.process_tree import continue_all, is_stopped, wait_until_stopped
 
+Condition = Callable[[], bool]
+
 NOT_SUPERSEDED = 3  # TTLs after which a fault ends even if no client has taken over
 
 
@@ -39,13 +41,27 @@ class ClientFaults:
         """Hit the clients that reach the stop point, one at a time; request no stop after `last` (ns)."""
         request = StopRequest(self.state, index, str(fault.at), Victim.named(fault.target))
         while not self.over.is_set() and time.monotonic_ns() < last:
-            requested = time.monotonic_ns()
-            with request.armed():
-                wait_until(lambda: request.stopped_client != NOBODY, last, self.over.is_set)
-            client = self._reserve_stopped(fault, request)
-            if client != NOBODY:
-                self._hit_stopped(fault, client, requested, request)
-            request.forget()
+            self.strike_once(fault, request, last)
+
+    def strike_once(
+        self, fault: ClientFault, request: StopRequest, last: int, *, first_of_hold: bool = False
+    ) -> bool:
+        """Hit the client that reaches the stop point first; return whether the fault ended as it should.
+
+        No stop is requested after `last` (ns). `first_of_hold`: not a client whose lock others have by now.
+        """
+        requested = time.monotonic_ns()
+        with request.armed():
+            wait_until(lambda: request.stopped_client != NOBODY, last, self.over.is_set)
+        client = self._reserve_stopped(fault, request)
+        as_aimed = False
+        if client != NOBODY and first_of_hold and self._is_lost(client):
+            with self.reservations.released_at_end(client, fault.needs(self.reach, client)):
+                self._go_on(client)
+        elif client != NOBODY:
+            as_aimed = self._hit_stopped(fault, client, requested, request)
+        request.forget()
+        return as_aimed
 
     def strike(self, fault: ClientFault, moments: Sequence[int], last: int, rng: random.Random) -> None:
         """Hit a holder, or the named client, at each moment (ns), or as soon after it as possible.
@@ -75,17 +91,19 @@ class ClientFaults:
         for client in range(len(self.reach.processes)):
             self._continue(client)
 
-    def _hit_stopped(self, fault: ClientFault, client: int, requested: int, request: StopRequest) -> None:
-        """Hit a client that has stopped itself or is about to."""
-        hold, is_taken_over = self._hold_of(client), self._taken_over(fault, client)
+    def _hit_stopped(self, fault: ClientFault, client: int, requested: int, request: StopRequest) -> bool:
+        """Hit a client that has stopped itself or is about to; return whether the fault ended in time."""
+        hold, is_over, is_too_late = self._hold_of(client), *self._ends(fault, client)
         in_force = fault.in_force_on(self.reach, client, partial(self._go_on, client))
         with (
             self.reservations.released_at_end(client, fault.needs(self.reach, client)),
             self._resource_reserved(fault, client, request),
             self._observed(fault, client, requested, in_force, lambda: hold),
         ):
-            self._wait_for_end(fault, is_taken_over)
+            self._wait_for_end(fault, is_over)
+            as_aimed = not is_too_late()
             self.state.clients[client].stopped = 0
+        return as_aimed
 
     def _resource_reserved(
         self, fault: ClientFault, client: int, request: StopRequest
@@ -135,21 +153,42 @@ class ClientFaults:
         wait_until(choose, last, self.over.is_set)
         return found[0] if found and not self.over.is_set() else None
 
-    def _taken_over(self, fault: ClientFault, client: int) -> Callable[[], bool]:
-        """Return the condition that ends a fault early; a client that goes on may soon have another hold."""
-        if fault.until is None:
-            return lambda: False
-        hold = self.state.clients[client]
-        taken_over = self.state.contested if fault.until == "contested" else self.state.superseded
-        return partial(taken_over, client, hold.resource, hold.token)
+    def _ends(self, fault: ClientFault, client: int) -> tuple[Condition, Condition]:
+        """Return the condition that ends a fault early, and the one that says that more has happened by then.
 
-    def _wait_for_end(self, fault: ClientFault, is_taken_over: Callable[[], bool]) -> None:
+        Both are of the client's present hold: once it goes on, it may soon have another.
+        """
+        state, hold = self.state, self.state.clients[client]
+        of_hold = (client, hold.resource, hold.token)
+        superseded, regranted = partial(state.superseded, *of_hold), partial(state.regranted, *of_hold)
+        match fault.until:
+            case "superseded":
+                return superseded, lambda: not superseded()
+            case "contested":
+                return partial(state.contested, *of_hold), superseded
+            case "regranted":
+                return regranted, superseded
+            case "expired":
+                return partial(self._is_expired, client, time.monotonic_ns()), regranted
+            case _:
+                return lambda: False, regranted
+
+    def _is_lost(self, client: int) -> bool:
+        hold = self.state.clients[client]
+        return self.state.regranted(client, hold.resource, hold.token)
+
+    def _is_expired(self, client: int, since: int) -> bool:
+        """Is a client's lease of that moment (ns) over? One that is not known lasts a TTL from there."""
+        known = self.state.clients[client].lease_end
+        return time.monotonic_ns() > (known if known > since else since + self.ttl)
+
+    def _wait_for_end(self, fault: ClientFault, is_over: Condition) -> None:
         longest: float = math.inf
         if fault.lasts is not None:
             longest = fault.lasts.resolve(self.ttl)
         elif fault.until is not None:
             longest = NOT_SUPERSEDED * self.ttl
-        wait_until(is_taken_over, time.monotonic_ns() + longest, self.over.is_set)
+        wait_until(is_over, time.monotonic_ns() + longest, self.over.is_set)
 
     def _observed(
         self,

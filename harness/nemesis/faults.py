@@ -39,6 +39,11 @@ def hits_client(fault: ClientFault | ServerFault) -> TypeGuard[ClientFault]:
     return not fault.hits_servers
 
 
+def aims_at_hazards(fault: ClientFault | ServerFault) -> TypeGuard[PauseSpec]:
+    """Does it aim at several dangerous moments?"""
+    return isinstance(fault, PauseSpec) and fault.hazards is not None
+
+
 def hits_servers(fault: ClientFault | ServerFault) -> TypeGuard[ServerFault]:
     """Does it hit servers?"""
     return fault.hits_servers

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+
+from checkers.hazards import CELLS, Cell, Fate, Hit
+
+OF_HOLDERS = tuple(cell for cell in CELLS if (cell.hit, cell.fate) == (Hit.HOLDER, Fate.DELIVERED))
+"""The hazards that a pause of a holder can hit."""
 
 VICTIM_PATTERN = r"^(holder(:r\d+)?|client:\d+)$"
 SERVER_PATTERN = r"^[a-z][a-z0-9-]*$"
@@ -60,6 +65,18 @@ def _side(value: object) -> str | tuple[str, ...]:
     )
 
 
+def _hazards(value: object) -> str | tuple[str, ...]:
+    """Parse "all" or a list of hazards; their names may be short."""
+    if value == "all":
+        return "all"
+    if not (isinstance(value, tuple) and value and all(isinstance(name, str) for name in value)):
+        raise ValueError('must be "all", or a list of hazards, such as ["write-sent/superseded"]')
+    cells = [Cell.named(name) for name in value]
+    if wrong := [str(cell) for cell in cells if cell not in OF_HOLDERS]:
+        raise ValueError(f"{wrong[0]} is no hazard that a pause of a holder can hit")
+    return tuple(dict.fromkeys(map(str, cells)))
+
+
 def named_servers(side: str | tuple[str, ...]) -> tuple[str, ...]:
     """Return the sides or servers that a side names."""
     if side == "both":
@@ -96,6 +113,18 @@ VictimOrMember = Annotated[
             "type": "string",
             "anyOf": [{"pattern": VICTIM_PATTERN}, {"pattern": MEMBER_PATTERN}],
             "examples": ["holder", "lock:leader", "etcd-2"],
+        }
+    ),
+]
+Hazards = Annotated[
+    Literal["all"] | tuple[str, ...],
+    BeforeValidator(_hazards),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"const": "all"},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            ]
         }
     ),
 ]

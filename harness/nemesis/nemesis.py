@@ -8,10 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from checkers.hazards import Cell
 from harness.clients.shared_state import SharedState
 from harness.nemesis.client_faults import ClientFaults
-from harness.nemesis.faults import FaultSpec, hits_client, hits_servers
+from harness.nemesis.faults import FaultSpec, aims_at_hazards, hits_client, hits_servers
+from harness.nemesis.hazard_walk import Aims, stop_requests, walk, walkers
 from harness.nemesis.observer import Observer
+from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Reservations
@@ -35,8 +38,10 @@ class Nemesis:
     _threads: list[threading.Thread] = field(default_factory=list)
     _clients: ClientFaults = field(init=False)
     _servers: ServerFaults = field(init=False)
+    _requests: Sequence[int] = field(init=False)  # the first stop request of each fault
 
     def __post_init__(self) -> None:
+        self._requests = stop_requests(self.faults, len(self.state.clients), self.state.resources)
         reservations = Reservations(self.state)
         self._clients = ClientFaults(
             ttl=self.ttl,
@@ -92,10 +97,21 @@ class Nemesis:
         except BaseException as error:  # noqa: BLE001 - raised again where the run waits
             self.error = self.error or error
 
+    def _walk(self, index: int, fault: PauseSpec, end: int) -> None:
+        """Aim at the hazards of a fault on several resources at once."""
+        aims = Aims(tuple(map(Cell.named, self.log.planned[index].hazards)))
+        resources = walkers(fault, len(self.state.clients), self.state.resources) if aims.cells else ()
+        for request, resource in enumerate(resources, start=self._requests[index]):
+            self._start(walk, self._clients, request, fault, resource, aims, end)
+
     def _carry_out(self, index: int, fault: FaultSpec) -> None:
         end = self.log.started + self.log.duration
+        last_stop = end - round(LAST_STOP * self.ttl)
+        if aims_at_hazards(fault):
+            self._walk(index, fault, end)
+            return
         if hits_client(fault) and fault.at is not None:
-            self._clients.strike_at_stop_point(index, fault, end - round(LAST_STOP * self.ttl))
+            self._clients.strike_at_stop_point(self._requests[index], fault, last_stop)
             return
         moments = [self.log.started + moment for moment in self.log.planned[index].moments]
         last = end - (fault.lasts.resolve(self.ttl) if fault.lasts else 0)

@@ -14,13 +14,14 @@ from typing import ClassVar, Literal, Self
 import psutil
 from pydantic import BaseModel, model_validator
 
+from checkers.hazards import Cell
 from checkers.history.fault_kinds import KINDS, FaultKind
 from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.fault import Fault
-from harness.nemesis.fields import VictimOrServers, is_victim
+from harness.nemesis.fields import OF_HOLDERS, Hazards, VictimOrServers, is_victim
 from harness.nemesis.leader import never_leads, servers_now, side_of
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import NOTHING, Need
@@ -57,12 +58,18 @@ class PauseSpec(BaseModel):
     the list that it is about to change (workload append only)."""
     lasts: Length | None = None
     """How long it stays stopped."""
+    hazards: Hazards | None = None
+    """It aims at dangerous moments of the holder, one after another on each resource, in place of one stop
+    point and one end: "all", or a list such as ["write-sent/superseded"]. See docs/hazards.md."""
     every: Length | None = None
     """It is stopped from outside once in each interval of this length; without it, servers once per run."""
 
     @model_validator(mode="after")
     def _starts_and_ends_in_one_way(self) -> Self:
-        if not self.hits_servers:
+        if self.hazards is not None:
+            if self.at or self.until or self.lasts or self.every or not self.target.startswith("holder"):
+                raise ValueError("hazards say when pauses of holders begin and end: give only the target")
+        elif not self.hits_servers:
             check_times(self)
         elif self.at or self.until or not self.lasts:
             raise ValueError("a pause of servers has no stop point: give lasts and every, not at or until")
@@ -72,6 +79,13 @@ class PauseSpec(BaseModel):
     def hits_servers(self) -> bool:
         """Does it hit servers, not a client?"""
         return not is_victim(self.target)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The dangerous moments that it aims at, if it aims at several."""
+        if self.hazards is None:
+            return ()
+        return OF_HOLDERS if self.hazards == "all" else tuple(map(Cell.named, self.hazards))
 
     def aim(self) -> tuple[str, ...]:
         """Return the side or server that stops; none if a client does."""
@@ -98,10 +112,20 @@ class PauseSpec(BaseModel):
         yield from never_granted(index, self, sections)
         yield from never_read(index, self, sections)
         yield from self._write_sent(index, sections)
+        yield from self._never_hit(index, sections)
+
+    def _never_hit(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+        """Yield the hazards of a list that these systems rule out."""
+        if self.hazards is None or self.hazards == "all":
+            return
+        for cell in self.cells:
+            aimed = self.model_copy(update={"at": cell.point.value, "until": cell.end.value, "hazards": None})
+            for found in aimed.contradictions(index, sections):
+                yield Contradiction(("faults", index, "hazards"), f"{cell} {found.problem}")
 
     def _write_sent(self, index: int, sections: Sections) -> Iterator[Contradiction]:
         """A client stopped between UPDATE and COMMIT holds the row's lock: no client can supersede it."""
-        if self.at != "write-sent" or not self.until or not sections.storage:
+        if self.at != "write-sent" or self.until not in ("contested", "superseded") or not sections.storage:
             return
         if not sections.storage.writes_in_one_message:
             yield Contradiction(

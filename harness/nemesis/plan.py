@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness.nemesis.faults import FaultSpec
+from checkers.hazards import End
+from harness.nemesis.faults import FaultSpec, aims_at_hazards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,7 @@ class PlannedFault:
     target: str
     at: str | None  # the stop point; None if there are moments
     moments: tuple[int, ...]  # ns after the workload's start
+    hazards: tuple[str, ...] = ()  # those that it aims at, in this order
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,14 +39,20 @@ class ObservedFault:
     healed_evidence: str = ""
 
 
-def plan(faults: Sequence[FaultSpec], seed: int, ttl: int, duration: int) -> tuple[PlannedFault, ...]:
-    """Draw the moments of every fault (ns); the same arguments give the same plan."""
+def plan(
+    faults: Sequence[FaultSpec], seed: int, ttl: int, duration: int, possible: Container[str] = ()
+) -> tuple[PlannedFault, ...]:
+    """Draw the moments (ns) of every fault, or the order of its hazards.
+
+    The same arguments give the same plan. `possible` are the hazards that the target can produce.
+    """
     return tuple(
         PlannedFault(
             kind=fault.kind,
             target=fault.target,
             at=fault.at,
             moments=_moments(fault, random.Random(f"{seed}/fault/{index}"), ttl, duration),
+            hazards=_hazards(fault, possible, random.Random(f"{seed}/hazards/{index}")),
         )
         for index, fault in enumerate(faults)
     )
@@ -56,7 +64,7 @@ def _moments(fault: FaultSpec, rng: random.Random, ttl: int, duration: int) -> t
     A fault that strikes once per run does so in its second fifth: by then there is data to
     lose, and there is time left to observe the loss.
     """
-    if fault.at is not None:
+    if fault.at is not None or aims_at_hazards(fault):
         return ()
     if fault.every is None:
         return (duration // 5 + rng.randrange(duration // 5),)
@@ -66,6 +74,15 @@ def _moments(fault: FaultSpec, rng: random.Random, ttl: int, duration: int) -> t
     room = max(1, every - lasts)
     starts = range(0, max(0, duration - lasts), every)
     return tuple(start + rng.randrange(room) for start in starts if start + every <= duration)
+
+
+def _hazards(fault: FaultSpec, possible: Container[str], rng: random.Random) -> tuple[str, ...]:
+    """Put the hazards that a fault aims at in a random order, but those that take longest first."""
+    if not aims_at_hazards(fault):
+        return ()
+    cells = [cell for cell in fault.cells if str(cell) in possible]
+    rng.shuffle(cells)
+    return tuple(str(cell) for cell in sorted(cells, key=lambda cell: -[*End].index(cell.end)))
 
 
 @dataclass(slots=True)

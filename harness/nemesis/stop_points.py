@@ -11,11 +11,13 @@ from harness.nemesis.contradictions import Contradiction, Sections
 GoOn = Callable[[], None]
 """Continues the client that stopped itself, once the fault has begun."""
 
-StopPoint = Literal["granted", "acquired", "list-read", "before-write", "write-sent", "before-release"]
+StopPoint = Literal[
+    "granted", "acquired", "list-read", "before-write", "write-sent", "renewing", "before-release"
+]
 """What a client does next, or has just done."""
 
-Until = Literal["contested", "superseded"]
-"""What another client does to end a fault."""
+Until = Literal["expired", "regranted", "contested", "superseded"]
+"""What ends a fault: the lease, or what another client does."""
 
 
 class Timed(Protocol):

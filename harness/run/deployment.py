@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from msgspec import structs
 
+from checkers.hazards import HazardTable
 from checkers.history.fault_kinds import KINDS
 from harness.clients.admin import AdminClient
 from harness.clients.process import ClientTask
@@ -21,6 +22,7 @@ from harness.run import services
 from harness.target import LockSpec, StorageSpec, Target
 from harness.target.hazards import hazard_table
 from harness.target.locks import EtcdLock, EtcdService, RedisLock
+from harness.target.names import HAZARDS
 from harness.target.passwords import password_of
 from harness.target.storages import EtcdStorage, OwnStorage, PostgresStorage, SqliteStorage
 from workloads import custom_class
@@ -105,7 +107,7 @@ def header(target: Target, seed: int, faults: Sequence[FaultSpec] = ()) -> dict[
             "fence_on_acquire": target.storage.fence_on_acquire,
             "expect": list(target.expected),
             "may": list(target.may),
-            "require": dict(target.require),
+            "require": {name: least for name, least in target.require.items() if name != HAZARDS},
             "clients": target.workload.clients,
         }
         | _words(target)
@@ -121,8 +123,10 @@ def _words(target: Target) -> dict[str, Any]:
 
 def _hazards(target: Target, faults: Sequence[FaultSpec]) -> dict[str, Any]:
     """Return the dangerous moments that the faults can produce."""
-    table = hazard_table(target, faults)
-    return {} if table is None else {"hazards": structs.asdict(table)}
+    table, required = hazard_table(target, faults), target.require.get(HAZARDS, 0)
+    if table is None:
+        return {"hazards": structs.asdict(HazardTable(required=1))} if required else {}
+    return {"hazards": structs.asdict(table) | {"required": min(required, len(table.possible))}}
 
 
 def modules(target: Target) -> tuple[str, ...]:

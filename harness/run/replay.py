@@ -11,8 +11,9 @@ from checkers.errors import HistoryError
 from checkers.history import limits
 from checkers.history.files import read_bytes
 from harness.core.errors import ConfigurationError
-from harness.nemesis.plan import PlannedFault, plan
+from harness.nemesis.plan import PlannedFault
 from harness.target import Target
+from harness.target.hazards import plan_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ def read_plan(path: Path, target: Target) -> Replay:
     except (HistoryError, msgspec.DecodeError) as error:
         raise ConfigurationError(f"{path} is not a plan.json: {error}") from None
     duration = target.workload.duration
-    own = plan(target.faults, read.seed, target.lock.ttl, duration)
+    own = plan_of(target, target.faults, read.seed)
     if [*map(_aim, read.planned)] != [*map(_aim, own)]:
         raise ConfigurationError(
             f"{path} is not a plan for {target.name}: it has {_listed(read.planned)}, but the target has "
@@ -46,8 +47,8 @@ def read_plan(path: Path, target: Target) -> Replay:
     return read
 
 
-def _aim(fault: PlannedFault) -> tuple[str, str, str | None]:
-    return fault.kind, fault.target, fault.at
+def _aim(fault: PlannedFault) -> tuple[str | None, ...]:
+    return fault.kind, fault.target, fault.at, *sorted(fault.hazards)
 
 
 def _listed(faults: tuple[PlannedFault, ...]) -> str:

@@ -26,7 +26,8 @@ from harness.engines.engine import Cluster, Engine
 from harness.files import log_limit
 from harness.files.environment import environment
 from harness.files.run_folder import HEADER, LOGS, RunFolder
-from harness.nemesis.plan import PlannedFault, plan
+from harness.nemesis.hazard_walk import stop_requests
+from harness.nemesis.plan import PlannedFault
 from harness.processes.program import Command
 from harness.processes.reaper import reaper
 from harness.run import deployment
@@ -34,6 +35,7 @@ from harness.run.recheck import judge_folder
 from harness.run.workload_phase import WorkloadPhase
 from harness.target import Target
 from harness.target.fields import PROGRAM
+from harness.target.hazards import plan_of
 from workloads import append, storages
 from workloads.client import NotApplied, Unknown
 from workloads.settings import StorageSettings
@@ -89,7 +91,11 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             stack.enter_context(reaper(folder.run_id))
         clients = stack.enter_context(
             started(
-                workload.clients, workload.resources, len(faults), folder.path, deployment.modules(target)
+                workload.clients,
+                workload.resources,
+                stop_requests(faults, workload.clients, workload.resources)[-1],
+                folder.path,
+                deployment.modules(target),
             )
         )
         yield StageReached(stage="starting", detail=deployment.listing(topology))
@@ -119,7 +125,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         phase = WorkloadPhase(
             target=target,
             faults=faults,
-            planned=options.planned or plan(faults, seed, target.lock.ttl, target.workload.duration),
+            planned=options.planned or plan_of(target, faults, seed),
             seed=seed,
             folder=folder,
             cluster=cluster,

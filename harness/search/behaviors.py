@@ -1,16 +1,15 @@
 """What runs have shown so far, and how much is likely to be left: when a search has dried up.
 
-A behavior is a fault that was observed, where and on what, or a count of the coverage, by its order of
-magnitude. How many are left is estimated from those that were seen in one run only and in two
+A behavior is a hazard that a fault hit, or a count of the coverage, by its order of magnitude. How many
+are left is estimated from those that were seen in one run only and in two
 (Chao2, for incidences in samples: A. Chao, Biometrics 43, 1987).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from checkers.document import VerdictDocument
 
@@ -26,9 +25,9 @@ class Behaviors:
     runs: int = 0
     seen: Counter[tuple[object, ...]] = field(default_factory=Counter)
 
-    def add(self, document: VerdictDocument, plan: Mapping[str, Any]) -> int:
+    def add(self, document: VerdictDocument) -> int:
         """Add a run, and return how many of its behaviors are new."""
-        shown = {*_counts(document), *_faults(plan)}
+        shown = {*_counts(document), *_hazards(document)}
         new = len(shown - self.seen.keys())
         self.seen.update(shown)
         self.runs += 1
@@ -55,9 +54,5 @@ def _counts(document: VerdictDocument) -> Iterator[tuple[object, ...]]:
     return ((name, number.bit_length()) for name, number in counted if number)
 
 
-def _faults(plan: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
-    return (
-        (fault["kind"], fault["target"], fault["resource"], fault["at"], fault["healed"] is not None)
-        for fault in plan.get("faults", ())
-        if fault["in_force"] is not None
-    )
+def _hazards(document: VerdictDocument) -> Iterator[tuple[object, ...]]:
+    return ((name,) for name in (document.hazards.hit if document.hazards else ()))

@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 
 from harness.core.events import RunJudged
 from harness.engines.engine import Engine
-from harness.files import run_files
-from harness.files.run_folder import PLAN
-from harness.nemesis.plan import PlannedFault, plan
+from harness.nemesis.plan import PlannedFault
 from harness.run.run_to_verdict import to_verdict
 from harness.run.runner import SEEDS, RunOptions
 from harness.search.behaviors import Behaviors
 from harness.search.closeness import VIOLATED, Closeness, closeness
 from harness.target import Target
+from harness.target.hazards import plan_of
 
 _CHANGED = 0.5  # of the runs repeat a plan with changed moments, if there is one with moments
 _FARTHEST = 0.1  # of the run; standard deviation of a change
@@ -56,8 +55,8 @@ def search(target: Target, engine: Engine, options: RunOptions, *, seconds: floa
         number += 1
         judged = to_verdict(target, engine, replace(options, seed=seed, planned=planned))
         close = closeness(judged.document)
-        new = behaviors.add(judged.document, run_files.document(judged.folder, PLAN))
-        own = planned or plan(target.faults, seed, target.lock.ttl, target.workload.duration)
+        new = behaviors.add(judged.document)
+        own = planned or plan_of(target, target.faults, seed)
         closest = sorted([*closest, (close, seed, own)], key=lambda each: each[0], reverse=True)[:_KEPT]
         violated = close == VIOLATED
         yield Tried(

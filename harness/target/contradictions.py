@@ -14,6 +14,7 @@ from harness.nemesis.contradictions import Contradiction
 from harness.nemesis.faults import FAULTS
 from harness.target.fields import PROGRAM
 from harness.target.locks import EtcdLock, EtcdService
+from harness.target.names import HAZARDS
 from harness.target.sections import Sections
 from harness.target.storages import EtcdStorage
 
@@ -168,6 +169,8 @@ def _minima(sections: Sections) -> Iterator[Contradiction]:
 def _never(name: str, sections: Sections) -> str | None:
     if (kind := NEEDS.get(name)) and sections.kinds is not None and kind not in sections.kinds:
         return f"no [[faults]] of this target is a {kind}" if kind != "kill" else "no fault kills"
+    if name == HAZARDS and sections.kinds == frozenset():
+        return "this target has no [[faults]]"
     if name == "stale_writes_rejected" and sections.storage and sections.storage.fencing == "none":
         return 'storage.fencing "none" rejects nothing'
     if name == "stale_writes_accepted" and sections.holds:

@@ -6,9 +6,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from checkers.hazards import CELLS
 from checkers.history.records import DEFAULT_REQUIRE
 from harness.core.duration import NS
-from harness.target.names import COUNTS, EXPECTABLE, known_anomalies, known_coverage, known_image
+from harness.target.names import COUNTS, EXPECTABLE, HAZARDS, known_anomalies, known_coverage, known_image
 
 LONGEST_TTL = NS["h"]
 MOST_REQUIRED = 10**9
@@ -39,6 +40,13 @@ def _expectation(value: object) -> tuple[str, ...]:
     raise ValueError('must be "valid", or a list of anomalies that must be found, such as ["stale-write"]')
 
 
+def _with_all_counted(minima: object) -> object:
+    """Replace "all" hazards by more than any target can produce."""
+    if isinstance(minima, dict) and minima.get(HAZARDS) == "all":
+        return minima | {HAZARDS: len(CELLS)}
+    return minima
+
+
 def _with_default_require(minima: dict[str, int]) -> dict[str, int]:
     return DEFAULT_REQUIRE | minima
 
@@ -53,6 +61,7 @@ Expectation = Annotated[
 Anomalies = Annotated[tuple[str, ...], AfterValidator(known_anomalies), WithJsonSchema(NAMES_SCHEMA)]
 Minima = Annotated[
     dict[Annotated[str, AfterValidator(known_coverage)], Annotated[int, Field(ge=0, le=MOST_REQUIRED)]],
+    BeforeValidator(_with_all_counted),
     AfterValidator(_with_default_require),
     WithJsonSchema(
         {
@@ -60,6 +69,12 @@ Minima = Annotated[
             "properties": {
                 name: {"type": "integer", "minimum": 0, "maximum": MOST_REQUIRED, "description": what}
                 for name, what in COUNTS.items()
+            }
+            | {
+                HAZARDS: {
+                    "anyOf": [{"const": "all"}, {"type": "integer", "minimum": 0, "maximum": MOST_REQUIRED}],
+                    "description": 'dangerous moments that faults have hit: a number, or "all" possible ones',
+                }
             },
             "additionalProperties": False,
         }

@@ -6,13 +6,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from checkers.hazards import CELLS, Cell, End, Fate, HazardTable, Hit, Point, fate_of, with_point
-from harness.nemesis.faults import FaultSpec
+from harness.core.errors import ConfigurationError
+from harness.nemesis.faults import FaultSpec, aims_at_hazards
 from harness.nemesis.leader import LEADER
+from harness.nemesis.plan import PlannedFault, plan
 from harness.nemesis.reach import servers_hit
 from harness.target.models import Target
 
-_ENDS = {"superseded": End.SUPERSEDED, "contested": End.REGRANTED}
+_ENDS = {
+    "superseded": End.SUPERSEDED,
+    "regranted": End.REGRANTED,
+    "contested": End.REGRANTED,
+    "expired": End.EXPIRED,
+}
 """What a fault that lasts `until` something ends in."""
+
+_NEVER_THEN = "no fault of this target ends then"
 
 _RENEWALS = 3  # per TTL: so much of a lease is left at least, while the holder is well
 
@@ -34,6 +43,31 @@ def hazard_table(target: Target, faults: Sequence[FaultSpec]) -> HazardTable | N
             impossible[max(filter(None, problems))[1]].append(cell)
     return HazardTable(
         possible=possible, impossible={why: list(_shortened(cells)) for why, cells in impossible.items()}
+    )
+
+
+def plan_of(target: Target, faults: Sequence[FaultSpec], seed: int) -> tuple[PlannedFault, ...]:
+    """Return the plan that a seed gives for some faults of a target."""
+    table = hazard_table(target, faults) or HazardTable()
+    return plan(faults, seed, target.lock.ttl, target.workload.duration, table.possible)
+
+
+def overrides_for(name: str) -> tuple[str, ...]:
+    """Return the changes of a target that aim all its faults at one hazard, which a valid run must then hit.
+
+    Raises ConfigurationError if no fault can be aimed at it.
+    """
+    try:
+        cell = Cell.named(name)
+    except ValueError as error:
+        raise ConfigurationError(f"--hazard {error}") from None
+    if cell.hit is not Hit.HOLDER or cell.fate is not Fate.DELIVERED:
+        raise ConfigurationError(
+            f"--hazard {cell}: only pauses of holders can be aimed; give one such as write-sent/superseded"
+        )
+    return (
+        f'faults=[{{kind = "pause", target = "holder", hazards = ["{cell}"]}}]',
+        'require={stale_writes_attempted = 0, hazards = "all"}',
     )
 
 
@@ -77,6 +111,8 @@ def _hits(fault: FaultSpec, target: Target) -> Iterator[Hit]:
 
 
 def _points(fault: FaultSpec) -> Iterable[Point]:
+    if aims_at_hazards(fault):
+        return {cell.point for cell in fault.cells}
     if fault.at is None:
         return Point
     return (Point.BEFORE_WRITE,) if fault.at == "list-read" else (Point(fault.at),)
@@ -84,9 +120,11 @@ def _points(fault: FaultSpec) -> Iterable[Point]:
 
 def _never_ends(fault: FaultSpec, end: End, target: Target) -> str | None:
     """Say why a fault never ends so; None if it may."""
+    if aims_at_hazards(fault):
+        return None if any(cell.end is end for cell in fault.cells) else _NEVER_THEN
     until = getattr(fault, "until", None)
     if until is not None and end is not _ENDS[until]:
-        return "no fault of this target ends then"
+        return _NEVER_THEN
     if fault.kind == "kill" and not fault.hits_servers:
         return None if end is End.SUPERSEDED else "a killed client does not go on"
     lasts = getattr(fault, "lasts", None)
@@ -108,6 +146,10 @@ def _stops_renewals(fault: FaultSpec, target: Target) -> bool:
 
 def _never_happens(fault: FaultSpec, cell: Cell, target: Target) -> str | None:
     """Say why the lock service or the storage rules a cell out; None if neither does."""
+    if aims_at_hazards(fault) and cell not in fault.cells:
+        return "no fault of this target aims at it"
+    if cell.point is Point.RENEWING and cell.hit is Hit.HOLDER and target.client:
+        return "the client program renews leases by itself"
     if cell.point is Point.GRANTED and target.client is None and target.lock.complete_at_once:
         return f"with {target.lock.complete_at_once} the answer that grants the lock has its token"
     stopped = fault.hits_servers and fault.kind == "pause" and not fault.target.endswith(LEADER)

@@ -12,6 +12,9 @@ from harness.nemesis.faults import FAULTS
 EXPECTABLE = tuple(name for name in ANOMALIES if name in VIOLATIONS)
 """The anomalies that may be expected; the others are only counted and make no run invalid."""
 
+HAZARDS = "hazards"
+"""The name in [require] of how many dangerous moments a run must have seen; "all" are as many as possible."""
+
 COUNTS: Mapping[str, str] = COVERAGE | {
     name: counted(name) for fault in FAULTS.values() for name in fault.counts if name not in COVERAGE
 }
@@ -32,7 +35,7 @@ def known_anomalies(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def known_coverage(name: str) -> str:
     """Return the name; ValueError if it is not a coverage count."""
-    _known("coverage", (name,), tuple(COUNTS))
+    _known("coverage", (name,), (*COUNTS, HAZARDS))
     return name
 
 

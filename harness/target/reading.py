@@ -308,7 +308,11 @@ def _kinds(faults: object) -> frozenset[str] | None:
 
 def _counts(require: object) -> dict[str, int]:
     pairs = require.items() if isinstance(require, dict) else ()
-    return {name: least for name, least in pairs if isinstance(least, int) and least > 0}
+    return {
+        name: 1 if least == "all" else least
+        for name, least in pairs
+        if least == "all" or (isinstance(least, int) and least > 0)
+    }
 
 
 def _fault(data: object) -> Any:

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     help="Repeat the schedule in this plan.json; the target must be that of its run.",
 )
 @click.option(
+    "--hazard",
+    metavar="NAME",
+    help="Aim all faults at one dangerous moment, such as write-sent/superseded; see docs/hazards.md.",
+)
+@click.option(
     "--until-violation",
     is_flag=True,
     help="Run it again and again, with other seeds and changed plans, until a violation.",
@@ -43,6 +48,7 @@ def run(
     overrides: tuple[str, ...],
     seed: int | None,
     plan: Path | None,
+    hazard: str | None,
     until_violation: bool,
     max_time: float,
     no_faults: bool,
@@ -56,6 +62,12 @@ def run(
     print_unselected(selected)
     if not selected.names:
         return ExitCode.NOTHING_SELECTED
+    if hazard is not None:
+        from harness.target.hazards import overrides_for
+
+        if no_faults:
+            raise click.UsageError("--hazard and --no-faults contradict each other: drop one of them")
+        overrides += overrides_for(hazard)
     loaded = _load_all(selected.names, overrides, faults=not no_faults)
     if plan is not None and no_faults:
         raise click.UsageError("--plan and --no-faults contradict each other: drop one of them")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from msgspec import structs
 
-from checkers.document import VerdictDocument
+from checkers.document import HazardsDocument, VerdictDocument
 from harness.search.behaviors import ENOUGH_RUNS, Behaviors
-
-NO_FAULTS: dict[str, Any] = {"faults": []}
 
 
 def verdict(**coverage: int) -> VerdictDocument:
@@ -25,24 +22,22 @@ def verdict(**coverage: int) -> VerdictDocument:
     )
 
 
-def fault(kind: str = "pause", **changes: object) -> dict[str, object]:
-    seen = {"kind": kind, "target": "client:1", "resource": "r0", "at": None, "in_force": 5, "healed": 9}
-    return seen | changes
-
-
 def test_a_count_of_another_magnitude_is_new_behavior() -> None:
     behaviors = Behaviors()
 
-    new = [behaviors.add(verdict(pauses=pauses), NO_FAULTS) for pauses in (4, 5, 8, 0)]
+    new = [behaviors.add(verdict(pauses=pauses)) for pauses in (4, 5, 8, 0)]
 
     assert new == [1, 0, 1, 0]
 
 
-def test_a_fault_is_a_behavior_of_its_client_once_it_was_observed() -> None:
+def test_a_hazard_is_a_behavior_however_often_it_was_hit() -> None:
     behaviors = Behaviors()
-    plans = [[fault()], [fault(in_force=7)], [fault(target="client:2")], [fault("kill", in_force=None)]]
+    hits = [{"granted/expired/holder": 1}, {"granted/expired/holder": 9}, {"renewing/expired/holder": 1}, {}]
 
-    new = [behaviors.add(verdict(), {"faults": faults}) for faults in plans]
+    new = [
+        behaviors.add(structs.replace(verdict(), hazards=HazardsDocument(hit=hit) if hit else None))
+        for hit in hits
+    ]
 
     assert new == [1, 0, 1, 0]
 
@@ -50,7 +45,7 @@ def test_a_fault_is_a_behavior_of_its_client_once_it_was_observed() -> None:
 def test_nothing_is_estimated_from_few_runs() -> None:
     behaviors = Behaviors()
     for _ in range(ENOUGH_RUNS - 1):
-        behaviors.add(verdict(pauses=1), NO_FAULTS)
+        behaviors.add(verdict(pauses=1))
 
     assert behaviors.left is None
     assert not behaviors.dried_up
@@ -59,7 +54,7 @@ def test_nothing_is_estimated_from_few_runs() -> None:
 def test_equal_runs_dry_up() -> None:
     behaviors = Behaviors()
     for _ in range(ENOUGH_RUNS):
-        behaviors.add(verdict(pauses=1), NO_FAULTS)
+        behaviors.add(verdict(pauses=1))
 
     assert behaviors.left == 0
     assert behaviors.dried_up
@@ -80,6 +75,6 @@ def test_the_estimate_is_that_of_chao(once: int, twice: int, left: float) -> Non
     behaviors = Behaviors()
 
     for names in runs:
-        behaviors.add(verdict(**dict.fromkeys(names, 1)), NO_FAULTS)
+        behaviors.add(verdict(**dict.fromkeys(names, 1)))
 
     assert behaviors.left == pytest.approx(left)

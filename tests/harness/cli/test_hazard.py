@@ -1,0 +1,83 @@
+"""`fencepost run --hazard` aims at one dangerous moment."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.engines.engine import Engine
+from harness.run import deployment
+from harness.target import load
+from harness.target.hazards import overrides_for, plan_of
+from tests.support.challenged import run_until_challenged
+from tests.support.command import refused, run_target
+
+
+@pytest.mark.parametrize(
+    ("hazard", "said"),
+    [
+        ("write-sent", "--hazard 'write-sent' is no hazard: it is like write-sent/superseded/holder"),
+        ("writesent/superseded", "did you mean write-sent?"),
+        ("write-sent/superseded/storage", "only pauses of holders can be aimed"),
+    ],
+)
+def test_a_hazard_that_nothing_can_aim_at_is_refused(tmp_path: Path, hazard: str, said: str) -> None:
+    done = refused(tmp_path, "run", "etcd-postgres", "--hazard", hazard)
+
+    assert done.returncode == 4
+    assert said in done.stderr
+
+
+def test_a_hazard_that_a_storage_rules_out_is_refused_with_the_reason(tmp_path: Path) -> None:
+    done = refused(tmp_path, "run", "etcd-postgres-select-for-update", "--hazard", "write-sent/superseded")
+
+    assert done.returncode == 4
+    assert "the stopped client's open transaction locks out all others" in done.stderr
+
+
+def test_a_hazard_and_no_faults_contradict_each_other(tmp_path: Path) -> None:
+    done = refused(tmp_path, "run", "etcd-postgres", "--hazard", "write-sent/superseded", "--no-faults")
+
+    assert done.returncode == 4
+    assert "--hazard and --no-faults contradict each other" in done.stderr
+
+
+def test_a_run_is_aimed_at_its_hazard_alone_and_must_hit_it() -> None:
+    target = load("etcd-postgres", overrides_for("write-sent/superseded"))
+
+    (planned,) = plan_of(target, target.faults, 7)
+    header = deployment.header(target, 7, target.faults)
+
+    assert planned.hazards == ("write-sent/superseded/holder",)
+    assert header["hazards"]["possible"] == ["write-sent/superseded/holder"]
+    assert header["hazards"]["required"] == 1
+    assert header["require"] == {"stale_writes_attempted": 0}
+
+
+def test_a_run_without_faults_misses_required_hazards() -> None:
+    target = load("etcd-postgres-hazards", ("require.hazards=all",))
+
+    assert deployment.header(target, 7, target.faults)["hazards"]["required"] == 24
+    assert deployment.header(target, 7, ())["hazards"]["required"] == 1
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "hazard", ["renewing/expired/holder", "acquired/regranted/holder", "before-release/before-expiry/holder"]
+)
+def test_a_run_hits_the_hazard_that_it_is_aimed_at(local_engine: Engine, tmp_path: Path, hazard: str) -> None:
+    def start(duration: str) -> Any:
+        return run_target(
+            tmp_path, "etcd-postgres", duration, *overrides_for(hazard), engine=local_engine.name
+        )
+
+    done = run_until_challenged(start, 8, lambda verdict: not verdict["hazards"]["missed"])
+
+    verdict = json.loads(done.stdout)
+    assert (done.returncode, verdict["verdict"]) == (0, "valid")
+    assert verdict["hazards"]["hit"][hazard] >= 1
+    assert verdict["hazards"] == verdict["hazards"] | {"missed": [], "possible": 1}

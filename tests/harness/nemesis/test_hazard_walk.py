@@ -1,0 +1,249 @@
+"""Walks over hazards: what the plan says, what the walkers share, and real processes stopped as aimed."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from pydantic import ValidationError
+
+from checkers.hazards import CELLS, Cell, End
+from harness.clients import pool
+from harness.clients.process import SharedProgress
+from harness.clients.recorder import RecordedSession
+from harness.clients.shared_state import NO_TOKEN, SharedState
+from harness.nemesis.fields import OF_HOLDERS
+from harness.nemesis.hazard_walk import TAKES, Aims, stop_requests, walkers
+from harness.nemesis.nemesis import Nemesis
+from harness.nemesis.observer import Observer
+from harness.nemesis.pause import PauseSpec
+from harness.nemesis.plan import PlanLog, plan
+from harness.nemesis.reach import Reach
+from harness.nemesis.triggers import StopRequest, Victim
+from tests.support.waiting import PATIENCE, wait_for
+
+SECOND = 1_000_000_000
+TTL = SECOND
+ALL = PauseSpec(kind="pause", target="holder", hazards="all")
+AIMED = PauseSpec(kind="pause", target="holder", at="before-write", until="superseded")
+NAMES = [str(cell) for cell in CELLS]
+
+
+def test_a_plan_has_each_possible_hazard_once_and_the_longest_first() -> None:
+    (planned,) = plan((ALL,), 7, TTL, 30 * SECOND, NAMES)
+
+    cells = [Cell.named(name) for name in planned.hazards]
+    assert sorted(cells) == sorted(OF_HOLDERS)
+    assert all([*End].index(one.end) >= [*End].index(other.end) for one, other in pairwise(cells))
+    assert planned.moments == ()
+
+
+def test_the_same_seed_gives_the_same_order_and_another_one_another() -> None:
+    orders = {plan((ALL,), seed, TTL, 30 * SECOND, NAMES) for seed in (1, 1, 2, 3)}
+
+    assert len(orders) == 3
+
+
+def test_a_plan_aims_at_nothing_that_the_target_rules_out() -> None:
+    fault = PauseSpec(kind="pause", target="holder", hazards=("granted/expired", "renewing/expired"))
+
+    (planned,) = plan((fault,), 7, TTL, 30 * SECOND, ["renewing/expired/holder"])
+
+    assert planned.hazards == ("renewing/expired/holder",)
+
+
+def test_walkers_share_a_list_that_begins_again() -> None:
+    one, other = Cell.named("granted/expired"), Cell.named("granted/superseded")
+    aims = Aims((one, other))
+
+    assert [aims.next(9), aims.next(9), aims.next(9)] == [one, other, one]
+    aims.again(one)
+    assert [aims.next(9), aims.next(9), aims.next(9)] == [other, one, one]
+
+
+def test_a_pause_that_cannot_end_in_time_is_not_begun() -> None:
+    long, short = Cell.named("granted/superseded"), Cell.named("granted/before-expiry")
+    aims = Aims((long, short))
+
+    assert aims.next(TAKES[End.SUPERSEDED] - 0.1) == short
+    assert aims.next(0.1) is None
+    assert aims.next(9) == long
+
+
+@pytest.mark.parametrize(
+    ("target", "clients", "resources", "expected"),
+    [
+        ("holder", 5, 2, (0, 1)),
+        ("holder", 5, 1, (0,)),
+        ("holder", 5, 9, (0, 1)),
+        ("holder", 2, 2, (0,)),
+        ("holder:r1", 5, 2, (1,)),
+    ],
+)
+def test_there_is_a_walker_for_each_resource_if_enough_clients_run(
+    target: str, clients: int, resources: int, expected: tuple[int, ...]
+) -> None:
+    fault = PauseSpec(kind="pause", target=target, hazards="all")
+
+    assert walkers(fault, clients, resources) == expected
+
+
+def test_each_walker_has_a_stop_request_of_its_own() -> None:
+    assert stop_requests((ALL, AIMED, ALL), 5, 2) == [0, 2, 3, 5]
+    assert stop_requests((), 5, 2) == [0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"hazards": "some"}, 'must be "all", or a list of hazards'),
+        ({"hazards": ()}, 'must be "all", or a list of hazards'),
+        ({"hazards": ("writesent/superseded",)}, "did you mean write-sent?"),
+        ({"hazards": ("write-sent/superseded/storage",)}, "is no hazard that a pause of a holder can hit"),
+        ({"hazards": "all", "at": "acquired"}, "give only the target"),
+        ({"hazards": "all", "lasts": "1s"}, "give only the target"),
+        ({"hazards": "all", "target": "client:0"}, "give only the target"),
+        ({"hazards": "all", "target": "storage"}, "give only the target"),
+    ],
+)
+def test_wrong_hazards_are_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        PauseSpec.model_validate({"kind": "pause", "target": "holder"} | changes)
+
+    assert said in str(refused.value)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[SharedState]:
+    """The state of three clients on two resources."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "events").mkdir()
+    with pool.started(3, 2, 2, tmp_path) as started:
+        yield started.state
+
+
+def test_a_lock_is_regranted_once_another_client_knows_its_higher_token(state: SharedState) -> None:
+    first, second = (SharedProgress(state, client, ("r0", "r1")) for client in (0, 1))
+    first.reached("acquired", "r0", "0-1", 33)
+
+    assert not state.regranted(0, 0, 33)
+    second.reached("acquired", "r1", "1-1", 34)
+    assert not state.regranted(0, 0, 33)
+    second.granted("r0", "1-2")  # it does not know its token yet
+    assert not state.regranted(0, 0, 33)
+    second.reached("acquired", "r0", "1-2", 32)
+    assert not state.regranted(0, 0, 33)
+    assert state.regranted(0, 0, NO_TOKEN)
+    second.reached("acquired", "r0", "1-2", 34)
+    assert state.regranted(0, 0, 33)
+
+
+def holder(state: SharedState, client: int, *points: str) -> psutil.Process:
+    """A process that holds r0 again and again, and reaches these points."""
+    pid = os.fork()
+    if not pid:
+        progress = SharedProgress(state, client, ("r0", "r1"))
+        nth = 0
+        while not state.run.stop:
+            nth += 1
+            owner = f"{client}-{nth}"
+            for point in points:
+                if point == "renewing":
+                    progress.promised(time.monotonic_ns() + TTL)
+                    progress.renewing("r0", owner)
+                else:
+                    progress.reached(point, "r0", owner, 10)
+            progress.exited()
+            time.sleep(0.0005)
+        os._exit(0)
+    return psutil.Process(pid)
+
+
+def hit(state: SharedState, process: psutil.Process, hazards: tuple[str, ...], count: int) -> Iterator[Any]:
+    """Walk over hazards of one holder until `count` pauses have ended."""
+    fault = PauseSpec(kind="pause", target="holder:r0", hazards=hazards)
+    recorded: list[dict[str, Any]] = []
+    log = PlanLog(
+        seed=1,
+        started=time.monotonic_ns(),
+        duration=600 * SECOND,
+        planned=plan((fault,), 1, TTL, 600 * SECOND, NAMES),
+        save=lambda _document: None,
+    )
+    nemesis = Nemesis(
+        faults=(fault,),
+        ttl=TTL,
+        state=state,
+        resources=("r0", "r1"),
+        reach=Reach(cluster=None, sides={}, processes=[process]),  # pauses reach no server
+        observer=Observer(log=log, record=recorded.append, notify=lambda _event: None),
+    )
+    try:
+        with nemesis:
+            assert wait_for(lambda: len(recorded) >= 2 * count or nemesis.error, 3 * PATIENCE)
+        nemesis.check()
+        yield from log.observed[:count]
+    finally:
+        state.run.stop = 1
+        process.kill()
+        os.waitpid(process.pid, 0)
+
+
+def test_a_pause_ends_within_the_lease_or_once_it_is_over(state: SharedState) -> None:
+    process = holder(state, 0, "acquired", "renewing", "before-write")
+
+    expired, short = hit(state, process, ("before-write/before-expiry", "before-write/expired"), 2)
+
+    assert [expired.at, short.at] == ["before-write", "before-write"]
+    assert short.healed - short.in_force < TTL // 2 < expired.healed - expired.in_force
+
+
+def test_a_client_stops_during_a_renewal_only_while_it_holds_the_lock(state: SharedState) -> None:
+    process = holder(state, 0, "renewing", "before-write", "renewing")
+
+    (stopped,) = hit(state, process, ("renewing/before-expiry",), 1)
+
+    assert (stopped.at, stopped.resource) == ("renewing", "r0")
+    assert stopped.owner.startswith("0-")
+
+
+def test_a_holder_waits_for_its_renewal_if_a_stop_is_requested_there(state: SharedState) -> None:
+    progress = SharedProgress(state, 0, ("r0", "r1"))
+    request = StopRequest(state, 0, "renewing", Victim(resource=0))
+    progress.reached("acquired", "r0", "0-1", 33)  # not while none is requested
+
+    with request.armed():
+        progress.reached("acquired", "r1", "0-2", 34)  # nor on another resource
+        waiting = threading.Thread(target=progress.reached, args=("acquired", "r0", "0-3", 35))
+        waiting.start()
+        assert wait_for(lambda: state.clients[0].token == 35)
+        assert waiting.is_alive()
+    waiting.join(PATIENCE)
+
+    assert not waiting.is_alive()
+
+
+def test_a_lease_is_known_from_each_answer_that_promises_one(state: SharedState) -> None:
+    class Memory:
+        passwords = ()
+
+        def record(self, _event: dict[str, Any]) -> None:
+            pass
+
+    session = RecordedSession(Memory(), 0, 2, leases=SharedProgress(state, 0, ("r0", "r1")))
+
+    session.call("acquire", "r0", lambda: {"token": 1, "ttl": 50, "attempt": 100}, owner="0-1")
+    assert state.clients[0].lease_end == 150
+    before = time.monotonic_ns()
+    session.call("renew", "r0", lambda: {"ttl": TTL}, owner="0-1")
+    assert before + TTL <= state.clients[0].lease_end <= time.monotonic_ns() + TTL
+    known = state.clients[0].lease_end
+    session.call("acquire", "r0", lambda: {"token": 1, "ttl": None, "attempt": 100}, owner="0-1")
+    assert state.clients[0].lease_end == known
