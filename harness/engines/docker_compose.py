@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ class Project:
         """Create and start everything; ServerNotReadyError with compose's output if that fails."""
         replace_file(self.override, [json.dumps(self._override(), indent=1)])
         # etcd members that start together delay each other: see etcd.yaml.
-        later = [spec.name for spec in _etcd(self.topology)[1:]]
+        later = [spec.name for spec in _members(self.topology, "etcd")[1:]]
         first = [service for service in self.images() if service not in later]
         for services in (first, later):
             if services:
@@ -77,15 +78,23 @@ class Project:
 
     def environment(self) -> dict[str, str]:
         """Return the docker command's environment: the user's, less the variables that affect compose."""
-        members = ",".join(f"{spec.name}={self.members.etcd_peer(spec)}" for spec in _etcd(self.topology))
+        members = ",".join(
+            f"{spec.name}={self.members.etcd_peer(spec)}" for spec in _members(self.topology, "etcd")
+        )
         users = {key: value for key, value in os.environ.items() if not key.startswith("COMPOSE_")}
         return {
             **users,
             "FENCEPOST_ETCD_CLUSTER": members,
-            "FENCEPOST_ZOOKEEPER_ENSEMBLE": _zookeeper_ensemble(self.topology),
+            "FENCEPOST_ZOOKEEPER_ENSEMBLE": self._zookeeper_ensemble(),
             **self._redis(),
             **self._postgres(),
         }
+
+    def _zookeeper_ensemble(self) -> str:
+        """Return ZooKeeper's members as it reads them from its configuration."""
+        return " ".join(
+            starmap(self.members.zookeeper_peer, enumerate(_members(self.topology, "zookeeper"), 1))
+        )
 
     def _redis(self) -> dict[str, str]:
         """Return the variables for Redis as a lock service."""
@@ -142,12 +151,6 @@ class Project:
         return {"services": services, "networks": networks}
 
 
-def _etcd(topology: Topology) -> list[ServerSpec]:
+def _members(topology: Topology, system: str) -> list[ServerSpec]:
     """Return the members of the cluster; the target says how many, so the compose file does not list them."""
-    return [spec for spec in topology.servers if spec.system == "etcd" and spec.cluster != "storage"]
-
-
-def _zookeeper_ensemble(topology: Topology) -> str:
-    """Return ZooKeeper's members as it reads them from its configuration."""
-    specs = [spec for spec in topology.servers if spec.system == "zookeeper" and spec.cluster != "storage"]
-    return " ".join(f"server.{number}={spec.name}:2888:3888;2181" for number, spec in enumerate(specs, 1))
+    return [spec for spec in topology.servers if spec.system == system and spec.cluster != "storage"]

@@ -26,7 +26,7 @@ def connect_members(
     between = {
         link: (
             Address(at[link.source], members.port(link.server, link.port)),
-            Address(members.host(link.server), link.port),
+            Address(members.host(link.server), members.port(link.server, link.port)),
         )
         for link in member_links(project.topology)
     }

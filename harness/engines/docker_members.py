@@ -21,7 +21,9 @@ from harness.network.topology import Entrance, Link, ServerSpec, Topology
 FIRST_ENTRANCE_PORT = 18000  # inside Toxiproxy's container
 FIRST_DOOR_PORT = 17000  # inside Toxiproxy's container
 HARNESS = "harness"
-ETCD = 2380
+(ETCD,) = MEMBERS["etcd"].ports
+ZOOKEEPER = MEMBERS["zookeeper"].ports
+SYNC_LIMIT = "15"  # ticks of 200 ms without an answer, after which a leader without followers steps down
 UNCHECKED = {"disable": True}  # a member that is cut off would be called unhealthy; the fault checks it
 
 
@@ -45,13 +47,18 @@ class DockerMembers:
         return f"http://{spec.name}:{self.port(spec.name, ETCD)}"
 
     def port(self, server: str, port: int) -> int:
-        """Return the port at which other members reach a server: it listens on `port`."""
+        """Return the port at which other members reach a server."""
         return advertised_port(self.topology, server, port) if server in self.names else port
 
     def entrance_ports(self) -> dict[Entrance, int]:
         """Return Toxiproxy's port in its container for the way into each link that is probed."""
         probed = probed_links(self.topology)
         return {Entrance(link): FIRST_ENTRANCE_PORT + index for index, link in enumerate(probed)}
+
+    def zookeeper_peer(self, number: int, spec: ServerSpec) -> str:
+        """Return a member of ZooKeeper as its configuration names it."""
+        quorum, election = (self.port(spec.name, port) for port in ZOOKEEPER)
+        return f"server.{number}={spec.name}:{quorum}:{election};2181"
 
     def doors(self) -> dict[Link, int]:
         """Return Toxiproxy's port in its container for the harness' own way to each member."""
@@ -74,9 +81,16 @@ class DockerMembers:
             for name in self.names
         }
         for spec in self.topology.servers:
-            if spec.name in members and spec.system == "etcd":
-                members[spec.name]["environment"] = {"ETCD_INITIAL_ADVERTISE_PEER_URLS": self.etcd_peer(spec)}
+            if spec.name in members:
+                members[spec.name]["environment"] = self._environment(spec)
         return {**members, toxiproxy: {"networks": {"default": {}, **self._others()}}}
+
+    def _environment(self, spec: ServerSpec) -> Mapping[str, str]:
+        """Return the settings of a member that others do not have."""
+        if spec.system == "zookeeper":
+            return {"ZOO_SYNC_LIMIT": SYNC_LIMIT}
+        listen = f"http://0.0.0.0:{self.port(spec.name, ETCD)}"
+        return {"ETCD_INITIAL_ADVERTISE_PEER_URLS": self.etcd_peer(spec), "ETCD_LISTEN_PEER_URLS": listen}
 
     def _others(self) -> Mapping[str, Any]:
         """Return the names that lead to Toxiproxy in the network of each member."""

@@ -33,6 +33,7 @@ Shape = Literal["isolated", "halves", "bridge"]
 MemberDirection = Literal["both", "outgoing", "incoming"]
 POLL = 0.05  # s
 HOLDER = 10.0  # s until a client must hold the lock
+HANGING_UP = {system for system, members in MEMBERS.items() if b"" in members.answers}
 OF_LINKS: Mapping[MemberDirection, tuple[Direction, Direction]] = {
     "both": ("both", "both"),
     "outgoing": ("to-server", "to-client"),
@@ -132,7 +133,7 @@ def partition_members(
     if toxiproxy is None or not cuts:
         raise FaultNotInstalledError("partition", target, f"there are no proxies between {sides}")
     members = [server for server in cluster.servers if server.name in sides.members]
-    probes = _probes(cluster, target, tuple(cuts), cut_edges)
+    probes = _probes(cluster, target, cuts, cut_edges)
     before, led = probes.prove_whole(), _reports(members)
     try:
         shown = {str(toxiproxy.cut(way, lost)) for way, lost in cuts.items()}
@@ -165,13 +166,18 @@ def _lost(link: Link, sides: Sides, direction: MemberDirection) -> Direction | N
     return None
 
 
-def _probes(cluster: Cluster, target: str, links: Sequence[Link], edges: Sequence[Edge]) -> Probes:
+def _probes(cluster: Cluster, target: str, cuts: Mapping[Link, Direction], edges: Sequence[Edge]) -> Probes:
+    """Probe what is cut, except links that lose only answers, to servers whose answer is to hang up.
+
+    Toxiproxy passes on the end of a connection.
+    """
     systems = {server.name: server.system for server in cluster.servers}
     of_edges = Probes.of(cluster, "partition", target, edges)
     of_links: dict[Way, tuple[Address, str]] = {
         link: (address, members_of(system) if (system := systems[link.server]) in MEMBERS else system)
-        for link in links
+        for link, lost in cuts.items()
         if (address := cluster.links[link])
+        and not (lost == "to-client" and systems[link.server] in HANGING_UP)
     }
     return Probes(kind="partition", target=target, edges={**of_links, **of_edges.edges})
 

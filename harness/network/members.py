@@ -45,7 +45,7 @@ def probed_links(topology: Topology) -> tuple[Link, ...]:
 
 
 def advertised_port(topology: Topology, server: str, port: int) -> int:
-    """Return the port at which the other members reach a member: each has another one.
+    """Return the port at which a member listens for the others: each has another one.
 
     Toxiproxy has one address in the network of each member, so ports tell the others apart.
     """

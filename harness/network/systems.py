@@ -231,6 +231,11 @@ SYSTEMS: dict[str, System] = {
 
 MEMBERS: dict[str, Members] = {
     "etcd": Members(ports=(2380,), probe=SYSTEMS["etcd"].probe, answers=SYSTEMS["etcd"].answers),
+    "zookeeper": Members(
+        ports=(2888, 3888),  # of the leader, and for elections
+        probe=struct.pack("!q", -1),  # no version of the election's protocol: it closes the connection
+        answers=(b"",),
+    ),
 }
 """The systems whose clusters can be split, as far as their members have ports of their own."""
 

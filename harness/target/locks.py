@@ -154,7 +154,7 @@ class ZookeeperLock(BaseModel):
     complete_at_once: ClassVar[None] = None
 
     kind: Literal["zookeeper"]
-    nodes: Literal[1, 3] = 3
+    nodes: Literal[1, 3, 5] = 3
     """Members of the ensemble."""
     ttl: Annotated[Duration, AfterValidator(_is_valid_for_zookeeper)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import permutations
 from typing import Any
 
 import psutil
@@ -26,8 +28,9 @@ from workloads.etcd_api import Connection
 pytestmark = pytest.mark.engine
 
 WITHIN = 0.3  # s
-ASK = 'exec 3<>"/dev/tcp/$0/$1" && printf "GET /version HTTP/1.0\\r\\n\\r\\n" >&3 && timeout 0.5 cat <&3'
-"""A request that a member sends to another one, from inside its own container."""
+ASK = 'exec 3<>"/dev/tcp/$0/$1" || exit 124; printf "$2" >&3; timeout 2 head -c 8 <&3'
+"""A request of a member to another one, from inside its own container; 124 if it is not answered in time."""
+REQUESTS = {"etcd": (2380, "GET /version HTTP/1.0\\r\\n\\r\\n"), "zookeeper": (3888, "\\xff" * 8)}
 
 
 def topology(system: str, nodes: int, clients: int = 2) -> Topology:
@@ -54,21 +57,19 @@ def reach_of(cluster: Any) -> Reach:
 
 def reaches(cluster: Any, source: str, server: str) -> bool:
     """Does a member get an answer from another one, at the name and port that it knows it by?"""
-    port = 23800 + int(server[-1])
+    port, request = REQUESTS[server[:-2]]
     container = cluster.client.containers.get(cluster._container(source).id)
-    said = container.exec_run(["bash", "-c", ASK, server, str(port)], demux=False).output
-    return b"etcdserver" in said
+    done = container.exec_run(["bash", "-c", ASK, server, str(10 * port + int(server[-1])), request])
+    closes = server.startswith("zookeeper")  # that is its answer
+    return done.exit_code != 124 and (closes or bool(done.output))
 
 
-def ways(cluster: Any) -> set[tuple[str, str]]:
-    """Return which member reaches which."""
-    names = names_of(cluster)
-    return {
-        (source, server)
-        for source in names
-        for server in names
-        if source != server and reaches(cluster, source, server)
-    }
+def ways(cluster: Any, pairs: Collection[tuple[str, str]] = ()) -> set[tuple[str, str]]:
+    """Return which member reaches which: of these pairs, or of all."""
+    pairs = list(pairs or permutations(names_of(cluster), 2))
+    with ThreadPoolExecutor(len(pairs)) as pool:
+        reached = list(pool.map(lambda pair: reaches(cluster, *pair), pairs))
+    return {pair for pair, answered in zip(pairs, reached, strict=True) if answered}
 
 
 def between(first: Sequence[str], second: Sequence[str]) -> set[tuple[str, str]]:
@@ -122,6 +123,7 @@ def put_late(connection: Connection, outcome: list[BaseException]) -> None:
         outcome.append(error)
 
 
+@pytest.mark.slow
 def test_a_member_reaches_no_other_until_the_block_ends(cluster: Any) -> None:
     names = names_of(cluster)
     everything = between(names, names) - {(name, name) for name in names}
@@ -136,6 +138,7 @@ def test_a_member_reaches_no_other_until_the_block_ends(cluster: Any) -> None:
     assert clients == [True] * 3
 
 
+@pytest.mark.slow
 def test_members_have_no_way_to_each_other_but_their_proxies(cluster: Any) -> None:
     networks = {
         name: json.loads(json.dumps(container.attrs["NetworkSettings"]["Networks"]))
@@ -147,6 +150,7 @@ def test_members_have_no_way_to_each_other_but_their_proxies(cluster: Any) -> No
     assert len({next(iter(each)) for each in networks.values()}) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["outgoing", "incoming"])
 def test_a_partition_in_one_direction_silences_requests_both_ways(cluster: Any, direction: Any) -> None:
     names = names_of(cluster)
@@ -165,6 +169,7 @@ def test_a_partition_in_one_direction_silences_requests_both_ways(cluster: Any, 
     assert (of_target, of_others) == expected
 
 
+@pytest.mark.slow
 def test_a_client_may_be_cut_off_with_the_leader(cluster: Any) -> None:
     fault = PartitionSpec.model_validate(
         {"kind": "partition", "target": "lock:leader", "with": "client:1", "every": "9s", "lasts": "8s"}
@@ -184,6 +189,7 @@ def test_a_client_may_be_cut_off_with_the_leader(cluster: Any) -> None:
     assert fault.needs(reach) == {*names_of(cluster), *reach.edges(names_of(cluster))}
 
 
+@pytest.mark.slow
 def test_members_are_joined_again_when_the_block_is_cut_short(cluster: Any) -> None:
     names = names_of(cluster)
     with (
@@ -206,19 +212,42 @@ def test_halves_leave_the_target_in_the_minority() -> None:
 
 
 @pytest.mark.slow
-def test_five_members_are_divided_into_halves_and_by_a_bridge(
+def test_an_isolated_leader_of_zookeeper_steps_down(
     docker_engine: Engine, run_id: str, tmp_path: Any
 ) -> None:
-    with docker_engine.start(topology("etcd", 5), run_id, tmp_path, print) as cluster:
+    with docker_engine.start(topology("zookeeper", 3), run_id, tmp_path, print) as cluster:
+        names = names_of(cluster)
+        old = leader_of(cluster, names)
+        others = set(names) - {old}
+        with partition_members(cluster, f"lock:{old}", sides_of("isolated", old, names)) as fault:
+            during = ways(cluster)
+            stepped_down = wait_for(lambda: not leads(cluster, old))
+            new = wait_for(lambda: leaders(cluster) & others)
+
+        assert during == between(others, others) - {(name, name) for name in others}
+        assert stepped_down
+        assert new
+        assert f"{old} does not serve" in fault.healed
+        assert len(ways(cluster)) == 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["etcd", "zookeeper"])
+def test_five_members_are_divided_into_halves_and_by_a_bridge(
+    docker_engine: Engine, run_id: str, tmp_path: Any, system: str
+) -> None:
+    with docker_engine.start(topology(system, 5), run_id, tmp_path, print) as cluster:
         names = names_of(cluster)
         everything = between(names, names) - {(name, name) for name in names}
         for shape in ("halves", "bridge"):
             leader = leader_of(cluster, names)
             sides = sides_of(shape, leader, names)
             with partition_members(cluster, f"lock:{leader}", sides):
-                during = ways(cluster)
+                cut = between(sides.near, sides.far)
+                whole = ways(cluster, everything - cut)  # first: a silent connection makes others wait
+                reached_anyway = ways(cluster, cut)
                 led = wait_for(lambda: leaders(cluster) - {leader})  # noqa: B023 - called at once
 
-            assert during == everything - between(sides.near, sides.far), shape
+            assert (whole, reached_anyway) == (everything - cut, set()), shape
             assert shape == "bridge" or led <= set(sides.far), shape
         assert ways(cluster) == everything
