@@ -35,6 +35,7 @@ from checkers.history.columns import (
     ACQUIRE,
     APPEND,
     FENCE,
+    FUNCTIONS,
     NEVER,
     OK,
     READ,
@@ -54,6 +55,17 @@ from checkers.locks.leases import lease_of
 _POINTS = {str(point): point for point in Point} | {"list-read": Point.BEFORE_WRITE}
 """The points that the nemesis names; a client that has read its list writes next."""
 
+
+def _one_of(*functions: int) -> Flags:
+    """Return a flag for each function; to look them up is much faster than `np.isin`."""
+    flags = np.zeros(len(FUNCTIONS), np.bool_)
+    flags[list(functions)] = True
+    return flags
+
+
+_IS_WRITE = _one_of(WRITE, APPEND)
+_IS_CALL_OF_STORAGE = _one_of(WRITE, APPEND, FENCE, READ)
+_IS_RELEASE = _one_of(RELEASE, REVOKE)
 _SIDES = {"lock": Hit.LOCK, "storage": Hit.STORAGE}
 
 
@@ -122,11 +134,11 @@ class _Holds:
         if np.any((columns.f[own] == RENEW) & self._is_open(own, moment)):
             return Point.RENEWING
         section = self._section(hold)
-        writes = section[np.isin(columns.f[section], (WRITE, APPEND))]
+        writes = section[_IS_WRITE[columns.f[section]]]
         if np.any(self._is_open(writes, moment)):
             return Point.WRITE_SENT
-        calls = section[np.isin(columns.f[section], (WRITE, APPEND, FENCE, READ))]
-        if np.any(np.isin(calls[columns.called[calls] > moment][:1], writes)):
+        calls = section[_IS_CALL_OF_STORAGE[columns.f[section]]]
+        if np.any(_IS_WRITE[columns.f[calls[columns.called[calls] > moment][:1]]]):
             return Point.BEFORE_WRITE
         return Point.BEFORE_RELEASE if np.any(columns.called[writes] <= moment) else Point.ACQUIRED
 
@@ -154,9 +166,8 @@ class _Holds:
 
     def _of_client(self, client: int, moment: int) -> Iterator[tuple[int, Hit]]:
         columns = self._columns
-        rows = self._by_client.of(client)
-        rows = rows[(columns.f[rows] == ACQUIRE) & (columns.called[rows] <= moment)]
-        for acquire in rows[-1:].tolist():
+        begun = self._acquires.of(client, until=moment)
+        for acquire in begun[-1:].tolist():
             if self._granted[acquire] and self._start[acquire] <= moment:
                 if not self._is_over(acquire, moment):
                     yield acquire, Hit.HOLDER
@@ -166,23 +177,20 @@ class _Holds:
 
     def _current(self, resource: int, moment: int) -> Iterator[int]:
         """Yield the latest hold of a resource at a moment, unless its holder has begun to release it."""
-        rows = self._by_start.of(resource)
-        begun = rows[: np.searchsorted(self._start[rows], moment, side="right")]
+        begun = self._by_start.of(resource, until=moment)
         yield from (hold for hold in begun[-1:].tolist() if not self._is_over(hold, moment))
 
     def _is_over(self, hold: int, moment: int) -> bool:
         columns, own = self._columns, self._of_owner(hold)
         called = columns.called[own]
-        ends = np.isin(columns.f[own], (RELEASE, REVOKE)) & (called >= columns.called[hold])
+        ends = _IS_RELEASE[columns.f[own]] & (called >= columns.called[hold])
         return bool(np.any(ends & (called <= moment)))
 
     def _later(self, hold: int, began: int, until: int) -> Ints:
         """Return the later holds of the resource that were granted before a moment."""
         columns = self._columns
-        rows = self._by_return.of(int(columns.resource[hold]))
-        returned = columns.returned[rows]
         since = began if not self._granted[hold] else int(self._start[hold])
-        rows = rows[np.searchsorted(returned, since) : np.searchsorted(returned, until, side="right")]
+        rows = self._by_return.of(int(columns.resource[hold]), since, until)
         rows = rows[columns.owner[rows] != columns.owner[hold]]
         token = columns.token[hold]
         higher = (columns.token[rows] > token) & (token != ABSENT)
@@ -195,7 +203,7 @@ class _Holds:
         columns = self._columns
         for hold in holds.tolist():
             section = self._section(hold)
-            writes = np.isin(columns.f[section], (WRITE, APPEND)) & (columns.outcome[section] == OK)
+            writes = _IS_WRITE[columns.f[section]] & (columns.outcome[section] == OK)
             if np.any(writes & (columns.returned[section] <= until)):
                 return True
         return False
@@ -212,11 +220,11 @@ class _Holds:
 
     def _section(self, hold: int) -> Ints:
         """Return what the client of a hold did on its resource until its next acquire."""
-        columns = self._columns
-        rows = self._by_client.of(int(self._client[hold]))
-        rows = rows[np.searchsorted(rows, hold, side="right") :]
-        following = np.flatnonzero(columns.f[rows] == ACQUIRE)
-        rows = rows[: following[0]] if len(following) else rows
+        columns, client = self._columns, int(self._client[hold])
+        rows, acquires = self._by_client.of(client), self._acquires.of(client)
+        following = acquires[np.searchsorted(acquires, hold, side="right") :][:1]
+        end = np.searchsorted(rows, following[0]) if len(following) else len(rows)
+        rows = rows[np.searchsorted(rows, hold, side="right") : end]
         own: Ints = rows[columns.resource[rows] == columns.resource[hold]]
         return own
 
@@ -240,6 +248,12 @@ class _Holds:
         return _Groups(self._client)
 
     @cached_property
+    def _acquires(self) -> _Groups:
+        """The acquires of each client, in the order of their calls."""
+        rows = np.flatnonzero(self._columns.f == ACQUIRE)
+        return _Groups(self._client[rows], rows, self._columns.called[rows])
+
+    @cached_property
     def _by_owner(self) -> _Groups:
         return _Groups(self._columns.owner)
 
@@ -255,23 +269,26 @@ class _Holds:
         """Return the grants of each resource, by a moment of each."""
         rows = np.flatnonzero(self._granted)
         rows = rows[np.argsort(moments[rows], kind="stable")]
-        return _Groups(columns.resource[rows], rows)
+        return _Groups(columns.resource[rows], rows, moments[rows])
 
 
 class _Groups:
-    """Rows by their number, of one number in the order given."""
+    """Rows by their number; those of one number in the order given, which is that of their moments."""
 
-    def __init__(self, numbers: Ints, rows: Ints | None = None) -> None:
+    def __init__(self, numbers: Ints, rows: Ints | None = None, moments: Ints | None = None) -> None:
         order = stable_order(numbers)
         self._numbers = numbers[order]
         self._rows = order if rows is None else rows[order]
+        self._moments = self._rows if moments is None else moments[order]
 
-    def of(self, number: int) -> Ints:
-        """Return the rows of a number."""
+    def of(self, number: int, since: int = ABSENT, until: int = NEVER) -> Ints:
+        """Return the rows of a number whose moments are in a closed interval."""
         first, last = np.searchsorted(
             self._numbers, [number, number + 1] if number < NEVER else [NEVER, NEVER]
         )
-        rows: Ints = self._rows[first:last]
+        moments = self._moments[first:last]
+        begin, end = np.searchsorted(moments, since), np.searchsorted(moments, until, side="right")
+        rows: Ints = self._rows[first:last][begin:end]
         return rows
 
 
