@@ -162,6 +162,24 @@ IN_FORCE = [
 def test_a_run_killed_during_a_fault_leaves_nothing_behind(
     engine: str, tmp_path: Path, state: Path, target: str, fault: tuple[str, str], duration: str
 ) -> None:
+    check_a_run_killed_during_a_fault(engine, tmp_path, state, target, fault, duration)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("docker_engine")
+@pytest.mark.parametrize("lock", ["etcd", "zookeeper"])
+def test_a_run_killed_while_members_are_cut_off_leaves_nothing_behind(
+    tmp_path: Path, state: Path, lock: str
+) -> None:
+    fault = ("partition", f"lock:{lock}-")
+    check_a_run_killed_during_a_fault(
+        "docker", tmp_path, state, f"{lock}-postgres-leader-isolated", fault, LONG
+    )
+
+
+def check_a_run_killed_during_a_fault(
+    engine: str, tmp_path: Path, state: Path, target: str, fault: tuple[str, str], duration: str
+) -> None:
     process = start("run", target, "--engine", engine, "--set", duration, cwd=tmp_path)
     latest = tmp_path / "runs" / target / "latest"
     assert wait_for(lambda: is_in_force(latest / "plan.json", *fault), 2 * PATIENCE), end(process)
