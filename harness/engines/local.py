@@ -21,6 +21,7 @@ from harness.engines import local_etcd, local_postgres, local_redis, local_toxip
 from harness.engines.readiness import is_ready
 from harness.engines.wheel import DISTRIBUTIONS, installed
 from harness.network import ports
+from harness.network.members import probed_links
 from harness.network.systems import MEMBERS, SYSTEMS, Unfit
 from harness.network.topology import Address, Edge, Link, Server, Topology, edges, links
 from harness.processes import ownership, process_tree
@@ -281,7 +282,9 @@ def _start_once(
     proxies = {} if toxiproxy is None else _proxies(toxiproxy, topology, servers)
     for server in servers:
         _wait_for(server, supervisor.children, deadline)
-    return LocalCluster(servers, toxiproxy, supervisor, proxies)
+    following = {server.name: server.follows for server in servers}
+    split = {link: following[link.source] for link in probed_links(topology)}
+    return LocalCluster(servers, toxiproxy, supervisor, proxies, links=split)
 
 
 def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:

@@ -140,7 +140,7 @@ def partition_members(
         shown |= {str(toxiproxy.cut(edge, "both")) for edge in cut_edges}
         silence = probes.prove_silent(before)
         evidence = (
-            f"cut {sides} ({direction}), {len(cuts)} links and {len(cut_edges)} edges of clients: "
+            f"cut {sides} ({direction}; links: {len(cuts)}, edges of clients: {len(cut_edges)}): "
             f"Toxiproxy shows {', '.join(sorted(shown))}; answers took {ms(before)} before, "
             f"none came in {ms(silence)} since; before it, {led}"
         )

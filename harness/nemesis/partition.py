@@ -29,10 +29,14 @@ from harness.nemesis.member_partition import (
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Need
 from harness.nemesis.stop_points import GoOn
-from harness.network.topology import Direction, Edge
+from harness.network.topology import Direction, Edge, Way
 
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
+    from harness.network.toxiproxy import Toxiproxy, WayState
+
+
+How = Literal["dropped", "refused", "reset"]
 
 
 class PartitionSpec(BaseModel):
@@ -62,6 +66,9 @@ class PartitionSpec(BaseModel):
     direction: Literal["both", "to-server", "to-client", "outgoing", "incoming"] = "both"
     """Of a client: to-server loses requests; to-client loses answers to requests that arrive. Of members:
     outgoing loses what the target's side sends, incoming what the other side sends."""
+    how: How = "dropped"
+    """What becomes of a client's connections. dropped: they open, and everything sent on them is lost.
+    refused: they are closed, and new ones refused. reset: they open, and sending resets them."""
     every: Length
     """It is cut off once in each interval of this length."""
     lasts: Length
@@ -74,6 +81,8 @@ class PartitionSpec(BaseModel):
                 raise ValueError("members are cut off from the other members: give no from")
             if self.direction in ("to-server", "to-client"):
                 raise ValueError('the direction between members is "both", "outgoing" or "incoming"')
+            if self.how != "dropped":
+                raise ValueError('what members send is "dropped": give no how')
             if self.shape == "bridge" and (self.along or self.direction != "both"):
                 raise ValueError("a bridge has no target's side: give no with, and no direction")
         else:
@@ -81,6 +90,8 @@ class PartitionSpec(BaseModel):
                 raise ValueError('a client is cut off from servers: give from, such as "lock"')
             if self.shape or self.along:
                 raise ValueError("only members have a shape, and a client with them: give no shape or with")
+            if self.how != "dropped" and self.direction != "both":
+                raise ValueError('only connections that are "dropped" have a direction: give no direction')
             if self.direction in ("outgoing", "incoming"):
                 raise ValueError('the direction of a client is "both", "to-server" or "to-client"')
         return self
@@ -120,7 +131,7 @@ class PartitionSpec(BaseModel):
     def in_force_on(self, reach: Reach, client: int, _go_on: GoOn | None) -> AbstractContextManager[Fault]:
         """Cut a client off."""
         servers = reach.servers(self.aim())
-        return partition(reach.cluster, client, servers, cast("Direction", self.direction))
+        return partition(reach.cluster, client, servers, cast("Direction", self.direction), self.how)
 
     def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
         """Divide members."""
@@ -139,7 +150,11 @@ class PartitionSpec(BaseModel):
 
 @contextmanager
 def partition(
-    cluster: Cluster, client: int, servers: Sequence[str], direction: Direction = "both"
+    cluster: Cluster,
+    client: int,
+    servers: Sequence[str],
+    direction: Direction = "both",
+    how: How = "dropped",
 ) -> Iterator[Fault]:
     """Cut the edges from a client to these servers until the block ends.
 
@@ -152,14 +167,15 @@ def partition(
     if toxiproxy is None:
         raise FaultNotInstalledError("partition", target, "there are no proxies in front of the servers")
     probes = Probes.of(cluster, "partition", target, (Edge(client, name) for name in servers))
+    lost = direction if how == "dropped" else how
     before = probes.prove_whole()
     try:
-        shown = {str(toxiproxy.cut(edge, direction)) for edge in probes.edges}
+        shown = {str(_cut(toxiproxy, edge, direction, how)) for edge in probes.edges}
         silence = probes.prove_silent(before)
         fault = Fault(
             "partition",
             target,
-            evidence=f"cut off from {', '.join(servers)} ({direction}): Toxiproxy shows {', '.join(shown)}; "
+            evidence=f"cut off from {', '.join(servers)} ({lost}): Toxiproxy shows {', '.join(shown)}; "
             f"answers took {ms(before)} before, none came in {ms(silence)} since",
         )
         yield fault
@@ -167,3 +183,9 @@ def partition(
         probes.heal(toxiproxy)
         taken = probes.prove_whole_again()
     fault.healed = f"Toxiproxy shows no toxic, and every server answered within {ms(taken)}"
+
+
+def _cut(toxiproxy: Toxiproxy, way: Way, direction: Direction, how: How) -> WayState:
+    if how == "refused":
+        return toxiproxy.close(way)
+    return toxiproxy.reset(way) if how == "reset" else toxiproxy.cut(way, direction)

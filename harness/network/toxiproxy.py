@@ -13,6 +13,8 @@ The library leaves several things to its callers, which are all done here:
 
 A cut edge has a `timeout` toxic of 0: connections open, but everything sent on them is lost.
 Removing the toxic closes those connections, as after a real partition that outlasted TCP's timeouts.
+A refusing edge is a disabled proxy; a resetting one has a `reset_peer` toxic, which ends each
+connection with a reset once its client sends something.
 A held edge or link has a `bandwidth` toxic of 0: nothing gets through until it is removed.
 """
 
@@ -34,7 +36,7 @@ TIMEOUT = 2.0  # s; a change takes some 5 ms
 NO_PROXY = {"http": ""}
 
 Method = Literal["get", "post", "patch", "delete"]
-ToxicKind = Literal["timeout", "bandwidth"]
+ToxicKind = Literal["timeout", "bandwidth", "reset_peer"]
 Stream = Literal["upstream", "downstream"]
 STREAMS: dict[Direction, frozenset[Stream]] = {
     "both": frozenset({"upstream", "downstream"}),
@@ -57,11 +59,12 @@ class WayState:
     enabled: bool
     cut: frozenset[Stream] = frozenset()  # the streams that lose data
     held: frozenset[Stream] = frozenset()  # the streams that hold data back
+    reset: frozenset[Stream] = frozenset()  # the streams on which data resets the connection
 
     def __str__(self) -> str:
         if not self.enabled:
             return "proxy disabled"
-        toxics = {"timeout": self.cut, "bandwidth 0": self.held}
+        toxics = {"timeout": self.cut, "bandwidth 0": self.held, "reset_peer": self.reset}
         return " and ".join(map(_shown, (item for item in toxics.items() if item[1]))) or "no toxic"
 
 
@@ -131,10 +134,21 @@ class Toxiproxy:
         self._add(way, "bandwidth", {"rate": 0}, STREAMS[direction])
         return self._expect("hold", way, held=STREAMS[direction])
 
+    def reset(self, way: Way) -> WayState:
+        """Reset each connection once its client sends something, until `heal`.
+
+        FaultNotInstalledError if Toxiproxy does not show it.
+        """
+        self._add(way, "reset_peer", {"timeout": 0}, STREAMS["to-server"])
+        return self._expect("partition", way, reset=STREAMS["to-server"])
+
     def heal(self, way: Way) -> WayState:
         """Let everything through again; data lost in a cut stays lost. A healthy edge is not changed."""
         state = self.state(way)
-        for kind, streams in (("timeout", state.cut), ("bandwidth", state.held)):
+        if not state.enabled:
+            self.redirect(way, state.upstream)
+        toxics = (("timeout", state.cut), ("bandwidth", state.held), ("reset_peer", state.reset))
+        for kind, streams in toxics:
             for stream in streams:
                 self._call("delete", f"{self._url(way)}/toxics/{kind}-{stream}")
         return self._expect("partition", way)
@@ -200,9 +214,10 @@ class Toxiproxy:
         way: Way,
         cut: frozenset[Stream] = frozenset(),
         held: frozenset[Stream] = frozenset(),
+        reset: frozenset[Stream] = frozenset(),
     ) -> WayState:
         state = self.state(way)
-        if (state.cut, state.held, state.enabled) != (cut, held, True):
+        if (state.cut, state.held, state.reset, state.enabled) != (cut, held, reset, True):
             raise FaultNotInstalledError(fault, str(way), f"Toxiproxy shows: {state}")
         return state
 
@@ -243,6 +258,7 @@ def _state(way: Way, proxy: dict[str, Any]) -> WayState:
         enabled=proxy["enabled"],
         cut=streams("timeout"),
         held=streams("bandwidth"),
+        reset=streams("reset_peer"),
     )
 
 

@@ -19,8 +19,10 @@ from harness.nemesis.partition import PartitionSpec
 from harness.nemesis.reach import Reach
 from harness.network.probe import reply
 from harness.network.systems import SYSTEMS
-from harness.network.topology import Edge, ServerSpec, Topology
-from tests.support.systems import run_named
+from harness.network.topology import REPLICA, Edge, ServerSpec, Topology
+from tests.support.missing import need
+from tests.support.selection import BOTH_ENGINES
+from tests.support.systems import redis_at, run_named
 from tests.support.waiting import wait_for
 from workloads.client import Unknown
 from workloads.etcd_api import Connection
@@ -108,7 +110,7 @@ def test_an_isolated_leader_steps_down_and_its_late_put_never_lands(cluster: Any
     assert stepped_down
     assert new
     assert isinstance(outcome[0], Unknown)
-    assert f"cut {old} from {', '.join(others)} (both), 4 links" in fault.evidence
+    assert f"cut {old} from {', '.join(others)} (both; links: 4, edges of clients: 0)" in fault.evidence
     assert f"{old} leads" in fault.evidence
     assert f"{old} does not serve" in fault.healed
     for name in names:
@@ -251,3 +253,32 @@ def test_five_members_are_divided_into_halves_and_by_a_bridge(
             assert (whole, reached_anyway) == (everything - cut, set()), shape
             assert shape == "bridge" or led <= set(sides.far), shape
         assert ways(cluster) == everything
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", BOTH_ENGINES)
+def test_a_replica_that_is_cut_off_gets_nothing_until_the_block_ends(
+    request: pytest.FixtureRequest, run_id: str, tmp_path: Any, engine: str
+) -> None:
+    specs = (
+        ServerSpec(name="redis-1", system="redis", cluster="lock"),
+        ServerSpec(name=REPLICA, system="redis", cluster="lock", follows="redis-1"),
+    )
+    both = Topology(servers=specs, clients=1, partitions=True, split=(REPLICA,))
+    engine_of_test = request.getfixturevalue(f"{engine}_engine")
+    need(engine_of_test, both)
+    with engine_of_test.start(both, run_id, tmp_path, print) as cluster:
+        primary, replica = (redis_at(server.address) for server in cluster.servers)
+        sides = sides_of("isolated", REPLICA, names_of(cluster))
+        primary.execute("SET", "before", "yes")
+        got_before = wait_for(lambda: replica.execute("GET", "before") == "yes")
+        with partition_members(cluster, f"lock:{REPLICA}", sides) as fault:
+            primary.execute("SET", "late", "yes")
+            confirmed = primary.execute("WAIT", 1, 500)
+            during = replica.execute("GET", "late")
+        got_late = wait_for(lambda: replica.execute("GET", "late") == "yes")
+
+    assert got_before
+    assert (confirmed, during) == (0, None)
+    assert "links: 1" in fault.evidence
+    assert got_late

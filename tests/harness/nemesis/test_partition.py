@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from harness.nemesis.partition import partition
 from harness.network.probe import reply
 from harness.network.systems import POSTGRES_LOGIN
 from harness.network.topology import Address, Edge
+from tests.support.waiting import SOON
 
 pytestmark = pytest.mark.engine
 
@@ -51,6 +53,39 @@ def test_a_client_may_be_cut_off_from_a_single_server(cluster: Any) -> None:
         during = [answers(cluster, 0, server) for server in SERVERS]
 
     assert during == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("how", "shown"), [("refused", "proxy disabled"), ("reset", "reset_peer toxic upstream")]
+)
+def test_connections_may_be_refused_or_reset(cluster: Any, how: Any, shown: str) -> None:
+    with partition(cluster, 0, ["etcd-1"], how=how) as fault:
+        errors = [end_of_request(cluster.edge(0, "etcd-1")) for _ in range(3)]
+        during = [answers(cluster, 0, server) for server in SERVERS]
+        others = [answers(cluster, 1, server) for server in SERVERS]
+
+    assert during == [False, True]
+    assert others == [True, True]
+    assert set(errors) <= (IN_DOCKER if hasattr(cluster, "client") else {how})
+    assert f"cut off from etcd-1 ({how})" in fault.evidence
+    assert shown in fault.evidence
+    assert is_whole(cluster)
+
+
+IN_DOCKER = {"refused", "closed", "reset"}
+"""Docker accepts connections at the port that it publishes, and only closes them if a proxy resets them."""
+
+
+def end_of_request(address: Address) -> str:
+    """How does a request end that is not answered?"""
+    try:
+        with socket.create_connection((address.host, address.port), timeout=SOON) as connection:
+            connection.sendall(b"GET /version HTTP/1.0\r\n\r\n")
+            return connection.recv(64).decode() or "closed"
+    except ConnectionRefusedError:
+        return "refused"
+    except (ConnectionResetError, BrokenPipeError):
+        return "reset"
 
 
 def test_other_clients_are_not_affected(cluster: Any) -> None:

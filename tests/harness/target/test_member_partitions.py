@@ -58,6 +58,12 @@ def test_a_client_still_needs_only_its_edges(read: Any) -> None:
             '"to-server" or "to-client"',
         ),
         (ETCD, ['target = "etcd-1"', 'shape = "bridge"', 'with = "holder"'], "a bridge has no target's side"),
+        (ETCD, ['target = "etcd-1"', 'how = "reset"'], 'what members send is "dropped"'),
+        (
+            ETCD,
+            ['target = "holder"', 'from = "lock"', 'how = "reset"', 'direction = "to-server"'],
+            "give no dir",
+        ),
         ('kind = "redlock"\ntoken = "random"', ['target = "redis-1"'], "do not know each other"),
         ('kind = "redis"', ['target = "lock:leader"'], "redis has no leader"),
     ],
