@@ -81,3 +81,14 @@ def test_a_stopped_storage_accepts_nothing() -> None:
 
 def test_a_delayed_write_is_hit_with_its_messages_delayed() -> None:
     assert table_of("etcd-postgres-delayed-write").possible == ["before-write/superseded/holder/delayed"]
+
+
+@pytest.mark.parametrize(
+    ("side", "direction", "may"),
+    [("lock", "both", False), ("lock", "to-client", True), ("storage", "both", True)],
+)
+def test_a_holder_may_release_its_lock_while_it_is_cut_off(side: str, direction: str, may: bool) -> None:
+    cut = f'{{kind="partition",target="holder",from="{side}",direction="{direction}",every="2s",lasts="1s"}}'
+    table = table_of("etcd-postgres-partition", f"faults=[{cut}]", "require={}")
+
+    assert ("before-release/superseded/holder/lost" in table.possible) == may
