@@ -96,9 +96,8 @@ def hazards_hit(evidence: Evidence) -> dict[Cell, int]:
     for fault in faults:
         for hold, hit in holds.hit_by(fault):
             end = holds.end(hold, fault, header)
-            point = holds.point(hold, fault.began)
-            if hit is Hit.HOLDER and fault.at in _POINTS:
-                point = _POINTS[fault.at]
+            named = _POINTS.get(str(fault.at)) if hit is Hit.HOLDER else None
+            point = named or holds.point(hold, fault.began)
             counted[Cell(point, end, hit, fate_of(fault.kind, fault.target, end))] += 1
     return {cell: counted[cell] for cell in sorted(counted, key=PLACE.__getitem__)}
 
@@ -146,7 +145,7 @@ class _Holds:
         """What had become of a hold when the fault ended."""
         until = _ns(fault.healed)
         later = self._later(hold, fault.began, until)
-        if self._has_written(later, until):
+        if np.any(self._first_accepted[later] <= until):
             return End.SUPERSEDED
         if len(later):
             return End.REGRANTED
@@ -198,16 +197,6 @@ class _Holds:
         later: Ints = rows[higher | (sent > columns.returned[hold]) | (not self._granted[hold])]
         return later
 
-    def _has_written(self, holds: Ints, until: int) -> bool:
-        """Had a write of one of these holds been accepted?"""
-        columns = self._columns
-        for hold in holds.tolist():
-            section = self._section(hold)
-            writes = _IS_WRITE[columns.f[section]] & (columns.outcome[section] == OK)
-            if np.any(writes & (columns.returned[section] <= until)):
-                return True
-        return False
-
     def _lease(self, hold: int, until: int) -> float:
         """Until when the lease was promised by what had been answered by then; -infinity if not known."""
         if not self._granted[hold]:
@@ -242,6 +231,20 @@ class _Holds:
     @cached_property
     def _numbers(self) -> dict[str | None, int]:
         return {name: number for number, name in enumerate(self._columns.owners)}
+
+    @cached_property
+    def _first_accepted(self) -> Ints:
+        """When the first accepted write of each hold had returned, by the row of its acquire; or NEVER."""
+        columns = self._columns
+        rows = stable_order(self._client)
+        is_acquire = columns.f[rows] == ACQUIRE
+        latest = rows[np.maximum.accumulate(np.where(is_acquire, np.arange(len(rows)), 0))]
+        written = _IS_WRITE[columns.f[rows]] & (columns.outcome[rows] == OK)
+        written &= (self._client[latest] == self._client[rows]) & (columns.f[latest] == ACQUIRE)
+        written &= columns.resource[latest] == columns.resource[rows]
+        first = np.full(len(columns), NEVER, dtype=np.int64)
+        np.minimum.at(first, latest[written], columns.returned[rows[written]])
+        return first
 
     @cached_property
     def _by_client(self) -> _Groups:
