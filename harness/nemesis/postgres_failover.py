@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from checkers.printable import shorten
 from harness.core.errors import FaultNotInstalledError
 from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
@@ -28,6 +29,7 @@ OldPrimary = Literal["killed", "paused", "cut-off"]
 SETTLING = 20.0  # s until a server must have its new role; it takes at most 1
 POLL = 0.02  # s
 SHOWN = 5  # lost writes in the evidence
+LONGEST = 20  # characters of each; in the workload append, each is a list
 
 
 @contextmanager
@@ -120,7 +122,9 @@ class _Change:
         """Count the accepted writes that only the old primary has, and list the first."""
         kept = set(postgres_server.writes(self.standby.address))
         lost = [value for value in postgres_server.writes(self.primary.address) if value not in kept]
-        shown = [*lost[:SHOWN], "…"] if len(lost) > SHOWN else lost
+        shown = [shorten(value, LONGEST) for value in lost[:SHOWN]]
+        if len(lost) > SHOWN:
+            shown.append("…")
         count = "1 accepted write" if len(lost) == 1 else f"{len(lost)} accepted writes"
         return f"{count} ({', '.join(shown)})" if shown else count
 
