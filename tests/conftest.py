@@ -28,6 +28,7 @@ from tests.support.missing import miss
 from tests.support.recorded_runs import unpack
 from tests.support.scripts import ScriptEngine
 from tests.support.selection import BOTH_ENGINES, leave_out_slow_tests, longest_first, mark
+from tests.support.systems import OLD_ETCD
 
 settings.register_profile(
     "unhurried",
@@ -74,12 +75,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Make what takes minutes on a new machine before the tests, each of which has two."""
     needed = any(item.get_closest_marker("engine") for item in session.items)
+    images = [image_of("", name) for name in our_images()]
+    if any(item.get_closest_marker("slow") for item in session.items):
+        images.append(image_of("etcd", None, OLD_ETCD))
     if not needed or session.config.option.collectonly:
         return
     with _one_process_at_a_time():
         try:
             if unavailability() is None:
-                provide_before_any_run([image_of("", name) for name in our_images()], _to_stderr)
+                provide_before_any_run(images, _to_stderr)
         except InfrastructureError as error:
             session.config.stash[unfit_docker] = f"Docker cannot build our images: {error}"
         with contextlib.suppress(EngineUnavailableError):  # its tests say so themselves

@@ -13,7 +13,7 @@ from harness.core.errors import ServerNotReadyError
 from harness.engines import built_images, docker_images
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec, Topology
-from tests.support.systems import postgres_from
+from tests.support.systems import OLD_ETCD, postgres_from
 
 
 def test_a_failed_image_build_is_reported_with_its_last_lines(
@@ -72,13 +72,13 @@ def test_each_release_is_another_image() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_release_of_etcd_is_built_and_runs(docker_engine: Engine, run_id: str, tmp_path: Path) -> None:
-    spec = ServerSpec(name="etcd-1", system="etcd", release="3.5.0")
+    spec = ServerSpec(name="etcd-1", system="etcd", release=OLD_ETCD)
     topology = Topology(servers=(spec,), clients=1, partitions=False)
 
     with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
         (server,) = cluster.environment()["servers"].values()
 
-    assert server["version"] == "3.5.0"
+    assert server["version"] == OLD_ETCD
 
 
 @pytest.mark.parametrize(
