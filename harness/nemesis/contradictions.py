@@ -152,7 +152,7 @@ class CheckedFault(AnyFault, Protocol):
 
 def contradictions(index: int, fault: CheckedFault, sections: Sections) -> Iterator[Contradiction]:
     """Yield the contradictions of one fault."""
-    yield from _victim(index, fault, sections)
+    yield from missing_victim(("faults", index, "target"), fault.target, sections)
     yield from _servers(index, fault, sections)
     yield from fault.contradictions(index, sections)
     yield from _lengths(index, fault, sections)
@@ -170,8 +170,9 @@ def ns(span: Span | None, lock: Lock | None) -> int | None:
     return span.resolve(lock.ttl if lock else 0)
 
 
-def _victim(index: int, fault: AnyFault, sections: Sections) -> Iterator[Contradiction]:
-    kind, _, number = fault.target.replace(":r", ":").partition(":")
+def missing_victim(key: Key, target: str, sections: Sections) -> Iterator[Contradiction]:
+    """Yield a client, or the holder of a resource, that the workload does not have."""
+    kind, _, number = target.replace(":r", ":").partition(":")
     if not (sections.workload and number.isdecimal()):
         return
     what, count = (
@@ -182,7 +183,7 @@ def _victim(index: int, fault: AnyFault, sections: Sections) -> Iterator[Contrad
     if int(number) >= count:
         name = "client:" if kind == "client" else "holder:r"
         yield Contradiction(
-            ("faults", index, "target"),
+            key,
             f"does not exist: workload.{what} is {count}, so the last is {name}{count - 1}",
         )
 

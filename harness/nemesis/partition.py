@@ -13,7 +13,7 @@ from checkers.history.fault_kinds import KINDS, FaultKind
 from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
-from harness.nemesis.contradictions import Contradiction, Sections
+from harness.nemesis.contradictions import Contradiction, Sections, missing_victim
 from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
 from harness.nemesis.fields import Side, Victim, VictimOrMember, is_victim, named_servers
@@ -146,6 +146,7 @@ class PartitionSpec(BaseModel):
         if self.hits_servers:
             yield from never_leads(index, self.target, sections)
             yield from never_split(index, self.target, self.shape, sections)
+            yield from missing_victim(("faults", index, "with"), self.along or "", sections)
 
 
 @contextmanager
