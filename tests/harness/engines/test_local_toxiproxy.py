@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -17,6 +18,7 @@ from harness.core.errors import EngineUnavailableError
 from harness.engines import local_toxiproxy
 from harness.engines.engine import Engine
 from harness.engines.pins import pins
+from harness.network.topology import ServerSpec, Topology
 from tests.support.held import wait_until
 from tests.support.repository import ROOT
 
@@ -199,6 +201,19 @@ def test_without_any_way_to_get_toxiproxy_the_remedy_is_given() -> None:
     assert "apt-get install golang-go" in refused
     with pytest.raises(EngineUnavailableError, match="no Docker engine answers"):
         provide()
+
+
+@pytest.mark.usefixtures("programs")
+def test_a_standby_is_refused_without_toxiproxy(local_engine: Engine) -> None:
+    primary = ServerSpec(name="postgres", system="postgres")
+    standby = ServerSpec(name="postgres-standby", system="postgres", follows="postgres")
+    alone = Topology(servers=(primary,), clients=2, partitions=False)
+
+    refused = local_engine.refusal(replace(alone, servers=(primary, standby)))
+
+    assert local_engine.refusal(alone) is None
+    assert refused is not None
+    assert "no toxiproxy-server is on PATH" in refused
 
 
 @pytest.mark.parametrize(
