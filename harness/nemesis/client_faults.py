@@ -100,7 +100,7 @@ class ClientFaults:
             self._resource_reserved(fault, client, request),
             self._observed(fault, client, requested, in_force, lambda: hold),
         ):
-            self._wait_for_end(fault, is_over)
+            self._wait_for_end(fault, partial(is_over, time.monotonic_ns()))
             as_aimed = not is_too_late()
             self.state.clients[client].stopped = 0
         return as_aimed
@@ -153,25 +153,26 @@ class ClientFaults:
         wait_until(choose, last, self.over.is_set)
         return found[0] if found and not self.over.is_set() else None
 
-    def _ends(self, fault: ClientFault, client: int) -> tuple[Condition, Condition]:
+    def _ends(self, fault: ClientFault, client: int) -> tuple[Callable[[int], bool], Condition]:
         """Return the condition that ends a fault early, and the one that says that more has happened by then.
 
-        Both are of the client's present hold: once it goes on, it may soon have another.
+        Both are of the client's present hold: once it goes on, it may soon have another. The first gets the
+        moment (ns) since which the fault has been in force.
         """
         state, hold = self.state, self.state.clients[client]
         of_hold = (client, hold.resource, hold.token)
         superseded, regranted = partial(state.superseded, *of_hold), partial(state.regranted, *of_hold)
         match fault.until:
             case "superseded":
-                return superseded, lambda: not superseded()
+                return lambda _since: superseded(), lambda: not superseded()
             case "contested":
-                return partial(state.contested, *of_hold), superseded
+                return lambda _since: state.contested(*of_hold), superseded
             case "regranted":
-                return regranted, superseded
+                return lambda _since: regranted(), superseded
             case "expired":
-                return partial(self._is_expired, client, time.monotonic_ns()), regranted
+                return partial(self._is_expired, client), regranted
             case _:
-                return lambda: False, regranted
+                return lambda _since: False, regranted
 
     def _is_lost(self, client: int) -> bool:
         hold = self.state.clients[client]
