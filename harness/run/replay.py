@@ -47,9 +47,14 @@ def read_plan(path: Path, target: Target) -> Replay:
     return read
 
 
-def _aim(fault: PlannedFault) -> tuple[str | None, ...]:
-    return fault.kind, fault.target, fault.at, *sorted(fault.hazards)
+def _aim(fault: PlannedFault) -> tuple[str, str, str | None, list[str]]:
+    return fault.kind, fault.target, fault.at, sorted(fault.hazards)
 
 
 def _listed(faults: tuple[PlannedFault, ...]) -> str:
-    return ", ".join(" ".join(filter(None, _aim(fault))) for fault in faults) or "no faults"
+    return ", ".join(map(_named, faults)) or "no faults"
+
+
+def _named(fault: PlannedFault) -> str:
+    hazards = f"at {len(fault.hazards)} hazards" if fault.hazards else None
+    return " ".join(filter(None, (fault.kind, fault.target, fault.at, hazards)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from harness.core.errors import ConfigurationError
 from harness.run.replay import read_plan
 from harness.target import load
+from harness.target.hazards import plan_of
 
 Unpack = Callable[[str], Path]
 
@@ -56,3 +58,22 @@ def test_a_moment_outside_of_the_run_is_refused(run: Path, moment: int) -> None:
 
     with pytest.raises(ConfigurationError, match="it has moments before its start or after its end"):
         read_plan(run / "plan.json", load(run / "target.toml"))
+
+
+def test_a_plan_keeps_the_order_of_its_hazards(tmp_path: Path) -> None:
+    target = load("etcd-postgres-hazards")
+    (planned,) = plan_of(target, target.faults, 7)
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps({"seed": 8, "planned": [asdict(planned)]}))
+
+    assert read_plan(file, target).planned == (planned,)
+
+
+def test_a_plan_that_aims_at_other_hazards_is_refused(tmp_path: Path) -> None:
+    target = load("etcd-postgres-hazards")
+    file = tmp_path / "plan.json"
+    planned = plan_of(target, target.faults, 7)
+    file.write_text(json.dumps({"seed": 7, "planned": [asdict(each) for each in planned]}))
+
+    with pytest.raises(ConfigurationError, match="it has pause holder at 24 hazards, but the target has"):
+        read_plan(file, load("etcd-postgres"))
