@@ -84,31 +84,30 @@ class Narrator:
     def may_have_ended(self, holder: Op, grant: Op) -> tuple[Op, ...]:
         """Late operations of other holds, between two grants, that may have ended the first grant's lease.
 
-        They are the releases or, if there were none, the renewals. Those that certainly had no effect
-        are left out, and so are those of a hold that was still promised then: they let the holder in.
+        They are the answered releases; if there were none, the release without an answer that was sent
+        last, of the holder's own client if there is one; otherwise the renewals. Those that certainly
+        had no effect are left out, and so are answered ones of a hold that was still promised then:
+        they let the holder in.
         """
-        late = (
-            op
+        of_others = [
+            (op, own)
             for (resource, owner), own in self._leases.items()
             if resource == holder.resource and owner != holder.owner
             for op in own
-            if op.f != "acquire" and op.outcome is not Outcome.FAIL
-            if op.called <= (grant.returned or 0) and (op.returned is None or op.returned >= holder.sent)
+            if op.f != "acquire" and op.outcome is not Outcome.FAIL and op.called <= (grant.returned or 0)
+        ]
+        unanswered = (op for op, _ in of_others if op.f in ENDS and op.outcome is Outcome.INFO)
+        late = [
+            op
+            for op, own in of_others
+            if op.returned is None or op.returned >= holder.sent
             if not _is_promised_at(op, own, holder.returned or 0)
+        ]
+        return (
+            tuple(sorted((op for op in late if op.f in ENDS and op.returned is not None), key=_called))
+            or tuple(sorted(unanswered, key=lambda op: (self.whom(op) == self.whom(holder), op.called))[-1:])
+            or tuple(sorted((op for op in late if op.f not in ENDS), key=_called))
         )
-        found = sorted(late, key=lambda op: op.called)
-        return tuple(op for op in found if op.f in ENDS) or tuple(found)
-
-    def unanswered_end(self, holder: Op, grant: Op) -> Op | None:
-        """The last release of another hold, sent before `grant` returned, that never got an answer."""
-        unanswered = (
-            op
-            for (resource, owner), own in self._leases.items()
-            if resource == holder.resource and owner != holder.owner
-            for op in own
-            if op.f in ENDS and op.outcome is Outcome.INFO and op.called <= (grant.returned or 0)
-        )
-        return max(unanswered, key=lambda op: op.called, default=None)
 
     def service_fault(self, start: float, end: float) -> Fault | None:
         """The first fault on the lock service between two moments."""
@@ -331,6 +330,10 @@ class Narrator:
 def _over(op: Op) -> int:
     """When an operation returned, or was called if it never did."""
     return op.called if op.returned is None else op.returned
+
+
+def _called(op: Op) -> int:
+    return op.called
 
 
 def _is_promised_at(op: Op, own: Sequence[Op], moment: int) -> bool:

@@ -80,7 +80,6 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
     in_time = (holder.returned or 0) < grant.sent
     fault = n.service_fault(holder.sent, grant.returned or 0)
     ended = n.may_have_ended(holder, grant) if in_time and fault is None else ()
-    unanswered = n.unanswered_end(holder, grant) if in_time and fault is None and not ended else None
     return Story(
         summary=(
             f"{n.whom(grant)} was granted {lock_on(grant.resource)} at {n.at(grant.returned or 0)},"
@@ -97,7 +96,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.",
             *(
                 n.fault_steps(fault)
-                or [_freed_by(n, holder, ended, unanswered) if in_time else _or_out_of_order(n, grant)]
+                or [_freed_by(n, holder, ended) if in_time else _or_out_of_order(n, grant)]
             ),
             (
                 f"So{'' if in_time else ', by the tokens,'} the lock was given to {n.whom(grant)}"
@@ -105,7 +104,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         others=n.own(holder),
-        cause=ended[-1:] or ((unanswered,) if unanswered else ()),
+        cause=ended[-1:],
         fault=fault,
     )
 
@@ -119,28 +118,26 @@ def _or_out_of_order(n: Narrator, grant: Op) -> str:
     )
 
 
-def _freed_by(n: Narrator, holder: Op, ended: Sequence[Op], unanswered: Op | None) -> str:
+def _freed_by(n: Narrator, holder: Op, ended: Sequence[Op]) -> str:
     """What somebody else did to the lock in between; that it ended the hold is only probable."""
     if not ended:
-        or_repeated = (
-            f", or {n.whom(unanswered)} repeated the {unanswered.f} that it had sent {n.sent(unanswered)}"
-            " and that got no answer"
-            if unanswered
-            else ""
-        )
         return (
             "No late release or renewal of another hold came in between: the lock service itself gave away"
-            f" the lock of {n.whom(holder)}{or_repeated}."
+            f" the lock of {n.whom(holder)}."
         )
     named = ended[-1]
-    others = "" if len(ended) == 1 else f", or another {named.f} like it,"
     sent = f"sent the {named.f} of another hold {n.sent(named)}"
+    if named.f in ENDS and named.outcome is Outcome.INFO:
+        return (
+            f"Before that, {n.whom(named)} had {sent}, and never learned its outcome: carried out late, or"
+            f" repeated, it may have freed the lock of {n.whom(holder)}."
+        )
+    others = "" if len(ended) == 1 else f", or another {named.f} like it,"
     effect = "changed" if named.f == "renew" else "freed"
     return (
-        f"{n.who(named)} {sent} and never learned its outcome: carried out late, or repeated, it"
-        if named.outcome is Outcome.INFO
-        else f"In between, {n.whom(named)} {sent}, answered {n.answered(named)}: it"
-    ) + f"{others} probably {effect} the lock of {n.whom(holder)}."
+        f"In between, {n.whom(named)} {sent}, answered {n.answered(named)}: it{others} probably {effect}"
+        f" the lock of {n.whom(holder)}."
+    )
 
 
 def _kept_until(n: Narrator, holder: Op, lease: float) -> str:
