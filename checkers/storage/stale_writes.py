@@ -60,7 +60,7 @@ def in_log(evidence: Evidence) -> Iterator[Conflict]:
 def _by_first_commit(log: LogColumns, positions: Ints) -> Ints:
     """Resource by resource, as their first commits stand in the log."""
     first = log.place[log.first[log.resource[positions]]]
-    return positions[np.argsort(first, kind="stable")]
+    return positions[stable_order(first)]
 
 
 def after_fence(zones: ZoneColumns, log: LogColumns, starts: Ints) -> Iterator[Conflict]:

@@ -9,9 +9,11 @@ import pytest
 
 from checkers import Commit
 from checkers.evidence import gather
+from checkers.history.commit_log import UNRECORDED
 from checkers.history.ranks import UNRANKED
 from checkers.history.records import Op
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
+from checkers.storage.misreads import misreads
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.commit_logs import log
 
@@ -80,3 +82,16 @@ def test_the_first_read_of_a_write_is_that_called_first() -> None:
 
     assert [op.called for op in found.first_read_of_write(0)] == [2]
     assert found.first_read_of_write(3) == ()
+
+
+def test_a_read_of_a_value_that_nobody_wrote_has_no_write_to_show() -> None:
+    (found,) = misreads(zones([read(0, ("v9", 1), 0, 1), write(1, 2, 2, 3)]))
+
+    assert (found.accused.index, found.because) == (0, ())
+
+
+def test_the_first_operation_can_be_marked_and_an_unrecorded_one_cannot() -> None:
+    found = zones([write(0, 1, 0, 1), write(1, 2, 2, 3)])
+    unrecorded = replace(write(0, 9, 0, 1), index=UNRECORDED)
+
+    assert found.recorded.flags_of([found.ops[0], unrecorded]).tolist() == [True, False]

@@ -10,6 +10,7 @@ from checkers.errors import HistoryError
 from checkers.evidence import Evidence, gather
 from checkers.history.records import Commit, Op
 from checkers.judge import judge
+from checkers.storage.ghost_writes import FENCE_FAILED_BUT_LOGGED, ghost_writes
 from checkers.storage.late_writes import late_writes
 from checkers.storage.lost_writes import GONE_FROM_LOG, lost_in_log
 from checkers.storage.mismatched_commits import LOGGED_OTHERWISE, NEVER_SENT, mismatched_commits
@@ -17,7 +18,9 @@ from checkers.storage.misreads import READ_BUT_NOT_LOGGED, reads_not_logged
 from checkers.storage.phantom_accepts import NEVER_LOGGED, phantom_accepts
 from checkers.storage.unfenced_writes import LOST_ITS_TOKEN, unfenced_writes
 from checkers.verdict import Validity
+from tests.support.brute_force import fenced as fence_of
 from tests.support.brute_force import history_of, read, renumbered, write
+from tests.support.commit_logs import log
 from tests.support.grants import acquire
 
 
@@ -138,3 +141,12 @@ def test_a_log_of_another_run_is_reported_by_the_line_that_sent_the_write() -> N
 
     with pytest.raises(HistoryError, match=r"but line 2 of the history wrote it to r0 with token 1"):
         gather(history, [Commit(seq=1, resource="r0", token=9, value="v0")])
+
+
+def test_a_fence_that_failed_and_was_logged_has_words_of_its_own() -> None:
+    failed = replace(fence_of(write(0, 2, 0, 1, "stale")), error="timeout")
+    known = gather(history_of(renumbered([failed, write(1, 3, 2, 3)])), log((2, None), (3, "v1")))
+
+    (found,) = ghost_writes(known)
+
+    assert (found.breach, found.accused.index) == (FENCE_FAILED_BUT_LOGGED, 0)

@@ -118,3 +118,31 @@ def test_a_conflict_that_only_refusals_show_names_the_first_of_them() -> None:
     found = of_logged(gather(history_of(operations), TWICE))
 
     assert [summary_of(each) for each in found] == [("non-linearizable", FALSE_OR_STALE, 6, [2])]
+
+
+def late(*operations: Op, commits: list[Commit]) -> list[tuple[str, int, list[int]]]:
+    found = map(summary_of, against_the_log(gather(history_of(renumbered(operations)), commits)))
+    return [(anomaly, accused, because) for anomaly, _, accused, because in found]
+
+
+def test_a_value_that_only_older_ones_replaced_is_no_stale_read() -> None:
+    writes = write(0, 5, 0, 1), write(1, 3, 2, 3), write(2, 2, 4, 5)
+
+    found = late(*writes, read(3, ("v1", 3), 6, 7), commits=log((5, "v0"), (3, "v1"), (2, "v2")))
+
+    assert found == [("non-linearizable", 3, [1, 2])]
+
+
+def test_the_first_newer_value_and_the_last_that_was_there_show_a_stale_read() -> None:
+    writes = [write(i, i + 1, 2 * i, 2 * i + 1) for i in range(4)]
+    entries = log(*((i + 1, f"v{i}") for i in range(4)))
+
+    assert late(*writes, read(4, ("v0", 1), 8, 9), commits=entries) == [("stale-read", 4, [0, 1, 3])]
+
+
+def test_nothing_of_the_log_shows_that_the_initial_value_was_there() -> None:
+    unknown = write(2, 2, 4, 9, "info")
+
+    found = late(write(0, 1, 0, 1), read(1, (None, 0), 2, 3), unknown, commits=log((1, "v0"), (2, "v2")))
+
+    assert found == [("stale-read", 1, [0])]

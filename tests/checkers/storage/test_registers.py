@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -223,3 +224,15 @@ def test_a_read_proves_a_stale_write_only_against_earlier_values() -> None:
 
     assert found.anomaly == "stale-write"
     assert [op.value for op in found.because] == ["v1", "v0"]
+
+
+def test_findings_are_in_the_order_of_the_registers() -> None:
+    refused = write(0, 1, 0, 1, "stale")
+    stale = [replace(op, resource="r1") for op in (write(1, 2, 2, 3), write(2, 1, 4, 5))]
+
+    found = conflicts((refused, *stale), strict=True)
+
+    assert [(each.anomaly, each.accused.resource) for each in found] == [
+        ("false-rejection", "r0"),
+        ("stale-write", "r1"),
+    ]

@@ -138,3 +138,25 @@ def test_a_token_that_was_accepted_far_above_hides_those_above_it(called: int, a
     hiding, older = write(85, 85, called, 99), write(87, 1, 20, 99)
 
     assert seen(refused, *UNSENT, hiding, lost, older) == [("non-linearizable", FALSE_OR_STALE, accused, [1])]
+
+
+def test_a_token_sent_as_a_rejection_returned_is_hidden_by_one_that_came_later() -> None:
+    refused, hiding = write(1, 1, 4, 5, "stale"), write(2, 2, 6, 7)
+
+    assert judged(refused, hiding, write(0, 3, 5, 9, "info")) == [("non-linearizable", FALSE_OR_STALE)]
+    assert judged(refused, hiding, write(0, 3, 6, 9, "info")) == [FALSE]
+
+
+def test_a_fence_that_may_have_caused_a_rejection_raised_the_mark_for_writes() -> None:
+    ahead = replace(fenced(write(1, 9, 0, 1, "info")), process=1)
+    refused, older = write(2, 5, 2, 3, "stale"), write(3, 3, 4, 5)
+
+    assert seen(ahead, refused, older) == [("non-linearizable", FALSE_OR_STALE, 2, [1])]
+
+
+def test_a_read_is_held_against_rejections_that_no_fence_may_have_caused() -> None:
+    older, lost, first = write(0, 1, 0, 1), write(1, 9, 2, 3, "info"), write(2, 5, 4, 5, "stale")
+    ahead = replace(fenced(write(3, 20, 6, 7, "info")), process=3)
+    second, back = write(4, 10, 8, 9, "stale"), read(5, ("v0", 1), 10, 11)
+
+    assert seen(older, lost, first, ahead, second, back) == [("non-linearizable", FALSE_OR_STALE, 5, [2])]

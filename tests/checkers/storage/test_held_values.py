@@ -1,0 +1,86 @@
+"""Which value a register had last, what came back, and what a read had returned before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from checkers.evidence import gather
+from checkers.history.records import Op
+from checkers.storage.cluster_columns import zones_of
+from checkers.storage.held_values import Values, of_columns
+from checkers.storage.registers import observed
+from tests.support.brute_force import history_of, read, renumbered, write
+
+INITIAL = (None, 0)
+
+
+def held(operations: Sequence[Op]) -> Values:
+    """The values of a register: the initial one, and then those that were written."""
+    return of_columns(zones_of(gather(history_of(operations))), 0)
+
+
+@pytest.mark.parametrize("fenced", [True, False])
+def test_what_was_sent_after_a_value_had_been_there_replaced_it(fenced: bool) -> None:
+    probe = read(2, INITIAL, 4, 5)
+    values = held([write(0, 5, 0, 1), write(1, 1, 2, 3), probe])
+
+    assert values.last_before(values.moments(probe)[0], fenced=fenced) == 2
+
+
+@pytest.mark.parametrize(("fenced", "last"), [(True, 1), (False, 2)])
+def test_of_two_values_written_at_once_a_fence_lets_the_newer_token_through_last(
+    fenced: bool, last: int
+) -> None:
+    probe = read(2, INITIAL, 4, 5)
+    values = held([write(0, 5, 0, 3), write(1, 1, 1, 2), probe])
+
+    assert values.last_before(values.moments(probe)[0], fenced=fenced) == last
+
+
+@pytest.mark.parametrize(("called", "stayed"), [(5, True), (6, False)])
+def test_the_past_stayed_unless_something_was_sent_after_the_read_of_it(called: int, stayed: bool) -> None:
+    back, again = read(2, ("v0", 1), 4, 5), read(4, ("v0", 1), 8, 9)
+    values = held([write(0, 1, 0, 1), write(1, 2, 2, 3), back, write(3, 3, called, 7), again])
+
+    assert values.stayed(2, values.moments(back)[1]) == stayed
+
+
+def test_of_the_reads_of_higher_tokens_the_first_of_the_last_value_counts() -> None:
+    writes = [write(0, 5, 0, 1), write(2, 7, 4, 5)]
+    of_first, of_last, again = read(1, ("v0", 5), 2, 3), read(3, ("v2", 7), 6, 7), read(4, ("v2", 7), 8, 9)
+    probe = read(5, INITIAL, 10, 11)
+    values = held(renumbered([*writes, of_first, of_last, again, probe]))
+    later = held(renumbered([*writes, of_first, read(3, ("v2", 7), 6, 20), probe]))
+
+    higher = values.higher_read(0, values.moments(values.zone(0).reads[0])[0])
+    assert higher is not None
+    assert higher.index == 3
+    higher = later.higher_read(0, later.moments(later.zone(0).reads[0])[0])
+    assert higher is not None
+    assert higher.index == 1
+
+
+def went_back(*operations: Op) -> list[int]:
+    history = history_of(renumbered(operations))
+    found = observed(gather(history))
+    return [each.accused.index for each in found if each.anomaly == "high-water-regression"]
+
+
+def test_the_mark_went_back_with_the_first_read_that_returned_when_the_lost_value_was_no_longer_read() -> (
+    None
+):
+    writes = write(0, 2, 0, 1), write(1, 4, 2, 3)
+    higher, during = read(2, ("v1", 4), 4, 5), read(4, ("v1", 4), 7, 8)
+    back, again = read(3, ("v0", 2), 6, 7), read(5, ("v0", 2), 9, 10)
+
+    assert went_back(*writes, higher, back, during, again) == [3]
+
+
+def test_a_stale_read_of_another_value_is_not_the_mark_that_went_back() -> None:
+    first, second = write(0, 2, 0, 1), write(2, 4, 4, 20)
+    before, stale = read(1, ("v0", 2), 2, 3), read(3, INITIAL, 6, 7)
+    higher, back, again = read(4, ("v2", 4), 21, 22), read(5, ("v0", 2), 24, 25), read(6, ("v0", 2), 26, 27)
+
+    assert went_back(first, before, second, stale, higher, back, again) == [5]
