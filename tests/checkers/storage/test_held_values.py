@@ -80,7 +80,7 @@ def test_the_mark_went_back_with_the_first_read_that_returned_when_the_lost_valu
 
 def test_a_stale_read_of_another_value_is_not_the_mark_that_went_back() -> None:
     first, second = write(0, 2, 0, 1), write(2, 4, 4, 20)
-    before, stale = read(1, ("v0", 2), 2, 3), read(3, INITIAL, 6, 7)
+    before, stale = read(1, ("v0", 2), 2, 3), read(3, INITIAL, 6, 30)
     higher, back, again = read(4, ("v2", 4), 21, 22), read(5, ("v0", 2), 24, 25), read(6, ("v0", 2), 26, 27)
 
     assert went_back(first, before, second, stale, higher, back, again) == [5]
