@@ -38,13 +38,13 @@ FEW = 256  # operations; the rules look at so many in less time than it takes to
 
 
 def narrowed(evidence: Evidence, relevant: Callable[[Holds], Ints]) -> Evidence:
-    """The same evidence; of a long history only the relevant rows."""
+    """What the clients did; of a long history only the relevant rows."""
     operations = evidence.history.operations
     if not isinstance(operations, Operations) or len(operations) < FEW:
         return evidence
     asked = bool(np.any(operations.columns.f == ACQUIRE))  # else no client waited or was granted anything
     chosen = tuple(operations.at(relevant(_holds(evidence)))) if asked else ()
-    return Evidence(history=replace(evidence.history, operations=chosen), log=evidence.log)
+    return Evidence(history=replace(evidence.history, operations=chosen))
 
 
 @memoized

@@ -143,9 +143,7 @@ def _have_causes(
     levels = sorted(possible)
     accepted = list(accepted)
     for op in rejected:
-        if op.token is None:
-            return False
-        least = op.token + (header.policy == "inclusive")
+        least = (op.token or 0) + (header.policy == "inclusive")
         end = _end(op)
         high_enough = (each for each in levels if each >= least)
         cause = next((each for each in high_enough if possible[each] <= end or each in definite), None)

@@ -138,10 +138,10 @@ def _surely_before(zones: ZoneColumns, one: int, other: int) -> bool:
 
 def used_again(late: Zone, early: Zone) -> Conflict:
     """Accuse the write of a value whose token another value had used up, and name what shows their order."""
-    if late.write is None or early.write is None:  # impossible: the initial value is no second write
+    if late.write is None:  # impossible: the initial value is no second write
         raise AssertionError("a second write without a write")
-    shown = [early.settled_by, late.claimed_by] if early.surely_before(late) else []
-    return SAME_TOKEN_TWICE.conflict(late.write, *each_once(late.write, early.write, *early.proof, *shown))
+    shown = [late.claimed_by] if early.surely_before(late) else []
+    return SAME_TOKEN_TWICE.conflict(late.write, *each_once(late.write, *early.proof, *shown))
 
 
 def seen_after_newer(zones: ZoneColumns, known: Flags) -> Iterator[Conflict]:

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from checkers.history import commit_columns
 from checkers.history.commit_columns import Commits
 from checkers.history.records import Commit
 from tests.support.broken_storages import KINDS
@@ -30,6 +31,13 @@ def test_commits_of_several_resources_keep_their_order_lines_and_file() -> None:
     assert tuple(Commits.of(commits)) == commits
     assert Commits.of(commits)[1:3] == commits[1:3]
     assert Commits.of(commits)[-1] == commits[-1]
+
+
+def test_commits_are_made_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commit_columns, "_AT_ONCE", 2)
+    commits = tuple(Commit(seq=seq, resource="r0", token=seq, value=seq) for seq in range(5))
+
+    assert tuple(Commits.of(commits)) == commits
 
 
 def test_columns_of_commits_are_used_as_they_are() -> None:

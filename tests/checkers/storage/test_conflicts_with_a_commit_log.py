@@ -139,8 +139,20 @@ def test_a_stale_write_hides_no_late_one_that_follows() -> None:
 def test_a_log_of_another_run_is_reported_by_the_line_that_sent_the_write() -> None:
     history = history_of(renumbered([write(0, 1, 0, 1)]))
 
-    with pytest.raises(HistoryError, match=r"but line 2 of the history wrote it to r0 with token 1"):
+    says = (
+        r"value 'v0' was committed to r0 with token 9, but line 2 of the history wrote it to r0 with token 1"
+    )
+    with pytest.raises(HistoryError, match=says):
         gather(history, [Commit(seq=1, resource="r0", token=9, value="v0")])
+
+
+def test_a_fence_of_another_run_is_reported_by_its_token() -> None:
+    history = history_of(renumbered([write(0, 1, 0, 1)]))
+
+    with pytest.raises(
+        HistoryError, match="a fence with token 9 was committed, but the history has none of it"
+    ):
+        gather(history, log((9, None)))
 
 
 def test_a_fence_that_failed_and_was_logged_has_words_of_its_own() -> None:

@@ -118,6 +118,11 @@ def test_a_stale_attempt_is_counted_for_every_outcome() -> None:
     assert run.stale() == (3, 1, 1)
 
 
+def test_a_write_after_a_newer_fence_is_no_attempt_to_follow_a_newer_write() -> None:
+    assert Recording().op("fence", "r0", 5).write("r0", 1).stale() == (0, 0, 0)
+    assert Recording().op("fence", "r0", 5).write("r0", 2).write("r0", 1).stale() == (1, 0, 1)
+
+
 def test_without_grants_nothing_is_late() -> None:
     run = Recording(fenced=False).write("r0", 5).write("r0", 4)
 

@@ -243,22 +243,6 @@ def test_a_stale_write_names_the_loss_that_let_it_through() -> None:
     assert (lost.anomaly, stale.anomaly, stale.cause) == ("lost-write", "stale-write", lost)
 
 
-def test_a_stale_write_that_no_mark_would_let_through_has_no_such_cause() -> None:
-    operations = renumbered(
-        [
-            write(0, 2, 0, 1),
-            write(1, 3, 2, 3),
-            read(2, ("v0", 2), 4, 5),
-            read(3, ("v0", 2), 6, 7),
-            write(4, 1, 8, 9),
-        ]
-    )
-
-    conflicts = found(run_of(operations))
-
-    assert [each.cause for each in conflicts if each.anomaly == "stale-write"] == [None]
-
-
 def test_an_info_that_was_read_can_be_lost() -> None:
     operations = renumbered(
         [
