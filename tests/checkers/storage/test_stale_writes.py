@@ -155,6 +155,23 @@ def test_of_writes_with_one_token_the_one_read_first_came_first() -> None:
     assert found[0] == ("stale-write", SAME_TOKEN_TWICE, 0, [1, 2, 3])
 
 
+def test_a_read_that_shows_no_order_proves_no_second_use() -> None:
+    found = seen(write(0, 5, 0, 20), write(1, 5, 1, 20), read(2, ("v1", 5), 2, 3))
+
+    assert found == [("stale-write", SAME_TOKEN_TWICE, 1, [0])]
+
+
+def test_a_value_of_a_second_use_is_judged_by_what_replaced_it() -> None:
+    writes = write(0, 5, 0, 9), write(1, 5, 1, 8), write(2, 6, 10, 11)
+
+    found = seen(*writes, read(3, ("v1", 5), 12, 13))
+
+    assert [each[:3] for each in found] == [
+        ("stale-write", SAME_TOKEN_TWICE, 1),
+        ("stale-read", WENT_BACK, 3),
+    ]
+
+
 def logged(*operations: Op, log: Sequence[Op], **header: object) -> list[Summary]:
     """Stale writes after fences that are not logged."""
     history = replace(history_of(renumbered(operations)), header=Header(target="t", **header))
@@ -260,3 +277,9 @@ def test_two_uses_of_a_token_are_found_beside_another_token() -> None:
     found = seen(write(0, 1, 0, 1), write(1, 5, 2, 9), write(2, 5, 3, 8))
 
     assert found == [("stale-write", SAME_TOKEN_TWICE, 2, [1])]
+
+
+def test_a_write_with_the_lowest_token_is_stale_after_a_fence_with_it() -> None:
+    fence, late = fenced(write(0, 0, 0, 1)), write(1, 0, 2, 3)
+
+    assert logged(fence, late, log=[late]) == [("stale-write", SENT_AFTER_NEWER, 1, [0])]

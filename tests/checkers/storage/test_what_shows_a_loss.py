@@ -147,3 +147,42 @@ def test_only_a_fence_has_a_mark_that_can_go_back(fenced: bool, regressions: lis
     conflicts = found([*BACK[:2], *reads], fenced=fenced)
 
     assert [each.anomaly for each in conflicts] == ["lost-write", *regressions]
+
+
+def test_of_two_writes_that_the_past_lets_through_the_one_sent_first_shows_the_loss() -> None:
+    lost, *_ = found([*BACK, write(3, 3, 6, 20), write(4, 4, 8, 9)])
+
+    assert lost.anomaly == "lost-write"
+    assert [op.index for op in lost.because][-1] == 3
+
+
+@pytest.mark.parametrize(("returned", "is_lost"), [(1, True), (2, False)])
+def test_only_what_a_value_surely_replaced_is_older(returned: int, is_lost: bool) -> None:
+    conflicts = found([write(0, 2, 0, returned), *BACK[1:], write(3, 3, 6, 7)])
+
+    assert ("lost-write" in {each.anomaly for each in conflicts}) == is_lost
+
+
+def test_a_write_below_the_initial_token_does_not_follow_from_a_loss() -> None:
+    below = write(0, 0, 0, 1)
+    later = [
+        replace(op, called=op.called + 2, returned=(op.returned or 0) + 2)
+        for op in (*BACK, write(3, 3, 6, 7))
+    ]
+    history = history_of(renumbered([below, *later]))
+    history = replace(history, header=replace(history.header, initial_token=1))
+
+    conflicts = {each.accused.index: each for each in observed(gather(history))}
+
+    assert (conflicts[0].anomaly, conflicts[0].cause) == ("stale-write", None)
+    assert conflicts[4].cause == conflicts[2]
+
+
+def test_a_write_that_was_sent_as_a_lost_one_returned_does_not_follow_from_the_loss() -> None:
+    writes = write(0, 2, 0, 1), write(1, 5, 2, 3), write(2, 9, 4, 6), write(3, 3, 6, 8)
+    reads = read(4, ("v0", 2), 10, 11), read(5, ("v0", 2), 12, 13)
+
+    conflicts = {each.accused.index: each for each in found([*writes, *reads])}
+
+    assert conflicts[2].anomaly == "lost-write"
+    assert (conflicts[3].anomaly, conflicts[3].cause) == ("stale-write", None)
