@@ -23,6 +23,9 @@ FIRST_DOOR_PORT = 17000  # inside Toxiproxy's container
 HARNESS = "harness"
 (ETCD,) = MEMBERS["etcd"].ports
 ZOOKEEPER = MEMBERS["zookeeper"].ports
+# Ticks of 200 ms that an elected leader waits for its followers. A proxy accepts their connection before
+# the leader does, and hangs up: they then look for another leader until this one gives up.
+INIT_LIMIT = "10"
 SYNC_LIMIT = "15"  # ticks of 200 ms without an answer, after which a leader without followers steps down
 UNCHECKED = {"disable": True}  # a member that is cut off would be called unhealthy; the fault checks it
 
@@ -88,7 +91,7 @@ class DockerMembers:
     def _environment(self, spec: ServerSpec) -> Mapping[str, str]:
         """Return the settings of a member that others do not have."""
         if spec.system == "zookeeper":
-            return {"ZOO_SYNC_LIMIT": SYNC_LIMIT}
+            return {"ZOO_SYNC_LIMIT": SYNC_LIMIT, "ZOO_INIT_LIMIT": INIT_LIMIT}
         listen = f"http://0.0.0.0:{self.port(spec.name, ETCD)}"
         return {"ETCD_INITIAL_ADVERTISE_PEER_URLS": self.etcd_peer(spec), "ETCD_LISTEN_PEER_URLS": listen}
 

@@ -39,3 +39,20 @@ def test_a_write_of_a_holder_that_was_split_off_is_stale(tmp_path: Path, lock: s
 def partitions_of(folder: Path) -> list[Any]:
     plan = json.loads((folder / "plan.json").read_text())
     return [fault for fault in plan["faults"] if fault["kind"] == "partition"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("docker_engine")
+def test_a_fence_holds_while_five_members_are_divided_in_several_ways(tmp_path: Path) -> None:
+    target = "etcd-postgres-member-partitions"
+
+    done = run_until_challenged(
+        lambda duration: run_target(tmp_path, target, duration, engine="docker"), seconds=30
+    )
+
+    assert done.returncode == ExitCode.AS_EXPECTED, done.stderr
+    partitions = partitions_of(tmp_path / "runs" / target / "latest")
+    shapes = {len(fault["evidence"].partition(" from ")[0].split(", ")) for fault in partitions}
+    assert json.loads(done.stdout)["verdict"] == "valid"
+    assert shapes == {1, 2}
+    assert all(fault["in_force"] < fault["healed"] for fault in partitions)
