@@ -108,7 +108,9 @@ def never_split(index: int, target: str, shape: Shape | None, sections: Sections
         return  # an error of its own
     members, system = of[0].servers, of[0].system
     if system not in MEMBERS and REPLICA not in members:
-        yield Contradiction(key, f"is no member of a cluster: servers of {of[0].kind} do not know each other")
+        yield Contradiction(
+            key, "cannot be cut off: only members of etcd and ZooKeeper can be, and a Redis replica"
+        )
     elif len(members) < (3 if shape == "bridge" else 2):
         yield Contradiction(key, f"cannot be divided: there is only {', '.join(members)}")
 

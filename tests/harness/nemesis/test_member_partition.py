@@ -256,6 +256,21 @@ def test_five_members_are_divided_into_halves_and_by_a_bridge(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("direction", ["outgoing", "incoming"])
+def test_a_leader_of_zookeeper_that_is_cut_off_in_one_direction_steps_down(
+    docker_engine: Engine, run_id: str, tmp_path: Any, direction: Any
+) -> None:
+    with docker_engine.start(topology("zookeeper", 3), run_id, tmp_path, print) as cluster:
+        names = names_of(cluster)
+        old = leader_of(cluster, names)
+        with partition_members(cluster, f"lock:{old}", sides_of("isolated", old, names), direction) as fault:
+            stepped_down = wait_for(lambda: not leads(cluster, old))
+
+    assert stepped_down
+    assert f"({direction}; links: 8" in fault.evidence
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", BOTH_ENGINES)
 def test_a_replica_that_is_cut_off_gets_nothing_until_the_block_ends(
     request: pytest.FixtureRequest, run_id: str, tmp_path: Any, engine: str

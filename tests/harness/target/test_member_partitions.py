@@ -66,7 +66,11 @@ def test_a_client_still_needs_only_its_edges(read: Any) -> None:
         ),
         (ETCD, ['target = "etcd-1"', 'with = "client:5"'], 'with = "client:5": does not exist'),
         (ETCD, ['target = "etcd-1"', 'with = "holder:r2"'], "workload.resources is 2"),
-        ('kind = "redlock"\ntoken = "random"', ['target = "redis-1"'], "do not know each other"),
+        (
+            'kind = "redlock"\ntoken = "random"',
+            ['target = "redis-1"'],
+            "only members of etcd and ZooKeeper can be",
+        ),
         ('kind = "redis"', ['target = "lock:leader"'], "redis has no leader"),
     ],
 )
