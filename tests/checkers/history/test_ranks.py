@@ -172,7 +172,7 @@ def test_times_are_ranked_register_by_register_and_equal_times_alike(two_registe
     assert ranks.returned.tolist() == [3, 7, 4, 8]
 
 
-def test_before_the_run_is_after_all_of_an_earlier_register_also_at_one_time(tmp_path: Path) -> None:
+def test_before_the_run_is_after_all_of_an_earlier_register(tmp_path: Path) -> None:
     path = history_file(
         tmp_path / "history.jsonl",
         event(1, "invoke", 0, "r0", "v0"),

@@ -60,7 +60,7 @@ def test_what_nobody_sent_to_one_register_excuses_no_read_of_another() -> None:
     assert found.wrong_token_reads[0].tolist() == [1]
 
 
-def test_only_an_acknowledged_write_that_was_logged_was_there_when_it_returned() -> None:
+def test_only_an_acknowledged_logged_write_was_there_when_it_returned() -> None:
     operations = [
         write(0, 1, 0, 1),
         write(1, 2, 2, 3, "info"),

@@ -30,9 +30,7 @@ def test_what_was_sent_after_a_value_had_been_there_replaced_it(fenced: bool) ->
 
 
 @pytest.mark.parametrize(("fenced", "last"), [(True, 1), (False, 2)])
-def test_of_two_values_written_at_once_a_fence_lets_the_newer_token_through_last(
-    fenced: bool, last: int
-) -> None:
+def test_of_two_values_written_at_once_the_newer_token_comes_last(fenced: bool, last: int) -> None:
     probe = read(2, INITIAL, 4, 5)
     values = held([write(0, 5, 0, 3), write(1, 1, 1, 2), probe])
 
@@ -68,9 +66,7 @@ def went_back(*operations: Op) -> list[int]:
     return [each.accused.index for each in found if each.anomaly == "high-water-regression"]
 
 
-def test_the_mark_went_back_with_the_first_read_that_returned_when_the_lost_value_was_no_longer_read() -> (
-    None
-):
+def test_the_mark_went_back_with_the_first_read_without_the_lost_value() -> None:
     writes = write(0, 2, 0, 1), write(1, 4, 2, 3)
     higher, during = read(2, ("v1", 4), 4, 5), read(4, ("v1", 4), 7, 8)
     back, again = read(3, ("v0", 2), 6, 7), read(5, ("v0", 2), 9, 10)

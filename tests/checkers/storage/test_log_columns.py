@@ -96,7 +96,7 @@ def test_nothing_is_left_of_a_log_without_its_operations(whole: LogColumns) -> N
     assert part_of(whole, set()).unsent == 0
 
 
-def test_what_fits_needs_no_neighbour_and_what_does_not_belongs_to_its_resource(whole: LogColumns) -> None:
+def test_what_does_not_fit_belongs_to_its_resource(whole: LogColumns) -> None:
     assert [each.near for each in whole.entries if each.fits] == [None, None]
     assert [each.place for each in whole.unmatched_of("r0")] == [5]
     assert [each.place for each in whole.unmatched_of("r1")] == [0, 2, 4, 6]

@@ -52,7 +52,7 @@ FENCED = [(1, "v0"), (2, "v1"), (9, None), (10, "v4")]
     ],
     ids=["a value", "the initial value", "a value that was logged twice"],
 )
-def test_the_write_that_replaced_a_value_shows_that_the_cause_of_a_rejection_came_later(
+def test_the_write_that_replaced_a_value_shows_that_a_cause_came_later(
     entries: list[tuple[int | None, str | None]], pair: tuple[str | None, int], expected: list[str | int]
 ) -> None:
     writes = [write(0, 1, 0, 1), write(1, 2, 0, 9, "info"), write(4, 10, 0, 9, "info")]
@@ -79,7 +79,7 @@ def test_an_operation_is_shown_as_it_was_stored() -> None:
 TWICE = log((1, "v0"), (3, "v1"), (1, "v0"))
 
 
-def test_a_value_that_was_logged_twice_is_read_where_it_had_not_been_replaced() -> None:
+def test_a_value_logged_twice_is_read_where_it_had_not_been_replaced() -> None:
     replaced = write(1, 3, 0, 1)
     unknown = write(0, 1, 0, 9, "info")
     again, back = read(2, ("v0", 1), 2, 3), read(3, ("v1", 3), 4, 5)
@@ -133,7 +133,7 @@ def test_a_value_that_only_older_ones_replaced_is_no_stale_read() -> None:
     assert found == [("non-linearizable", 3, [1, 2])]
 
 
-def test_the_first_newer_value_and_the_last_that_was_there_show_a_stale_read() -> None:
+def test_the_first_newer_value_and_the_last_old_one_show_a_stale_read() -> None:
     writes = [write(i, i + 1, 2 * i, 2 * i + 1) for i in range(4)]
     entries = log(*((i + 1, f"v{i}") for i in range(4)))
 

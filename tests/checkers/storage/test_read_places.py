@@ -45,7 +45,7 @@ def test_a_read_cannot_have_returned_what_was_sent_later(called: int, is_there: 
     assert bool(places(operations, log((1, "v0"), (2, "v2")))) == is_there
 
 
-def test_what_was_there_before_the_run_has_the_initial_value_and_token_or_none() -> None:
+def test_what_was_there_before_the_run_has_the_initial_token_or_none() -> None:
     reads = [
         token(number, read(i, (value, 0), i, i))
         for i, (value, number) in enumerate([(None, 0), (None, None), (None, 5), ("v9", 0), ("v9", None)])
@@ -68,7 +68,7 @@ def test_a_read_returns_the_token_that_was_sent_or_stored_or_none() -> None:
     assert list(places(operations, log((3, "v0")))) == [1, 2, 4]
 
 
-def test_a_read_returns_any_token_of_what_nobody_sent_and_was_stored_without_one() -> None:
+def test_a_read_returns_any_token_of_a_foreign_value_without_one() -> None:
     assert places([read(0, ("v9", 7), 0, 1)], log((None, "v9"))) == {0: (0, 0)}
 
 
@@ -80,7 +80,7 @@ def test_null_can_be_logged() -> None:
     assert places([null, read(1, (None, 1), 2, 3)], commits) == {1: (0, 0)}
 
 
-def test_what_was_logged_twice_is_there_from_the_first_to_the_last_place_of_its_register() -> None:
+def test_what_was_logged_twice_is_there_from_its_first_to_its_last_place() -> None:
     one, other = write(0, 1, 0, 1), replace(write(1, 1, 0, 1), resource="r1")
     right, wrong = read(2, ("v1", 1), 2, 3), read(3, ("v1", 5), 4, 5)
     unlogged = read(4, ("v9", 1), 6, 7)

@@ -140,14 +140,14 @@ def test_a_token_that_was_accepted_far_above_hides_those_above_it(called: int, a
     assert seen(refused, *UNSENT, hiding, lost, older) == [("non-linearizable", FALSE_OR_STALE, accused, [1])]
 
 
-def test_a_token_sent_as_a_rejection_returned_is_hidden_by_one_that_came_later() -> None:
+def test_a_token_sent_as_a_rejection_returned_is_hidden_by_a_later_one() -> None:
     refused, hiding = write(1, 1, 4, 5, "stale"), write(2, 2, 6, 7)
 
     assert judged(refused, hiding, write(0, 3, 5, 9, "info")) == [("non-linearizable", FALSE_OR_STALE)]
     assert judged(refused, hiding, write(0, 3, 6, 9, "info")) == [FALSE]
 
 
-def test_a_fence_that_may_have_caused_a_rejection_raised_the_mark_for_writes() -> None:
+def test_a_fence_that_caused_a_rejection_raised_the_mark_for_writes() -> None:
     ahead = replace(fenced(write(1, 9, 0, 1, "info")), process=1)
     refused, older = write(2, 5, 2, 3, "stale"), write(3, 3, 4, 5)
 

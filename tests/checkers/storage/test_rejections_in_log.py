@@ -34,7 +34,7 @@ FALSE = [("false-rejection", 1)]
 
 
 @pytest.mark.parametrize(("called", "expected"), [(5, []), (6, [("false-rejection", 0)])])
-def test_what_the_log_has_is_a_cause_if_it_was_sent_before_the_rejection_returned(
+def test_a_logged_write_is_a_cause_if_sent_before_the_rejection_returned(
     called: int, expected: list[tuple[str, int]]
 ) -> None:
     assert found(REFUSED, write(1, 5, called, 9), commits=log((5, "v1"))) == expected
@@ -57,7 +57,7 @@ def test_a_fence_that_was_sent_until_a_restart_may_be_gone_from_the_log(
 
 
 @pytest.mark.parametrize(("outcome", "expected"), [("info", []), ("stale", FALSE)])
-def test_an_unknown_write_may_be_gone_from_the_log_and_a_failed_one_was_never_there(
+def test_an_unknown_write_may_be_gone_from_the_log_a_failed_one_never_was(
     outcome: str, expected: list[tuple[str, int]]
 ) -> None:
     failed = replace(write(0, 9, 0, 3, outcome), error=None)
@@ -66,7 +66,7 @@ def test_an_unknown_write_may_be_gone_from_the_log_and_a_failed_one_was_never_th
 
 
 @pytest.mark.parametrize(("fenced", "expected"), [(True, [("non-linearizable", 3)]), (False, [])])
-def test_a_refusal_shows_the_order_of_the_log_only_where_a_fence_is_promised(
+def test_a_refusal_shows_the_order_only_where_a_fence_is_promised(
     fenced: bool, expected: list[tuple[str, int]]
 ) -> None:
     operations = write(0, 1, 0, 1), write(1, 5, 2, 9, "info"), REFUSED, read(3, ("v0", 1), 6, 7)

@@ -36,7 +36,7 @@ def test_a_value_without_a_token_is_older_than_none() -> None:
     assert of_first_register(newer, without, later) == []
 
 
-def test_a_value_without_a_token_comes_back_after_a_fenced_write_replaced_it() -> None:
+def test_a_value_without_a_token_comes_back_after_a_fenced_write() -> None:
     without, newer = bare(write(0, 0, 0, 1)), write(1, 1, 2, 4)
     during, after = bare(read(2, ("v0", 0), 4, 5)), bare(read(3, ("v0", 0), 5, 6))
 
@@ -53,7 +53,7 @@ def test_a_value_is_not_replaced_by_what_was_written_while_it_was_there() -> Non
     ]
 
 
-def test_values_of_two_writes_at_once_contradict_each_other_when_both_are_read_later() -> None:
+def test_two_writes_at_once_contradict_each_other_if_both_are_read_later() -> None:
     one, other = write(0, 1, 0, 2), write(1, 1, 0, 2)
     of_one, of_other = read(2, ("v0", 1), 3, 4), read(3, ("v1", 1), 3, 4)
 
@@ -82,14 +82,14 @@ def test_the_later_of_two_reads_closes_a_flip_flop() -> None:
         ]
 
 
-def test_flip_flops_of_several_tokens_are_in_the_order_of_their_first_writes() -> None:
+def test_flip_flops_are_in_the_order_of_their_first_writes() -> None:
     of_two = [write(0, 2, 0, 12), write(3, 2, 0, 12), read(6, ("v0", 2), 13, 14), read(7, ("v3", 2), 14, 15)]
     of_one = [write(1, 1, 1, 2), write(2, 1, 1, 2), read(4, ("v1", 1), 3, 4), read(5, ("v2", 1), 4, 5)]
 
     assert accused(*of_two, *of_one, strict=False) == [("non-linearizable", 7), ("non-linearizable", 5)]
 
 
-def test_a_value_that_came_back_is_older_than_one_of_those_that_had_replaced_it() -> None:
+def test_a_value_that_came_back_is_older_than_one_that_replaced_it() -> None:
     first, equal, newer = write(0, 1, 0, 1), write(1, 1, 2, 3), write(2, 2, 4, 5)
 
     assert accused(first, equal, newer, read(3, ("v0", 1), 6, 7), strict=False, fenced=False) == [

@@ -149,7 +149,7 @@ def test_only_a_fence_has_a_mark_that_can_go_back(fenced: bool, regressions: lis
     assert [each.anomaly for each in conflicts] == ["lost-write", *regressions]
 
 
-def test_of_two_writes_that_the_past_lets_through_the_one_sent_first_shows_the_loss() -> None:
+def test_of_two_writes_let_through_the_one_sent_first_shows_the_loss() -> None:
     lost, *_ = found([*BACK, write(3, 3, 6, 20), write(4, 4, 8, 9)])
 
     assert lost.anomaly == "lost-write"
@@ -178,7 +178,7 @@ def test_a_write_below_the_initial_token_does_not_follow_from_a_loss() -> None:
     assert conflicts[4].cause == conflicts[2]
 
 
-def test_a_write_that_was_sent_as_a_lost_one_returned_does_not_follow_from_the_loss() -> None:
+def test_a_write_sent_as_a_lost_one_returned_does_not_follow_from_the_loss() -> None:
     writes = write(0, 2, 0, 1), write(1, 5, 2, 3), write(2, 9, 4, 6), write(3, 3, 6, 8)
     reads = read(4, ("v0", 2), 10, 11), read(5, ("v0", 2), 12, 13)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigurationError
-from harness.engines.local import never
+from harness.engines.local_systems import never
 from harness.network.members import member_links
 from harness.run import deployment
 from harness.target import load
