@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from checkers.history import limits
 from checkers.history.files import read_bytes
+from checkers.history.jsonl import MAX_LINE
 from checkers.history.merge import merge
 from checkers.history.reader import Commit
 from checkers.printable import as_json
@@ -78,20 +80,45 @@ class RunFolder:
         """Merge the recordings of all processes into history.jsonl by time, once.
 
         `notify` gets a message about each line that a killed process left half written.
+        Raises ConfigurationError if history.jsonl lacks a part of the recordings: what is not there
+        would look like an error of the system.
         """
         history = self.path / HISTORY
-        if not history.exists():
+        parts = sorted((self.path / EVENTS).glob("*.jsonl"))
+        if history.exists():
+            _check_whole(history, [self.path / HEADER, *parts])
+        else:
             if not (self.path / HEADER).exists():
                 raise ConfigurationError(
                     f"{self.path}: this run ended before its clients started: there is nothing to judge"
                 )
             header = read_bytes(self.path / HEADER, limits.DOCUMENT).decode(errors="replace")
-            parts = sorted((self.path / EVENTS).glob("*.jsonl"))
             self._replace(HISTORY, (line + "\n" for line in (header, *merge(parts, notify))))
         return history
 
     def _replace(self, name: str, chunks: Iterable[str]) -> None:
         replace_file(self.path / name, chunks)
+
+
+def _check_whole(history: Path, parts: Sequence[Path]) -> None:
+    recorded, kept = sum(map(_complete, parts)), history.stat().st_size
+    if kept < recorded:
+        raise ConfigurationError(
+            f"{history} was cut off: it has {kept:,} bytes, but {EVENTS} beside it has {recorded:,} bytes of"
+            " recorded events; remove it, and it is put together again from them"
+        )
+
+
+def _complete(part: Path) -> int:
+    """Return how many bytes a recording has without a half-written last line; 0 if it is no regular file."""
+    if part.is_symlink() or not part.is_file():
+        return 0
+    if part.name == HEADER:  # one line, without its end
+        return part.stat().st_size + 1
+    with part.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - MAX_LINE))
+        return size - len(file.read(MAX_LINE).rpartition(b"\n")[2])
 
 
 def _commit_line(commit: Commit) -> dict[str, Any]:

@@ -49,6 +49,20 @@ def test_recordings_are_merged_by_time(folder: RunFolder) -> None:
     assert [json.loads(line)["time"] for line in lines[1:]] == [1, 2, 3, 4]
 
 
+def test_a_history_that_lacks_recorded_events_is_not_judged(folder: RunFolder) -> None:
+    record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n", event(4, 0, "info") + "\n")
+    record(folder, "client-1.jsonl", *(event(time, 1, "invoke") + "\n" for time in range(5, 25)))
+    history = folder.merge_events(pytest.fail)
+    whole = history.read_text()
+    history.write_text("".join(whole.splitlines(keepends=True)[:4]))
+
+    with pytest.raises(ConfigurationError, match=r"history\.jsonl was cut off: .*; remove it, and"):
+        recheck(folder.path)
+
+    history.unlink()
+    assert folder.merge_events(pytest.fail).read_text() == whole
+
+
 def test_a_half_written_last_line_is_dropped_with_a_notice(folder: RunFolder) -> None:
     record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n", event(4, 0, "info")[:20])
     notices: list[Any] = []
@@ -62,10 +76,11 @@ def test_a_half_written_last_line_is_dropped_with_a_notice(folder: RunFolder) ->
 
 def test_an_existing_history_is_never_merged_again(folder: RunFolder) -> None:
     record(folder, "client-0.jsonl", event(1, 0, "invoke") + "\n")
-    first = folder.merge_events(pytest.fail).read_bytes()
-    record(folder, "client-1.jsonl", event(2, 1, "invoke") + "\n")
+    history = folder.merge_events(pytest.fail)
+    edited = history.read_text().replace('"r0"', '"another"')
+    history.write_text(edited)
 
-    assert folder.merge_events(pytest.fail).read_bytes() == first
+    assert folder.merge_events(pytest.fail).read_text() == edited
 
 
 def test_a_run_in_progress_is_not_judged_by_others(folder: RunFolder) -> None:
