@@ -65,23 +65,6 @@ _POINTS = {
     Point.RENEWING: "during a renewal",
     Point.BEFORE_RELEASE: "before its release",
 }
-_ENDS = {
-    End.BEFORE_EXPIRY: "for less than its lease",
-    End.EXPIRED: "until its lease had expired",
-    End.REGRANTED: "until another client had the lock",
-    End.SUPERSEDED: "until another client had written",
-}
-_HITS = {
-    Hit.HOLDER: "the holder hit {}",
-    Hit.WAITER: "a waiting client hit, the holder {}",
-    Hit.LOCK: "the lock service hit, the holder {}",
-    Hit.STORAGE: "the storage hit, the holder {}",
-}
-_FATES = {
-    Fate.DELIVERED: "",
-    Fate.DELAYED: ", messages arriving after that",
-    Fate.LOST: ", messages lost",
-}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -109,11 +92,6 @@ class Cell:
     def is_consistent(self) -> bool:
         """A message that was not delayed past the lease is a delivered one."""
         return not (self.fate is Fate.DELAYED and self.end is End.BEFORE_EXPIRY)
-
-    @property
-    def in_words(self) -> str:
-        """Such as "the holder hit before its write, until another client had written"."""
-        return f"{_HITS[self.hit].format(_POINTS[self.point])}, {_ENDS[self.end]}{_FATES[self.fate]}"
 
     def __str__(self) -> str:
         fate = () if self.fate is Fate.DELIVERED else (self.fate,)
@@ -171,15 +149,15 @@ class HazardTable(Struct, frozen=True, kw_only=True):
 
 
 def summary(possible: int, missed: Sequence[str]) -> str:
-    """Such as "hazards 22 of 24, missed: the holder hit during a renewal, …"."""
+    """Such as "hazards 22 of 24, missed: renewing/expired/holder, …"."""
     seen = f"hazards {possible - len(missed)} of {possible}"
-    words = [Cell.named(name).in_words for name in missed[:_SHOWN]]
-    if more := len(missed) - len(words):
-        words.append(f"{more} more")
-    return f"{seen}, missed: {'; '.join(words)}" if words else seen
+    if not missed:
+        return seen
+    more = len(missed) - _SHOWN
+    return f"{seen}, missed: {', '.join(missed[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"
 
 
-_SHOWN = 3  # in words; verdict.json has all
+_SHOWN = 3  # verdict.json has all
 
 
 def _parsed(parts: Sequence[str]) -> Iterator[Any]:

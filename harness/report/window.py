@@ -75,12 +75,15 @@ def opening(
     groups = [held, *served] if claim.anomaly in _OF_HOLDERS else [*served, held]
     if header.fenced:  # a fence should survive any pause of a holder: a restart may be why it did not
         groups.insert(0, _restarts(claim, faults))
-    sent = max((op.sent for op in claim.accused), default=0)
+    sent = max((op.sent for op in claim.accused if op.f != "acquire"), default=math.inf)
     return next((_likeliest(group, sent) for group in groups if group), None)
 
 
-def _likeliest(causes: Sequence[Cause], sent: int) -> Cause:
-    """Certain faults first; if several were in force during the operation, the first one."""
+def _likeliest(causes: Sequence[Cause], sent: float) -> Cause:
+    """Certain faults first; if several were in force during the operation, the first one.
+
+    An acquire may wait for long, and lose its lease several times: there it is the last one.
+    """
     best = [cause for cause in causes if cause.certain] or causes
     return next((cause for cause in best if cause.fault.began > sent), best[-1])
 

@@ -93,6 +93,15 @@ def test_a_concurrent_write_is_an_attempt_only_if_refused_or_later() -> None:
     assert overlapping("info").stale([("b", 34)]) == (0, 0, 0)
 
 
+def test_tokens_that_no_float_can_tell_apart_are_compared_exactly() -> None:
+    older, newer = 2**60, 2**60 + 1
+    run = Run()
+    run.op(1, "write", 1, 4, token=newer, value="b")
+    run.op(0, "write", 2, 3, token=older, value="a")
+
+    assert run.stale([("b", newer), ("a", older)]) == (1, 0, 1)
+
+
 def test_refusing_the_holders_second_write_challenges_no_strict_fence() -> None:
     run = Run()
     run.op(0, "write", 1, 2, token=33, value="a")

@@ -181,8 +181,7 @@ def test_a_run_misses_what_its_faults_could_have_hit() -> None:
     assert verdict.validity.word == "unknown"
     (reason,) = verdict.reasons
     assert reason == (
-        "not exercised: hazards 1 of 2, missed: the holder hit before it knew its token, until another "
-        "client had written: run longer, or with faults"
+        "not exercised: hazards 1 of 2, missed: granted/superseded/holder: run longer, or with faults"
     )
 
 

@@ -47,7 +47,7 @@ def test_each_finding_is_one_sentence_with_lines_and_steps_that_prove_it(path: P
     lines = path.read_text().splitlines()
 
     for finding in judged(path).findings:
-        assert finding.summary.startswith(("process ", "the ", "either "))
+        assert finding.summary.startswith(("process ", "client ", "the ", "either "))
         assert "\n" not in finding.summary
         assert 1 <= len(finding.operations) <= 12
         assert 2 <= len(finding.steps) <= 9

@@ -57,10 +57,7 @@ def test_hazards_are_one_line() -> None:
         "possible": 2,
     }
 
-    assert (
-        "  hazards 1 of 2, missed: the holder hit during a renewal, until its lease had expired"
-        in printed(document() | {"hazards": seen})
-    )
+    assert "  hazards 1 of 2, missed: renewing/expired/holder" in printed(document() | {"hazards": seen})
     assert not [line for line in printed(document() | {"hazards": {"hit": seen["hit"]}}) if "hazards" in line]
 
 
