@@ -316,7 +316,7 @@ def _written(n: Narrator, lost: Op, reader: Op) -> tuple[str, ...]:
 def _how(by: Op, lost: Op) -> str:
     """How it comes that the list that one wrote lacks what another had appended."""
     if by.seen is None:
-        return "which list it had read is unknown"
+        return "it is not known which list it had read"
     if lost.element in by.seen:
         return f"left {content(lost.element)} out although it had read it"
     return f"had read it without {content(lost.element)}"

@@ -137,9 +137,9 @@ def _returns(values: Values, storage: Storage, reads: Iterable[Read]) -> dict[in
 
 def _with_return(conflict: Conflict, back: Mapping[int, Op]) -> Conflict:
     op = back.get(conflict.accused.index)
-    if op is None or not _is_suspect(conflict) or op in conflict.because:
+    if op is None or not _is_suspect(conflict):
         return conflict
-    return replace(conflict, because=(*conflict.because, op))
+    return replace(conflict, because=tuple(each_once(conflict.accused, *conflict.because, op)))
 
 
 def _with_cause(
