@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 from typing import Any
@@ -66,12 +67,26 @@ def reaches(cluster: Any, source: str, server: str) -> bool:
     return done.exit_code != 124 and (closes or bool(done.output))
 
 
-def ways(cluster: Any, pairs: Collection[tuple[str, str]] = ()) -> set[tuple[str, str]]:
-    """Return which member reaches which: of these pairs, or of all."""
-    pairs = list(pairs or permutations(names_of(cluster), 2))
-    with ThreadPoolExecutor(len(pairs)) as pool:
-        reached = list(pool.map(lambda pair: reaches(cluster, *pair), pairs))
-    return {pair for pair, answered in zip(pairs, reached, strict=True) if answered}
+def ways(cluster: Any, expected: AbstractSet[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return which member reaches which.
+
+    Those that are expected to are asked first, as a silent connection makes others wait; and until
+    they answer, as that may take long on a busy machine.
+    """
+    found: set[tuple[str, str]] = set()
+
+    def all_answer() -> bool:
+        found.update(answering(cluster, expected - found))
+        return found == expected
+
+    wait_for(all_answer)
+    return found | answering(cluster, set(permutations(names_of(cluster), 2)) - expected)
+
+
+def answering(cluster: Any, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    with ThreadPoolExecutor(len(pairs) or 1) as pool:
+        answered = list(pool.map(lambda pair: reaches(cluster, *pair), pairs))
+    return {pair for pair, answers in zip(pairs, answered, strict=True) if answers}
 
 
 def between(first: Sequence[str], second: Sequence[str]) -> set[tuple[str, str]]:
@@ -129,14 +144,15 @@ def put_late(connection: Connection, outcome: list[BaseException]) -> None:
 def test_a_member_reaches_no_other_until_the_block_ends(cluster: Any) -> None:
     names = names_of(cluster)
     everything = between(names, names) - {(name, name) for name in names}
-    before = ways(cluster)
+    whole = everything - between(["etcd-2"], names)
+    before = ways(cluster, everything)
     with partition_members(cluster, "lock:etcd-2", sides_of("isolated", "etcd-2", names)):
-        during = ways(cluster)
+        during = ways(cluster, whole)
         clients = [reply(cluster.edge(0, name), "etcd", WITHIN) is not None for name in names]
-    after = ways(cluster)
+    after = ways(cluster, everything)
 
     assert before == after == everything
-    assert during == everything - between(["etcd-2"], names)
+    assert during == whole
     assert clients == [True] * 3
 
 
@@ -162,7 +178,7 @@ def test_a_partition_in_one_direction_silences_requests_both_ways(cluster: Any, 
             for link in cluster.links
             if "etcd-3" in (link.source, link.server)
         }
-        during = ways(cluster)
+        during = ways(cluster, between(["etcd-1"], ["etcd-2"]))
 
     assert during == between(["etcd-1"], ["etcd-2"])
     of_target = {stream for link, stream in lost.items() if link.startswith("etcd-3")}
@@ -200,7 +216,8 @@ def test_members_are_joined_again_when_the_block_is_cut_short(cluster: Any) -> N
     ):
         raise KeyboardInterrupt
 
-    assert len(ways(cluster)) == 6
+    everything = set(permutations(names, 2))
+    assert ways(cluster, everything) == everything
 
 
 def test_halves_leave_the_target_in_the_minority() -> None:
@@ -222,15 +239,17 @@ def test_an_isolated_leader_of_zookeeper_steps_down(
         old = leader_of(cluster, names)
         others = set(names) - {old}
         with partition_members(cluster, f"lock:{old}", sides_of("isolated", old, names)) as fault:
-            during = ways(cluster)
+            whole = between(others, others) - {(name, name) for name in others}
+            during = ways(cluster, whole)
             stepped_down = wait_for(lambda: not leads(cluster, old))
             new = wait_for(lambda: leaders(cluster) & others)
 
-        assert during == between(others, others) - {(name, name) for name in others}
+        assert during == whole
         assert stepped_down
         assert new
         assert f"{old} does not serve" in fault.healed
-        assert len(ways(cluster)) == 6
+        everything = set(permutations(names, 2))
+        assert ways(cluster, everything) == everything
 
 
 @pytest.mark.slow
@@ -246,13 +265,12 @@ def test_five_members_are_divided_into_halves_and_by_a_bridge(
             sides = sides_of(shape, leader, names)
             with partition_members(cluster, f"lock:{leader}", sides):
                 cut = between(sides.near, sides.far)
-                whole = ways(cluster, everything - cut)  # first: a silent connection makes others wait
-                reached_anyway = ways(cluster, cut)
+                during = ways(cluster, everything - cut)
                 led = wait_for(lambda: leaders(cluster) - {leader})  # noqa: B023 - called at once
 
-            assert (whole, reached_anyway) == (everything - cut, set()), shape
+            assert during == everything - cut, shape
             assert shape == "bridge" or led <= set(sides.far), shape
-        assert ways(cluster) == everything
+        assert ways(cluster, everything) == everything
 
 
 @pytest.mark.slow

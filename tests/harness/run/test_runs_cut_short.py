@@ -18,6 +18,7 @@ import psutil
 import pytest
 from psutil import Process
 
+from harness.target import load
 from tests.support.command import DEADLINE, fencepost
 from tests.support.installed_command import start
 from tests.support.selection import BOTH_ENGINES
@@ -190,7 +191,8 @@ def check_a_run_killed_during_a_fault(
     assert wait_for(lambda: not alive(children))
     done = fencepost(tmp_path, "recheck", folder, "--format", "json")
 
-    assert done.returncode in (0, 2), done.stderr
+    violations = (1,) if load(target).expected else ()  # with a planted bug, it may have been found by then
+    assert done.returncode in (0, 2, *violations), done.stderr
     assert left_in_docker(folder.name) == []
     assert list(state.iterdir()) == []
 
