@@ -142,3 +142,15 @@ def test_a_late_grant_of_a_stuck_lock_had_been_refused_until_then() -> None:
             " was granted, answered at 7.100 s (line 7)."
         ),
     )
+
+
+def test_without_an_answer_it_is_not_known_which_list_an_append_had_read() -> None:
+    lines = (HISTORIES / "lost-update-of-a-list-read-too-early.jsonl").read_text().splitlines()
+    answered = next(line for line in lines if '"type":"ok"' in line and '"element":"1-1"' in line)
+    unanswered = json.loads(answered) | {"type": "info", "error": "timed out"}
+    del unanswered["read"], unanswered["written"]
+
+    history = checkers.parse([json.dumps(unanswered) if line == answered else line for line in lines])
+
+    (finding,) = checkers.judge(history).findings
+    assert "and it is not known which list it had read." in finding.steps[3]
