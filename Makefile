@@ -17,13 +17,14 @@ CASES ?=
 # Tests start the command hundreds of times: compile its modules once, also where bytecode is unwanted elsewhere.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install run zoo test test-slow test-all check lint types coverage docs bench fuzz mutants lock schemas clean golden
+.PHONY: install run zoo cards test test-slow test-all check lint types coverage docs bench fuzz mutants lock schemas clean golden
 
 install: $(STAMP)
 
 $(STAMP): $(PINNED) pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
 	@touch $@
+	@echo "installed; next: $(BIN)/fencepost run etcd-postgres"
 
 $(PINNED): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
@@ -99,6 +100,9 @@ lock:  ## recompile the pinned requirements (needs uv)
 
 schemas: install  ## write the JSON Schemas that are committed
 	$(BIN)/python -m tools.schemas
+
+cards: install  ## docs/libraries.md: run the series of each lock library of examples/locks; NAMES=... makes some again
+	$(BIN)/python -m tools.cards $(NAMES)
 
 golden: install  ## rewrite the golden verdicts and texts: read the diff
 	$(BIN)/python -m tests.support.golden_verdicts

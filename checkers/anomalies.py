@@ -146,7 +146,8 @@ _TABLE = (
         arises="The storage acknowledges a write before it is on disk, or on the replica that takes over.",
         remedy=(
             "Acknowledge a write only when it is on disk, and on every replica that may be promoted"
-            " (`synchronous_commit`, `appendfsync always`, `WAIT`)."
+            " (`synchronous_commit`, `appendfsync always`, `WAIT`), and stop the old primary before another"
+            " takes over (STONITH)."
         ),
         counters=("found", "writes", "server_faults"),
     ),

@@ -31,6 +31,8 @@ def coverage(evidence: Evidence) -> dict[str, int]:
     - can have been accepted when this one was rejected, or
     - stands before this one in the commit log.
 
+    Where the lock gives no tokens, a later hold counts as a higher token (see `hold_order`).
+
     A strict fence that refuses a holder's own second write has not been
     challenged: the tokens are equal.
     """

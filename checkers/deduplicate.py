@@ -44,11 +44,11 @@ def _first(same: Sequence[_Candidate]) -> Finding:
 def _is_of_another_event(candidate: _Candidate, first: Finding) -> bool:
     """Is it not the same event under a wider name?
 
-    Each name that the log shows is an event of its own. What clients saw of one event may fit
-    several names, above all the widest.
+    Each name that the log shows is an event of its own, and so is a wait for a lock that was stuck.
+    What else clients saw of one event may fit several names, above all the widest.
     """
     finding = candidate.finding
-    if candidate.is_committed or finding.anomaly == first.anomaly:
+    if candidate.is_committed or finding.anomaly in {first.anomaly, "stuck-lock"}:
         return finding.anomaly != first.anomaly
     is_apart = set(finding.because).isdisjoint(first.because)
     return is_apart and finding.anomaly != "non-linearizable"

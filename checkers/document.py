@@ -72,6 +72,25 @@ class HazardsDocument(Struct, frozen=True, kw_only=True):
     possible: int | None = None
 
 
+class WindowsDocument(Struct, frozen=True, kw_only=True):
+    """The occasions that one fault of the target had: see docs/hazards.md.
+
+    `fault`: such as "pause holder before-write". `missed`: how many, by reason.
+    """
+
+    fault: str
+    hit: int = 0
+    missed: dict[str, int] = {}
+
+    def __str__(self) -> str:
+        """Such as "pause holder before-write: 12 windows, 11 hit, 1 missed: another fault had its victim"."""
+        count = sum(self.missed.values())
+        windows = self.hit + count
+        said = f"{self.fault}: {windows:,} window{'s' * (windows != 1)}, {self.hit:,} hit"
+        why = "; ".join(f"{number:,} missed: {reason}" for reason, number in self.missed.items())
+        return ", ".join(filter(None, [said, why]))
+
+
 class VerdictDocument(Struct, frozen=True, kw_only=True):
     """verdict.json: fields may be added, never renamed.
 
@@ -81,6 +100,7 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
     `findings`: the violations. `counted`: the first findings that make no run invalid, but that the
     target names or that are violations elsewhere.
     `hazards`: null if no fault endangered a lock, and the target has none that can.
+    `windows`: of each fault of the target; empty if plan.json does not say.
     `interrupted`: null for a run that worked as long as planned, or if that is not known.
     """
 
@@ -96,6 +116,7 @@ class VerdictDocument(Struct, frozen=True, kw_only=True):
     counted: list[FindingDocument] = []
     coverage: dict[str, int]
     hazards: HazardsDocument | None = None
+    windows: list[WindowsDocument] = []
     checkers: list[CheckerDocument]
     notices: list[str] = []
     interrupted: InterruptionDocument | None = None

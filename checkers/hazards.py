@@ -82,7 +82,7 @@ class Cell:
         given = name.split("/")
         parts = [*given, *_DEFAULTS[len(given) :]]
         if len(parts) != len(_PARTS) or not all(parts):
-            raise ValueError(f"{name[:80]!r} is no hazard: it is like write-sent/superseded/holder")
+            raise ValueError(f"{name[:80]!r} is no hazard: one looks like write-sent/superseded/holder")
         cell = cls(*_parsed(parts))
         if not cell.is_consistent:
             raise ValueError(f"{name[:80]!r} is no hazard: delayed means past the end of the lease")
@@ -133,7 +133,7 @@ _LOSING = frozenset({"partition", "kill", "failover", "restart"})
 
 def is_client(target: str) -> bool:
     """Is the target of a fault a client, not servers?"""
-    return target.partition(":")[0] in {"client", "holder"}
+    return target.partition(":")[0] in {"client", "holder", "waiter"}
 
 
 class HazardTable(Struct, frozen=True, kw_only=True):

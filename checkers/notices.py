@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.evidence import Evidence
-from checkers.history.records import Outcome
+import numpy as np
+
+from checkers.evidence import Evidence, in_columns
+from checkers.history.columns import ABSENT, ACQUIRE, NEVER, OK
+from checkers.history.records import UNUSABLE, Outcome
 from checkers.locks.holds import count_of_grants
+from checkers.token_shapes import shape_of
+
+_SECOND = 10**9  # ns
+_SLOW = 4 * _SECOND  # ns; after which a first grant is late
 
 
 def notices(evidence: Evidence) -> Iterator[str]:
-    """Say what no verdict says: that the lock was never granted, and where the rules may miss something."""
+    """Say what no verdict says: how the lock was granted, and where the rules may miss something."""
     yield from _never_granted(evidence)
+    yield from _granted_late(evidence)
+    yield from _unusable(evidence)
+    yield from _without_tokens(evidence)
+    yield from _misleading_tokens(evidence)
     yield from _not_complete(evidence)
 
 
@@ -29,6 +40,60 @@ def _never_granted(evidence: Evidence) -> Iterator[str]:
         yield (
             f"the lock was never granted: {unknown} acquires ended without a usable answer and {refused} were"
             f" refused; the first reason given: {said}"
+        )
+
+
+def _granted_late(evidence: Evidence) -> Iterator[str]:
+    """Report that the lock was first granted after a quarter of the run: little of it was tested."""
+    columns = in_columns(evidence).columns
+    grants = columns.returned[(columns.f == ACQUIRE) & (columns.outcome == OK)]
+    if not len(grants):
+        return
+    began = columns.called.min()
+    waited = int(grants.min() - began)
+    lasted = int(columns.returned[columns.returned != NEVER].max() - began)
+    if waited > _SLOW and 4 * waited > lasted:
+        yield (
+            f"the first grant came {waited / _SECOND:.1f} s after the first request,"
+            f" of {lasted / _SECOND:.1f} s in all:"
+            " a client program should make one request before it answers start"
+        )
+
+
+def _unusable(evidence: Evidence) -> Iterator[str]:
+    """Report answers that did not follow the line protocol, which made outcomes unknown."""
+    columns = in_columns(evidence).columns
+    of_programs = [number for number, said in enumerate(columns.errors) if said.startswith(UNUSABLE)]
+    rows = np.flatnonzero(np.isin(columns.error, of_programs))
+    if len(rows):
+        counted = "1 answer was" if len(rows) == 1 else f"{len(rows)} answers were"
+        first = columns.errors[columns.error[rows[0]]]
+        yield f"{counted} unusable, so the outcome is unknown; the first: {first}"
+
+
+def _without_tokens(evidence: Evidence) -> Iterator[str]:
+    """Report that real time took the place of tokens, and what that cannot show."""
+    columns = in_columns(evidence).columns
+    grants = (columns.f == ACQUIRE) & (columns.outcome == OK)
+    total, without = (int(np.count_nonzero(grants & of)) for of in (grants, columns.token == ABSENT))
+    if without:
+        which = "this lock gives no fencing token"
+        if without < total:
+            which = f"{without} of {total} grants came without a fencing token"
+        yield (
+            f"{which}: holds were ordered by what is"
+            " certain in real time, which says nothing of grants that overlap; duplicate-token and"
+            " token-regression had nothing to compare"
+        )
+
+
+def _misleading_tokens(evidence: Evidence) -> Iterator[str]:
+    """Report tokens that look like numbers that are none."""
+    shape = shape_of(in_columns(evidence).columns, evidence.history.header.clients)
+    if shape is not None:
+        yield (
+            f"the tokens look like {shape}, which a fence cannot rely on: a fencing token is a number that"
+            " the lock service raises with every grant"
         )
 
 

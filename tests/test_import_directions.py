@@ -28,6 +28,7 @@ ROOMS = tuple(
         "run",
         "search",
         "shrink",
+        "card",  # a fixed series of runs against a lock library
         "campaign",  # many runs, every night
         "cli",
         "pytest_plugin",  # imported by pytest only
@@ -41,6 +42,7 @@ JUDGMENT = (
     "checkers.storage.log_columns",
     "checkers.evidence",
     "checkers.locks.leases",
+    "checkers.locks.hold_order",
     "checkers.explain.narrator",  # the words that all explanations share
     "checkers.conflict",
     "checkers.checker",

@@ -13,7 +13,7 @@ esac
 """
 
 
-def test_the_first_line_says_what_is_installed_and_how_long_it_takes(tmp_path: Path) -> None:
+def test_the_first_line_says_how_long_it_takes_and_the_last_what_is_next(tmp_path: Path) -> None:
     for name in ("Makefile", "requirements.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     python = tmp_path / "python"
@@ -31,5 +31,6 @@ def test_the_first_line_says_what_is_installed_and_how_long_it_takes(tmp_path: P
 
     assert made.stdout == (
         "installing Python packages into .venv: takes about a minute, longer on a slow network\n"
+        "installed; next: .venv/bin/fencepost run etcd-postgres\n"
     )
     assert made.stderr == "pip\npip\n"

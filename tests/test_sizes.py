@@ -23,6 +23,7 @@ def test_no_file_is_too_long() -> None:
         str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*.py")
+        if ".venv" not in path.parts  # of an adapter that was built
     }
 
     assert len(lengths) > 500

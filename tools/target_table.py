@@ -55,6 +55,8 @@ def _special(target: Target) -> Iterator[str]:
         yield target.storage.policy
     if replication := getattr(target.storage, "replication", None):
         yield f"{replication} replication"
+    if manager := getattr(target.storage, "manager", None):
+        yield manager.title()
     pauses = [fault for fault in target.faults if fault.kind == "pause"]
     if any(fault.every and not fault.hits_servers for fault in pauses):
         yield "pauses at any moment"

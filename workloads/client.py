@@ -22,15 +22,41 @@ UNWRITTEN = -1
 """The mark of a resource without writes: below every token, including 0."""
 
 
+def as_stored(token: int | None) -> int:
+    """The number under which a storage keeps a token; that of a write without one is below every token."""
+    return UNWRITTEN if token is None else token
+
+
+def from_stored(number: int) -> int | None:
+    """The token behind such a number."""
+    return None if number == UNWRITTEN else number
+
+
 class NotApplied(Exception):  # noqa: N818 - an outcome of the protocol, not a fault of the program
     """The operation did not take effect and never will; the message says why."""
+
+
+STALE = "stale"  # the error of such a write in a history
 
 
 class Stale(NotApplied):
     """The storage's fence rejected the write: it has seen a newer token."""
 
     def __init__(self) -> None:
-        super().__init__("stale")
+        super().__init__(STALE)
+
+
+GIVES_NONE = (
+    'this lock gives no fencing token, which every storage.fencing but "none" needs: set storage.fencing and'
+    ' lock.token to "none" to see which writes come too late, or use a lock that gives one'
+)
+
+
+class NoTokenError(Exception):
+    """The lock was granted without a token, and the storage's fence needs one; the message has a remedy."""
+
+    def __init__(self) -> None:
+        super().__init__(GIVES_NONE)
 
 
 class Unknown(Exception):  # noqa: N818 - an outcome of the protocol, not a fault of the program
@@ -46,7 +72,7 @@ def outcome_of(error: Exception) -> Outcome:
 class Grant:
     """The lock service granted the lock."""
 
-    token: int
+    token: int | None  # None if the lock gives none
     ttl: int | None  # ns; None if recorded renewals define the lease
     attempt: int | None  # ns, CLOCK_MONOTONIC; when the successful request was sent
 
@@ -114,11 +140,14 @@ class Lock(Protocol):
 class Storage(Protocol):
     """A client of a storage, with the fencing of its target."""
 
-    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        """Write with a token; calls `sent` when the request has left, before the answer."""
+    def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
+        """Write with a token; calls `sent` when the request has left, before the answer.
 
-    def read(self, resource: str) -> tuple[str | None, int]:
-        """Return the value and the token of the last accepted write; None and any number before the first."""
+        The token is None only without a fence, if the lock gives none.
+        """
+
+    def read(self, resource: str) -> tuple[str | None, int | None]:
+        """Return the value and the token of the last accepted write; None and anything before the first."""
 
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and keep the value; Stale if the mark is higher."""
@@ -130,10 +159,13 @@ class Storage(Protocol):
 class Progress(Protocol):
     """Receives a client's progress through its critical section."""
 
-    def reached(self, point: str, resource: str, owner: str, token: int) -> None:
+    def waiting(self, resource: str) -> None:
+        """The client asks for a lock, until it reaches a stop point or exits."""
+
+    def reached(self, point: str, resource: str, owner: str, token: int | None) -> None:
         """The client reached a stop point: acquired, before-write, write-sent or before-release."""
 
-    def accepted(self, resource: str, token: int) -> None:
+    def accepted(self, resource: str, token: int | None) -> None:
         """The storage accepted a write of this client."""
 
     def exited(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workloads.client import UNWRITTEN, Answer, Lock, Progress, Session, Storage
+from workloads.client import UNWRITTEN, Answer, Lock, NoTokenError, Progress, Session, Storage
 
 BACKOFF = 0.05  # seconds; after anything but an ok, to avoid a busy loop on a broken edge
 
@@ -23,7 +23,12 @@ class HeldLock:
 
     resource: str
     owner: str
-    token: int
+    token: int | None  # None if the lock gives none
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What a write names its hold by: the token, or without one the owner."""
+        return {"token": self.token} if self.token is not None else {"token": None, "owner": self.owner}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +42,7 @@ class Client:
     session: Session
     lock: Lock
     storage: Storage
+    fenced: bool  # does the storage compare tokens?
     fence_on_acquire: bool  # raise the storage's mark to the new token before the first read
     progress: Progress
 
@@ -48,14 +54,17 @@ class Client:
             self._critical_section(self.rng.choice(self.resources), f"{self.number}-{nth}", work)
 
     def _critical_section(self, resource: str, owner: str, work: Callable[[Client, HeldLock], None]) -> None:
+        self.progress.waiting(resource)
         grant = self._acquire(resource, owner)
         if not grant.ok:
             self.progress.exited()  # it may have reached "granted"
             time.sleep(BACKOFF)
             return
         held = HeldLock(resource, owner, grant.fields["token"])
+        if self.fenced and held.token is None:
+            raise NoTokenError
         self.reached("acquired", held)
-        if not self.fence_on_acquire or self._fence(held).ok:
+        if not self.fence_on_acquire or held.token is None or self._fence(held, held.token).ok:
             work(self, held)
         self.reached("before-release", held)
         self._end("release", resource, owner, self.lock.release)
@@ -64,7 +73,7 @@ class Client:
 
     def write(self, f: str, held: HeldLock, action: Callable[[], dict[str, Any]], **fields: Any) -> Answer:
         """Record an operation that writes with the token of the held lock."""
-        answer = self.session.call(f, held.resource, action, token=held.token, **fields)
+        answer = self.session.call(f, held.resource, action, **held.named, **fields)
         if answer.ok:
             self.progress.accepted(held.resource, held.token)
         return self._reconnect_if_unknown(answer)
@@ -97,12 +106,12 @@ class Client:
             self._end("revoke", resource, owner, self.lock.revoke)
         return answer
 
-    def _fence(self, held: HeldLock) -> Answer:
+    def _fence(self, held: HeldLock, token: int) -> Answer:
         def fence() -> dict[str, Any]:
-            self.storage.fence(held.resource, held.token)
+            self.storage.fence(held.resource, token)
             return {}
 
-        return self._reconnect_if_unknown(self.session.call("fence", held.resource, fence, token=held.token))
+        return self._reconnect_if_unknown(self.session.call("fence", held.resource, fence, token=token))
 
     def _end(self, f: str, resource: str, owner: str, ending: Callable[[str, str], None]) -> None:
         def end() -> dict[str, Any]:

@@ -8,12 +8,14 @@ collide with other etcd libraries in the same process. Names and field numbers c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from workloads.client import NotApplied, Unknown
+from workloads.settings import LockSettings, StorageSettings
 
 _FIELD = descriptor_pb2.FieldDescriptorProto
 _KINDS = {
@@ -57,6 +59,8 @@ _MESSAGES = {
     "LockResponse": "ResponseHeader header=1; bytes key=2",
     "UnlockRequest": "bytes key=1",
     "UnlockResponse": "ResponseHeader header=1",
+    "AuthenticateRequest": "string name=1; string password=2",
+    "AuthenticateResponse": "ResponseHeader header=1; string token=2",
 }
 _PACKAGE = "etcdserverpb"
 _PACKAGES = {"Lock": "v3lockpb"}
@@ -70,7 +74,11 @@ _DEFINITE = {  # etcd answered, and did nothing
     grpc.StatusCode.NOT_FOUND,  # "requested lease not found"
     grpc.StatusCode.INVALID_ARGUMENT,
     grpc.StatusCode.RESOURCE_EXHAUSTED,  # "too many requests", sent before anything is proposed
+    grpc.StatusCode.UNAUTHENTICATED,  # "invalid auth token", checked before anything is proposed
+    grpc.StatusCode.PERMISSION_DENIED,
 }
+
+Login = tuple[tuple[str, str | bytes], ...]  # what each call of a user carries
 
 EQUAL, GREATER, LESS, NOT_EQUAL = range(4)  # Compare.result
 VERSION, CREATE_REVISION, MOD_REVISION, VALUE = range(4)  # Compare.target
@@ -125,12 +133,26 @@ class Connection:
     """One connection to one member at a time; each call has a deadline.
 
     It never retries. `reconnect` drops the connection and moves on to the next member.
+    A user logs in before the first call, unless it has a ticket already. All members know it, so it
+    outlives connections: a login costs a server a tenth of a second of CPU.
     """
 
-    def __init__(self, endpoints: Sequence[str], timeout: float, first: int = 0) -> None:
+    def __init__(
+        self,
+        endpoints: Sequence[str],
+        timeout: float,
+        first: int = 0,
+        *,
+        user: str = "",
+        password: str = "",
+        ticket: str = "",
+    ) -> None:
         self._endpoints = endpoints
         self._timeout = timeout  # seconds
         self._at = first
+        self._user = user
+        self._password = password
+        self._login: Login | None = (("token", ticket),) if ticket else None if user else ()
         self._channel: grpc.Channel | None = None
 
     def call(
@@ -147,21 +169,46 @@ class Connection:
         its thread sends it immediately. Raises NotApplied if etcd or the kernel refused the
         request, Unknown for any other error.
         """
+        login = self._logged_in()
+        try:
+            answer = self._unary(method, login, within or self._timeout, fields)
+            if sent is not None:
+                sent()
+            return answer.result()
+        except grpc.RpcError as error:
+            self._forget_login(error)
+            if error.code() in _DEFINITE or _was_refused(error):
+                raise NotApplied(_describe(error)) from error
+            raise Unknown(_describe(error)) from error
+
+    def _unary(self, method: str, login: Login, within: float, fields: dict[str, Any]) -> Any:
         service, _, name = method.partition("/")
         unary = self._open().unary_unary(
             f"/{_PACKAGES.get(service, _PACKAGE)}.{method}",
             request_serializer=message[f"{name}Request"].SerializeToString,
             response_deserializer=message[f"{name}Response"].FromString,
         )
-        try:
-            answer = unary.future(message[f"{name}Request"](**fields), timeout=within or self._timeout)
-            if sent is not None:
-                sent()
-            return answer.result()
-        except grpc.RpcError as error:
-            if error.code() in _DEFINITE or _was_refused(error):
-                raise NotApplied(_describe(error)) from error
-            raise Unknown(_describe(error)) from error
+        return unary.future(message[f"{name}Request"](**fields), timeout=within, metadata=login)
+
+    def _logged_in(self) -> Login:
+        """Log in unless that is done; NotApplied if it fails, because the call itself was not sent."""
+        if self._login is None:
+            asked = {"name": self._user, "password": self._password}
+            try:
+                answer = self._unary("Auth/Authenticate", (), self._timeout, asked).result()
+            except grpc.RpcError as error:
+                raise NotApplied(f"not logged in: {_describe(error)}") from error
+            self._login = (("token", answer.token),)
+        return self._login
+
+    def _forget_login(self, error: grpc.RpcError) -> None:
+        """Log in again after a refusal: etcd forgets logins that were not used for minutes."""
+        if self._user and error.code() is grpc.StatusCode.UNAUTHENTICATED:
+            self._login = None
+
+    def log_in(self) -> str:
+        """Return a ticket for other connections of the same user; NotApplied if there is none."""
+        return str(dict(self._logged_in()).get("token", ""))
 
     def keep_alive(self, lease: int) -> int:
         """Renew a lease once; return its TTL in seconds, 0 if it is gone."""
@@ -207,13 +254,23 @@ class Connection:
             answers.cancel()
         return events
 
+    def delete(self, first: bytes, after: bytes) -> int:
+        """Delete the keys in [first, after) and their leases; return how many keys there were."""
+        found = self.call("KV/Range", key=first, range_end=after).kvs
+        for lease in {kv.lease for kv in found if kv.lease}:
+            with suppress(NotApplied):  # it has just ended
+                self.call("Lease/LeaseRevoke", ID=lease)
+        self.call("KV/DeleteRange", key=first, range_end=after)
+        return len(found)
+
     def _stream(self, method: str, name: str, timeout: float, **fields: Any) -> Any:
+        login = self._logged_in()
         stream = self._open().stream_stream(
             f"/{_PACKAGE}.{method}",
             request_serializer=message[f"{name}Request"].SerializeToString,
             response_deserializer=message[f"{name}Response"].FromString,
         )
-        return stream(iter([message[f"{name}Request"](**fields)]), timeout=timeout)
+        return stream(iter([message[f"{name}Request"](**fields)]), timeout=timeout, metadata=login)
 
     def _open(self) -> grpc.Channel:
         if self._channel is None:
@@ -231,3 +288,20 @@ class Connection:
         if self._channel is not None:
             self._channel.close()
             self._channel = None
+
+
+def connection(settings: LockSettings | StorageSettings, first: int = 0) -> Connection:
+    """Make a connection to the servers of a client, which the first call opens."""
+    return Connection(
+        settings.endpoints,
+        settings.timeout,
+        first,
+        user=settings.user,
+        password=settings.password,
+        ticket=settings.ticket,
+    )
+
+
+def under(prefix: bytes) -> tuple[bytes, bytes]:
+    """Return the half-open range of the keys that begin with a prefix, which ends with "/"."""
+    return prefix, prefix[:-1] + b"0"  # "0" follows "/" in ASCII

@@ -6,6 +6,7 @@ command and reads one answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -23,8 +24,10 @@ from redis.exceptions import (
 from redis.retry import Retry
 
 from workloads.client import NotApplied, Unknown
-from workloads.settings import host_and_port
+from workloads.settings import LockSettings, StorageSettings, host_and_port
 from workloads.unsolicited_data import GREETING
+
+_PAGE = 1000  # keys looked at in one step
 
 _REFUSALS = (AuthenticationError, BusyLoadingError, MasterDownError, NoPermissionError, ReadOnlyError)
 """Errors that Redis sends before it runs a command; any other may come from the middle of a script."""
@@ -39,7 +42,7 @@ class RedisConnection:
         self._connection: Any = Connection(  # type: ignore[no-untyped-call]  # redis-py has no types here
             host=host,
             port=port,
-            username=user if password else None,
+            username=(user or None) if password else None,
             password=password or None,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
@@ -101,9 +104,26 @@ class RedisConnection:
                 "not connected: the server closed the connection, or sent data before any request"
             )
 
+    def delete(self, prefix: str) -> int:
+        """Delete the keys that begin with a prefix, page by page; return how many there were."""
+        pattern = re.sub(r"([*?\[\]\\])", r"\\\1", prefix) + "*"
+        cursor, deleted = "0", 0
+        while True:
+            cursor, page = self.execute("SCAN", cursor, "MATCH", pattern, "COUNT", _PAGE)
+            if page:
+                deleted += self.execute("UNLINK", *page)
+            if cursor == "0":
+                return deleted
+
     def _has_something_to_read(self, within: float = 0) -> bool:
         """Poll for `within` seconds; end-of-file counts too."""
         try:
             return bool(self._connection.can_read(within))
         except RedisError:
             return True
+
+
+def connection(settings: LockSettings | StorageSettings, endpoint: str = "") -> RedisConnection:
+    """Make a connection, by default to the first server, which the first command opens."""
+    at = endpoint or settings.endpoints[0]
+    return RedisConnection(at, settings.timeout, settings.password, settings.user)

@@ -24,6 +24,8 @@ class LockSettings:
         ""  # is in every name of this run, on servers that other runs use as well; "": they are its own
     )
     password: str = field(default="", repr=False)  # that the servers ask for; "": for none
+    user: str = ""  # whose password that is, on servers that we did not start
+    ticket: str = field(default="", repr=False)  # of a login that was made for all clients (etcd only)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,11 @@ class StorageSettings:
         ""  # is in every name of this run, on servers that other runs use as well; "": they are its own
     )
     password: str = field(default="", repr=False)  # that the servers ask for; "": for none
+    user: str = ""  # whose password that is, on servers that we did not start
+    ticket: str = field(default="", repr=False)  # of a login that was made for all clients (etcd only)
+    database: str = ""  # the one to use there (PostgreSQL only)
+    ca_file: str = ""  # the certificate authority of servers that speak TLS to clients (PostgreSQL only)
+    certified: str = ""  # the host in their certificate
 
 
 def named(names: str, name: str) -> str:

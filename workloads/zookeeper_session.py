@@ -17,6 +17,7 @@ from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import (
     ConnectionClosedError,
     ConnectionLoss,
+    NoNodeError,
     OperationTimeoutError,
     SessionExpiredError,
     SessionMovedError,
@@ -25,6 +26,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
 from workloads.client import NotApplied, Unknown
+from workloads.settings import LockSettings, StorageSettings
 
 RECONNECT = 0.05  # seconds between two tries to find a member
 POLL = 0.0002  # seconds
@@ -36,10 +38,10 @@ _DOUBT = (ConnectionClosedError, ConnectionLoss, KazooTimeoutError, OperationTim
 class ZookeeperSession:
     """One session, from its opening to its end."""
 
-    def __init__(self, endpoints: Sequence[str], lifetime: float, timeout: float) -> None:
+    def __init__(self, endpoints: Sequence[str], lifetime: float, timeout: float, login: str = "") -> None:
         """Open a session; NotApplied if that takes longer than the timeout.
 
-        The session expires `lifetime` seconds after its last heartbeat.
+        The session expires `lifetime` seconds after its last heartbeat. `login` is "user:password".
         """
         self._timeout = timeout  # seconds; of each call
         self._lost = False
@@ -48,6 +50,7 @@ class ZookeeperSession:
             hosts=",".join(endpoints),
             timeout=lifetime + HALF_A_MILLISECOND,  # kazoo truncates to whole milliseconds
             randomize_hosts=False,
+            auth_data=[("digest", login)] if login else None,
             connection_retry=KazooRetry(max_tries=-1, delay=RECONNECT, backoff=1),
         )
         self._client.add_listener(self._changed)
@@ -85,6 +88,17 @@ class ZookeeperSession:
             sent()
         answers: list[Any] = self._answer(request)
         return answers
+
+    def delete(self, path: str) -> int:
+        """Delete a znode and everything under it; return how many there were."""
+        deleted = 0
+        try:
+            for name in self.call("get_children", path):
+                deleted += self.delete(f"{path}/{name}")
+            self.call("delete", path)
+        except NoNodeError:  # it has just gone with its session
+            return deleted
+        return deleted + 1
 
     def end(self) -> None:
         """Close the session and its ephemeral znodes; Unknown if the servers did not confirm it."""
@@ -132,3 +146,8 @@ class ZookeeperSession:
 def _close(client: Any) -> None:
     client.stop()
     client.close()
+
+
+def login_of(settings: LockSettings | StorageSettings) -> str:
+    """Return the login of a client; "" for none."""
+    return f"{settings.user}:{settings.password}" if settings.user else ""

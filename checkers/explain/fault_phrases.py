@@ -24,3 +24,14 @@ def named(target: str) -> str:
 def restarted(fault: Fault) -> str:
     """What a restart did, of whatever kind it was."""
     return f"{part_of_run(fault.target)} {_AT_ONCE[fault.kind]}"
+
+
+def clients_left(fault: Fault) -> str:
+    """Which clients still reached the old primary after a failover; empty if none did."""
+    if not fault.left_behind:
+        return ""
+    clients = " and ".join(map(str, fault.left_behind))
+    one = len(fault.left_behind) == 1
+    return (
+        f"; {'client' if one else 'clients'} {clients} still reached the old primary, all others the new one"
+    )

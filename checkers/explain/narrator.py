@@ -14,12 +14,13 @@ from functools import cached_property
 
 from checkers.evidence import Evidence, log_of
 from checkers.explain.clock import Clock
-from checkers.explain.fault_phrases import part_of_run, restarted
+from checkers.explain.fault_phrases import clients_left, restarted
 from checkers.explain.history_index import HistoryIndex
 from checkers.explain.phrases import content, lock_on
-from checkers.history.faults import Fault, faults_of, is_client
+from checkers.history.faults import Fault, faults_of
 from checkers.history.records import WRITES, Commit, Op, Outcome
 from checkers.history.restarts import restarts_of_storage
+from checkers.locks.hold_order import came_before, hold_order
 from checkers.locks.leases import ENDS, granted, lease_of, leases_of
 
 
@@ -46,15 +47,24 @@ class Narrator:
         self.history = evidence.history
         self.log = log_of(evidence)
         self.index = HistoryIndex(evidence)
-        self._faults = faults_of(evidence.history.faults)
+        self.faults = faults_of(evidence.history.faults)
         self.evidence = evidence
+
+    @cached_property
+    def _granted_on(self) -> dict[str, list[Op]]:
+        """The grants of each lock."""
+        grants: dict[str, list[Op]] = defaultdict(list)
+        for op in granted(self.evidence.named("acquire")):
+            grants[op.resource].append(op)
+        return grants
 
     @cached_property
     def _grants(self) -> dict[tuple[str, int | None], Op]:
         """The first grant of each token."""
         grants: dict[tuple[str, int | None], Op] = {}
-        for op in granted(self.evidence.named("acquire")):
-            grants.setdefault((op.resource, op.token), op)
+        for on_resource in self._granted_on.values():
+            for op in on_resource:
+                grants.setdefault((op.resource, op.token), op)
         return grants
 
     @cached_property
@@ -72,6 +82,10 @@ class Narrator:
     def at(self, time: float) -> str:
         """A moment, since the start."""
         return self._clock.moment(time)
+
+    def span(self, begin: float, end: float) -> str:
+        """A stretch of time, since the start."""
+        return self._clock.span(begin, end)
 
     def lasting(self, duration: float) -> str:
         """A duration in ns."""
@@ -114,7 +128,7 @@ class Narrator:
         return next(
             (
                 fault
-                for fault in self._faults
+                for fault in self.faults
                 if fault.target.partition(":")[0] == "lock" and fault.overlaps(start, end)
             ),
             None,
@@ -142,7 +156,8 @@ class Narrator:
             case "fence":
                 return f"the fence with token {op.token}"
             case "acquire":
-                return f"the grant of token {op.token} to {self.whom(op)}"
+                of_token = "" if op.token is None else f" of token {op.token}"
+                return f"the grant{of_token} to {self.whom(op)}"
         refused = "refused " if op.error == "stale" else ""
         return f"the {refused}{op.f} of {content(op.value)}"
 
@@ -209,15 +224,30 @@ class Narrator:
         """Who sent a write, with which token, and when."""
         return f"{self.who(write)} sent {content(write.value)}{self.with_token(write)} {self.sent(write)}."
 
-    def granted(self, resource: str, token: int | None) -> tuple[Op, ...]:
-        """The acquire that was given this token."""
-        grant = self._grants.get((resource, token))
+    def granted(self, op: Op) -> tuple[Op, ...]:
+        """The grant of the hold that an operation was done in: by its token, or without one by its owner."""
+        if op.token is None:
+            grant = hold_order(self.evidence).grant_behind(op)
+        else:
+            grant = self._grants.get((op.resource, op.token))
         return () if grant is None else (grant,)
+
+    def next_grant(self, grant: Op) -> float:
+        """When the next later hold of the same resource was granted, in ns; infinity if none was.
+
+        It has a higher token; without tokens, it was asked for after this one had been granted.
+        """
+        later = (
+            op.returned or op.called
+            for op in self._granted_on[grant.resource]
+            if (came_before(grant, op) if grant.token is None else (op.token or 0) > grant.token)
+        )
+        return min(later, default=math.inf)
 
     def grant_steps(self, *grants: Op) -> list[str]:
         """Who was given which token when."""
         return [
-            f"{self.who(grant)} was granted {lock_on(grant.resource)} with token {grant.token}"
+            f"{self.who(grant)} was granted {lock_on(grant.resource)}{self.with_token(grant)}"
             f" {self.answered(grant)}."
             for grant in grants
         ]
@@ -227,7 +257,7 @@ class Narrator:
         by = proof[-1]
         if by.f == "read":
             return (
-                f"A read by {self.whom(by)} returned {content(by.value)} with token {by.token}"
+                f"A read by {self.whom(by)} returned {content(by.value)}{self.with_token(by)}"
                 f" {self.answered(by)}, so that write had been accepted by then."
             )
         if by.f == "fence":
@@ -236,7 +266,7 @@ class Narrator:
                 f" {self.answered(by)}: from then on it had to refuse older tokens."
             )
         return (
-            f"{self.who(by)} wrote {content(by.value)} with token {by.token}, and the storage said ok"
+            f"{self.who(by)} wrote {content(by.value)}{self.with_token(by)}, and the storage said ok"
             f" {self.answered(by)}."
         )
 
@@ -247,21 +277,6 @@ class Narrator:
         if op.outcome is Outcome.FAIL:
             return f"It was reported as failed ({op.error}) {self.answered(op)}"
         return f"Its client got no usable answer ({op.error or 'none came'})"
-
-    def held_up_by(self, op: Op) -> Fault | None:
-        """The fault that held up the holder behind a write, between its grant and the write's end."""
-        grant = next(iter(self.granted(op.resource, op.token)), None)
-        start = op.called if grant is None else (grant.returned or grant.called)
-        end = op.called if op.learned is None else op.learned
-        return next(
-            (fault for fault in self._faults if fault.overlaps(start, end) and self._hit(fault, op, grant)),
-            None,
-        )
-
-    def fault_steps(self, fault: Fault | None, op: Op | None = None) -> list[str]:
-        """What a fault did, and where it held up the holder behind a write, when that one's lease ended."""
-        grant = None if op is None else next(iter(self.granted(op.resource, op.token)), None)
-        return [] if fault is None else [self._fault(fault, grant)]
 
     def restart(self, first: Op, then: Op | None) -> Fault | None:
         """The restart of the storage that came between two operations, or after the first."""
@@ -274,7 +289,8 @@ class Narrator:
         if fault is None:
             return []
         when = "Meanwhile" if fault.began < _over(first) else "Then"
-        return [f"{when} {restarted(fault)} at {self.at(fault.began)} (line {fault.lines[0]})."]
+        what = f"{when} {restarted(fault)} at {self.at(fault.began)} (line {fault.lines[0]})"
+        return [f"{what}{clients_left(fault)}."]
 
     def lease(self, grant: Op) -> float:
         """Until when a hold was promised, in ns."""
@@ -301,30 +317,6 @@ class Narrator:
             return "an unknown client"
         clients = self.history.header.clients
         return f"process {op.process}" if clients is None else f"client {op.process % clients}"
-
-    def _hit(self, fault: Fault, op: Op, grant: Op | None) -> bool:
-        if fault.owner is not None:
-            return grant is not None and fault.owner == grant.owner
-        return fault.client is None or is_client(op.process, fault.client, self.history.header)
-
-    def _hit_by(self, fault: Fault) -> str:
-        """Whom a fault hit; a client by the name that its operations have here."""
-        if fault.client is None:
-            return part_of_run(fault.target)
-        return f"{'process' if self.history.header.clients is None else 'client'} {fault.client}"
-
-    def _fault(self, fault: Fault, grant: Op | None) -> str:
-        """What held up a holder, from when to when, and whether its lease ended meanwhile."""
-        what = f"{self._hit_by(fault)} {fault.words.lasting}"
-        lines = " and ".join(str(line) for line in fault.lines)
-        if len(fault.lines) == 1:
-            when, where = f"from {self.at(fault.began)} to the end of the record", f"line {lines}"
-        else:
-            when, where = self._clock.span(fault.began, fault.healed), f"lines {lines}"
-        lease = math.inf if grant is None else self.lease(grant)
-        over = f"; its lease ended at {self.at(lease)}" if fault.began <= lease <= fault.healed else ""
-        over = over if fault.client is not None and lease < math.inf else ""
-        return f"{what[:1].upper()}{what[1:]} {when} ({where}){over}."
 
 
 def _over(op: Op) -> int:

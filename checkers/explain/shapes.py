@@ -68,13 +68,15 @@ def _operations(part: Evidence, entries: Iterable[Entry]) -> list[Op]:
 
 def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -> tuple[Hashable, ...]:
     header = part.history.header
-    moments = {op.called for op in operations} | {op.returned for op in operations if op.returned is not None}
+    times = (moment for op in operations for moment in (op.called, op.returned, op.attempt))
+    moments = {moment for moment in times if moment is not None}
     all_tokens = (*(op.token for op in operations), *(each.commit.token for each in entries))
     tokens = {header.initial_token, *(token for token in all_tokens if token is not None)}
     time = {moment: rank for rank, moment in enumerate(sorted(moments))}
     height = {token: rank for rank, token in enumerate(sorted(tokens))}
     values: dict[Any, int] = {header.initial_value: 0}
     resources: dict[str, int] = {}
+    owners: dict[str, int] = {}
     first: dict[int, int] = {}
 
     def of(op: Op) -> Hashable:
@@ -86,6 +88,8 @@ def _shape(part: Evidence, operations: Sequence[Op], entries: Sequence[Entry]) -
             time[op.called],
             None if op.returned is None else time[op.returned],
             None if op.token is None else height[op.token],
+            None if op.attempt is None else time[op.attempt],
+            None if op.owner is None else owners.setdefault(op.owner, len(owners)),
             values.setdefault(op.value, len(values)),
             resources.setdefault(op.resource, len(resources)),
         )

@@ -208,8 +208,8 @@ def _check_carries(line: Line, event: ClientLine, invoke: ClientLine) -> None:
         _check_lists(line, event)
     if event.type != "ok":
         return
-    if isinstance(event, Acquire) and event.token is None:
-        raise line.error("an ok acquire without a token; it carries the granted one")
+    if isinstance(event, Acquire) and event.token is UNSET:
+        raise line.error("an ok acquire without a token; it carries the granted one, or null")
     if isinstance(event, Read) and event.token is UNSET:
         raise line.error("an ok read without a token; it carries the one that it read, or null")
     if isinstance(event, Read) and event.value is UNSET:

@@ -13,13 +13,11 @@ import numpy as np
 
 from checkers.history.columns import (
     ABSENT,
-    ACQUIRE,
     FAIL,
     FENCE,
     INFO,
     NEVER,
     OK,
-    READ,
     WRITE,
     Columns,
     Flags,
@@ -74,11 +72,10 @@ def _is_timed(columns: Columns, lines: Ints, answered: Ints) -> bool:
 
 def _has_tokens(columns: Columns) -> bool:
     """Required tokens are present; durations and tokens are not negative."""
-    needs = (columns.f == FENCE) | (((columns.f == ACQUIRE) | (columns.f == READ)) & (columns.outcome == OK))
     attempt = columns.attempt
     outside = (attempt < columns.called) | (attempt > columns.learned)
     return bool(
-        not np.any(needs & (columns.token == ABSENT))
+        not np.any((columns.f == FENCE) & (columns.token == ABSENT))
         and not np.any(_is_below_zero(columns.token))
         and not np.any(_is_below_zero(columns.ttl))
         and not np.any(outside & (attempt != ABSENT))

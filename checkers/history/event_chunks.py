@@ -20,7 +20,7 @@ from checkers.history import lines
 from checkers.history.columns import ABSENT, FUNCTIONS, OUTCOMES, Flags, Ints, Numbers
 from checkers.history.irregular import IrregularError, require
 from checkers.history.jsonl import MAX_LINE
-from checkers.history.records import Value
+from checkers.history.records import Outcome, Value
 from checkers.history.repeated_names import may_repeat_a_name
 from checkers.history.scanner import Scan
 
@@ -32,6 +32,7 @@ _KIND: dict[type, int] = {kind: number for number, kind in enumerate(_KINDS)}
 _TYPES = (*OUTCOMES, "invoke")
 _TYPE = {name: number for number, name in enumerate(_TYPES)}
 _NEWLINE, _OPENS, _CLOSES = b"\n{}"
+_ANSWERS_TOKEN = (_KIND[lines.Acquire], _KIND[lines.Read])  # null if there is none
 _DECODER = msgspec.json.Decoder(lines.PlainLine)
 
 
@@ -94,7 +95,16 @@ def scanned(chunk: bytes, tables: Tables) -> dict[str, Ints]:
         columns[name] = _present(found, name, f, found.fields[name].numbers(getattr(tables, name)))
     value = found.fields["value"]
     columns["value"][value.lines[value.is_null]] = tables.value[None]
+    has_token = np.zeros(found.count, dtype=np.bool_)
+    has_token[found.fields["token"].lines] = True
+    _require_tokens(columns, has_token)
     return columns
+
+
+def _require_tokens(columns: Mapping[str, Ints], has_token: Flags) -> None:
+    """Every ok that answers with a token has the field."""
+    answers = np.isin(columns["f"], _ANSWERS_TOKEN) & (columns["type"] == _TYPE[Outcome.OK])
+    require(not np.any(answers & ~has_token))
 
 
 def _named(found: Scan, name: str, known: Sequence[str]) -> Ints:
@@ -135,6 +145,8 @@ def parsed(chunk: bytes, tables: Tables) -> dict[str, Ints]:
             having = presence.allowed[f]
             values = map(attrgetter(name), objects[having].tolist())
             columns[name][having] = _numbers(values, getattr(tables, name, None))
+    has_token = (getattr(event, "token", UNSET) is not UNSET for event in events)
+    _require_tokens(columns, np.fromiter(has_token, dtype=np.bool_, count=n))
     return columns
 
 

@@ -19,7 +19,6 @@ from checkers.errors import HistoryError
 from checkers.gc_pause import gc_paused
 from checkers.history.columns import (
     ABSENT,
-    ACQUIRE,
     FENCE,
     INFO,
     NEVER,
@@ -254,9 +253,7 @@ def _check_carries(events: dict[str, Ints], rows: Ints, ends: Ints) -> None:
     """Does each ok carry the answer of its kind of operation?"""
     ok = events["type"][ends] == OK
     rows, ends = rows[ok], ends[ok]
-    f, token, attempt = events["f"][ends], events["token"][ends], events["attempt"][ends]
-    answers = (f == ACQUIRE) | (f == READ)
-    require(not np.any(token[answers] == ABSENT))
+    f, attempt = events["f"][ends], events["attempt"][ends]
     require(not np.any(events["value"][ends[f == READ]] == ABSENT))
     outside = (attempt < events["time"][rows]) | (attempt > events["time"][ends])
     require(not np.any(outside & (attempt != ABSENT)))

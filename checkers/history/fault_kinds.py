@@ -48,10 +48,10 @@ KINDS: Mapping[str, FaultKind] = {
         count="failovers",
     ),
     "clock": FaultKind(
-        lasting="had its clock set ahead",
-        now="has its clock set ahead",
+        lasting="had its clock moved",
+        now="has its clock moved",
         afterwards="has the right time again",
-        short="clock set ahead",
+        short="clock moved",
         count="clock_jumps",
     ),
     "restart": FaultKind(lasting="was down", now="is down", afterwards="is up again", short="down"),

@@ -35,6 +35,7 @@ def fault_event(line: Line, event: FaultLine, header: Header) -> FaultEvent:
         owner=seen.owner,
         resource=seen.resource,
         at=seen.at,
+        left_behind=tuple(seen.left_behind),
         words=header.faults.get(event.f),
         line=line.number,
     )

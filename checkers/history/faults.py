@@ -26,6 +26,7 @@ class Fault:
     lines: tuple[int, ...]
     words: FaultKind
     at: str | None = None  # the stop point where the client that it hit had stopped itself
+    left_behind: tuple[int, ...] = ()  # the clients that still reach the old primary
 
     @property
     def is_death(self) -> bool:
@@ -69,6 +70,7 @@ def _fault(began: FaultEvent, healed: FaultEvent | None) -> Fault:
         lines=(began.line,) if healed is None else (began.line, healed.line),
         words=words_of(began.kind, began.words),
         at=began.at,
+        left_behind=began.left_behind,
     )
 
 

@@ -14,9 +14,11 @@ from checkers.errors import HistoryError
 from checkers.history import limits
 from checkers.history.files import opened
 from checkers.history.repeated_names import none_repeats_a_name, repeats_a_name
+from checkers.printable import LONGEST, shorten
 
 MAX_LINE = limits.LINE
 _BOUND = re.compile(r"Expected `int` ([<>]=) (-?[0-9]+) - at `\$\.(\w+)`")  # as msgspec says it
+_LONG_VALUE = re.compile(rf"(?<=').{{{LONGEST + 1},}}(?=')", re.DOTALL)
 _BATCH = 256  # lines that are decoded together
 _SHOWN = 120  # characters of a refused line that its error shows
 
@@ -74,7 +76,8 @@ def decode(line: Line, decoder: msgspec.json.Decoder[T]) -> T | None:
     except UnicodeDecodeError as error:
         problem = f"not UTF-8 ({error.reason} at byte {error.start})"
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        problem = _out_of_range(str(error)) or f"{error}{_malformed(line.text, str(error))}"
+        said = str(error) if line.text.strip() else "the line is empty"
+        problem = _out_of_range(said) or _shortened(said) + _malformed(line.text, said)
     if line.unfinished and is_cut_short(line.text):
         return None
     raise line.error(problem)
@@ -144,6 +147,11 @@ def _out_of_range(problem: str) -> str | None:
         return None
     too, bound = ("large", "at most") if found[1] == "<=" else ("small", "at least")
     return f"{found[3]} is too {too}: {bound} {found[2]}"
+
+
+def _shortened(problem: str) -> str:
+    """The message with its quoted value shortened; its place, which comes after that, stays."""
+    return _LONG_VALUE.sub(lambda value: shorten(value[0]), problem)
 
 
 def _malformed(text: bytes, problem: str) -> str:

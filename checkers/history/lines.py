@@ -59,14 +59,14 @@ class HeaderLine(Struct, frozen=True, kw_only=True):
 
 
 class Acquire(Struct, frozen=True, kw_only=True, tag_field="f", tag="acquire"):
-    """A request for the lock; ok carries the granted token."""
+    """A request for the lock; ok carries the granted token, or null if the lock gives none."""
 
     time: Nanoseconds
     process: Process
     type: EventType
     resource: str
     owner: str
-    token: Token | None = None
+    token: Token | UnsetType | None = UNSET
     ttl: Nanoseconds | None = None
     attempt: Nanoseconds | None = None
     error: str | None = None
@@ -109,7 +109,7 @@ class Revoke(Struct, frozen=True, kw_only=True, tag_field="f", tag="revoke"):
 class Write(Struct, frozen=True, kw_only=True, tag_field="f", tag="write"):
     """A write of a value that is unique in the run; `error` is "stale" if a fence refused it.
 
-    Without a token it bypassed the fence.
+    A write without a token bypassed the fence; if the lock gives none, `owner` names its hold instead.
     """
 
     time: Nanoseconds
@@ -117,6 +117,7 @@ class Write(Struct, frozen=True, kw_only=True, tag_field="f", tag="write"):
     type: EventType
     resource: str
     token: Token | None = None
+    owner: str | None = None
     value: WireValue
     error: str | None = None
 
@@ -124,7 +125,7 @@ class Write(Struct, frozen=True, kw_only=True, tag_field="f", tag="write"):
 class Append(Struct, frozen=True, kw_only=True, tag_field="f", tag="append"):
     """A list read, and written back with one more element at its end; the element is unique in the run.
 
-    ok carries both lists, other outcomes those that are known.
+    ok carries both lists, other outcomes those that are known. `owner` is that of a write.
     """
 
     time: Nanoseconds
@@ -132,6 +133,7 @@ class Append(Struct, frozen=True, kw_only=True, tag_field="f", tag="append"):
     type: EventType
     resource: str
     token: Token | None = None
+    owner: str | None = None
     element: WireElement
     read: WireList | None = None
     written: WireList | None = None
@@ -172,6 +174,7 @@ class FaultState(Struct, frozen=True, kw_only=True):
     """The observed state of a fault, and its target; `owner` and `resource` name the hold that it hit.
 
     `at`: the stop point where the client had stopped itself, if it had.
+    `left_behind`: the clients that still reach the old primary after a failover.
     """
 
     target: str
@@ -180,6 +183,7 @@ class FaultState(Struct, frozen=True, kw_only=True):
     owner: str | None = None
     resource: str | None = None
     at: str | None = None
+    left_behind: list[int] = []
 
 
 class FaultLine(Struct, frozen=True, kw_only=True):

@@ -26,6 +26,8 @@ Policy = Literal["strict", "inclusive"]
 """The tokens that a fence accepts: strict, `token > mark`; inclusive, `token >= mark`."""
 
 
+UNUSABLE = "the program said "
+"""How the error of an operation begins if a user's program answered it against the protocol."""
 DEFAULT_REQUIRE = {"stale_writes_attempted": 1}
 """The minimal counts of a run, unless its header has others: the fence was challenged."""
 
@@ -100,6 +102,7 @@ class FaultEvent:
     owner: str | None = None  # the hold that was hit, where there was one
     resource: str | None = None
     at: str | None = None  # the stop point where the client had stopped itself
+    left_behind: tuple[int, ...] = ()  # the clients that still reach the old primary
     words: FaultKind | None = None  # of a kind that only the header knows
     line: int = 0
 

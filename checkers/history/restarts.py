@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from checkers.history.faults import Fault, faults_of
 from checkers.history.records import FaultEvent
 
-_FORGETTING = ("kill", "restart", "failover")
+_FORGETTING = ("kill", "restart", "failover", "script")  # a script may do any of these
 
 
 def restarts_of_storage(events: Iterable[FaultEvent]) -> list[Fault]:
-    """Observed kills, restarts and failovers of the storage or of one of its members."""
+    """Observed kills, restarts, failovers and scripts of the storage or of one of its members."""
     return [
         fault
         for fault in faults_of(events)

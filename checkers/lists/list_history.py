@@ -9,12 +9,14 @@ from functools import cached_property
 
 from checkers.evidence import Evidence
 from checkers.history.records import WRITES, Element, Header, List, Op, Outcome
+from checkers.locks.hold_order import came_before, hold_order
 
 
 def lists_of(evidence: Evidence) -> Iterator[Lists]:
     """The resources that were appended to, and to which nothing else was written."""
     if next(evidence.named("append"), None) is None:
         return
+    holds = hold_order(evidence)
     for resource, operations in evidence.by_resource(*WRITES, "read").items():
         appends = [op for op in operations if op.f == "append"]
         is_mixed = any(op.f == "write" and op.outcome is not Outcome.FAIL for op in operations)
@@ -24,6 +26,7 @@ def lists_of(evidence: Evidence) -> Iterator[Lists]:
                 header=evidence.history.header,
                 appends=appends,
                 readings=list(_readings(operations)),
+                grants={op.index: grant for op in appends if (grant := holds.grant_behind(op)) is not None},
             )
 
 
@@ -49,6 +52,11 @@ class Lists:
     header: Header
     appends: Sequence[Op]
     readings: Sequence[tuple[Op, List]]  # reads and appends, each with the list it read; by their calls
+    grants: Mapping[int, Op]  # of the holds without tokens, by the index of the append
+
+    def asked(self, append: Op) -> int:
+        """When the hold of an append was asked for, in ns; -1 if tokens order the holds."""
+        return self.grants[append.index].sent if append.index in self.grants else -1
 
     @cached_property
     def appender(self) -> Mapping[Element, Op]:
@@ -126,7 +134,11 @@ class Lists:
 
     def _overwrites(self, op: Op, lost: Op, known: float) -> bool:
         """Can it have read before the lost element came, and rightly have written after?"""
-        if op.token is None or lost.token is None or known < op.called:
+        if known < op.called:
+            return False
+        if op.index in self.grants and lost.index in self.grants:
+            return not came_before(self.grants[op.index], self.grants[lost.index])
+        if op.token is None or lost.token is None:
             return False
         return lost.token == op.token or (lost.token < op.token and not self.header.fence_on_acquire)
 

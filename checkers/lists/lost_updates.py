@@ -23,7 +23,8 @@ the storage did anything wrong. So a lost update is only counted if an append on
 back explains it: its token is not below that of the lost one, and it was called before
 the element was known, so that it can have read before the element came. In a right run
 the append that dropped the element is one of these, so a right run is never accused.
-Nothing explains an append that had read the element and left it out.
+Nothing explains an append that had read the element and left it out. Where the lock gives no tokens,
+its hold must not surely come before that of the lost one (see `hold_order`).
 
 If a new holder raises the fence before it reads (`fence_on_acquire`), no older holder's
 write can come in between. Then only an append of the same token explains it: the
@@ -181,7 +182,7 @@ def _same_list(lists: Lists, lost: AbstractSet[Element | None]) -> Iterator[Conf
         if built_on is not None and op.element in lists.known:
             same[built_on].append(op)
     for appends in same.values():
-        appends.sort(key=lambda op: (-1 if op.token is None else op.token, op.called))
+        appends.sort(key=lambda op: (-1 if op.token is None else op.token, lists.asked(op), op.called))
         for first, second in itertools.pairwise(appends):
             if lost.isdisjoint({first.element, second.element}):
                 yield _both_read(lists, first, second)
@@ -265,7 +266,7 @@ def _logged_without(n: Narrator, conflict: Conflict) -> Story:
         steps=(
             *_known(n, lost, shown),
             (
-                f"{n.who(by)} appended {content(by.element)} with token {by.token} {n.sent(by)}, and the list"
+                f"{n.who(by)} appended {content(by.element)}{n.with_token(by)} {n.sent(by)}, and the list"
                 f" that it wrote is {n.place(by)} in the storage's own order."
             ),
             f"The list before it has {content(lost.element)}; this one does not.",
@@ -276,7 +277,7 @@ def _logged_without(n: Narrator, conflict: Conflict) -> Story:
 
 def _known(n: Narrator, lost: Op, shown: Op) -> tuple[str, ...]:
     """Why the element had been in the list for certain."""
-    sent = f"{n.who(lost)} appended {content(lost.element)} with token {lost.token} {n.sent(lost)}"
+    sent = f"{n.who(lost)} appended {content(lost.element)}{n.with_token(lost)} {n.sent(lost)}"
     if shown is lost:
         return (f"{sent}, and the storage said ok {n.answered(lost)}.",)
     return (
@@ -307,8 +308,8 @@ def _written(n: Narrator, lost: Op, reader: Op) -> tuple[str, ...]:
         return ()
     return (
         (
-            f"That list was written by {n.whom(by)}, which appended {content(by.element)} to it with token"
-            f" {by.token} {n.sent(by)}, and {_how(by, lost)}."
+            f"That list was written by {n.whom(by)}, which appended {content(by.element)} to it"
+            f"{n.with_token(by)} {n.sent(by)}, and {_how(by, lost)}."
         ),
     )
 

@@ -3,7 +3,7 @@
 A grant to B is early iff it returned before the end of A's lease (see `leases`) and was
 certainly the later of the two: it was sent after A's grant had returned, or its token is
 above A's. Tokens decide that only where they can be trusted: on a resource where a token
-regressed or was given to two owners, real time alone counts.
+regressed or was given to two owners, and of a grant without a token, real time alone counts.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict, each_once
 from checkers.evidence import Evidence
+from checkers.explain.fault_steps import fault_steps
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.high_water import HighWater
@@ -26,14 +27,16 @@ def early_grants(evidence: Evidence) -> Iterator[Conflict]:
     """Grants to one owner while another's lease was still promised."""
     involved = list(leases(narrowed(evidence, of_promised_leases)))
     untrusted = _with_misleading_tokens(evidence) if involved else set()
-    for granted in involved:
-        after = HighWater((lease.returned, lease.end, lease) for lease in granted)
-        above = HighWater((lease.grant.token or 0, lease.end, lease) for lease in granted)
-        for later in granted:
-            found = [_longest(granted, later, after.before(later.grant.sent), _sent_after)]
-            if later.grant.resource not in untrusted:
-                highest = above.before(later.grant.token or 0)
-                found.append(_longest(granted, later, highest, _token_above))
+    for held in involved:
+        after = HighWater((lease.returned, lease.end, lease) for lease in held)
+        above = HighWater(
+            (lease.grant.token, lease.end, lease) for lease in held if lease.grant.token is not None
+        )
+        for later in held:
+            found = [_longest(held, later, after.before(later.grant.sent), _sent_after)]
+            if later.grant.token is not None and later.grant.resource not in untrusted:
+                highest = above.before(later.grant.token)
+                found.append(_longest(held, later, highest, _token_above))
             holders = [lease for lease in found if lease and later.returned < lease.end]
             if holders:
                 yield _early(later, max(holders, key=lambda lease: lease.end))
@@ -45,7 +48,7 @@ def _with_misleading_tokens(evidence: Evidence) -> set[str]:
 
 
 def _longest(
-    granted: Sequence[Lease],
+    held: Sequence[Lease],
     later: Lease,
     found: tuple[float, Lease] | None,
     is_later: Callable[[Lease, Lease], bool],
@@ -55,7 +58,7 @@ def _longest(
         return None
     if found[1].grant.owner != later.grant.owner and is_later(later, found[1]):
         return found[1]
-    others = [each for each in granted if each.grant.owner != later.grant.owner and is_later(later, each)]
+    others = [each for each in held if each.grant.owner != later.grant.owner and is_later(later, each)]
     return max(others, key=lambda lease: lease.end, default=None)
 
 
@@ -65,8 +68,9 @@ def _sent_after(later: Lease, earlier: Lease) -> bool:
 
 def _token_above(later: Lease, earlier: Lease) -> bool:
     """Do the tokens say so, and real time not the opposite, as in a token-regression?"""
-    is_above = (later.grant.token or 0) > (earlier.grant.token or 0)
-    return is_above and later.returned >= earlier.grant.sent
+    if later.grant.token is None or earlier.grant.token is None:
+        return False
+    return later.grant.token > earlier.grant.token and later.returned >= earlier.grant.sent
 
 
 def _early(later: Lease, holder: Lease) -> Conflict:
@@ -95,7 +99,7 @@ def _lease_still_promised(n: Narrator, conflict: Conflict) -> Story:
             _kept_until(n, holder, lease),
             f"{n.who(grant)} was the later holder: {_later(n, holder, grant)}.",
             *(
-                n.fault_steps(fault)
+                list(fault_steps(n, fault))
                 or [_freed_by(n, holder, ended) if in_time else _or_out_of_order(n, grant)]
             ),
             (

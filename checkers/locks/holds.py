@@ -67,14 +67,14 @@ def count_of_grants(evidence: Evidence) -> int:
 def of_shared_tokens(holds: Holds) -> Ints:
     """The grants whose token another grant of their resource carries, too."""
     (key,) = _keys((holds.resource, holds.token))
-    shared = np.isin(key, key[is_repeated(key)])
+    shared = np.isin(key, key[is_repeated(key)]) & (holds.token != ABSENT)
     return holds.grants[np.flatnonzero(shared)]
 
 
 def of_lower_tokens(holds: Holds) -> Ints:
     """Who was sent after a grant of no lower a token had returned; those grants; and their ends."""
     highest = holds.greatest_before(holds.returned, holds.token, asked=holds.sent)
-    accused = np.flatnonzero(highest >= holds.token)
+    accused = np.flatnonzero((highest >= holds.token) & (holds.token != ABSENT))
     if not len(accused):
         return accused
     resources = len(holds.columns.resources)

@@ -2,7 +2,7 @@
 
 An owner is fresh for every acquire, or it may acquire again: with the same token and
 without a release between, that is the same hold. A new token is of a new hold, since
-the lease may have ended in between.
+the lease may have ended in between. Grants without a token are not compared.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def duplicate_tokens(evidence: Evidence) -> Iterator[Conflict]:
     """Grants that carry the token of another owner's grant; of two, the one that returned later."""
     for _, operations in sorted(narrowed(evidence, of_shared_tokens).by_resource("acquire").items()):
         first: dict[int | None, Op] = {}
-        for grant in sorted(granted(operations), key=lambda op: op.returned or 0):
+        carried = (grant for grant in granted(operations) if grant.token is not None)
+        for grant in sorted(carried, key=lambda op: op.returned or 0):
             other = first.setdefault(grant.token, grant)
             if other.owner != grant.owner:
                 yield TOKEN_OF_ANOTHER.conflict(grant, other)

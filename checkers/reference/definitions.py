@@ -22,7 +22,7 @@ def token_regressions(operations: Iterable[Op]) -> set[int]:
     """The grants whose attempt began after another hold's had returned, and whose token is not above."""
     return {
         later.index
-        for earlier, later in _different_holds(operations)
+        for earlier, later in _different_holds(with_token(operations))
         if _granted_before(earlier, later) and _token(later) <= _token(earlier)
     }
 
@@ -31,7 +31,7 @@ def duplicate_tokens(operations: Iterable[Op]) -> set[int]:
     """The grants that carry the same token as a grant to another owner, at whatever times."""
     return {
         one.index
-        for one, other in permutations(grants(operations), 2)
+        for one, other in permutations(grants(with_token(operations)), 2)
         if one.owner != other.owner and one.token == other.token
     }
 
@@ -66,7 +66,7 @@ def early_grants(operations: Sequence[Op]) -> set[int]:
         and _returned(later) < _promised_until(holder, operations)
         and (
             _granted_before(holder, later)
-            or (trusted and _token(later) > _token(holder) and not _granted_before(later, holder))
+            or (trusted and _has_higher_token(later, holder) and not _granted_before(later, holder))
         )
     }
 
@@ -94,6 +94,13 @@ def late_writes(operations: Sequence[Op], stale: Iterable[int]) -> set[int]:
         if write.f == "write" and (write.outcome is Outcome.OK or write.value in read)
         if any(grant.precedes(write) and _token(grant) > _token(write) for grant in grants(operations))
     } - set(stale)
+
+
+def with_token(operations: Iterable[Op]) -> list[Op]:
+    """All but the grants without a token, which the rules of tokens do not compare."""
+    return [
+        op for op in operations if op.f != "acquire" or op.outcome is not Outcome.OK or op.token is not None
+    ]
 
 
 def grants(operations: Iterable[Op]) -> list[Op]:
@@ -194,6 +201,10 @@ def _granted_before(earlier: Op, later: Op) -> bool:
 
 def _returned(op: Op) -> float:
     return math.inf if op.returned is None else op.returned
+
+
+def _has_higher_token(later: Op, earlier: Op) -> bool:
+    return None not in {later.token, earlier.token} and _token(later) > _token(earlier)
 
 
 def _token(op: Op) -> int:

@@ -8,6 +8,7 @@ from checkers.evidence import Evidence
 from checkers.history.columns import ABSENT, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
+from checkers.storage.earlier_holds import writes_of
 from checkers.storage.late_writes import grants_of, newest
 from checkers.storage.registers import stale_writes_of
 from checkers.storage.short_histories import attempts_if_right
@@ -20,8 +21,8 @@ def attempts(evidence: Evidence) -> dict[str, int]:
     if known is not None:
         return known
     zones = zones_of(evidence)
-    stale_ones = (each.accused for each in stale_writes_of(evidence) if came_after_higher(each))
-    after_newer = zones.recorded.flags_of(stale_ones)
+    stale_ones = list(stale_writes_of(evidence))
+    after_newer = zones.recorded.flags_of(each.accused for each in stale_ones if came_after_higher(each))
     mark = _accepted(zones)
     fenced = zones.writes[zones.columns.token[zones.writes] != ABSENT]
     grants = grants_of(zones)
@@ -30,12 +31,26 @@ def attempts(evidence: Evidence) -> dict[str, int]:
     rejected = _rejected(zones)
     undecided = _below(zones, mark, zones.undecided)
     stale = np.concatenate((accepted, rejected, undecided))
+    late_tried, stale_tried, stale_accepted = _without_tokens(
+        evidence, zones.recorded.flags_of(each.accused for each in stale_ones)
+    )
     return {
-        "late_writes_attempted": int(np.count_nonzero(late)),
-        "stale_writes_attempted": int(np.count_nonzero(stale)),
+        "late_writes_attempted": int(np.count_nonzero(late)) + late_tried,
+        "stale_writes_attempted": int(np.count_nonzero(stale)) + stale_tried,
         "stale_writes_rejected": int(np.count_nonzero(rejected)),
-        "stale_writes_accepted": int(np.count_nonzero(accepted)),
+        "stale_writes_accepted": int(np.count_nonzero(accepted)) + stale_accepted,
     }
+
+
+def _without_tokens(evidence: Evidence, stale: Flags) -> tuple[int, int, int]:
+    """Late writes tried in holds without tokens, stale ones, and those of them that took effect."""
+    writes = writes_of(evidence)
+    if writes is None:
+        return 0, 0, 0
+    tried = writes.is_after_accepted | stale[writes.rows]
+    counted = (writes.is_late, tried, tried & writes.accepted)
+    late, attempted, accepted = map(int, map(np.count_nonzero, counted))
+    return late, attempted, accepted
 
 
 def _rejected(zones: ZoneColumns) -> Flags:

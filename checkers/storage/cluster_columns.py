@@ -183,6 +183,11 @@ class ZoneColumns:
         place[self.write] = np.arange(self.initials, self.initials + len(self.write))
         return place
 
+    def zone_of(self, rows: Ints) -> Ints:
+        """The zone of each of these writes, or -1 if it did not take effect."""
+        zones: Ints = self._zone_of_row[rows]
+        return zones
+
     def first_read_of_write(self, row: int) -> tuple[Op, ...]:
         """The read of a write's value that was called first, if there is one."""
         return tuple(self.operations(self.reads_of(int(self._zone_of_row[row]))[:1]))

@@ -1,7 +1,8 @@
 """Late-write, which is only counted: a superseded holder wrote before its successor did.
 
 It was called after a newer token had been granted, and took effect. The fence cannot see it,
-because it has not met the newer token yet; it is what makes lost updates possible.
+because it has not met the newer token yet; it is what makes lost updates possible. Where the lock
+gives no tokens, it was called after a later hold had been granted (see `earlier_holds`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content
-from checkers.history.columns import ACQUIRE, OK, Ints, indices
+from checkers.history.columns import ACQUIRE, OK, Flags, Ints, indices
 from checkers.history.ranks import Summit
 from checkers.memoized import memoized
+from checkers.storage import earlier_holds
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
 from checkers.storage.registers import stale_writes_of
 from checkers.storage.short_histories import attempts_if_right
@@ -30,11 +32,13 @@ def late_writes(evidence: Evidence) -> Sequence[Conflict]:
         return ()
     zones = zones_of(evidence)
     grants = grants_of(zones)
-    return tuple(_late(evidence, zones, grants)) if len(grants) else ()
-
-
-def _late(evidence: Evidence, zones: ZoneColumns, grants: Ints) -> Iterator[Conflict]:
+    if not len(grants):
+        return ()
     stale = zones.recorded.flags_of(each.accused for each in stale_writes_of(evidence))
+    return (*_late(zones, grants, stale), *earlier_holds.late(evidence, stale))
+
+
+def _late(zones: ZoneColumns, grants: Ints, stale: Flags) -> Iterator[Conflict]:
     granted = newest(zones, grants)
     accepted = zones.fenced_write[indices(~stale[zones.fenced_write])]
     late = accepted[granted.before(zones.ranks.called[accepted]) > zones.height[accepted]]

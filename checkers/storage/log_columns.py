@@ -123,6 +123,11 @@ class LogColumns:
         """The position of a place."""
         return int(self._position[place])
 
+    def by_first_commit(self, positions: Ints) -> Ints:
+        """Positions in the order of their resources' first commits in the whole log."""
+        first = self.place[self.first[self.resource[positions]]]
+        return positions[stable_order(first)]
+
     @cached_property
     def _position(self) -> Ints:
         position = np.empty(len(self), dtype=np.int64)

@@ -171,7 +171,7 @@ def _gone_for_good(n: Narrator, conflict: Conflict) -> Story:
     fault = n.restart(lost, back)
     return Story(
         summary=(
-            f"the storage lost {content(lost.value)} with token {lost.token}, which {n.whom(lost)} had"
+            f"the storage lost {content(lost.value)}{n.with_token(lost)}, which {n.whom(lost)} had"
             f" written to {lost.resource}: it went back to what it had held before"
         ),
         steps=(
@@ -217,7 +217,7 @@ def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
     fault = n.restart(lost, None)
     return Story(
         summary=(
-            f"the storage lost {content(lost.value)} with token {lost.token}, which {n.whom(lost)} had"
+            f"the storage lost {content(lost.value)}{n.with_token(lost)}, which {n.whom(lost)} had"
             f" written to {lost.resource}: its own order of writes does not have it"
         ),
         steps=(

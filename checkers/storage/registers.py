@@ -51,6 +51,7 @@ from checkers.memoized import memoized
 from checkers.storage import rejections, stale_reads, stale_writes
 from checkers.storage.causes import were_shut_out
 from checkers.storage.cluster_columns import ZoneColumns, zones_of
+from checkers.storage.earlier_holds import seen_after_later, sent_after_later
 from checkers.storage.ghost_writes import ghosts_that_were_read
 from checkers.storage.held_values import of_columns
 from checkers.storage.log_order import order_of
@@ -68,7 +69,10 @@ def observed(evidence: Evidence) -> Sequence[Conflict]:
     if attempts_if_right(evidence) is not None:
         return ()
     zones, storage = zones_of(evidence), Storage.of(evidence)
-    found = _fenced(zones) if zones.header.fenced else _plain(zones)
+    if zones.header.fenced:
+        found: Iterable[Conflict] = _fenced(zones)
+    else:
+        found = chain(_plain(zones), sent_after_later(evidence), seen_after_later(evidence))
     resources = zones.columns.resources
     of_each = groupby(firsts(_by_register(zones, found)), key=lambda each: each.accused.resource)
     return tuple(
@@ -96,7 +100,7 @@ def resolved(evidence: Evidence) -> Sequence[Conflict]:
 
 def stale_writes_of(evidence: Evidence) -> Iterator[Conflict]:
     """All stale writes, by the log where there is one."""
-    by_log = () if evidence.log is None else chain(stale_writes.in_log(evidence), resolved(evidence))
+    by_log = () if evidence.log is None else chain(stale_writes.logged(evidence), resolved(evidence))
     found = observed(evidence) if evidence.log is None else by_log
     return (each for each in found if each.anomaly == "stale-write")
 

@@ -11,6 +11,8 @@ log had been called.
 Where no fence is promised it may also have been called before that: then it is stale if it was
 read after the newer value had been there, and does not surely come before it. Of several
 accepted writes with one token, a strict fence lets all but one pass wrongly.
+
+Where the lock gives no tokens, real time orders the holds: see `earlier_holds`.
 """
 
 from __future__ import annotations
@@ -24,14 +26,22 @@ from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict, each_once
 from checkers.evidence import Evidence, log_of
 from checkers.explain.cycles import Question, cycle
+from checkers.explain.fault_steps import fault_steps, held_up_by
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content, listed, times
 from checkers.history.columns import ABSENT, Flags, Ints, indices
 from checkers.history.ranks import Summit, distinct, stable_order
 from checkers.history.records import WRITES, Op
+from checkers.storage import earlier_holds
 from checkers.storage.cluster_columns import ZoneColumns
 from checkers.storage.clusters import Zone
 from checkers.storage.log_columns import LogColumns
+
+
+def logged(evidence: Evidence) -> Iterator[Conflict]:
+    """All stale writes by the log: of tokens, and of holds without any."""
+    yield from in_log(evidence)
+    yield from earlier_holds.in_log(evidence)
 
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:
@@ -50,17 +60,11 @@ def in_log(evidence: Evidence) -> Iterator[Conflict]:
     highest = np.append(-1, np.maximum.accumulate(np.where(is_above, positions, -1)))[:-1]
     is_below = (height > 0) & ~is_above & ~log.fence
     is_below &= (log.row < 0) | (log.row != log.row[highest])  # one write that stands twice is a duplicate
-    for position in _by_first_commit(log, indices(is_low | is_below)).tolist():
+    for position in log.by_first_commit(indices(is_low | is_below)).tolist():
         if is_low[position]:
             yield BELOW_THE_START.conflict(log.op(position))
         else:
             yield LOGGED_AFTER_NEWER.conflict(log.op(position), log.op(int(highest[position])))
-
-
-def _by_first_commit(log: LogColumns, positions: Ints) -> Ints:
-    """Resource by resource, as their first commits stand in the log."""
-    first = log.place[log.first[log.resource[positions]]]
-    return positions[stable_order(first)]
 
 
 def after_fence(zones: ZoneColumns, log: LogColumns, starts: Ints) -> Iterator[Conflict]:
@@ -174,7 +178,7 @@ def came_after_higher(conflict: Conflict) -> bool:
 def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> Story:
     """Who held the lock, what held it up, who came between, and why the write came too late."""
     write = conflict.accused
-    fault = n.held_up_by(write)
+    fault = held_up_by(n, write)
     same = newer.token == write.token
     return Story(
         summary=(
@@ -182,9 +186,9 @@ def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> St
             f" the storage had {_had(newer)} with {'the same' if same else 'the newer'} token {newer.token}"
         ),
         steps=(
-            *n.grant_steps(*n.granted(write.resource, write.token)),
-            *n.fault_steps(fault, write),
-            *([] if same else n.grant_steps(*n.granted(write.resource, newer.token))),
+            *n.grant_steps(*n.granted(write)),
+            *fault_steps(n, fault, write),
+            *([] if same else n.grant_steps(*n.granted(newer))),
             *cycle(n, question, _took_the_older(write, newer)),
         ),
         fault=fault,
@@ -260,7 +264,7 @@ def _again(n: Narrator, write: Op, newer: Op) -> tuple[str, ...]:
 
 def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
     write = conflict.accused
-    fault = n.held_up_by(write)
+    fault = held_up_by(n, write)
     start = n.history.header.initial_token
     return Story(
         summary=(
@@ -268,7 +272,7 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
             f" whose token was {start} before the run"
         ),
         steps=(
-            *n.fault_steps(fault, write),
+            *fault_steps(n, fault, write),
             *cycle(
                 n,
                 Question(proof=conflict.proof, fenced=True, accused=conflict.accused),
@@ -290,5 +294,5 @@ SAME_TOKEN_TWICE = Breach(anomaly="stale-write", rule="same-token-twice", story=
 BELOW_THE_START = Breach(anomaly="stale-write", rule="below-the-start", story=_below_the_start)
 
 CHECKER = Checker(
-    name="stale-write", evidence="committed", decides=("stale-write",), check=in_log, compares_only=True
+    name="stale-write", evidence="committed", decides=("stale-write",), check=logged, compares_only=True
 )

@@ -45,6 +45,7 @@ func (l *lock) acquire(resource, owner string, wait time.Duration, answer fields
 	if err := mutex.Lock(ctx); err != nil {
 		return err
 	}
+	say(fields{"event": "granted"}) // the token is still to be read: a fault may stop us here
 	ctx, cancel = within(l.timeout)
 	defer cancel()
 	attempt := monotonic()

@@ -23,6 +23,7 @@ _OUTCOMES: Mapping[int, Outcome] = {
     ExitCode.UNKNOWN: Outcome.UNKNOWN,
 }
 """Every other end of a run is an infrastructure failure."""
+KIND = "infrastructure failure: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +40,19 @@ class Run:
         """What it found, in one sentence."""
         verdict = self.finished.verdict
         if verdict is None:
-            last = self.finished.message.splitlines()[-1:] or ["it ended without a verdict"]
-            return (
-                last[0].removeprefix(f"{self.finished.job.cell}: ").removeprefix("infrastructure failure: ")
-            )
+            return _reason(self.finished) or "it ended without a verdict"
         finding = primary(verdict)
         if finding and self.outcome is not Outcome.PASSED:
             return f"{finding['anomaly']}: {finding['summary']}"
         return "; ".join(verdict["reasons"]) or f"{verdict['verdict']}, as expected"
+
+
+def _reason(of: Finished) -> str:
+    """The sentence of a run's error, without the log lines and the advice that follow it."""
+    lines = of.message.splitlines()
+    prefix = f"{of.job.cell}: "
+    said = next((line for line in lines if line.startswith(prefix) and KIND in line), "".join(lines[-1:]))
+    return said.removeprefix(prefix).removeprefix(KIND).partition("; its last l")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,6 +68,11 @@ class Campaign:
         self._idle = [Worker() for _ in range(workers)]
         self._waiting = [*self._reproductions_left(), *self._waiting]
 
+    @property
+    def left(self) -> int | None:
+        """What is left of the budget, in ns; None if there is none."""
+        return None if self._budget is None else self._budget - (time.monotonic_ns() - self._began)
+
     def run(self) -> tuple[Job, ...]:
         """Make the runs, and return those that did not fit into the budget.
 
@@ -142,8 +147,8 @@ class Campaign:
         running = tuple(job for job, _ in self._running.values())
         left = [*self._waiting, *running]
         expected = sum(job.expected for job in left) // self._workers
-        if self._budget is not None:
-            expected = min(expected, self._budget - (time.monotonic_ns() - self._began))
+        if self.left is not None:
+            expected = min(expected, self.left)
         return Progress(
             running=running,
             done=len(self._finished),

@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from harness.campaign.fault_sets import FAULT_SETS
 from harness.campaign.fingerprint import FINGERPRINT_PATTERN
+from harness.core.duration import DURATION_PATTERN, NS, parse_duration
 from harness.core.errors import ConfigurationError
 from harness.core.fields import STRICT, Duration, Size
 from harness.core.suggestions import did_you_mean
@@ -20,6 +21,7 @@ from harness.target.file_errors import PATTERNS, Problem, report
 from harness.target.reading import frozen, parse
 from harness.target.toml import Key
 
+SHRINKING = 5 * NS["m"]
 MOST_REPEATS = 1000
 MOST_WORKERS = 64
 PATTERNS_HERE = PATTERNS | {
@@ -52,6 +54,18 @@ def _keep(value: object) -> object:
     raise ValueError('must be "all", "failures", or a number of passed runs of each cell')
 
 
+def _shrink(value: object) -> int | None:
+    """How long it may take (ns), or None for false."""
+    if isinstance(value, bool):
+        return SHRINKING if value else None
+    return parse_duration(value)
+
+
+ShrinkField = Annotated[
+    int | None,
+    BeforeValidator(_shrink),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, {"type": "string", "pattern": DURATION_PATTERN}]}),
+]
 KeepField = Annotated[
     Literal["all", "failures"] | int,
     BeforeValidator(_keep),
@@ -135,6 +149,8 @@ class Campaign(BaseModel):
     """Run folders that are kept whole: all, those of failures, or also the last passed runs of each cell."""
     keep_size: Size | None = Field(None, json_schema_extra={"default": None})
     """Above this size, the oldest passed runs are reduced, too."""
+    shrink: ShrinkField = Field(None, json_schema_extra={"default": False})
+    """Shrink one run of each new fingerprint, for this long at most; true: 5m."""
     reuse: bool = False
     """May runs use the same servers one after another, if a clean state can be proven?
     A target's own `reuse` overrides this."""

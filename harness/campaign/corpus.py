@@ -2,7 +2,7 @@
 
 `corpus/<target>-<fingerprint>/` holds one run in a few KB: `expected.json` and, compressed, its
 target, its plan of faults, and the smallest excerpt that still has its first finding; a valid run is
-kept whole.
+kept whole. If the run was shrunk, the smallest target and its plan are there, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from harness.core.errors import ConfigurationError
 from harness.files import run_files
 from harness.files.atomic_files import USER_MODE, replace_file, replacement
 from harness.files.environment import git_commit
-from harness.files.run_folder import COMMITS, HISTORY, PLAN
+from harness.files.run_folder import COMMITS, HISTORY, MINIMAL_PLAN, MINIMAL_TARGET, PLAN
 from harness.report.answer import times
 from harness.report.first_finding import primary
 from harness.run.recheck import Judged, judge_file
@@ -108,7 +108,8 @@ def add(run: Path, corpus: Path) -> Path:
         )
         entry = corpus / f"{header.target}-{shape or f'valid-{header.seed}'}"
         files = {HISTORY: source / HISTORY, COMMITS: source / COMMITS}
-        _store(entry, expected, files | {name: run / name for name in (PLAN, run_files.TARGET)})
+        others = (PLAN, run_files.TARGET, MINIMAL_PLAN, MINIMAL_TARGET)
+        _store(entry, expected, files | {name: run / name for name in others})
     return entry
 
 
@@ -141,6 +142,11 @@ def check(corpus: Path) -> Iterator[Checked]:
             yield Checked(path=entry, error=str(error))
         else:
             yield Checked(path=entry, change=expected.differences(judged.document))
+
+
+def fingerprints(corpus: Path) -> frozenset[str]:
+    """Return the fingerprints of the entries."""
+    return frozenset(shape for entry in entries(corpus) if (shape := read_expected(entry).fingerprint))
 
 
 def seeds(corpus: Path) -> Mapping[str, tuple[int, ...]]:

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from harness.campaign.assessment import Assessment, Canary, CellResult, Run
 from harness.campaign.night import Night
+from harness.campaign.shrinking import sentence
 from harness.campaign.summary import headline
 
 
@@ -23,7 +24,8 @@ class RateDocument(Struct, frozen=True, kw_only=True):
 class RunDocument(Struct, frozen=True, kw_only=True):
     """One run. `again`: how often it failed once more with the same seed and plan, such as "2 of 3".
 
-    `replay`: the command that repeats a failure, and after a `#` its plan, version and commit.
+    `replay`: the command that repeats a failure, and after a `#` its plan, version and commit. `shrunk`:
+    what is left of a failure that was shrunk; the files minimal* are in the run's folder.
 
     `folder` is relative to the campaign's; null if there is no verdict.
     """
@@ -39,6 +41,7 @@ class RunDocument(Struct, frozen=True, kw_only=True):
     headline: str
     again: str = ""
     replay: str | None = None
+    shrunk: str | None = None
 
 
 class FinishedDocument(Struct, frozen=True, kw_only=True):
@@ -171,4 +174,5 @@ def _run(result: CellResult, run: Run, night: Night) -> RunDocument:
         headline=run.headline,
         again=result.reproduced(run).removeprefix("reproduced "),
         replay=night.replay(finished) if run in result.failures else None,
+        shrunk=sentence(night, run),
     )

@@ -128,6 +128,12 @@ class Results:
             )
             return tuple(Seed(*row) for row in rows)
 
+    def fingerprints(self, *, before: str) -> frozenset[str]:
+        """Return the fingerprints of failures that occurred before a moment."""
+        with self._connected() as database:
+            rows = database.execute("SELECT fingerprint FROM seeds WHERE first_seen < ?", (before,))
+            return frozenset(fingerprint for (fingerprint,) in rows)
+
     def stored(self) -> Iterator[Stored]:
         """Return every run whose history was kept, the oldest first."""
         with self._connected() as database:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from checkers.printable import printable, shorten
 from harness.campaign.assessment import Assessment, CellResult
 from harness.campaign.night import Night
+from harness.campaign.shrinking import sentence
 from harness.campaign.status import Status
 from harness.report.first_finding import primary
 from harness.report.sentences import capitalized
@@ -80,6 +81,9 @@ def _failures(night: Night, result: CellResult) -> Iterator[str]:
         yield "In the folder of the night:"
         yield ""
         yield f"    {printable(night.replay(run.finished, from_here=True) or '')}"
+        if shrunk := sentence(night, run):
+            yield ""
+            yield f"Shrunk, to the files minimal\\* in {_cell(run.finished.folder or '')}: {_cell(shrunk)}"
 
 
 def _undecided(result: CellResult) -> Iterator[str]:

@@ -19,7 +19,7 @@ from harness.cli.output import print_sweep, say
 from harness.core.exit_codes import ExitCode, of_error
 from harness.processes import import_path
 
-SWEEPING = {"run", "recheck", "shrink", "zoo", "campaign"}
+SWEEPING = {"run", "recheck", "shrink", "zoo", "campaign", "card"}
 """The commands that first remove what killed runs left behind; `clean` itself reports more."""
 
 EPILOG = """

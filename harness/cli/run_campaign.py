@@ -22,6 +22,7 @@ from harness.campaign.merge import merge
 from harness.campaign.night import Night, Plan
 from harness.campaign.results import Results
 from harness.campaign.schedule import Job
+from harness.campaign.shrinking import Shrinking
 from harness.campaign.summary import headline, lines
 from harness.cli.campaign_screen import CampaignScreen, clock, live
 from harness.cli.github_actions import tell_github
@@ -111,6 +112,8 @@ def _made(
         try:
             with live(screen):
                 left = work.run()
+            if campaign.shrink is not None:
+                _shrink(campaign, night, work, results, screen, with_servers=elsewhere is None)
         except KeyboardInterrupt:
             outputs.write(night, None, allow_unknown=options.allow_unknown, ended=False)
             raise
@@ -118,6 +121,29 @@ def _made(
     _sum_up(screen, assessment, night, left)
     tell_github(screen, assessment, night, allow_unknown=options.allow_unknown)
     return code
+
+
+def _shrink(
+    campaign: campaign_file.Campaign,
+    night: Night,
+    work: Campaign,
+    results: Results | None,
+    screen: CampaignScreen,
+    *,
+    with_servers: bool,
+) -> None:
+    """Shrink one run of each fingerprint that no earlier night has shown, and the corpus does not have."""
+    stored = Path(campaign.corpus) if campaign.corpus else None
+    known = results.fingerprints(before=night.plan.started) if results else frozenset()
+    Shrinking(
+        night=night,
+        limit=campaign.shrink or 0,
+        left=lambda: work.left,
+        known=known | (corpus.fingerprints(stored) if stored else frozenset()),
+        with_servers=with_servers,
+        corpus=stored,
+        notify=screen.write,
+    ).run(outputs.assessed(night, results))
 
 
 def merge_shards(folders: Sequence[Path], results: Path | None, nights: Path, *, allow_unknown: bool) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TextIO
 
 from checkers.document import VerdictDocument
 from harness.cli.run_targets import judged_run
-from harness.core.events import Event, Notice
+from harness.core.duration import NS
+from harness.core.events import Event, Notice, Progress
 from harness.core.exit_codes import ExitCode, of_several, of_verdict
 from harness.core.invocation import typed
 from harness.core.paths import as_seen_from_here
@@ -18,12 +19,47 @@ from harness.engines.engine import Engine
 from harness.files import run_files
 from harness.files.run_folder import PLAN
 from harness.report.console import Console, Screen, console
-from harness.report.sentences import counted
+from harness.report.sentences import count
 from harness.report.verdict_text import Line, Tone, verdict_lines
 from harness.run.runner import RunOptions
 from harness.search.closeness import VIOLATED, described
 from harness.search.search import Tried, search
 from harness.target import Target
+
+EVERY = 10  # seconds
+
+
+@dataclass(slots=True)
+class SearchProgress:
+    """Prints a line for each finished run; without a terminal, also one every ten seconds of a run."""
+
+    screen: Console
+    clock: Callable[[], float] = time.monotonic  # seconds
+    tried: Tried | None = None  # the last finished run
+    began: float = field(init=False)
+    printed: float = field(init=False)  # when the last line was
+
+    def __post_init__(self) -> None:
+        self.began = self.printed = self.clock()
+
+    def show(self, event: Event) -> None:
+        """Take in one event of a run; a terminal shows them all."""
+        if isinstance(self.screen, Screen) or isinstance(event, Notice):
+            self.screen.show(event)
+        elif isinstance(event, Progress) and self.clock() >= self.printed + EVERY:
+            number = self.tried.number + 1 if self.tried else 1
+            best = f"; closest so far: {described(self.tried.best)}" if self.tried else ""
+            clock = f"{event.elapsed / NS['s']:.0f} s of {event.duration / NS['s']:.0f} s"
+            self._print(f"  run {number}, {self.clock() - self.began:.0f} s: {clock}{best}")
+
+    def finished(self, tried: Tried) -> None:
+        """Print the line of a finished run."""
+        self.tried = tried
+        self._print(_line(tried, self.clock() - self.began))
+
+    def _print(self, text: str) -> None:
+        self.printed = self.clock()
+        self.screen.write([Line(text)])
 
 
 def search_and_print(
@@ -37,23 +73,17 @@ def search_and_print(
 ) -> ExitCode:
     """Run a target until a violation; `judged` gets the verdict of each run."""
     codes: list[ExitCode] = []
-    began = time.monotonic()
     with console(text) as screen:
-        options = replace(options, notify=lambda event: _show(screen, event))
+        progress = SearchProgress(screen)
+        options = replace(options, notify=progress.show)
         with closing(search(target, engine, options, seconds=seconds)) as runs:
             for tried in runs:
                 screen.clear()
                 judged(tried.judged.document)
                 codes.append(of_verdict(tried.judged.document))
-                screen.write([Line(_line(tried, time.monotonic() - began))])
+                progress.finished(tried)
         screen.write([Line(""), *_end(target, tried, engine)])
     return codes[-1] if tried.closeness == VIOLATED else of_several(codes)
-
-
-def _show(screen: Console, event: Event) -> None:
-    """Without a terminal, a run of the search is one line."""
-    if isinstance(screen, Screen) or isinstance(event, Notice):
-        screen.show(event)
 
 
 def _line(tried: Tried, seconds: float) -> str:
@@ -75,5 +105,8 @@ def _end(target: Target, tried: Tried, engine: Engine) -> list[Line]:
             Line(f"  replay       {replay}", Tone.FAINT),
             Line(f"  shrink       {shrink}", Tone.FAINT),
         ]
-    why = "runs show nothing new any more" if tried.is_last else "the time is over"
-    return [Line(f"no violation in {counted(tried.number, 'run')}: {why}")]
+    why = "new behavior has dried up" if tried.dried_up else "the time is over"
+    return [
+        Line(f"no violation in {count(tried.number, 'run')}: {why}"),
+        Line(f"  {tried.seen}", Tone.FAINT),
+    ]

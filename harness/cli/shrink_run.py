@@ -19,17 +19,21 @@ from harness.core.paths import as_seen_from_here
 from harness.engines.choice import EngineName, choose
 from harness.files import run_files
 from harness.files.atomic_files import replace_file, replacement
-from harness.files.run_folder import COMMITS, HEADER, HISTORY
+from harness.files.run_folder import (
+    COMMITS,
+    HEADER,
+    HISTORY,
+    MINIMAL_COMMITS,
+    MINIMAL_HISTORY,
+    MINIMAL_PLAN,
+    MINIMAL_TARGET,
+)
 from harness.report.first_finding import Finding, primary
-from harness.report.sentences import counted
+from harness.report.sentences import count
 from harness.run.recheck import judge_file
 from harness.shrink.excerpt import smallest
 from harness.shrink.smaller_target import SmallerTarget
 
-MINIMAL_HISTORY = "minimal.jsonl"
-MINIMAL_COMMITS = "minimal-commits.jsonl"
-MINIMAL_TARGET = "minimal.toml"
-MINIMAL_PLAN = "minimal-plan.json"
 RUNS = "minimal-runs"
 
 
@@ -51,8 +55,8 @@ def shrink_history(run: Path) -> Finding:
     finding = primary(alone.document.as_dict())
     assert finding is not None  # noqa: S101 - or it would not be an excerpt
     _print(
-        f"{len(judged.history.operations):,} operations shrunk to {counted(excerpt.operations, 'operation')}"
-        f" of {counted(excerpt.clients, 'client')}, with {counted(excerpt.faults, 'fault')}:",
+        f"{len(judged.history.operations):,} operations shrunk to {count(excerpt.operations, 'operation')}"
+        f" of {count(excerpt.clients, 'client')}, with {count(excerpt.faults, 'fault')}:",
         f"  {finding['summary']}",
         *(f"    {number}. {step}" for number, step in enumerate(finding["steps"], start=1)),
     )
@@ -85,16 +89,17 @@ def shrink_target(run: Path, finding: Finding, engine: EngineName, *, repeat: in
         shown, made = smaller.measure(repeat)
     finally:
         replace_file(run / MINIMAL_TARGET, [smaller.source])
+        if smaller.plan is not None:
+            replace_file(run / MINIMAL_PLAN, [smaller.plan.read_text(encoding="utf-8")])
     if smaller.plan is None:
         _print(f"no run showed {finding['anomaly']} again: {MINIMAL_TARGET} is the whole target")
         return
-    replace_file(run / MINIMAL_PLAN, [smaller.plan.read_text(encoding="utf-8")])
     target = smaller.target
     size = ", ".join(
         (
-            counted(target.workload.clients, "client"),
-            counted(target.workload.resources, "resource"),
-            counted(len(target.faults), "fault"),
+            count(target.workload.clients, "client"),
+            count(target.workload.resources, "resource"),
+            count(len(target.faults), "fault"),
             format_duration(target.workload.duration),
         )
     )

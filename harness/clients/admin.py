@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from checkers.history import limits
 from checkers.history.reader import Commit
 from harness.core.errors import InfrastructureError
+from harness.files.log_tail import last_lines
 from harness.processes import process_tree
 from harness.processes.program import Command
 from workloads.client import NotApplied, Unknown
@@ -17,6 +19,7 @@ from workloads.line_protocol.clients import committed, set_up
 from workloads.line_protocol.program_client import ProgramClient, ProgramError
 
 LAST_LINES = 10
+EARLIER = 16 * limits.MIB  # bytes of commits of earlier runs, in a storage that Fencepost did not start
 PATIENCE = 10.0  # seconds; for an ordinary request
 
 
@@ -28,15 +31,23 @@ class AdminClient:
     start_fields: Mapping[str, Any]
     log: Path  # of its standard error
 
-    def set_up(self, resources: Sequence[str]) -> None:
-        """Let it prepare for the first acquire; InfrastructureError if that fails."""
+    def set_up(self, resources: Sequence[str]) -> Mapping[str, str]:
+        """Let it prepare for the first acquire; return the versions that it names.
+
+        Raises InfrastructureError if that fails.
+        """
         with self._program() as program:
             set_up(program, resources)
+            return program.versions
 
-    def committed(self) -> list[Commit] | None:
-        """Ask it for the order of accepted writes; None if it knows none."""
+    def committed(self, recorded: int) -> list[Commit] | None:
+        """Ask it for the order of accepted writes; None if it knows none.
+
+        `recorded` is the size (bytes) of what the clients recorded: their writes take more of it than the
+        same writes as commits.
+        """
         with self._program() as program:
-            return committed(program)
+            return committed(program, recorded + EARLIER)
 
     @contextmanager
     def _program(self) -> Iterator[ProgramClient]:
@@ -52,7 +63,7 @@ class AdminClient:
             raise InfrastructureError(f"{self.command}: {error}; {self._last_words()}") from error
 
     def _last_words(self) -> str:
-        lines = self.log.read_text(errors="replace").strip().splitlines()[-LAST_LINES:]
+        lines = last_lines(self.log, LAST_LINES)
         return (
             "\n".join([f"its last lines in {self.log}:", *lines]) if lines else "its standard error is empty"
         )

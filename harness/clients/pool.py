@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import time
@@ -18,10 +19,14 @@ import psutil
 from harness.clients.process import ClientTask, events_of, main
 from harness.clients.shared_state import SharedState
 from harness.core import exhaustion
-from harness.core.errors import InfrastructureError
+from harness.core.errors import ConfigurationError, InfrastructureError
+from harness.files.log_tail import last_lines
+from harness.files.run_folder import LOGS
 from harness.processes import import_path, process_tree
+from workloads.client import GIVES_NONE
 
 READY = 60.0  # seconds; many programs may start at once
+LAST_LINES = 5  # of the log of a client that ended
 GRACE = 1.0  # seconds, for operations in flight when the run ends
 _POLL = 0.002  # seconds
 PRELOADED = ["harness.processes.fork_server", "harness.clients.process"]
@@ -49,16 +54,21 @@ class ClientPool:
             time.sleep(_POLL)
 
     def check(self) -> None:
-        """Raise InfrastructureError if a client has ended that no fault has killed."""
+        """Raise InfrastructureError if a client has ended that no fault has killed.
+
+        ConfigurationError if it ended because the lock gave no token to a storage that needs one.
+        """
         for client, process in enumerate(self.processes):
             if process.exitcode is not None and client not in self.killed:
                 self._check_room(client)
-                log = self.folder / "logs" / f"client-{client}.log"
-                last = log.read_text(errors="replace").strip().splitlines()[-5:]
+                if self.state.clients[client].no_token:
+                    raise ConfigurationError(GIVES_NONE)
+                failure = self.state.clients[client].failure.decode(errors="replace")
+                why = f": {failure}" if failure else f" ended unexpectedly with status {process.exitcode}"
+                log = self.folder / LOGS / f"client-{client}.log"
+                last = last_lines(log, LAST_LINES)
                 said = "\n".join([f"its last lines in {log}:", *last]) if last else "its log is empty"
-                raise InfrastructureError(
-                    f"client {client} ended unexpectedly with status {process.exitcode}; {said}"
-                )
+                raise InfrastructureError(f"client {client}{why}; {said}")
 
     def _check_room(self, client: int) -> None:
         """Raise ResourceExhaustedError if it ended because a resource was used up."""
@@ -98,20 +108,22 @@ def started(
     processes: list[ForkServerProcess] = []
     tasks: list[Connection] = []
     server: psutil.Process | None = None
+    atexit.register(_end, processes)  # a signal may come where no block ends them, and they would be joined
     try:
         for number in range(count):
             receiving, sending = context.Pipe(duplex=False)
             process = context.Process(
                 target=main, args=(number, state, folder, receiving), name=f"client-{number}"
             )
+            processes.append(process)
             process.start()
             server = server or _parent_of(process)
             receiving.close()
-            processes.append(process)
             tasks.append(sending)
         yield ClientPool(state, folder, processes, tasks)
     finally:
         _end(processes)
+        atexit.unregister(_end)
         if server is not None:
             process_tree.end_offspring(server)  # it has adopted the orphans of the clients
 
@@ -124,9 +136,10 @@ def _parent_of(process: ForkServerProcess) -> psutil.Process | None:
 
 
 def _end(processes: Sequence[ForkServerProcess]) -> None:
-    for process in processes:
+    begun = [process for process in processes if process.pid is not None]
+    for process in begun:
         if process.exitcode is None:  # otherwise its pid may have been reused
             with suppress(psutil.NoSuchProcess):
                 process_tree.end(psutil.Process(process.pid))
-    for process in processes:
+    for process in begun:
         process.join()

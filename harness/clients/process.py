@@ -13,13 +13,14 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from checkers.history.records import WRITES, Outcome
+from checkers.history.records import WRITES
 from harness.clients.recorder import RecordedSession, Recorder
 from harness.clients.shared_state import (
     ACQUIRED,
@@ -35,12 +36,13 @@ from harness.core.errors import ResourceExhaustedError
 from harness.files.log_file import open_log
 from harness.files.run_folder import EVENTS, LOGS
 from harness.processes.parent_death import adopt_orphans, die_with_parent
-from harness.processes.program import Command
+from harness.processes.process_tree import end_children
+from harness.processes.program import Command, RunningProgram, is_of_program
 from workloads import append, register
-from workloads.client import Answer, Lock, Session, Storage
+from workloads.client import STALE, Answer, Lock, NoTokenError, Session, Storage
 from workloads.client_loop import Client, HeldLock
 from workloads.line_protocol.clients import ProgramLock, ProgramStorage
-from workloads.line_protocol.program_client import ProgramClient, ProgramError, start_fields
+from workloads.line_protocol.program_client import BOTH_SIDES, ProgramClient, ProgramError, start_fields
 from workloads.locks import connect as connect_lock
 from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import load_kind
@@ -60,6 +62,7 @@ class ClientTask:
     lock: LockSettings
     storage: StorageSettings
     command: Command | None = None  # the program that is the client; None: Fencepost's own
+    program_sides: frozenset[str] = BOTH_SIDES  # "lock", "storage": what that program does
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +73,29 @@ class SharedProgress:
     client: int
     resources: tuple[str, ...]
 
-    def reached(self, point: str, resource: str, owner: str, token: int) -> None:
+    def waiting(self, resource: str) -> None:
+        """Announce that this client asks for a lock."""
+        mine = self.state.clients[self.client]
+        mine.lease_end = 0  # that was an earlier lease
+        mine.awaited = self.resources.index(resource) + 1
+
+    def reached(self, point: str, resource: str, owner: str, token: int | None) -> None:
         """Announce a stop point, and stop there if the nemesis requested it."""
         mine = self.state.clients[self.client]
         place = self.resources.index(resource)
         phase = STOP_POINTS.index(point) + 1
         if mine.owner != (known := owner.encode()[:31]):
             mine.granted = time.monotonic_ns()
-        mine.resource, mine.token, mine.owner = place, token, known
+        mine.resource, mine.token, mine.owner = place, NO_TOKEN if token is None else token, known
         mine.phase = phase
+        mine.awaited = 0
         self._stop_if_asked(phase, place)
         if phase == ACQUIRED:
             self._await_renewal(place)
 
     def granted(self, resource: str, owner: str) -> None:
         """Announce the stop point inside an acquire, where the token may not be known yet."""
-        self.reached("granted", resource, owner, NO_TOKEN)
+        self.reached("granted", resource, owner, None)
 
     def renewing(self, resource: str, owner: str) -> None:
         """Announce that the lease of a held lock is about to be renewed, in a thread beside the holder's."""
@@ -128,20 +138,22 @@ class SharedProgress:
         while mine.stopped and not self.state.run.stop:
             time.sleep(_POLL)
 
-    def accepted(self, resource: str, token: int) -> None:
+    def accepted(self, resource: str, token: int | None) -> None:
         """Report an accepted write: it may supersede others."""
         place = self.client * self.state.resources + self.resources.index(resource)
-        self.state.accepted[place] = max(self.state.accepted[place], token)
+        if token is not None:
+            self.state.accepted[place] = max(self.state.accepted[place], token)
         self.state.wrote[place] = self.state.clients[self.client].granted
 
     def exited(self) -> None:
         """Report the end of the critical section."""
+        self.state.clients[self.client].awaited = 0
         self.state.clients[self.client].phase = OUTSIDE
 
     def ended(self, f: str, answer: Answer) -> None:
         """Count an operation, for the progress display."""
         self.state.operations[self.client] += 1
-        if f in WRITES and answer.outcome is not Outcome.INFO:
+        if f in WRITES and (answer.ok or answer.fields.get("error") == STALE):
             self.state.writes[2 * self.client + (not answer.ok)] += 1
 
 
@@ -171,9 +183,14 @@ def _run_client(client: int, state: SharedState, folder: Path, tasks: Connection
     passwords = (task.lock.password, task.storage.password)
     recorder = Recorder(events_of(client, folder), passwords)
     try:
-        _work(_client(client, state, task, recorder), state, task)
+        with ExitStack() as programs:
+            _work(_client(client, state, task, recorder, programs), state, task)
     except ProgramError as error:
-        sys.exit(f"{task.command}: {error}")
+        state.clients[client].failure = f"{task.command}: {error}".encode()[:1999]
+        sys.exit(1)
+    except NoTokenError as error:
+        state.clients[client].no_token = 1
+        sys.exit(str(error))
     recorder.close()
 
 
@@ -192,7 +209,9 @@ def _log_to(path: Path) -> None:
     os.close(log)
 
 
-def _client(client: int, state: SharedState, task: ClientTask, recorder: Recorder) -> Client:
+def _client(
+    client: int, state: SharedState, task: ClientTask, recorder: Recorder, programs: ExitStack
+) -> Client:
     clients = len(state.clients)
     progress = SharedProgress(state, client, task.resources)
     renewals = RecordedSession(
@@ -202,7 +221,7 @@ def _client(client: int, state: SharedState, task: ClientTask, recorder: Recorde
         granted=progress.granted,
         leases=progress,
     )
-    lock, storage = _systems(client, task, renewals)
+    lock, storage = _sides(client, task, renewals, programs)
     return Client(
         number=client,
         resources=task.resources,
@@ -211,19 +230,35 @@ def _client(client: int, state: SharedState, task: ClientTask, recorder: Recorde
         session=RecordedSession(recorder, client, 2 * clients, progress.ended, leases=progress),
         lock=lock,
         storage=storage,
+        fenced=task.storage.fencing != "none",
         fence_on_acquire=task.storage.fence_on_acquire,
         progress=progress,
     )
 
 
-def _systems(client: int, task: ClientTask, renewals: Session) -> tuple[Lock, Storage]:
-    """Connect to the systems themselves, or start the user's program that does."""
+def _sides(client: int, task: ClientTask, renewals: Session, programs: ExitStack) -> tuple[Lock, Storage]:
+    """Start the user's program, if there is one, and connect to each side that it does not do."""
     if task.command is None:
-        return connect_lock(task.lock, renewals), load_kind(task.storage.kind).connect(task.storage)
-    fields = start_fields(client, task.lock, task.storage)
-    program = ProgramClient(task.command.start, fields, task.storage.timeout)
+        return connect_lock(task.lock, renewals), _storage(task)
+    fields = start_fields(client, task.lock, task.storage, task.program_sides)
+    start = partial(_start, task.command)
+    program = programs.enter_context(closing(ProgramClient(start, fields, task.storage.timeout)))
+    if "lock" not in task.program_sides:
+        return connect_lock(task.lock, renewals), ProgramStorage(program)
     lock = ProgramLock(program, renewals, task.lock.ttl)
-    return lock, ProgramStorage(program, lock.restarted)
+    return lock, ProgramStorage(program, lock.restarted) if "storage" in task.program_sides else _storage(
+        task
+    )
+
+
+def _start(command: Command) -> RunningProgram:
+    """Start the program, after the processes that an ended one has left behind were killed."""
+    end_children(is_of_program)
+    return command.start()
+
+
+def _storage(task: ClientTask) -> Storage:
+    return load_kind(task.storage.kind).connect(task.storage)
 
 
 def _in_each_hold(task: ClientTask) -> Callable[[Client, HeldLock], None]:

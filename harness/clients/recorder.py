@@ -12,12 +12,17 @@ from typing import Any, Protocol
 
 import msgspec
 
+from checkers.history import limits
 from checkers.history.reader import Outcome
 from checkers.printable import in_16_bits
 from checkers.redaction import redacted
 from harness.core import exhaustion
 from harness.files.log_file import open_log
 from workloads.client import Answer, outcome_of
+
+
+class EventTooLongError(Exception):
+    """An event does not fit in a line that can be read again; the message says how long it is."""
 
 
 class Recorder:
@@ -37,10 +42,16 @@ class Recorder:
         self._failure: OSError | None = None
 
     def record(self, event: dict[str, Any]) -> None:
-        """Append one event, in the form of history.jsonl; ResourceExhaustedError if the disk is full."""
+        """Append one event, in the form of history.jsonl.
+
+        Raises ResourceExhaustedError if the disk is full, and EventTooLongError.
+        """
         line = self._encode(event)
         if not line.isascii() or b"\x7f" in line:
             line = in_16_bits(line.decode()).encode()
+        if len(line) >= limits.LINE:
+            size = limits.described(limits.LINE)
+            raise EventTooLongError(f"the answer takes {len(line):,} bytes of a line of at most {size}")
         with self._writing:
             if self._failure is None:
                 self._append(line + b"\n")
@@ -110,7 +121,11 @@ class RecordedSession:
             answer = Answer(Outcome.OK, action())
         except Exception as error:  # noqa: BLE001 - any error of a client is an outcome
             answer = Answer(outcome_of(error), {"error": redacted(_message(error), self._recorder.passwords)})
-        self._record(answer.outcome, {**operation, **known, **answer.fields})
+        try:
+            self._record(answer.outcome, {**operation, **known, **answer.fields})
+        except EventTooLongError as error:
+            answer = Answer(Outcome.INFO, {"error": str(error)})
+            self._record(answer.outcome, {**operation, **answer.fields})
         if answer.outcome is Outcome.INFO:
             self._process += self._stride
         if self._leases and answer.ok and answer.fields.get("ttl") is not None:

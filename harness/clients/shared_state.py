@@ -1,6 +1,6 @@
 """Shared memory between the clients and the nemesis.
 
-Every field has one writer at a time, and all but `owner` are machine words. There are no
+Every field has one writer at a time, and all but `owner` and `failure` are machine words. There are no
 locks, because a process that holds one may be stopped at any moment.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 NOBODY = -1
 ANY = -1
 STOP_POINTS = ("granted", "acquired", "list-read", "before-write", "write-sent", "before-release", "renewing")
-NO_TOKEN = -1  # at "granted", where a client may not have its token yet
+NO_TOKEN = -1  # at "granted", where a client may not have its token yet, or of a lock that gives none
 OUTSIDE = 0  # phase: not in a critical section; a stop point's phase is its index + 1
 GRANTED = STOP_POINTS.index("granted") + 1
 ACQUIRED = STOP_POINTS.index("acquired") + 1
@@ -37,7 +37,10 @@ class _Client(ctypes.Structure):
             ctypes.c_int64,
         ),  # reserved by a fault, from before it is in force until it was observed healed
         ("stopped", ctypes.c_int64),  # set by the client before it stops itself
+        ("awaited", ctypes.c_int64),  # the resource whose lock it waits for, plus 1; 0: none
         ("used_up", ctypes.c_int64),  # the errno that ended it, such as a full disk
+        ("no_token", ctypes.c_int64),  # it ended because the fence needs a token, and the lock gave none
+        ("failure", ctypes.c_char * 2000),  # why its program could not be used; it ends then
     )
 
 
@@ -65,7 +68,7 @@ class SharedState:
     accepted: Any  # highest token accepted, by client and resource
     wrote: Any  # when the last hold with an accepted write was granted (ns), by client and resource
     operations: Any  # operations ended, by client
-    writes: Any  # accepted and failed writes, by client
+    writes: Any  # accepted writes, and those that a fence refused, by client
     resources: int
 
     @classmethod
@@ -90,6 +93,10 @@ class SharedState:
         for number, client in enumerate(self.clients):
             if client.phase != OUTSIDE:
                 yield number, client.resource, client.token
+
+    def waiting_for(self, resource: int) -> int:
+        """Return how many clients wait for the lock of a resource."""
+        return sum(client.awaited == resource + 1 for client in self.clients)
 
     def contested(self, client: int, resource: int, token: int) -> bool:
         """Has another client with a higher token read the list that it is about to change?

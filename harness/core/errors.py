@@ -27,7 +27,7 @@ __all__ = [
 
 
 class ConfigurationError(FencepostError):
-    """A target file, an option or a name is wrong; nothing was started."""
+    """A target file, an option or a name is wrong; as a rule, nothing was started."""
 
 
 class InfrastructureError(FencepostError):

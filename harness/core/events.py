@@ -38,7 +38,7 @@ class Progress:
     duration: int  # ns
     operations: int
     writes_accepted: int
-    writes_failed: int
+    writes_refused: int
     faults: tuple[str, ...]  # in force now, such as "pause client:3"
 
 

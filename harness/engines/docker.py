@@ -19,6 +19,7 @@ import docker
 from harness.core.errors import EngineUnavailableError
 from harness.engines.cleanup import DOCKER
 from harness.engines.docker_api import as_infrastructure_errors, check_compose, compose_version, connect
+from harness.engines.docker_clocks import CLOCK, command_to_set
 from harness.engines.docker_compose import TOXIPROXY, Project
 from harness.engines.docker_containers import Container, containers_of, gone
 from harness.engines.docker_images import provide
@@ -26,11 +27,14 @@ from harness.engines.docker_links import EVERYWHERE, connect_members
 from harness.engines.docker_members import HARNESS
 from harness.engines.docker_removal import remove_all
 from harness.engines.readiness import is_ready
+from harness.network import patroni_server
+from harness.network.clock_shift import Shift
 from harness.network.systems import POSTGRES_PASSWORD, SYSTEMS, Unfit
 from harness.network.topology import Address, Edge, Link, Server, ServerSpec, Topology, Way
 from harness.network.toxiproxy import Toxiproxy
 from harness.processes import ownership
 from harness.processes.deferred_interrupts import deferred_interrupts
+from harness.processes.duty_cycle import Throttled, Throttling
 from harness.processes.run_notes import leave_note
 from harness.processes.server_failure import not_ready
 from harness.processes.supervisor import Supervisor
@@ -38,7 +42,6 @@ from harness.processes.supervisor import Supervisor
 READY_TIMEOUT = 60.0  # s; they take one to three
 POLL = 0.03  # s
 TOXIPROXY_API = 8474
-SET_CLOCK = 'echo "$0" > /clock/new && mv /clock/new /clock/offset'  # atomically: it is read at any moment
 SIGKILL = "SIGKILL"
 
 
@@ -55,6 +58,7 @@ class DockerCluster:
     changing: threading.Lock = field(default_factory=threading.Lock)  # of `down`
     earlier_runs: int | None = None
     links: Mapping[Link, Address | None] = field(default_factory=dict)
+    shifts: dict[str, Shift] = field(default_factory=dict)  # of clocks, by the name of their server
 
     def lent(self, earlier_runs: int) -> DockerCluster:
         """Return the same servers, as a run gets them that does not have them for itself."""
@@ -67,7 +71,7 @@ class DockerCluster:
 
     def edge(self, client: int, server: str) -> Address:
         """Return where this client reaches that server: its own proxy."""
-        return replace(self.proxies[Edge(client, server)], password=self.known[server].address.password)
+        return self.proxies[Edge(client, server)].with_login_of(self.known[server].address)
 
     def environment(self) -> dict[str, Any]:
         """Return the versions of the servers and of Docker, and the images with their ids and digests."""
@@ -114,7 +118,8 @@ class DockerCluster:
             is_direct = container.publishes(SYSTEMS[system].port)  # not a member of a split cluster
             address = _published(container, system) if is_direct else self.known[name].address
             _wait(container, partial(is_ready, system, address), deadline)
-            self.known[name] = replace(self.known[name], address=address)
+            patroni = container.published(patroni_server.PORT) if self.known[name].patroni else None
+            self.known[name] = replace(self.known[name], address=address, patroni=patroni)
         with self.changing:
             self.down.difference_update(servers)
 
@@ -128,9 +133,24 @@ class DockerCluster:
         _in_parallel(Container.thaw, [self._container(name) for name in servers])
         return f"Docker shows {', '.join(servers)} running"
 
-    def move_clock(self, server: str, ahead: int) -> None:
-        """Set the wall clock that clock.so shows to a server `ahead` ns ahead of this machine's."""
-        self._container(server).run(["sh", "-c", SET_CLOCK, str(ahead)])
+    @contextmanager
+    def throttled(self, servers: Sequence[str], share: float) -> Iterator[Mapping[str, Throttling]]:
+        """Limit the CPU of containers with the kernel's quota."""
+        containers = [self._container(name) for name in servers]
+        try:
+            _in_parallel(lambda container: container.limit_cpu(share), containers)
+            yield {container.name: _since_now(container) for container in containers}
+        finally:
+            _in_parallel(lambda container: container.limit_cpu(None), containers)
+
+    def shift_of(self, server: str) -> Shift:
+        """Return how a server's clock is shifted now."""
+        return self.shifts.get(server, Shift())
+
+    def set_clock(self, server: str, shift: Shift) -> None:
+        """Set by how much clock.so shifts a server's clock."""
+        self._container(CLOCK).run(command_to_set(server, shift))
+        self.shifts[server] = shift
 
     def _container(self, server: str) -> Container:
         """Return the container of one server; ServerNotReadyError if it was removed."""
@@ -159,7 +179,7 @@ class DockerEngine:
         for spec in topology.servers:
             if not compose.joinpath(f"{spec.system}.yaml").is_file() or spec.system not in SYSTEMS:
                 return f"there is no compose file for {spec.system}, only for {', '.join(SYSTEMS)}"
-        return unavailability()
+        return unavailability() or (_no_quota() if topology.throttled else None)
 
     @contextmanager
     def start(
@@ -200,6 +220,24 @@ def unavailability() -> str | None:
     return None
 
 
+def _no_quota() -> str | None:
+    """Say why the CPU of containers cannot be limited; None if it can."""
+    with closing(connect()) as client, as_infrastructure_errors():
+        if client.info().get("CpuCfsQuota"):
+            return None
+    return "Docker cannot limit the CPU of a container here: the kernel needs CONFIG_CFS_BANDWIDTH"
+
+
+def _since_now(container: Container) -> Throttling:
+    before = container.throttled()
+
+    def since() -> Throttled:
+        now = container.throttled()
+        return Throttled(now.times - before.times, now.cpu - before.cpu)
+
+    return since
+
+
 def _usable(client: docker.DockerClient, project: Project, run_id: str) -> DockerCluster:
     """Create the proxies while the servers get ready, and wait for the servers."""
     deadline = time.monotonic() + READY_TIMEOUT
@@ -233,6 +271,7 @@ def _served(spec: ServerSpec, project: Project, containers: Mapping[str, Contain
         durable=spec.durable,
         synchronous=spec.synchronous,
         follows=project.link_address(spec) if spec.follows else None,
+        patroni=containers[spec.name].published(patroni_server.PORT) if spec.manager else None,
     )
 
 

@@ -12,7 +12,9 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
+from harness.engines import patroni
 from harness.engines.built_images import image_of, our_image
+from harness.engines.docker_clocks import CLOCK, clocks_of
 from harness.engines.docker_members import DockerMembers
 from harness.engines.postgres_replication import SCRIPT, link_to_primary, options_of, role_of
 from harness.files.atomic_files import replace_file
@@ -23,7 +25,6 @@ from harness.processes.supervisor import LET_IT_FINISH, Supervisor
 TOXIPROXY = "toxiproxy"
 FIRST_EDGE_PORT = 20000  # inside Toxiproxy's container
 FIRST_LINK_PORT = 19000  # inside Toxiproxy's container; not published
-MOVABLE_CLOCK = "/clock/clock.so"  # in our Redis image
 LOGGING = {"driver": "json-file", "options": {"max-size": f"{MOST}", "max-file": "1"}}
 """The size limit of a container's log; Docker keeps the newest lines."""
 TIMEOUT = 60.0  # s; it takes one to two
@@ -40,9 +41,11 @@ class Project:
     def images(self) -> dict[str, str]:
         """Return each service's image."""
         chosen = {
-            spec.name: image_of(spec.system, spec.image, spec.release) for spec in self.topology.servers
+            spec.name: image_of(spec.manager or spec.system, spec.image, spec.release)
+            for spec in self.topology.servers
         }
-        return {**chosen, TOXIPROXY: our_image(TOXIPROXY)}
+        clock = {CLOCK: our_image(CLOCK)} if self.topology.clocks else {}
+        return {**chosen, TOXIPROXY: our_image(TOXIPROXY), **clock}
 
     def edge_ports(self) -> dict[Edge, int]:
         """Return Toxiproxy's port in its container for each edge."""
@@ -70,8 +73,10 @@ class Project:
         replace_file(self.override, [json.dumps(self._override(), indent=1)])
         # etcd members that start together delay each other: see etcd.yaml.
         later = [spec.name for spec in _members(self.topology, "etcd")[1:]]
-        first = [service for service in self.images() if service not in later]
-        for services in (first, later):
+        # The container with the clocks fills their volume when it is created.
+        clocks = [CLOCK] if self.topology.clocks else []
+        first = [service for service in self.images() if service not in (*clocks, *later)]
+        for services in (clocks, first, later):
             if services:
                 command = [*self._compose(), "up", "--detach", "--no-build", "--no-deps", *services]
                 supervisor.spawn("compose", command, stop_signal=LET_IT_FINISH).finish(TIMEOUT)
@@ -110,17 +115,30 @@ class Project:
 
     def _postgres(self) -> dict[str, str]:
         """Return the variables for PostgreSQL with a standby."""
-        links = [link_to_primary(link) for _, link in self._postgres_links()]
+        links = [link_to_primary(link) for _, _, link in self._postgres_links()]
         return {"FENCEPOST_POSTGRES_LINK": links[0]} if links else {}
 
-    def _postgres_links(self) -> list[tuple[ServerSpec, Address]]:
-        """Return each PostgreSQL server that has a standby, and the address that leads to the primary."""
+    def _postgres_links(self) -> list[tuple[ServerSpec, ServerSpec, Address]]:
+        """Return each primary of PostgreSQL, its standby, and the address that leads to the primary."""
         specs = {spec.name: spec for spec in self.topology.servers if spec.system == "postgres"}
-        return [(specs[each.follows], self.link_address(each)) for each in specs.values() if each.follows]
+        return [
+            (specs[each.follows], each, self.link_address(each)) for each in specs.values() if each.follows
+        ]
+
+    def _patroni(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return what the override file adds to services that Patroni runs."""
+        etcd = [spec.name for spec in _members(self.topology, "etcd")]
+        managed = [each for each in self._postgres_links() if each[0].manager]
+        return {
+            name: added
+            for primary, standby, link in managed
+            for name, added in patroni.services(primary, standby, link, etcd).items()
+        }
 
     def _compose(self) -> list[str | Path]:
         ours = Path(str(importlib.resources.files("compose")))
-        systems = dict.fromkeys([*(spec.system for spec in self.topology.servers), TOXIPROXY])
+        clock = [CLOCK] if self.topology.clocks else []
+        systems = dict.fromkeys([*(spec.system for spec in self.topology.servers), TOXIPROXY, *clock])
         files = [*(ours / f"{system}.yaml" for system in systems), self.override]
         options = [option for file in files for option in ("--file", file)]
         folder = (
@@ -138,17 +156,24 @@ class Project:
             service: {"image": image, "labels": labels, "logging": LOGGING}
             for service, image in self.images().items()
         }
-        for name in self.topology.clocks:
-            services[name]["environment"] = {"LD_PRELOAD": MOVABLE_CLOCK}
-        for primary, link in self._postgres_links():
+        for primary, _, link in self._postgres_links():
             command = ["sh", f"/{SCRIPT}", role_of(primary), link_to_primary(link)]
             services[primary.name]["command"] = [*command, *options_of(primary)]
-        for name, added in self.members.services(TOXIPROXY).items():
-            services[name].update(added)
+        for added in (self.members.services(TOXIPROXY), clocks_of(self.topology), self._patroni()):
+            for name, settings in added.items():
+                _merge(services[name], settings)
         published = (*self.edge_ports().values(), *self.members.published())
         services[TOXIPROXY]["ports"] = [f"127.0.0.1::{port}" for port in published]
         networks = {"default": {"labels": labels}, **self.members.networks(labels)}
-        return {"services": services, "networks": networks}
+        volumes = {CLOCK: {"labels": labels}} if self.topology.clocks else {}
+        return {"services": services, "networks": networks, "volumes": volumes}
+
+
+def _merge(service: dict[str, Any], added: Mapping[str, Any]) -> None:
+    """Add settings to a service; of a mapping that it has already, the new entries."""
+    for name, value in added.items():
+        is_partial = isinstance(service.get(name), dict)
+        service[name] = {**service[name], **value} if is_partial else value
 
 
 def _members(topology: Topology, system: str) -> list[ServerSpec]:

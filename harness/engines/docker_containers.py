@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,14 @@ from harness.engines.docker_api import as_infrastructure_errors
 from harness.files.log_limit import shortened
 from harness.network.topology import Address
 from harness.processes import ownership
+from harness.processes.duty_cycle import PERIOD, Throttled
 from harness.processes.server_failure import not_ready
 
 END_TIMEOUT = 10  # s
+FREEZE_TIMEOUT = 30.0  # s
+UNFROZEN = "unable to freeze"  # in the error of a pause that may be tried again
+CPU_PERIOD = round(PERIOD * 1e6)  # us
+NO_LIMIT = -1
 SERVICE = "com.docker.compose.service"
 
 
@@ -62,9 +68,19 @@ class Container:
             raise not_ready(self.name, "is unhealthy", self.log())
 
     def freeze(self) -> None:
-        """Stop all its processes, not only PID 1, with the kernel's freezer."""
+        """Stop all its processes, not only PID 1, with the kernel's freezer.
+
+        On a busy machine, runc gives up before the kernel has stopped them all, and lets them run again.
+        """
+        deadline = time.monotonic() + FREEZE_TIMEOUT
         with as_infrastructure_errors():
-            self.client.api.pause(self.id)
+            while True:
+                try:
+                    self.client.api.pause(self.id)
+                    break
+                except docker.errors.APIError as error:
+                    if UNFROZEN not in str(error) or time.monotonic() > deadline:
+                        raise
         self._expect("paused")
 
     def thaw(self) -> None:
@@ -73,6 +89,21 @@ class Container:
             with as_infrastructure_errors():
                 self.client.api.unpause(self.id)
         self._expect("running")
+
+    def limit_cpu(self, share: float | None) -> None:
+        """Limit it to a share of one CPU; None: no limit."""
+        quota = NO_LIMIT if share is None else round(share * CPU_PERIOD)
+        with as_infrastructure_errors():
+            self.client.api.update_container(self.id, cpu_period=CPU_PERIOD, cpu_quota=quota)
+            seen = self.client.api.inspect_container(self.id)["HostConfig"]["CpuQuota"]
+        if seen != quota:
+            raise InfrastructureError(f"{self.name} should have the CPU quota {quota}, but has {seen}")
+
+    def throttled(self) -> Throttled:
+        """Return how often the kernel has held it up, and the CPU time that it used, since its start."""
+        with as_infrastructure_errors():
+            seen = self.client.api.stats(self.id, stream=False, one_shot=True)["cpu_stats"]
+        return Throttled(seen["throttling_data"]["throttled_periods"], seen["cpu_usage"]["total_usage"] / 1e9)
 
     def kill(self, signal: str) -> None:
         """End it with a signal; written data stays in the page cache, so SIGKILL is not a power loss."""

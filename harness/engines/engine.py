@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from harness.network.clock_shift import Shift
 from harness.network.topology import Address, Link, Server, Topology
+from harness.processes.duty_cycle import Throttling
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
@@ -60,8 +62,19 @@ class Cluster(Protocol):
     def resume(self, servers: Sequence[str]) -> str:
         """Continue servers, stopped or not; return the evidence, or raise InfrastructureError."""
 
-    def move_clock(self, server: str, ahead: int) -> None:
-        """Set a server's wall clock `ahead` ns ahead of this machine's; 0 corrects it."""
+    def throttled(
+        self, servers: Sequence[str], share: float
+    ) -> AbstractContextManager[Mapping[str, Throttling]]:
+        """Limit each of these servers to a share of one CPU until the block ends.
+
+        Raises InfrastructureError if the limit is not observed, or not observed gone.
+        """
+
+    def shift_of(self, server: str) -> Shift:
+        """Return how a server's clock is shifted now."""
+
+    def set_clock(self, server: str, shift: Shift) -> None:
+        """Shift a server's clock against this machine's."""
 
     def environment(self) -> dict[str, Any]:
         """Return versions, and images with their digests, for environment.json."""

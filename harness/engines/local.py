@@ -18,16 +18,19 @@ import psutil
 
 from harness.core.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
 from harness.engines import local_postgres, local_toxiproxy, local_zookeeper
+from harness.engines.attached import about, about_attached, reached
 from harness.engines.local_systems import CLOCKS_NEED_DOCKER, PACKAGES, STARTERS, WITH_PASSWORD, never
 from harness.engines.readiness import is_ready
 from harness.engines.wheel import DISTRIBUTIONS, installed
 from harness.network import ports
+from harness.network.clock_shift import Shift
 from harness.network.members import probed_links
 from harness.network.systems import SYSTEMS, Unfit
 from harness.network.topology import Address, Edge, Link, Server, Topology, edges, links
 from harness.processes import ownership, process_tree
 from harness.processes.continuer import continued_at_end
 from harness.processes.deferred_interrupts import deferred_interrupts
+from harness.processes.duty_cycle import Throttling, duty_cycle
 from harness.processes.run_notes import leave_note, temporary_work_folder
 from harness.processes.server_failure import not_ready
 from harness.processes.supervisor import Child, Supervisor
@@ -69,7 +72,7 @@ class LocalCluster:
     def edge(self, client: int, server: str) -> Address:
         """Return where this client reaches that server: its own proxy, or else the server itself."""
         direct = {each.name: each.address for each in self.servers}[server]
-        return replace(self.proxies.get(Edge(client, server), direct), password=direct.password)
+        return self.proxies.get(Edge(client, server), direct).with_login_of(direct)
 
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last log lines, if a server ended that no fault has killed."""
@@ -130,24 +133,40 @@ class LocalCluster:
             raise InfrastructureError(f"{', '.join(servers)} should be running, but a process is stopped")
         return f"SIGCONT, and no process of {', '.join(servers)} is in state T"
 
-    def move_clock(self, server: str, ahead: int) -> None:
+    @contextmanager
+    def throttled(self, servers: Sequence[str], share: float) -> Iterator[Mapping[str, Throttling]]:
+        """Stop and continue servers and their child processes, so that each runs for a share of the time."""
+        heads = {child.name: psutil.Process(child.process.pid) for child in self._of(servers)}
+        with continued_at_end(heads.values()), ExitStack() as cycles:
+            yield {name: cycles.enter_context(duty_cycle(head, share)) for name, head in heads.items()}
+        processes = [process for head in heads.values() for process in process_tree.members(head)]
+        if not process_tree.wait_until_continued(processes):
+            raise InfrastructureError(f"{', '.join(servers)} should be running, but a process is stopped")
+
+    def shift_of(self, _server: str) -> Shift:
+        """Return no shift."""
+        return Shift()
+
+    def set_clock(self, server: str, shift: Shift) -> None:
         """Raise InfrastructureError; `refusal` has already refused such a run."""
-        raise InfrastructureError(f"{CLOCKS_NEED_DOCKER} (asked for: {server}, {ahead} ns)")
+        raise InfrastructureError(f"{CLOCKS_NEED_DOCKER} (asked for: {server}, {shift})")
 
     def _of(self, servers: Sequence[str]) -> tuple[Child, ...]:
         return tuple(child for child in self.children if child.name in servers)
 
     def environment(self) -> dict[str, Any]:
         """Return the versions of the servers, and of their wheels."""
-        packages = [PACKAGES[server.system] for server in self.servers if server.system in PACKAGES]
+        started = {child.name for child in self.children}
+        packages = [
+            PACKAGES[server.system]
+            for server in self.servers
+            if server.system in PACKAGES and server.name in started
+        ]
         wheels = {DISTRIBUTIONS[package] for package in packages}
         return {
             "engine": "local",
             "servers": {
-                server.name: {
-                    "system": server.system,
-                    "version": SYSTEMS[server.system].version(server.address),
-                }
+                server.name: about(server) if server.name in started else about_attached(server)
                 for server in self.servers
             },
             "wheels": {wheel: metadata.version(wheel) for wheel in sorted(wheels)},
@@ -198,7 +217,8 @@ class LocalEngine:
             home, folder.resolve() / "logs", ownership.as_environment(marks), unprivileged_user()
         )
         try:
-            yield _start(topology, run_id, supervisor, toxiproxy)
+            with reached(topology.attached, supervisor.logs) as attached:
+                yield _start(topology, run_id, supervisor, toxiproxy, attached)
         finally:
             with deferred_interrupts():
                 supervisor.close()
@@ -217,19 +237,29 @@ def _home(folder: Path, run_id: str) -> Path:
     return temporary_work_folder(run_id)
 
 
-def _start(topology: Topology, run_id: str, supervisor: Supervisor, toxiproxy: Path | None) -> LocalCluster:
+def _start(
+    topology: Topology,
+    run_id: str,
+    supervisor: Supervisor,
+    toxiproxy: Path | None,
+    attached: tuple[Server, ...],
+) -> LocalCluster:
     for _ in range(ATTEMPTS - 1):
         try:
-            return _start_once(topology, run_id, supervisor, toxiproxy)
+            return _start_once(topology, run_id, supervisor, toxiproxy, attached)
         except ServerNotReadyError as error:
             if ports.TAKEN not in str(error).lower():
                 raise
             supervisor.clear()
-    return _start_once(topology, run_id, supervisor, toxiproxy)
+    return _start_once(topology, run_id, supervisor, toxiproxy, attached)
 
 
 def _start_once(
-    topology: Topology, run_id: str, supervisor: Supervisor, program: Path | None
+    topology: Topology,
+    run_id: str,
+    supervisor: Supervisor,
+    program: Path | None,
+    attached: tuple[Server, ...],
 ) -> LocalCluster:
     supervisor.make()
     api, *addresses = ports.free_addresses(1 + len(topology.servers) + len(links(topology)))
@@ -242,12 +272,12 @@ def _start_once(
             start([server for server in members if server.cluster == cluster], supervisor)
     deadline = time.monotonic() + READY_TIMEOUT
     toxiproxy = _connect(api, run_id, supervisor, deadline) if program is not None else None
-    proxies = {} if toxiproxy is None else _proxies(toxiproxy, topology, servers)
+    proxies = {} if toxiproxy is None else _proxies(toxiproxy, topology, (*servers, *attached))
     for server in servers:
         _wait_for(server, supervisor.children, deadline)
     following = {server.name: server.follows for server in servers}
     split = {link: following[link.source] for link in probed_links(topology)}
-    return LocalCluster(servers, toxiproxy, supervisor, proxies, links=split)
+    return LocalCluster((*servers, *attached), toxiproxy, supervisor, proxies, links=split)
 
 
 def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:

@@ -23,8 +23,8 @@ PACKAGES = {
 WITH_PASSWORD = {"postgres", "redis"}
 CLOCKS_NEED_DOCKER = "the local engine cannot move the clock of a server: use Docker"
 SPLITS_NEED_DOCKER = (
-    "the local engine cannot cut the members of a cluster off from each other: all of them find another one "
-    "at the same address on loopback, so no proxy knows who asks: use Docker"
+    "the local engine cannot cut the members of a cluster off from each other, because they share one "
+    "loopback address: use Docker (start its engine, and run with --engine docker)"
 )
 FORGETFUL = {"etcd"}
 KILLS_NEED_DOCKER = (
@@ -38,6 +38,8 @@ def never(topology: Topology) -> str | None:
     for spec in topology.servers:
         if spec.system not in STARTERS:
             return f"the local engine has no {spec.system}, only {', '.join(STARTERS)}: use Docker"
+        if spec.manager:
+            return f"the local engine has no {spec.manager.title()}, which runs {spec.name}: use Docker"
         if spec.image is not None:
             return f"the local engine runs no images, and {spec.name} is {spec.image}: use Docker"
         if spec.release:

@@ -14,12 +14,15 @@ from harness.network.systems import MOST, SYSTEMS, TIMEOUT, System, Unfit
 from harness.network.topology import Address
 
 LONGEST_ANSWER = 80  # characters shown in a message
+PATIENCE = 15.0  # s; for a server that seems to be another, before it is called that
 
 
 def is_ready(name: str, address: Address) -> bool:
     """Ask a server of that system once; Unfit if asking again would not help."""
     system = SYSTEMS[name]
     answer = _answer(system, address)
+    if answer.startswith(system.answers) and system.speaks not in answer:
+        answer = _answer(system, address, PATIENCE)
     if not answer:
         _expect_silence(name, address)
         return False
@@ -32,14 +35,21 @@ def is_ready(name: str, address: Address) -> bool:
     return True
 
 
+def unlike(name: str, address: Address) -> bytes | None:
+    """Return what a server answers if it does not answer as that system does; None if it does."""
+    answer = _answer(SYSTEMS[name], address)
+    fits = answer.startswith(SYSTEMS[name].answers) and SYSTEMS[name].speaks in answer
+    return None if fits else answer
+
+
 def _expect_silence(name: str, address: Address) -> None:
     """Raise Unfit if it does not answer its own protocol, but answers another.
 
-    A server that has just started answers its own by then, too.
+    A server that has just started answers its own by then, too, if slowly on a busy machine.
     """
     for other in SYSTEMS.values():
         answer = _answer(other, address)
-        if answer and not _answer(SYSTEMS[name], address):
+        if answer and not _answer(SYSTEMS[name], address, PATIENCE):
             raise Unfit(_is_another(name, answer))
 
 
@@ -48,12 +58,12 @@ def _is_another(name: str, answer: bytes) -> str:
     return f'cannot be used as {name}: it answers "{shown}"; use an image of {name}'
 
 
-def _answer(system: System, address: Address) -> bytes:
+def _answer(system: System, address: Address, timeout: float = TIMEOUT) -> bytes:
     """Send the probe; return what arrives until it is long enough, too long, or too late."""
     answer = b""
-    deadline = time.monotonic() + TIMEOUT
+    deadline = time.monotonic() + timeout
     try:
-        with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
+        with socket.create_connection((address.host, address.port), timeout) as connection:
             connection.sendall(system.probe)
             while chunk := connection.recv(65536):
                 answer += chunk
@@ -67,12 +77,17 @@ def _answer(system: System, address: Address) -> bytes:
 
 
 def _expect_new_enough(name: str, system: System, address: Address) -> None:
-    if not system.oldest:
-        return
-    version = system.version(address)
-    if _numbers(version) < system.oldest:
-        oldest = ".".join(map(str, system.oldest))
-        raise Unfit(f"is {name} {version}, but Fencepost needs {oldest} or newer")
+    if system.oldest and (why := too_old(name, system.version(address))):
+        raise Unfit(why)
+
+
+def too_old(name: str, version: str) -> str | None:
+    """Say why a server of that system is too old for the clients; None if it is not, or unknown."""
+    oldest = SYSTEMS[name].oldest
+    found = _numbers(version)
+    if not found or found >= oldest:
+        return None
+    return f"is {name} {version}, but Fencepost needs {'.'.join(map(str, oldest))} or newer"
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -37,6 +37,7 @@ def reusable(topology: Topology) -> bool:
     return bool(topology.servers) and not (
         topology.killed
         or topology.clocks
+        or topology.throttled
         or topology.split
         or any(spec.follows or not spec.durable for spec in topology.servers)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import shutil
@@ -37,6 +38,20 @@ def environment(
         "again": list(again),
         **_place(repetition_here(again, own_code=own_code)),
     }
+
+
+def about_program(words: Sequence[str], versions: Mapping[str, str]) -> dict[str, Any]:
+    """Describe the user's program: the versions that it names, and the digest of each file of its command."""
+    files = [Path(found) for word in words if (found := shutil.which(word) or word) and Path(found).is_file()]
+    return {"versions": dict(versions), "files": {str(file): _digest(file) for file in files}}
+
+
+def _digest(file: Path) -> str:
+    try:
+        with file.open("rb") as content:
+            return f"sha256:{hashlib.file_digest(content, 'sha256').hexdigest()}"
+    except OSError as error:
+        return f"not readable: {error.strerror}"
 
 
 def repetition_here(again: Sequence[str], *, own_code: bool) -> Repetition:

@@ -28,6 +28,10 @@ HEADER = "header.json"
 PLAN = "plan.json"
 EVENTS = "events"
 LOGS = "logs"
+MINIMAL_HISTORY = "minimal.jsonl"
+MINIMAL_COMMITS = "minimal-commits.jsonl"
+MINIMAL_TARGET = "minimal.toml"
+MINIMAL_PLAN = "minimal-plan.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,10 @@ class RunFolder:
     def write_commits(self, commits: Iterable[Commit]) -> None:
         """Write the storage's order of accepted writes and fences."""
         self._replace(COMMITS, (json.dumps(_commit_line(each)) + "\n" for each in commits))
+
+    def recorded(self) -> int:
+        """Return the size of what all processes recorded (bytes)."""
+        return sum(part.stat().st_size for part in (self.path / EVENTS).glob("*.jsonl"))
 
     def merge_events(self, notify: Callable[[str], None]) -> Path:
         """Merge the recordings of all processes into history.jsonl by time, once.

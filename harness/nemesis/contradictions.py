@@ -64,6 +64,10 @@ class Storage(Side, Protocol):
         """The way it fences."""
 
     @property
+    def fence_on_acquire(self) -> bool:
+        """Does a new holder fence its token before anything else?"""
+
+    @property
     def writes_in_one_message(self) -> bool:
         """Does a write take one message, so that no stopped client can hold a transaction open?"""
 
@@ -99,6 +103,13 @@ class AnyFault(Protocol):
     def target(self) -> str:
         """The client, side or server that it hits."""
 
+    @property
+    def hits_servers(self) -> bool:
+        """Does it hit servers, not a client?"""
+
+    def aim(self) -> tuple[str, ...]:
+        """Return the sides or servers that the file names."""
+
 
 class Sections(Protocol):
     """The rest of the target file; an invalid section is None."""
@@ -112,8 +123,8 @@ class Sections(Protocol):
         """The storage."""
 
     @property
-    def has_client(self) -> bool:
-        """Is there a section [client]?"""
+    def program_sides(self) -> frozenset[str]:
+        """The sides, "lock" and "storage", that the program of [client] does."""
 
     @property
     def workload(self) -> Workload | None:
@@ -142,9 +153,6 @@ class CheckedFault(AnyFault, Protocol):
     @property
     def unserved(self) -> str:
         """The error if no server is started for a section (`{}`)."""
-
-    def aim(self) -> tuple[str, ...]:
-        """Return the sides or servers that the file names."""
 
     def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
         """Yield the contradictions of this kind of fault."""

@@ -22,6 +22,7 @@ from harness.nemesis.contradictions import Contradiction, Sections, ns
 from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
 from harness.nemesis.fields import Side, Victim, named_servers
+from harness.nemesis.moments import Moment
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Need
 from harness.nemesis.stop_points import GoOn, Until, check_times, never_granted, never_read
@@ -66,6 +67,9 @@ class DelaySpec(BaseModel):
     """How long its messages are held back."""
     every: Length | None = None
     """They are held back once in each interval of this length."""
+    when: Moment | None = None
+    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
+    second-waiter, two clients wait for a lock that another holds."""
 
     @model_validator(mode="after")
     def _starts_and_ends_in_one_way(self) -> Self:

@@ -29,15 +29,25 @@ class Probes:
     kind: str  # of the fault, for errors
     target: str
     edges: Mapping[Way, tuple[Address, str]]  # the address to probe, and the system there
+    unprobed: tuple[Way, ...] = ()  # edges to servers whose protocol we do not know
 
     @classmethod
     def of(cls, cluster: Cluster, kind: str, target: str, edges: Iterable[Edge]) -> Probes:
         """Look up the client's own address of each server."""
         systems = {server.name: server.system for server in cluster.servers}
+        every = tuple(edges)
         where: dict[Way, tuple[Address, str]] = {
-            edge: (cluster.edge(edge.client, edge.server), systems[edge.server]) for edge in edges
+            edge: (cluster.edge(edge.client, edge.server), systems[edge.server])
+            for edge in every
+            if systems[edge.server]
         }
-        return cls(kind=kind, target=target, edges=where)
+        unprobed = tuple(edge for edge in every if edge not in where)
+        return cls(kind=kind, target=target, edges=where, unprobed=unprobed)
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """All edges of the fault."""
+        return (*self.edges, *self.unprobed)
 
     def prove_whole(self) -> float:
         """Return the time of the slowest answer (s): without answers, silence would prove nothing."""
@@ -46,11 +56,11 @@ class Probes:
             raise FaultNotInstalledError(
                 self.kind, self.target, f"{_list(silent)} did not answer before the {self._what} either"
             )
-        return max(seconds for seconds in answers.values() if seconds is not None)
+        return max((seconds for seconds in answers.values() if seconds is not None), default=0.0)
 
     def prove_silent(self, before: float) -> float:
         """Return how long there was silence (s); `before` (s) is the slowest answer before the fault."""
-        silence = silence_after(before)
+        silence = silence_after(before) if self.edges else 0.0
         talking = [edge for edge, seconds in replies(self.edges, silence).items() if seconds is not None]
         if talking:
             raise FaultNotInstalledError(self.kind, self.target, f"{_list(talking)} still answers")
@@ -60,24 +70,36 @@ class Probes:
         """Wait until every server answers, and return how long that took (s)."""
         started = time.monotonic()
         silent = set(self.edges)
+        within = SILENCE
         while silent:
             if time.monotonic() > started + HEALING:
                 seen = f"{_list(silent)} does not answer {HEALING:g} s after it"
                 raise FaultNotInstalledError(f"end of the {self.kind}", self.target, seen)
-            answers = replies({edge: self.edges[edge] for edge in silent}, SILENCE)
+            answers = replies({edge: self.edges[edge] for edge in silent}, within)
             silent = {edge for edge, seconds in answers.items() if seconds is None}
+            within = min(2 * within, ANSWER_TIMEOUT)  # a server with work to catch up on is slower
         return time.monotonic() - started
 
     def heal(self, toxiproxy: Toxiproxy) -> None:
         """Heal every edge, even if one fails."""
         failures = []
-        for edge in self.edges:
+        for edge in self.ways:
             try:
                 toxiproxy.heal(edge)
             except InfrastructureError as error:
                 failures.append(str(error))
         if failures:
             raise FaultNotInstalledError(f"end of the {self.kind}", self.target, "; ".join(failures))
+
+    def silence_in_words(self, before: float, silence: float) -> str:
+        """Say what the probes showed: answers before the fault, and silence since (s)."""
+        if not self.edges:
+            return "no request was sent over it, because Fencepost does not know its protocol"
+        return f"answers took {ms(before)} before, none came in {ms(silence)} since"
+
+    def healing_in_words(self, taken: float) -> str:
+        """Say what the probes showed after the fault, which took so long (s)."""
+        return f", and every server answered within {ms(taken)}" if self.edges else ""
 
     @contextmanager
     def held(self) -> Iterator[HeldRequests]:

@@ -18,8 +18,10 @@ from pydantic import BaseModel, Field, model_validator
 from checkers.history.fault_kinds import KINDS, FaultKind
 from harness.core.duration import NS, Span, format_duration
 from harness.core.fields import STRICT, Length
+from harness.nemesis import patroni_failover
 from harness.nemesis.contradictions import Contradiction, Sections, ns, sides
 from harness.nemesis.fault import Fault
+from harness.nemesis.moments import Moment
 from harness.nemesis.postgres_failover import OldPrimary, postgres_failover
 from harness.nemesis.reach import Reach
 from harness.nemesis.redis_failover import redis_failover
@@ -65,6 +67,9 @@ class FailoverSpec(BaseModel):
     """The number of clients whose route still leads to the old primary while there are two; by default 1."""
     lasts: Length | None = None
     """How long there are two primaries."""
+    when: Moment | None = None
+    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
+    second-waiter, two clients wait for a lock that another holds."""
 
     @model_validator(mode="after")
     def _fits_its_target(self) -> Self:
@@ -74,8 +79,6 @@ class FailoverSpec(BaseModel):
             raise ValueError(
                 'left_behind and lasts are for two primaries: set old_primary "paused" or "cut-off" too'
             )
-        if self.old_primary != "killed" and not self.lasts:
-            raise ValueError(f'old_primary "{self.old_primary}" leaves two primaries: say how long it lasts')
         return self
 
     def aim(self) -> tuple[str, ...]:
@@ -93,6 +96,10 @@ class FailoverSpec(BaseModel):
         link, name = Link(replica, primary), reach.recorded(self.target)
         if self.target == "lock":
             return redis_failover(reach.cluster, name, link, reach.clients, hold)
+        if any(server.patroni for server in reach.cluster.servers):
+            return patroni_failover.patroni_failover(
+                reach.cluster, name, link, reach.clients, self.old_primary, hold
+            )
         behind = 0 if self.old_primary == "killed" else self.left_behind or 1
         moved, left = reach.clients[: -behind or None], reach.clients[-behind:] if behind else ()
         return postgres_failover(reach.cluster, name, link, (moved, left), self.old_primary, hold)
@@ -114,6 +121,13 @@ class FailoverSpec(BaseModel):
                     f"cannot be combined with a {kind} of the {self.target}'s servers",
                 )
         yield from self._held(index, sections)
+        if self.target == "storage" and patroni_failover.is_managed(sections):
+            yield from patroni_failover.contradictions(index, self, sections)
+        elif self.old_primary != "killed" and not self.lasts:
+            yield Contradiction(
+                ("faults", index, "old_primary"),
+                f'"{self.old_primary}" leaves two primaries: say in lasts how long there are two',
+            )
         if self.left_behind and sections.workload and self.left_behind >= sections.workload.clients:
             yield Contradiction(
                 ("faults", index, "left_behind"),

@@ -17,11 +17,14 @@ from harness.nemesis.failover import FailoverSpec
 from harness.nemesis.kill import KillSpec
 from harness.nemesis.partition import PartitionSpec
 from harness.nemesis.pause import PauseSpec
+from harness.nemesis.script import ScriptSpec
+from harness.nemesis.slow import SlowSpec
+from harness.nemesis.throttle import ThrottleSpec
 
-ClientFault = PauseSpec | PartitionSpec | DelaySpec | KillSpec
+ClientFault = PauseSpec | PartitionSpec | DelaySpec | SlowSpec | KillSpec | ThrottleSpec
 """Faults on a client: `needs(reach, client)` and `in_force_on(reach, client, go_on)`."""
 
-ServerFault = PauseSpec | PartitionSpec | KillSpec | FailoverSpec | ClockSpec
+ServerFault = PauseSpec | PartitionSpec | KillSpec | FailoverSpec | ClockSpec | ThrottleSpec | ScriptSpec
 """Faults on servers: `needs(reach)` and `in_force(reach, wait)`."""
 
 FaultSpec = Annotated[ClientFault | ServerFault, Field(discriminator="kind")]
@@ -37,6 +40,16 @@ FAULTS: Mapping[str, type[ClientFault | ServerFault]] = {
 def hits_client(fault: ClientFault | ServerFault) -> TypeGuard[ClientFault]:
     """Does it hit a client?"""
     return not fault.hits_servers
+
+
+def begins_at_stop_point(fault: ClientFault | ServerFault) -> TypeGuard[ClientFault]:
+    """Does it begin when a client reaches a stop point?"""
+    return fault.at is not None
+
+
+def begins_at_each_stop(fault: ClientFault | ServerFault) -> bool:
+    """Does it begin at a stop point again and again, not once from each drawn moment on?"""
+    return fault.at is not None and fault.every is None
 
 
 def aims_at_hazards(fault: ClientFault | ServerFault) -> TypeGuard[PauseSpec]:

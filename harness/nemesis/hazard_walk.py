@@ -1,5 +1,7 @@
 """A walk over the hazards of a target: pauses that aim at one dangerous moment after another.
 
+They stop holders, clients that wait for a holder's lock, or servers while a holder is at a stop point.
+
 There is one walker for each resource, and all take their next aim from the same list, in the
 order of the plan. The moments follow from what the clients do. A pause that did not end as
 aimed, or for which no client came, is tried again after the others; after the last hazard the
@@ -15,14 +17,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from checkers.hazards import Cell, End
+from checkers.hazards import Cell, End, Hit
 from harness.clients.shared_state import ANY
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.faults import FaultSpec, aims_at_hazards
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.triggers import StopRequest, Victim
+from harness.nemesis.windows import Tally
 
 SHORT = "0.1 ttl"  # a pause that ends before the lease does
+SHORTER = "20ms"  # a pause of a waiter that ends before the holder, which goes on, releases its lock
 PATIENCE = 1  # TTLs until another hazard is tried, because no client has come to this one
 TAKES = {End.BEFORE_EXPIRY: 0.5, End.EXPIRED: 1.2, End.REGRANTED: 1.5, End.SUPERSEDED: 1.5}
 """TTLs before the end of a run in which a pause no longer begins: it could not end as it should."""
@@ -34,6 +38,7 @@ class Aims:
     """The list that the walkers share."""
 
     cells: tuple[Cell, ...]
+    tally: Tally = field(default=lambda _why: None)  # of the windows of all walkers
     _left: deque[Cell] = field(default_factory=deque)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -55,7 +60,9 @@ class Aims:
 
 def walkers(fault: PauseSpec, clients: int, resources: int) -> tuple[int, ...]:
     """Return the resource of each walker; fewer than resources if that leaves too few clients running."""
-    victim = Victim.named(fault.target)
+    if fault.hits_servers:
+        return (ANY,)  # all resources have the same servers
+    victim = Victim.of_holder(fault.target)
     if victim.resource != ANY:
         return (victim.resource,)
     return tuple(range(max(1, min(resources, clients // FEWEST))))
@@ -69,7 +76,7 @@ def stop_requests(faults: Sequence[FaultSpec], clients: int, resources: int) -> 
 
 def walk(clients: ClientFaults, index: int, fault: PauseSpec, resource: int, aims: Aims, end: int) -> None:
     """Aim at one hazard after another on a resource, as long as there is time for one before `end` (ns)."""
-    victim = Victim(client=Victim.named(fault.target).client, resource=resource)
+    victim = Victim(resource=resource)
     patience = PATIENCE * clients.ttl
     while not clients.over.is_set():
         now = time.monotonic_ns()
@@ -78,12 +85,14 @@ def walk(clients: ClientFaults, index: int, fault: PauseSpec, resource: int, aim
             return
         request = StopRequest(clients.state, index, cell.point, victim)
         until = min(end - round(TAKES[cell.end] * clients.ttl), now + patience)
-        if not clients.strike_once(aimed(fault, cell), request, until, first_of_hold=True):
+        as_aimed = clients.strike_once(aimed(fault, cell), request, until, aims.tally, first_of_hold=True)
+        if not as_aimed:
             aims.again(cell)
 
 
 def aimed(fault: PauseSpec, cell: Cell) -> PauseSpec:
     """Return the pause that hits one cell."""
     until = None if cell.end is End.BEFORE_EXPIRY else cell.end.value
-    ends = {"lasts": SHORT} if until is None else {"until": until}
+    short = SHORTER if cell.hit is Hit.WAITER else SHORT
+    ends = {"lasts": short} if until is None else {"until": until}
     return PauseSpec.model_validate({"kind": "pause", "target": fault.target, "at": cell.point.value} | ends)

@@ -21,10 +21,11 @@ from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
 from harness.nemesis.fields import VictimOrServers, is_victim
-from harness.nemesis.leader import never_leads, servers_now, side_of
+from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
+from harness.nemesis.moments import Moment
 from harness.nemesis.reach import Reach
-from harness.nemesis.reservations import NOTHING, Need
-from harness.nemesis.stop_points import GoOn, StopPoint, never_granted, never_read
+from harness.nemesis.reservations import Need
+from harness.nemesis.stop_points import GoOn, StopPoint, check_aimed_servers, never_granted, never_read
 from harness.network.topology import Edge
 from harness.processes import process_tree
 
@@ -49,22 +50,26 @@ class KillSpec(BaseModel):
 
     kind: Literal["kill"]
     target: VictimOrServers
-    """lock or storage (all its servers), lock:leader (whichever leads then), or one by its name; or a
+    """lock or storage (all its servers), lock:leader (whichever leads then), or some by their names; or a
     client: holder, holder:r0 (the holder of that resource) or client:0."""
     at: StopPoint | None = None
-    """The stop point at which a client is killed; without it, at a moment drawn from the seed."""
+    """The stop point at which a client is killed; without it, at a moment drawn from the seed. Servers are
+    killed while a holder is there, which then goes on: once in each interval (every)."""
     orderly: bool = False
     """Stop them with the signal that they expect (SIGTERM, for PostgreSQL SIGINT), not with SIGKILL."""
     every: Length | None = None
     """They are killed once in each interval of this length; without it, once per run."""
     lasts: Length | None = None
     """How long servers stay down."""
+    when: Moment | None = None
+    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
+    second-waiter, two clients wait for a lock that another holds."""
 
     @model_validator(mode="after")
     def _fits_its_target(self) -> Self:
-        if self.hits_servers and (self.at or not self.lasts):
-            raise ValueError("servers are killed at no stop point, and restarted: give lasts, not at")
-        if not self.hits_servers and (self.every or self.lasts or self.orderly):
+        if self.hits_servers:
+            check_aimed_servers(self)
+        elif self.every or self.lasts or self.orderly:
             raise ValueError("a client is killed once and not restarted: give no every, lasts or orderly")
         return self
 
@@ -80,12 +85,10 @@ class KillSpec(BaseModel):
 
     def aim(self) -> tuple[str, ...]:
         """Return the side or server that is killed; none if a client is."""
-        return (side_of(self.target),) if self.hits_servers else ()
+        return aimed_at(self.target) if self.hits_servers else ()
 
-    def needs(self, reach: Reach, client: int | None = None) -> AbstractSet[Need]:
-        """Return nothing but the client; or the servers, and the edges over which the kill is proved."""
-        if client is not None:
-            return NOTHING
+    def needs(self, reach: Reach, _client: int | None = None) -> AbstractSet[Need]:
+        """Return the servers, and the edges over which the kill is proved; nothing if a client is hit."""
         return reach.servers_and_edges(self.aim())
 
     def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
@@ -101,7 +104,7 @@ class KillSpec(BaseModel):
         """Yield a leader among servers that have none, and stop points that are never reached."""
         yield from never_granted(index, self, sections)
         yield from never_read(index, self, sections)
-        yield from never_leads(index, self.target, sections)
+        yield from unlike_servers(index, self.target, sections)
 
 
 @contextmanager

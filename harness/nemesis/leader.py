@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.core.errors import FaultNotInstalledError
 from harness.nemesis.contradictions import Contradiction, Sections, sides
+from harness.nemesis.fields import names_in
 from harness.nemesis.reach import Reach
 from harness.network.systems import SYSTEMS
 
@@ -24,9 +25,14 @@ def side_of(target: str) -> str:
     return target.removesuffix(LEADER)
 
 
+def aimed_at(target: str) -> tuple[str, ...]:
+    """Return the sides or servers that a target names, without ":leader"."""
+    return names_in(side_of(target))
+
+
 def servers_now(reach: Reach, target: str) -> tuple[str, tuple[str, ...]]:
     """Return the name of a target in the history, and its servers: of a leader, whichever leads now."""
-    servers = reach.servers((side_of(target),))
+    servers = reach.servers(aimed_at(target))
     if not target.endswith(LEADER):
         return reach.recorded(target), servers
     leader = leader_of(reach.cluster, servers)
@@ -47,6 +53,18 @@ def leader_of(cluster: Cluster, servers: Sequence[str]) -> str:
                 return server.name
         time.sleep(POLL)
     raise FaultNotInstalledError("fault on the leader", ", ".join(servers), "none of them says that it leads")
+
+
+def unlike_servers(index: int, target: str, sections: Sections) -> Iterator[Contradiction]:
+    """Yield a leader among servers that have none, and servers of both sides in one target."""
+    yield from never_leads(index, target, sections)
+    named = set(names_in(target))
+    known = [set(side.servers) for side in sides(sections).values() if side]
+    if len(named) > 1 and named <= set().union(*known) and not any(named <= names for names in known):
+        yield Contradiction(
+            ("faults", index, "target"),
+            "names servers of the lock service and of the storage: give two faults",
+        )
 
 
 def never_leads(index: int, target: str, sections: Sections) -> Iterator[Contradiction]:

@@ -22,7 +22,7 @@ from harness.nemesis.leader import side_of
 from harness.nemesis.reach import Reach
 from harness.nemesis.triggers import Victim
 from harness.network.systems import MEMBERS, SYSTEMS, members_of
-from harness.network.topology import REPLICA, Address, Direction, Edge, Link, Server, Way
+from harness.network.topology import FOLLOWERS, Address, Direction, Edge, Link, Server, Way
 from harness.processes.server_failure import not_ready
 
 if TYPE_CHECKING:
@@ -107,9 +107,9 @@ def never_split(index: int, target: str, shape: Shape | None, sections: Sections
     if not of or not of[0].servers:
         return  # an error of its own
     members, system = of[0].servers, of[0].system
-    if system not in MEMBERS and REPLICA not in members:
+    if system not in MEMBERS and not set(FOLLOWERS) & set(members):
         yield Contradiction(
-            key, "cannot be cut off: only members of etcd and ZooKeeper can be, and a Redis replica"
+            key, "cannot be cut off: only members of etcd and ZooKeeper can be, and a replica or standby"
         )
     elif len(members) < (3 if shape == "bridge" else 2):
         yield Contradiction(key, f"cannot be divided: there is only {', '.join(members)}")
@@ -142,7 +142,8 @@ def partition_members(
         shown |= {str(toxiproxy.cut(edge, "both")) for edge in cut_edges}
         silence = probes.prove_silent(before)
         evidence = (
-            f"cut {sides} ({direction}; links: {len(cuts)}, edges of clients: {len(cut_edges)}): "
+            f"cut {sides} ({direction}; links: {len(cuts)}, edges of clients: {len(cut_edges)}"
+            f"{_along(sides, cut_edges)}): "
             f"Toxiproxy shows {', '.join(sorted(shown))}; answers took {ms(before)} before, "
             f"none came in {ms(silence)} since; before it, {led}"
         )
@@ -157,6 +158,12 @@ def partition_members(
         f"just before, {meanwhile}; now Toxiproxy shows no toxic, every link and edge answered within "
         f"{ms(taken)}, and {_reports(members)}"
     )
+
+
+def _along(sides: Sides, cut_edges: Sequence[Edge]) -> str:
+    """Say which client reaches only the target's side."""
+    inside = dict.fromkeys(edge.client for edge in cut_edges if edge.server in sides.far)
+    return "".join(f"; client {client} reaches only {', '.join(sides.near)}" for client in inside)
 
 
 def _lost(link: Link, sides: Sides, direction: MemberDirection) -> Direction | None:

@@ -6,12 +6,20 @@ import random
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self
 
 from checkers.hazards import Cell
 from harness.clients.shared_state import SharedState
 from harness.nemesis.client_faults import ClientFaults
-from harness.nemesis.faults import FaultSpec, aims_at_hazards, hits_client, hits_servers
+from harness.nemesis.faults import (
+    FaultSpec,
+    aims_at_hazards,
+    begins_at_each_stop,
+    begins_at_stop_point,
+    hits_client,
+    hits_servers,
+)
 from harness.nemesis.hazard_walk import Aims, stop_requests, walk, walkers
 from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
@@ -33,6 +41,7 @@ class Nemesis:
     resources: Sequence[str]
     reach: Reach
     observer: Observer
+    overlap: bool = True  # may several faults be in force on one side?
     error: BaseException | None = None
     _over: threading.Event = field(default_factory=threading.Event)
     _threads: list[threading.Thread] = field(default_factory=list)
@@ -51,9 +60,15 @@ class Nemesis:
             reservations=reservations,
             observer=self.observer,
             over=self._over,
+            overlap=self.overlap,
         )
         self._servers = ServerFaults(
-            ttl=self.ttl, reach=self.reach, reservations=reservations, observer=self.observer, over=self._over
+            ttl=self.ttl,
+            reach=self.reach,
+            reservations=reservations,
+            observer=self.observer,
+            over=self._over,
+            overlap=self.overlap,
         )
 
     @property
@@ -72,6 +87,7 @@ class Nemesis:
         for thread in self._threads:
             thread.join()
         self._clients.continue_all()
+        self.log.changed()  # with the last windows
 
     def check(self) -> None:
         """Raise the first error of the threads."""
@@ -99,24 +115,27 @@ class Nemesis:
 
     def _walk(self, index: int, fault: PauseSpec, end: int) -> None:
         """Aim at the hazards of a fault on several resources at once."""
-        aims = Aims(tuple(map(Cell.named, self.log.planned[index].hazards)))
+        aims = Aims(tuple(map(Cell.named, self.log.planned[index].hazards)), partial(self.log.window, index))
         resources = walkers(fault, len(self.state.clients), self.state.resources) if aims.cells else ()
         for request, resource in enumerate(resources, start=self._requests[index]):
             self._start(walk, self._clients, request, fault, resource, aims, end)
 
     def _carry_out(self, index: int, fault: FaultSpec) -> None:
+        tally = partial(self.log.window, index)
         end = self.log.started + self.log.duration
-        last_stop = end - round(LAST_STOP * self.ttl)
         if aims_at_hazards(fault):
             self._walk(index, fault, end)
             return
-        if hits_client(fault) and fault.at is not None:
-            self._clients.strike_at_stop_point(self._requests[index], fault, last_stop)
-            return
         moments = [self.log.started + moment for moment in self.log.planned[index].moments]
         last = end - (fault.lasts.resolve(self.ttl) if fault.lasts else 0)
-        if hits_client(fault):
+        if begins_at_stop_point(fault):
+            request, last_stop = self._requests[index], end - round(LAST_STOP * self.ttl)
+            if begins_at_each_stop(fault):
+                self._clients.strike_at_each_stop(request, fault, last_stop, tally)
+            else:
+                self._clients.strike_at_next_stop(request, fault, moments, min(last, last_stop), tally)
+        elif hits_client(fault):
             rng = random.Random(f"{self.log.seed}/victim/{index}")
-            self._clients.strike(fault, moments, last, rng)
+            self._clients.strike(fault, moments, last, rng, tally)
         elif hits_servers(fault):
-            self._servers.strike(fault, moments, last)
+            self._servers.strike(fault, moments, last, tally)

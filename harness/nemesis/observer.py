@@ -49,7 +49,7 @@ class Observer:
             seen.resource, seen.owner = hold()
             seen.evidence = now.evidence
             seen.in_force = time.monotonic_ns() if now.since is None else now.since
-            self._record(seen, "in force", now.evidence, seen.in_force)
+            self._record(seen, "in force", now.evidence, seen.in_force, now.left_behind)
             yield
         if not now.ends:
             return
@@ -58,9 +58,16 @@ class Observer:
         self._record(seen, "healed", now.healed, seen.healed)
 
     def _record(
-        self, fault: ObservedFault, state: Literal["in force", "healed"], evidence: str, now: int
+        self,
+        fault: ObservedFault,
+        state: Literal["in force", "healed"],
+        evidence: str,
+        now: int,
+        left_behind: tuple[int, ...] = (),
     ) -> None:
-        value: dict[str, str | None] = {"target": fault.target, "state": state, "evidence": evidence}
+        value: dict[str, Any] = {"target": fault.target, "state": state, "evidence": evidence}
+        if left_behind:
+            value["left_behind"] = left_behind
         if fault.owner is not None:
             value |= {"resource": fault.resource, "owner": fault.owner}
             value |= {} if fault.at is None else {"at": fault.at}

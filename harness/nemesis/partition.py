@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
@@ -14,9 +15,9 @@ from harness.core.duration import Span
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import Contradiction, Sections, missing_victim
-from harness.nemesis.edge_probes import Probes, ms
+from harness.nemesis.edge_probes import Probes
 from harness.nemesis.fault import Fault
-from harness.nemesis.fields import Side, Victim, VictimOrMember, is_victim, named_servers
+from harness.nemesis.fields import Side, Victim, VictimOrMember, is_victim, named_servers, raise_all
 from harness.nemesis.leader import never_leads, servers_now, side_of
 from harness.nemesis.member_partition import (
     MemberDirection,
@@ -26,9 +27,18 @@ from harness.nemesis.member_partition import (
     partition_members,
     sides_of,
 )
+from harness.nemesis.moments import Moment
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Need
-from harness.nemesis.stop_points import GoOn
+from harness.nemesis.stop_points import (
+    GoOn,
+    StopPoint,
+    Until,
+    check_aimed_servers,
+    check_times,
+    never_granted,
+    never_read,
+)
 from harness.network.topology import Direction, Edge, Way
 
 if TYPE_CHECKING:
@@ -47,8 +57,6 @@ class PartitionSpec(BaseModel):
     words: ClassVar[FaultKind] = KINDS["partition"]
     counts: ClassVar[tuple[str, ...]] = ("partitions",)
     neutral: ClassVar[Mapping[str, str]] = {"target": "holder", "from": "both", "direction": "both"}
-    at: ClassVar[None] = None
-    until: ClassVar[None] = None
 
     kind: Literal["partition"]
     target: VictimOrMember
@@ -69,32 +77,49 @@ class PartitionSpec(BaseModel):
     how: How = "dropped"
     """What becomes of a client's connections. dropped: they open, and everything sent on them is lost.
     refused: they are closed, and new ones refused. reset: they open, and sending resets them."""
-    every: Length
+    at: StopPoint | None = None
+    """The stop point: from there on, a client is cut off. Members are divided while a holder is there, which
+    then goes on: once in each interval (every)."""
+    until: Until | None = None
+    """What ends it for a client that was cut off at a stop point, as for a pause."""
+    every: Length | None = None
     """It is cut off once in each interval of this length."""
-    lasts: Length
+    lasts: Length | None = None
     """How long it stays cut off."""
+    when: Moment | None = None
+    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
+    second-waiter, two clients wait for a lock that another holds."""
 
     @model_validator(mode="after")
     def _fits_its_target(self) -> Self:
+        raise_all([*(self._unlike_members() if self.hits_servers else self._unlike_a_client())])
         if self.hits_servers:
-            if self.side:
-                raise ValueError("members are cut off from the other members: give no from")
-            if self.direction in ("to-server", "to-client"):
-                raise ValueError('the direction between members is "both", "outgoing" or "incoming"')
-            if self.how != "dropped":
-                raise ValueError('what members send is "dropped": give no how')
-            if self.shape == "bridge" and (self.along or self.direction != "both"):
-                raise ValueError("a bridge has no target's side: give no with, and no direction")
+            check_aimed_servers(self)
         else:
-            if self.side is None:
-                raise ValueError('a client is cut off from servers: give from, such as "lock"')
-            if self.shape or self.along:
-                raise ValueError("only members have a shape, and a client with them: give no shape or with")
-            if self.how != "dropped" and self.direction != "both":
-                raise ValueError('only connections that are "dropped" have a direction: give no direction')
-            if self.direction in ("outgoing", "incoming"):
-                raise ValueError('the direction of a client is "both", "to-server" or "to-client"')
+            check_times(self)
         return self
+
+    def _unlike_members(self) -> Iterator[str]:
+        if self.side:
+            yield "members are cut off from the other members: give no from"
+        if self.direction in ("to-server", "to-client"):
+            yield 'the direction between members is "both", "outgoing" or "incoming"'
+        if self.how != "dropped":
+            yield 'what members send is "dropped": give no how'
+        if self.shape == "bridge" and (self.along or self.direction != "both"):
+            yield "a bridge has no target's side: give no with, and no direction"
+        if not self.every:
+            yield "members are divided once in each interval: give every"
+
+    def _unlike_a_client(self) -> Iterator[str]:
+        if self.side is None:
+            yield 'a client is cut off from servers: give from, such as "lock"'
+        if self.shape or self.along:
+            yield "only members have a shape, and a client with them: give no shape or with"
+        if self.how != "dropped" and self.direction != "both":
+            yield 'only connections that are "dropped" have a direction: give no direction'
+        if self.direction in ("outgoing", "incoming"):
+            yield 'the direction of a client is "both", "to-server" or "to-client"'
 
     @property
     def hits_servers(self) -> bool:
@@ -128,10 +153,11 @@ class PartitionSpec(BaseModel):
         members = reach.siblings(servers[0])
         return {*members, *(reach.edges(members) if self.along else ())}
 
-    def in_force_on(self, reach: Reach, client: int, _go_on: GoOn | None) -> AbstractContextManager[Fault]:
-        """Cut a client off."""
+    def in_force_on(self, reach: Reach, client: int, go_on: GoOn | None) -> AbstractContextManager[Fault]:
+        """Cut a client off, which may have stopped itself at the stop point."""
         servers = reach.servers(self.aim())
-        return partition(reach.cluster, client, servers, cast("Direction", self.direction), self.how)
+        direction = cast("Direction", self.direction)
+        return partition(reach.cluster, client, servers, direction, self.how, go_on or (lambda: None))
 
     def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
         """Divide members."""
@@ -142,7 +168,9 @@ class PartitionSpec(BaseModel):
         return partition_members(reach.cluster, name, sides, direction, edges)
 
     def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
-        """Yield members that cannot be divided."""
+        """Yield members that cannot be divided, and stop points that are never reached."""
+        yield from never_granted(index, self, sections)
+        yield from never_read(index, self, sections)
         if self.hits_servers:
             yield from never_leads(index, self.target, sections)
             yield from never_split(index, self.target, self.shape, sections)
@@ -156,10 +184,12 @@ def partition(
     servers: Sequence[str],
     direction: Direction = "both",
     how: How = "dropped",
+    go_on: GoOn = lambda: None,
 ) -> Iterator[Fault]:
     """Cut the edges from a client to these servers until the block ends.
 
-    In force means: Toxiproxy shows every cut, and each edge that answered just before is silent.
+    `go_on` is called once every edge is cut. In force means: Toxiproxy shows every cut, and each edge
+    that answered just before is silent.
     Healed means: Toxiproxy shows no cut, and every server answers.
     Raises FaultNotInstalledError if that is not observed. Any thread may call it.
     """
@@ -171,19 +201,23 @@ def partition(
     lost = direction if how == "dropped" else how
     before = probes.prove_whole()
     try:
-        shown = {str(_cut(toxiproxy, edge, direction, how)) for edge in probes.edges}
+        shown = {str(_cut(toxiproxy, edge, direction, how)) for edge in probes.ways}
+        since = time.monotonic_ns()
+        go_on()
         silence = probes.prove_silent(before)
         fault = Fault(
             "partition",
             target,
+            since=since,
             evidence=f"cut off from {', '.join(servers)} ({lost}): Toxiproxy shows {', '.join(shown)}; "
-            f"answers took {ms(before)} before, none came in {ms(silence)} since",
+            f"{probes.silence_in_words(before, silence)}",
         )
         yield fault
+        fault.until = time.monotonic_ns()  # from here on messages may arrive
     finally:
         probes.heal(toxiproxy)
         taken = probes.prove_whole_again()
-    fault.healed = f"Toxiproxy shows no toxic, and every server answered within {ms(taken)}"
+    fault.healed = f"Toxiproxy shows no toxic{probes.healing_in_words(taken)}"
 
 
 def _cut(toxiproxy: Toxiproxy, way: Way, direction: Direction, how: How) -> WayState:

@@ -21,10 +21,11 @@ from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.fault import Fault
-from harness.nemesis.fields import OF_HOLDERS, Hazards, VictimOrServers, is_victim
-from harness.nemesis.leader import never_leads, servers_now, side_of
+from harness.nemesis.fields import WAITER, Hazards, VictimOrServers, is_victim, of_pauses
+from harness.nemesis.leader import aimed_at, servers_now, unlike_servers
+from harness.nemesis.moments import Moment
 from harness.nemesis.reach import Reach
-from harness.nemesis.reservations import NOTHING, Need
+from harness.nemesis.reservations import Need
 from harness.nemesis.server_pause import pause_servers
 from harness.nemesis.stop_points import GoOn, StopPoint, Until, check_times, never_granted, never_read
 from harness.processes import process_tree
@@ -49,9 +50,10 @@ class PauseSpec(BaseModel):
     kind: Literal["pause"]
     target: VictimOrServers
     """holder, holder:r0 (the holder of that resource) or client:0; or servers: lock or storage (all of
-    them), lock:leader (whichever leads then), or one by its name, such as etcd-2."""
+    them), lock:leader (whichever leads then), or one by its name, such as etcd-2; or waiter: a client that
+    waits for the lock of the holder that reaches the stop point."""
     at: StopPoint | None = None
-    """The stop point."""
+    """The stop point. Servers or a waiter are stopped while a holder is there, which then goes on."""
     until: Until | None = None
     """superseded: another client was granted a higher token, and its write was accepted; at granted,
     where there may be no token yet: it was granted the lock later. contested: another client has read
@@ -59,42 +61,52 @@ class PauseSpec(BaseModel):
     lasts: Length | None = None
     """How long it stays stopped."""
     hazards: Hazards | None = None
-    """It aims at dangerous moments of the holder, one after another on each resource, in place of one stop
-    point and one end: "all", or a list such as ["write-sent/superseded"]. See docs/hazards.md."""
+    """It aims at dangerous moments of the target (holder, waiter, lock, lock:leader or storage), one after
+    another on each resource, in place of one stop point and one end: "all", or a list such as
+    ["write-sent/superseded"]. See docs/hazards.md."""
     every: Length | None = None
     """It is stopped from outside once in each interval of this length; without it, servers once per run."""
+    when: Moment | None = None
+    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
+    second-waiter, two clients wait for a lock that another holds."""
 
     @model_validator(mode="after")
     def _starts_and_ends_in_one_way(self) -> Self:
         if self.hazards is not None:
-            if self.at or self.until or self.lasts or self.every or not self.target.startswith("holder"):
-                raise ValueError("hazards say when pauses of holders begin and end: give only the target")
-        elif not self.hits_servers:
+            others = (self.at, self.until, self.lasts, self.every, self.when)
+            known = of_pauses(self.target)
+            if any(others) or not known:
+                raise ValueError(
+                    "hazards say when pauses begin and end: give only the target, such as holder"
+                )
+            if wrong := [str(cell) for cell in self.cells if cell not in known]:
+                raise ValueError(f"{wrong[0]} is no hazard that a pause of {self.target} can hit")
+        elif self.at or not self.hits_servers:
             check_times(self)
-        elif self.at or self.until or not self.lasts:
-            raise ValueError("a pause of servers has no stop point: give lasts and every, not at or until")
+        elif self.until or not self.lasts:
+            raise ValueError("a pause of servers without a stop point has a length: give lasts, not until")
+        if self.target == WAITER and not self.at and self.hazards is None:
+            raise ValueError("a client waits for a holder: say where that is (at)")
         return self
 
     @property
     def hits_servers(self) -> bool:
         """Does it hit servers, not a client?"""
-        return not is_victim(self.target)
+        return self.target != WAITER and not is_victim(self.target)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
         """The dangerous moments that it aims at, if it aims at several."""
         if self.hazards is None:
             return ()
-        return OF_HOLDERS if self.hazards == "all" else tuple(map(Cell.named, self.hazards))
+        return of_pauses(self.target) if self.hazards == "all" else tuple(map(Cell.named, self.hazards))
 
     def aim(self) -> tuple[str, ...]:
         """Return the side or server that stops; none if a client does."""
-        return (side_of(self.target),) if self.hits_servers else ()
+        return aimed_at(self.target) if self.hits_servers else ()
 
-    def needs(self, reach: Reach, client: int | None = None) -> AbstractSet[Need]:
-        """Return nothing but the client; or the servers, and the edges over which their pause is proved."""
-        if client is not None:
-            return NOTHING
+    def needs(self, reach: Reach, _client: int | None = None) -> AbstractSet[Need]:
+        """Return the servers, and the edges over which their pause is proved; nothing if a client is hit."""
         return reach.servers_and_edges(self.aim())
 
     def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
@@ -108,10 +120,11 @@ class PauseSpec(BaseModel):
 
     def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
         """Yield stop points that are never reached, and ends that cannot occur."""
-        yield from never_leads(index, self.target, sections)
+        yield from unlike_servers(index, self.target, sections)
         yield from never_granted(index, self, sections)
         yield from never_read(index, self, sections)
         yield from self._write_sent(index, sections)
+        yield from self._never_acquired(index, sections)
         yield from self._never_hit(index, sections)
 
     def _never_hit(self, index: int, sections: Sections) -> Iterator[Contradiction]:
@@ -123,8 +136,20 @@ class PauseSpec(BaseModel):
             for found in aimed.contradictions(index, sections):
                 yield Contradiction(("faults", index, "hazards"), f"{cell} {found.problem}")
 
+    def _never_acquired(self, index: int, sections: Sections) -> Iterator[Contradiction]:
+        """What a holder does next says where it was when others were hit: a register writes."""
+        writes_next = sections.workload and sections.workload.kind == "register"
+        fences = sections.storage and sections.storage.fence_on_acquire
+        if self.at == "acquired" and not is_victim(self.target) and writes_next and not fences:
+            yield Contradiction(
+                ("faults", index, "at"),
+                f'is "before-write" for {self.target}: a holder in the workload register writes next',
+            )
+
     def _write_sent(self, index: int, sections: Sections) -> Iterator[Contradiction]:
         """A client stopped between UPDATE and COMMIT holds the row's lock: no client can supersede it."""
+        if not is_victim(self.target):
+            return
         if self.at != "write-sent" or self.until not in ("contested", "superseded") or not sections.storage:
             return
         if not sections.storage.writes_in_one_message:

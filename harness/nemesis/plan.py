@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from checkers.hazards import End
-from harness.nemesis.faults import FaultSpec, aims_at_hazards
+from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_each_stop
+from harness.nemesis.windows import Windows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +19,14 @@ class PlannedFault:
 
     kind: str
     target: str
-    at: str | None  # the stop point; None if there are moments
-    moments: tuple[int, ...]  # ns after the workload's start
+    at: str | None  # the stop point
+    moments: tuple[int, ...]  # ns after the workload's start; from each on, it strikes once
     hazards: tuple[str, ...] = ()  # those that it aims at, in this order
+
+    @property
+    def named(self) -> str:
+        """Such as "pause holder before-write"."""
+        return " ".join(filter(None, (self.kind, self.target, self.at)))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,7 +70,7 @@ def _moments(fault: FaultSpec, rng: random.Random, ttl: int, duration: int) -> t
     A fault that strikes once per run does so in its second fifth: by then there is data to
     lose, and there is time left to observe the loss.
     """
-    if fault.at is not None or aims_at_hazards(fault):
+    if begins_at_each_stop(fault) or aims_at_hazards(fault):
         return ()
     if fault.every is None:
         return (duration // 5 + rng.randrange(duration // 5),)
@@ -96,7 +102,16 @@ class PlanLog:
     save: Callable[[dict[str, Any]], None]
     ended: int | None = None  # ns; None while the clients work, and if the run was killed
     observed: list[ObservedFault] = field(default_factory=list)
+    windows: list[Windows] = field(init=False)  # of each planned fault
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.windows = [Windows(each.named) for each in self.planned]
+
+    def window(self, index: int, why: str | None) -> None:
+        """Add a window of a fault that was hit, or missed for a reason."""
+        with self._lock:
+            self.windows[index].add(why)
 
     def add(self, fault: ObservedFault) -> None:
         """Add a fault."""
@@ -122,5 +137,6 @@ class PlanLog:
             "duration": self.duration,
             "ended": self.ended,
             "planned": [asdict(each) for each in self.planned],
+            "windows": [each.document() for each in self.windows],
             "faults": [asdict(each) for each in self.observed],
         }

@@ -49,7 +49,7 @@ def postgres_failover(
     answers over the others. Healed means: the old primary follows the new one, which answers over
     every edge. Raises FaultNotInstalledError or InfrastructureError if that is not observed.
     """
-    change = _change(cluster, target, link, clients)
+    change = change_of(cluster, target, link, clients)
     change.prove_following(change.standby)
     promoted = False
     try:
@@ -62,7 +62,7 @@ def postgres_failover(
             stopped += f", then {cluster.resume([link.server])}"
         steps = [behind, stopped, change.prove_promoted()]
         evidence = "; ".join(steps if old_primary == "killed" else reversed(steps))
-        fault = Fault("failover", target, evidence=evidence, since=since)
+        fault = Fault("failover", target, evidence=evidence, since=since, left_behind=change.clients_left)
         yield fault
         lost = "" if old_primary == "killed" else f"only the old primary had {change.only_on_old()}; "
     finally:
@@ -73,22 +73,26 @@ def postgres_failover(
     fault.healed = f"{lost}{change.prove_joined()}"
 
 
-def _change(
+def change_of(
     cluster: Cluster, target: str, link: Link, clients: tuple[Iterable[int], Iterable[int]]
-) -> _Change:
+) -> Change:
+    """Return a change of the primary of a link; FaultNotInstalledError without proxies.
+
+    The edges of the first clients are redirected during it, those of the others at its end.
+    """
     if cluster.toxiproxy is None:
         raise FaultNotInstalledError("failover", target, "there are no proxies in front of the servers")
     moved, left = (
         Probes.of(cluster, "failover", target, [Edge(client, link.server) for client in group])
         for group in clients
     )
-    return _Change(
+    return Change(
         cluster=cluster, toxiproxy=cluster.toxiproxy, target=target, link=link, moved=moved, left=left
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Change:
+class Change:
     """A standby, the primary that it replaces, and the edges to the primary."""
 
     cluster: Cluster
@@ -134,22 +138,31 @@ class _Change:
         Closed first: a proxy that is connecting to a killed server cannot be changed for seconds.
         """
         name = self.link.server
-        self._close(self.moved)
+        self.close(self.moved)
         self.toxiproxy.close(self.link)
         if old_primary == "killed":
             return self.cluster.kill([name])
         if old_primary == "paused":
             return self.cluster.pause([name])
-        self._settle("failover", self.standby, lambda role: not role.streaming)
+        self.settle("failover", self.standby, lambda role: not role.streaming)
         return f"Toxiproxy has closed the link to {name}, and {len(self.moved.edges)} edges"
 
     def promote(self) -> int:
         """Promote the standby, and redirect edges to it; return when that was observed (ns)."""
         postgres_server.promote(self.standby.address)
-        self._settle("failover", self.standby, lambda role: not role.in_recovery)
+        self.settle("failover", self.standby, lambda role: not role.in_recovery)
+        return self.redirect_moved()
+
+    def redirect_moved(self) -> int:
+        """Redirect the edges to be moved to the standby, which leads; return when that was known (ns)."""
         seen = time.monotonic_ns()
-        self._redirect(self.moved, self.standby)
+        self.redirect(self.moved, self.standby)
         return seen
+
+    @property
+    def clients_left(self) -> tuple[int, ...]:
+        """The clients that still reach the old primary."""
+        return tuple(edge.client for edge in self.left.edges if isinstance(edge, Edge))
 
     def prove_promoted(self) -> str:
         """Check which primary answers over each edge, and return the evidence."""
@@ -157,8 +170,7 @@ class _Change:
         if not self.left.edges:
             return f"{new}, and answers over every edge"
         old = f"{self.link.server} is {self._prove_leads(self.left, self.primary)}"
-        clients = ", ".join(str(edge.client) for edge in self.left.edges if isinstance(edge, Edge))
-        return f"two primaries: {new}; {old}, and answers clients {clients}"
+        return f"two primaries: {new}; {old}, and answers clients {', '.join(map(str, self.clients_left))}"
 
     def _prove_leads(self, probes: Probes, server: Server) -> postgres_server.Role:
         """Check that a primary answers over these edges, and return its role."""
@@ -173,12 +185,12 @@ class _Change:
     def rejoin(self, old_primary: OldPrimary) -> None:
         """Kill the old primary if it runs, lead everything to the new one, and let it follow that."""
         name = self.link.server
-        self._close(self.left)
+        self.close(self.left)
         if old_primary == "paused":
             self.cluster.resume([name])
         if old_primary != "killed":
             self.cluster.kill([name])
-        self._redirect(self.left, self.standby)
+        self.redirect(self.left, self.standby)
         self.toxiproxy.replace(self.link, self.standby.upstream)
         self.cluster.restart([name])
 
@@ -190,19 +202,21 @@ class _Change:
         if old_primary == "killed":
             self.cluster.restart([name])
         self.toxiproxy.replace(self.link, self.primary.upstream)
-        self._redirect(self.moved, self.primary)
+        self.redirect(self.moved, self.primary)
 
-    def _close(self, probes: Probes) -> None:
+    def close(self, probes: Probes) -> None:
+        """Close every connection over edges, and accept none."""
         for edge in probes.edges:
             self.toxiproxy.close(edge)
 
-    def _redirect(self, probes: Probes, server: Server) -> None:
+    def redirect(self, probes: Probes, server: Server) -> None:
+        """Lead edges to a server."""
         for edge in probes.edges:
             self.toxiproxy.redirect(edge, server.upstream)
 
     def prove_following(self, server: Server, what: str = "failover") -> str:
         """Wait until a server is a standby that receives from its primary, and return the evidence."""
-        role = self._settle(what, server, lambda role: role.in_recovery and role.streaming)
+        role = self.settle(what, server, lambda role: role.in_recovery and role.streaming)
         return f"{server.name} is a standby on timeline {role.timeline}, connected to its primary"
 
     def prove_joined(self) -> str:
@@ -211,9 +225,10 @@ class _Change:
             self._prove_leads(probes, self.standby)
         return self.prove_following(self.primary, "end of the failover")
 
-    def _settle(
+    def settle(
         self, what: str, server: Server, is_done: Callable[[postgres_server.Role], bool]
     ) -> postgres_server.Role:
+        """Wait until a server has the right role, and return that; FaultNotInstalledError if it never has."""
         deadline = time.monotonic() + SETTLING
         while not is_done(role := postgres_server.role(server.address)):
             if time.monotonic() > deadline:

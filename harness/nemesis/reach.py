@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from harness.nemesis.fields import names_in
 from harness.network.topology import Edge
 
 if TYPE_CHECKING:
@@ -67,6 +68,6 @@ def servers_hit(aim: Iterable[str], sides: ServersOfSides) -> tuple[str, ...]:
 
 
 def recorded_target(target: str, sides: ServersOfSides) -> str:
-    """Return "lock" or "storage", or for one server such as "lock:redis-1"."""
-    of = [side for side, names in sides.items() if target in names]
+    """Return "lock" or "storage", or for servers such as "lock:redis-1" or "lock:redis-1, redis-2"."""
+    of = [side for side, names in sides.items() if set(names) >= set(names_in(target))]
     return f"{of[0]}:{target}" if of else target

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from harness.clients.shared_state import SharedState
 from harness.network.topology import Edge
 
-Need = Edge | str  # an edge, or a server by its name
+Need = Edge | str  # an edge, a server by its name, or a whole side
 NOTHING: AbstractSet[Need] = frozenset()
 
 
@@ -40,6 +40,11 @@ class Reservations:
                 self.state.clients[client].taken = 1
             self.taken.update(needs)
             return True
+
+    def are_free(self, needs: AbstractSet[Need]) -> bool:
+        """Has no fault reserved any of these?"""
+        with self.lock:
+            return not needs & self.taken
 
     @contextmanager
     def released_at_end(self, client: int | None, needs: AbstractSet[Need] = NOTHING) -> Iterator[None]:

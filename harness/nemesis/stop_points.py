@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 from harness.core.duration import Span
 from harness.nemesis.contradictions import Contradiction, Sections
+from harness.nemesis.fields import raise_all
 
 GoOn = Callable[[], None]
 """Continues the client that stopped itself, once the fault has begun."""
@@ -46,14 +47,26 @@ class Timed(Protocol):
 
 def check_times(fault: Timed) -> None:
     """Raise ValueError unless a fault begins in one way, and ends in one way."""
+    wrong = []
     if (fault.at is None) == (fault.every is None):
-        raise ValueError(
-            f"a {fault.called} starts either at a stop point or in each interval: give at, or every"
-        )
+        wrong.append(f"a {fault.called} starts either at a stop point or in each interval: give at, or every")
     if fault.every and fault.until:
-        raise ValueError(f"a {fault.called} from outside (every) has a fixed duration: give lasts, not until")
-    if (fault.until is None) == (fault.lasts is None):
-        raise ValueError(f'a {fault.called} needs one end: give until = "superseded", or lasts')
+        wrong.append(f"a {fault.called} from outside (every) has a fixed duration: give lasts, not until")
+    elif (fault.until is None) == (fault.lasts is None):
+        wrong.append(f'a {fault.called} needs one end: give until = "superseded", or lasts')
+    raise_all(wrong)
+
+
+def check_aimed_servers(fault: Timed) -> None:
+    """Raise ValueError unless a fault on servers has an end, and a limit if it begins at a stop point."""
+    wrong = []
+    if fault.lasts is None:
+        wrong.append(f"a {fault.called} of servers ends after a while: give lasts")
+    if fault.until:
+        wrong.append(f"a {fault.called} of servers has a fixed duration: give lasts, not until")
+    if fault.at and not fault.every:
+        wrong.append(f"a {fault.called} of servers at a stop point happens once in each interval: give every")
+    raise_all(wrong)
 
 
 def never_read(index: int, fault: Timed, sections: Sections) -> Iterator[Contradiction]:
@@ -69,7 +82,7 @@ def never_read(index: int, fault: Timed, sections: Sections) -> Iterator[Contrad
 
 def never_granted(index: int, fault: Timed, sections: Sections) -> Iterator[Contradiction]:
     """Yield "granted" for locks without that moment; a user's program may have it on any server."""
-    if fault.at != "granted" or sections.lock is None or sections.has_client:
+    if fault.at != "granted" or sections.lock is None or "lock" in sections.program_sides:
         return
     if setting := sections.lock.complete_at_once:
         yield Contradiction(

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from harness.clients.shared_state import ANY, NOBODY, STOP_POINTS, SharedState
+from harness.nemesis.fields import is_victim
+from harness.nemesis.moments import Moment, holders
 
 POLL = 0.001  # seconds
 
@@ -37,11 +39,20 @@ class Victim:
             return cls(client=int(which))
         return cls(resource=int(which.removeprefix("r"))) if which else cls()
 
-    def among_holders(self, state: SharedState, rng: random.Random) -> int | None:
-        """Choose a client that is in a critical section now, or the named client."""
-        if self.client != ANY:
+    @classmethod
+    def of_holder(cls, target: str) -> Victim:
+        """Return the holder that reaches a fault's stop point; for a target that is none, any holder."""
+        return cls.named(target) if is_victim(target) else cls()
+
+    def among_holders(self, state: SharedState, when: Moment | None, rng: random.Random) -> int | None:
+        """Choose a client that is in a critical section now, or the named client, at such a moment."""
+        if self.client != ANY and when is None:
             return self.client
-        fitting = [client for client, resource, _ in state.holders() if self.resource in (ANY, resource)]
+        fitting = [
+            client
+            for client, resource in holders(state, when)
+            if self.resource in (ANY, resource) and self.client in (ANY, client)
+        ]
         return rng.choice(fitting) if fitting else None
 
 

@@ -61,4 +61,4 @@ def _row(address: Address, query: str) -> tuple[Any, ...]:
     try:
         return postgres_row(address, query)
     except psycopg.Error as error:
-        raise InfrastructureError(f"PostgreSQL at {address}: {str(error).strip()}") from error
+        raise InfrastructureError(f"PostgreSQL at {address}: {' '.join(str(error).split())}") from error

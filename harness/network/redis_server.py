@@ -90,11 +90,16 @@ def _asked(address: Address, command: bytes) -> Iterator[BinaryIO]:
         connection.makefile("rb") as answer,
     ):
         if address.password:
-            connection.sendall(f"AUTH {REDIS_ADMINISTRATOR} {address.password}\r\n".encode())
+            connection.sendall(_login(address.user or REDIS_ADMINISTRATOR, address.password))
             if not (said := answer.readline(MOST)).startswith(b"+OK"):
                 raise PermissionError(f"Redis at {address}: {said.decode(errors='replace').strip()}")
         connection.sendall(command + b"\r\n")
         yield answer
+
+
+def _login(user: str, password: str) -> bytes:
+    words = [word.encode() for word in ("AUTH", user, password)]
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
 
 
 def _info(address: Address, section: str) -> dict[str, str]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any
 
+from harness.core.duration import NS
 from harness.network import redis_server
 from harness.network.topology import Address
 
 TIMEOUT = 2.0  # s; per request
 MOST = 2**20  # bytes of one answer
+HALF = 0.5  # s; the middle of the second that a Date shows
 KAHUNA_INVALID_INPUT, KAHUNA_NO_SUCH_LOCK = 100, 102  # `type` of an answer
 POSTGRES_LOGIN = "user=fencepost dbname=fencepost sslmode=disable"
 POSTGRES_PASSWORD = "fencepost"  # noqa: S105 - in images, unless the engine has set another
@@ -37,6 +41,15 @@ class Unfit(Exception):  # noqa: N818 - a property of the server, not an error o
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """The clock of a kind of server, as it shows it itself; in an image of ours it can be moved."""
+
+    read: Callable[[Address], int]  # ns since some moment; OSError if it does not answer
+    shown_by: str  # what the server is asked for
+    is_monotonic: bool = False  # it never goes back, and leases end by it; otherwise it is the wall clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class System:
     """One kind of server."""
 
@@ -51,6 +64,7 @@ class System:
     stop_signal: str = "SIGTERM"  # for an orderly end
     leads: Callable[[Address], bool] | None = None  # does this member lead? None: there are no leaders
     is_led: Callable[[Address], bool] | None = None  # does it know a leader? None: ask whether it is usable
+    clock: Clock | None = None  # None: it cannot be moved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,10 +130,21 @@ def postgres_version(address: Address) -> str:
     return str(postgres_row(address, "SHOW server_version")[0])
 
 
+def postgres_clock(address: Address) -> int:
+    """Return a server's wall clock (ns since 1970); OSError if it does not answer."""
+    import psycopg
+
+    try:
+        (microseconds,) = postgres_row(address, "SELECT (extract(epoch FROM clock_timestamp()) * 1e6)::int8")
+    except psycopg.OperationalError as error:
+        raise ConnectionError(" ".join(str(error).split())) from None
+    return int(microseconds) * NS["us"]
+
+
 def zookeeper_is_usable(address: Address) -> bool:
     """Does a server serve requests? It does once it is standalone or there is a leader."""
     try:
-        return b"Zookeeper version" in _zookeeper_status(address)
+        return b"Zookeeper version" in _zookeeper_answer(address)
     except OSError:
         return False
 
@@ -127,7 +152,7 @@ def zookeeper_is_usable(address: Address) -> bool:
 def zookeeper_leads(address: Address) -> bool:
     """Is this server the leader, or the only one, by its own account? False if it does not answer."""
     try:
-        status = _zookeeper_status(address)
+        status = _zookeeper_answer(address)
     except OSError:
         return False
     return b"Mode: leader" in status or b"Mode: standalone" in status
@@ -135,21 +160,38 @@ def zookeeper_leads(address: Address) -> bool:
 
 def zookeeper_version(address: Address) -> str:
     """Return such as "3.9.3"."""
-    first = _zookeeper_status(address).splitlines()[0].decode()
+    first = _zookeeper_answer(address).splitlines()[0].decode()
     return first.removeprefix("Zookeeper version: ").partition("-")[0]
+
+
+def zookeeper_clock(address: Address) -> int:
+    """Return how long a server has been up by the clock that ends sessions (ns); OSError if unknown."""
+    found = re.search(rb"^zk_uptime\t(\d+)$", _zookeeper_answer(address, b"mntr"), re.MULTILINE)
+    if found is None:
+        raise ConnectionError(f"ZooKeeper at {address} did not answer mntr with its uptime")
+    return int(found[1]) * NS["ms"]
 
 
 def dynamodb_is_usable(address: Address) -> bool:
     """Does it speak HTTP? It answers nothing more to an unsigned request."""
     try:
-        return bool(_server_header(address))
+        return bool(_header(address, "Server"))
     except (OSError, http.client.HTTPException):
         return False
 
 
 def dynamodb_version(address: Address) -> str:
     """Return such as "DynamoDB Local on Jetty(12.0.14)": it does not report its version."""
-    return f"DynamoDB Local on {_server_header(address)}"
+    return f"DynamoDB Local on {_header(address, 'Server') or 'an unnamed server'}"
+
+
+def dynamodb_clock(address: Address) -> int:
+    """Return a server's wall clock (ns since 1970), to half a second; OSError if it does not answer."""
+    try:
+        shown = _header(address, "Date")
+        return round((parsedate_to_datetime(shown).timestamp() + HALF) * NS["s"])
+    except (http.client.HTTPException, ValueError) as error:
+        raise ConnectionError(f"DynamoDB Local at {address} shows no time: {error}") from None
 
 
 def kahuna_is_usable(address: Address) -> bool:
@@ -169,7 +211,7 @@ def kahuna_is_usable(address: Address) -> bool:
 
 def kahuna_version(address: Address) -> str:
     """Return such as "Kahuna on Kestrel": it does not report its version; the image has one."""
-    return f"Kahuna on {_server_header(address)}"
+    return f"Kahuna on {_header(address, 'Server') or 'an unnamed server'}"
 
 
 SYSTEMS: dict[str, System] = {
@@ -192,6 +234,7 @@ SYSTEMS: dict[str, System] = {
         answers=(b"S", b"N"),
         oldest=(14,),  # has the setting recovery_init_sync_method
         stop_signal="SIGINT",  # with SIGTERM, it waits for its clients to leave
+        clock=Clock(read=postgres_clock, shown_by="clock_timestamp()"),
     ),
     "redis": System(
         port=6379,
@@ -201,6 +244,7 @@ SYSTEMS: dict[str, System] = {
         answers=(b"+PONG", b"-LOADING", b"-NOAUTH"),
         locked=b"-NOAUTH",
         oldest=(6, 2),  # can page through a stream
+        clock=Clock(read=redis_server.clock, shown_by="TIME"),
     ),
     "zookeeper": System(
         port=2181,
@@ -210,6 +254,7 @@ SYSTEMS: dict[str, System] = {
         answers=(b"Zookeeper version", b"This ZooKeeper instance"),
         oldest=(3, 5),  # returns the stat of a created znode
         leads=zookeeper_leads,
+        clock=Clock(read=zookeeper_clock, shown_by="zk_uptime", is_monotonic=True),
     ),
     "dynamodb": System(
         port=8000,
@@ -218,6 +263,7 @@ SYSTEMS: dict[str, System] = {
         probe=b"GET / HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
         speaks=b"dynamodb",
+        clock=Clock(read=dynamodb_clock, shown_by="the Date of its answers"),
     ),
     "kahuna": System(
         port=8081,
@@ -273,25 +319,30 @@ def postgres_row(address: Address, query: str) -> tuple[Any, ...]:
     import psycopg
 
     where = f"host={address.host} port={address.port} connect_timeout={TIMEOUT:.0f}"
-    password = address.password or POSTGRES_PASSWORD
-    with psycopg.connect(f"{where} {POSTGRES_LOGIN}", password=password, autocommit=True) as connection:
-        row = connection.execute(query.encode()).fetchone()
+    login: dict[str, Any] = {"password": address.password or POSTGRES_PASSWORD}
+    if address.user:  # of a server that we did not start
+        login = {"user": address.user, "password": address.password, "dbname": address.database}
+    if address.ca_file:
+        login |= {"sslmode": "verify-full", "sslrootcert": address.ca_file}
+    with psycopg.connect(f"{where} {POSTGRES_LOGIN}", **login, autocommit=True) as connection:
+        row: tuple[Any, ...] | None = connection.execute(query.encode()).fetchone()
     assert row is not None, query  # noqa: S101
     return row
 
 
-def _zookeeper_status(address: Address) -> bytes:
-    """Send the four-letter word `srvr`; the server answers and closes."""
+def _zookeeper_answer(address: Address, word: bytes = b"srvr") -> bytes:
+    """Send a four-letter word; the server answers and closes."""
     with socket.create_connection((address.host, address.port), TIMEOUT) as connection:
-        connection.sendall(b"srvr")
+        connection.sendall(word)
         with connection.makefile("rb") as answer:
             return answer.read(MOST)
 
 
-def _server_header(address: Address) -> str:
+def _header(address: Address, name: str) -> str:
+    """Return a header of the answer to a GET; "" without it."""
     connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
     try:
         connection.request("GET", "/")
-        return connection.getresponse().getheader("Server") or "an unnamed server"
+        return connection.getresponse().getheader(name) or ""
     finally:
         connection.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 REPLICA = "redis-replica"
@@ -18,9 +18,37 @@ class Address:
     host: str
     port: int
     password: str = field(default="", repr=False, compare=False)  # of this run; in no file that outlives it
+    user: str = ""  # whose password that is; "": the one of servers that we start
+    database: str = ""  # "": the same (PostgreSQL only)
+    ticket: str = field(default="", repr=False, compare=False)  # of a login for all clients (etcd only)
+    ca_file: str = ""  # the certificate authority of a server that speaks TLS here (PostgreSQL only)
+    certified: str = ""  # the host in its certificate
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def with_login_of(self, other: Address) -> Address:
+        """Return this address with the login of another, to which it leads."""
+        return replace(
+            self,
+            password=other.password,
+            user=other.user,
+            database=other.database,
+            ticket=other.ticket,
+            ca_file=other.ca_file,
+            certified=other.certified,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedSpec:
+    """One server that was running before the run, and runs on after it."""
+
+    name: str  # "etcd-1", as if we had started it
+    system: str  # "" for one that only a program or a class of the user knows
+    address: Address  # as the target names it
+    ca_file: str = ""  # the certificate authority of its TLS; "": it speaks no TLS to us
+    key: str = ""  # where the target names it, such as "lock.servers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +63,7 @@ class ServerSpec:
     durable: bool = True  # is every acknowledged write on disk? (Redis only)
     follows: str = ""  # its primary (Redis and PostgreSQL only)
     synchronous: bool = False  # does a commit wait for the standby? (PostgreSQL with a standby only)
+    manager: str = ""  # "patroni" decides which server leads; "": nothing does (the same only)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +78,7 @@ class Server:
     durable: bool = True
     synchronous: bool = False
     follows: Address | None = None  # the address of its primary, through a proxy
+    patroni: Address | None = None  # where its Patroni answers, if one runs it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +87,11 @@ class Topology:
 
     servers: tuple[ServerSpec, ...]
     clients: int  # each gets an edge to each server
+    attached: tuple[AttachedSpec, ...] = ()  # servers that are not started, with edges all the same
     partitions: bool  # will edges be cut?
     killed: tuple[str, ...] = ()  # the servers that will be killed
     clocks: tuple[str, ...] = ()  # the servers whose clocks will be moved
+    throttled: tuple[str, ...] = ()  # the servers whose CPU will be limited
     split: tuple[str, ...] = ()  # the servers that will be cut off from other members of their cluster
 
 
@@ -133,8 +165,14 @@ def links(topology: Topology) -> tuple[Link, ...]:
     return tuple(Link(server.name, server.follows) for server in topology.servers if server.follows)
 
 
+def names_of_servers(topology: Topology) -> tuple[str, ...]:
+    """List the names of the servers, started or not."""
+    started = tuple(server.name for server in topology.servers)
+    return started + tuple(server.name for server in topology.attached)
+
+
 def edges(topology: Topology) -> tuple[Edge, ...]:
     """List the edges of a topology: from each client to each server."""
     return tuple(
-        Edge(client, server.name) for client in range(topology.clients) for server in topology.servers
+        Edge(client, name) for client in range(topology.clients) for name in names_of_servers(topology)
     )

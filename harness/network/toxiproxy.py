@@ -15,6 +15,7 @@ A cut edge has a `timeout` toxic of 0: connections open, but everything sent on 
 Removing the toxic closes those connections, as after a real partition that outlasted TCP's timeouts.
 A refusing edge is a disabled proxy; a resetting one has a `reset_peer` toxic, which ends each
 connection with a reset once its client sends something.
+A slow edge has a `bandwidth` toxic with a rate, a `latency` toxic with jitter, or both.
 A held edge or link has a `bandwidth` toxic of 0: nothing gets through until it is removed.
 """
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import requests
@@ -36,7 +37,7 @@ TIMEOUT = 2.0  # s; a change takes some 5 ms
 NO_PROXY = {"http": ""}
 
 Method = Literal["get", "post", "patch", "delete"]
-ToxicKind = Literal["timeout", "bandwidth", "reset_peer"]
+ToxicKind = Literal["timeout", "bandwidth", "reset_peer", "latency"]
 Stream = Literal["upstream", "downstream"]
 STREAMS: dict[Direction, frozenset[Stream]] = {
     "both": frozenset({"upstream", "downstream"}),
@@ -60,23 +61,34 @@ class WayState:
     cut: frozenset[Stream] = frozenset()  # the streams that lose data
     held: frozenset[Stream] = frozenset()  # the streams that hold data back
     reset: frozenset[Stream] = frozenset()  # the streams on which data resets the connection
+    slow: frozenset[Stream] = frozenset()  # the streams with a low rate
+    rate: int = 0  # KB/s
+    late: frozenset[Stream] = frozenset()  # the streams on which data is late by varying times
+    spread: int = 0  # ms; how late at most
 
     def __str__(self) -> str:
         if not self.enabled:
             return "proxy disabled"
-        toxics = {"timeout": self.cut, "bandwidth 0": self.held, "reset_peer": self.reset}
+        toxics = {
+            "timeout": self.cut,
+            "bandwidth 0": self.held,
+            "reset_peer": self.reset,
+            f"bandwidth {self.rate} KB/s": self.slow,
+            f"latency 0 to {self.spread} ms": self.late,
+        }
         return " and ".join(map(_shown, (item for item in toxics.items() if item[1]))) or "no toxic"
 
 
 @dataclass(frozen=True, slots=True)
 class Toxiproxy:
-    """The Toxiproxy server of one run.
+    """The Toxiproxy server of one run, with that of its servers that were not started, if any.
 
     Every method raises InfrastructureError if the server does not answer, or answers with an error.
     """
 
     api: Address
     run_id: str
+    others: Mapping[str, Toxiproxy] = field(default_factory=dict)  # by server: those with the ways to it
 
     def answers(self) -> bool:
         """Does the server answer?"""
@@ -118,7 +130,7 @@ class Toxiproxy:
 
     def state(self, way: Way) -> WayState:
         """Read the state of one edge or link."""
-        return _state(way, self._call("get", self._url(way)).json())
+        return _state(way, self._ask(way, "get").json())
 
     def cut(self, way: Way, direction: Direction) -> WayState:
         """Lose everything sent in this direction; FaultNotInstalledError if Toxiproxy does not show it."""
@@ -134,6 +146,21 @@ class Toxiproxy:
         self._add(way, "bandwidth", {"rate": 0}, STREAMS[direction])
         return self._expect("hold", way, held=STREAMS[direction])
 
+    def slow(self, way: Way, direction: Direction, *, rate: int = 0, spread: int = 0) -> WayState:
+        """Let data through at a `rate` (KB/s), late by 0 to `spread` ms, until `heal`; 0: as it is.
+
+        FaultNotInstalledError if Toxiproxy does not show it.
+        """
+        streams, half = STREAMS[direction], spread // 2
+        expected: dict[str, Any] = {}
+        if rate:
+            self._add(way, "bandwidth", {"rate": rate}, streams)
+            expected |= {"slow": streams, "rate": rate}
+        if half:
+            self._add(way, "latency", {"latency": half, "jitter": half}, streams)
+            expected |= {"late": streams, "spread": 2 * half}
+        return self._expect("slow", way, **expected)
+
     def reset(self, way: Way) -> WayState:
         """Reset each connection once its client sends something, until `heal`.
 
@@ -147,15 +174,20 @@ class Toxiproxy:
         state = self.state(way)
         if not state.enabled:
             self.redirect(way, state.upstream)
-        toxics = (("timeout", state.cut), ("bandwidth", state.held), ("reset_peer", state.reset))
+        toxics = (
+            ("timeout", state.cut),
+            ("bandwidth", state.held | state.slow),
+            ("reset_peer", state.reset),
+            ("latency", state.late),
+        )
         for kind, streams in toxics:
             for stream in streams:
-                self._call("delete", f"{self._url(way)}/toxics/{kind}-{stream}")
+                self._ask(way, "delete", f"/toxics/{kind}-{stream}")
         return self._expect("partition", way)
 
     def close(self, way: Way) -> WayState:
         """Close every connection, and accept none; FaultNotInstalledError if Toxiproxy does not show it."""
-        self._call("patch", self._url(way), json={"enabled": False})
+        self._ask(way, "patch", json={"enabled": False})
         state = self.state(way)
         if state.enabled:
             raise FaultNotInstalledError("closing", str(way), f"Toxiproxy shows: {state}")
@@ -163,7 +195,7 @@ class Toxiproxy:
 
     def redirect(self, way: Way, upstream: Address) -> WayState:
         """Redirect a way, even a closed one; FaultNotInstalledError if Toxiproxy does not show it."""
-        self._call("patch", self._url(way), json={"upstream": str(upstream), "enabled": True})
+        self._ask(way, "patch", json={"upstream": str(upstream), "enabled": True})
         state = self.state(way)
         if state.upstream != upstream or not state.enabled:
             raise FaultNotInstalledError("redirection", str(way), f"it leads to {state.upstream}: {state}")
@@ -176,8 +208,8 @@ class Toxiproxy:
         closed never returns.
         """
         listen = self.state(way).listen
-        self._call("delete", self._url(way))
-        return self.create({way: (listen, upstream)})[way]
+        self._ask(way, "delete")
+        return self._of(way).create({way: (listen, upstream)})[way]
 
     def renew(self, ways: Sequence[AnyWay]) -> None:
         """Recreate proxies as they were created, which closes every connection through them.
@@ -186,15 +218,22 @@ class Toxiproxy:
         """
         before = {way: self.state(way) for way in ways}
         for way in ways:
-            self._call("delete", self._url(way))
+            self._ask(way, "delete")
         after = self.create({way: (state.listen, state.upstream) for way, state in before.items()})
         for way, state in before.items():
             new = WayState(way=way, listen=state.listen, upstream=state.upstream, enabled=True)
             if after[way] != new:
                 raise FaultNotInstalledError("end of all faults", str(way), f"Toxiproxy shows: {after[way]}")
 
-    def _url(self, way: Way) -> str:
-        return f"/proxies/{way.proxy_name(self.run_id)}"
+    def _of(self, way: Way) -> Toxiproxy:
+        """Return the server that has the proxy of a way."""
+        return self.others.get(way.server, self)
+
+    def _ask(self, way: Way, method: Method, path: str = "", **body: Any) -> requests.Response:
+        at = self._of(way)
+        return at._call(  # noqa: SLF001 - another of its kind
+            method, f"/proxies/{way.proxy_name(at.run_id)}{path}", **body
+        )
 
     def _add(
         self, way: Way, kind: ToxicKind, attributes: Mapping[str, int], streams: frozenset[Stream]
@@ -206,18 +245,12 @@ class Toxiproxy:
                 "stream": stream,
                 "attributes": attributes,
             }
-            self._call("post", f"{self._url(way)}/toxics", json=toxic)
+            self._ask(way, "post", "/toxics", json=toxic)
 
-    def _expect(
-        self,
-        fault: str,
-        way: Way,
-        cut: frozenset[Stream] = frozenset(),
-        held: frozenset[Stream] = frozenset(),
-        reset: frozenset[Stream] = frozenset(),
-    ) -> WayState:
+    def _expect(self, fault: str, way: Way, **toxics: Any) -> WayState:
+        """Read a way back, and compare it with an open one that has these toxics alone."""
         state = self.state(way)
-        if (state.cut, state.held, state.reset, state.enabled) != (cut, held, reset, True):
+        if state != WayState(way=way, listen=state.listen, upstream=state.upstream, enabled=True, **toxics):
             raise FaultNotInstalledError(fault, str(way), f"Toxiproxy shows: {state}")
         return state
 
@@ -249,17 +282,26 @@ def _shown(toxic: tuple[str, frozenset[Stream]]) -> str:
 
 def _state(way: Way, proxy: dict[str, Any]) -> WayState:
     def streams(kind: ToxicKind) -> frozenset[Stream]:
-        return frozenset(toxic["stream"] for toxic in proxy["toxics"] if toxic["type"] == kind)
+        return frozenset(toxic["stream"] for toxic in _toxics(proxy, kind))
 
+    bandwidths = _toxics(proxy, "bandwidth")
     return WayState(
         way=way,
         listen=_address(proxy["listen"]),
         upstream=_address(proxy["upstream"]),
         enabled=proxy["enabled"],
         cut=streams("timeout"),
-        held=streams("bandwidth"),
+        held=frozenset(toxic["stream"] for toxic in bandwidths if not toxic["attributes"]["rate"]),
         reset=streams("reset_peer"),
+        slow=frozenset(toxic["stream"] for toxic in bandwidths if toxic["attributes"]["rate"]),
+        rate=max((toxic["attributes"]["rate"] for toxic in bandwidths), default=0),
+        late=streams("latency"),
+        spread=max((sum(toxic["attributes"].values()) for toxic in _toxics(proxy, "latency")), default=0),
     )
+
+
+def _toxics(proxy: dict[str, Any], kind: ToxicKind) -> list[dict[str, Any]]:
+    return [toxic for toxic in proxy["toxics"] if toxic["type"] == kind]
 
 
 def _address(text: str) -> Address:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+from typing import Any
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
 
 
 def die_with_parent(sign: signal.Signals = signal.SIGKILL) -> None:
@@ -21,14 +23,17 @@ def die_with_parent(sign: signal.Signals = signal.SIGKILL) -> None:
         os.kill(os.getpid(), sign)
 
 
-def adopt_orphans(*, adopt: bool = True) -> None:
-    """Let this process adopt the orphans of its descendants.
+def adopt_orphans(*, adopt: bool = True) -> bool:
+    """Let this process adopt the orphans of its descendants; return whether it did so already.
 
     Then a pause, and the end of this process, include them. Linux only (prctl(2)).
     """
+    before = ctypes.c_int()
+    _prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before))
     _prctl(_PR_SET_CHILD_SUBREAPER, int(adopt))
+    return bool(before.value)
 
 
-def _prctl(option: int, value: int) -> None:
+def _prctl(option: int, value: Any) -> None:
     if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), f"prctl({option}, {value})")

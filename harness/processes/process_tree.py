@@ -8,6 +8,7 @@ process group or session they have moved to.
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ from harness.processes.parent_death import adopt_orphans
 
 SETTLING = 5.0  # seconds; signals arrive asynchronously, and the process must first be scheduled
 _POLL = 0.0005  # seconds
+_IN_A_ROW = 3  # looks that find nothing
 _STOPPED = frozenset("Tt")
 _ENDED = frozenset("ZXx")
 
@@ -95,11 +97,17 @@ def end(head: psutil.Process) -> None:
 
 
 def end_offspring(head: psutil.Process) -> None:
-    """Kill the descendants of a process until none is left."""
+    """Kill the descendants of a process until none is left.
+
+    One of them may fork the next one and end, a thousand times a second, so that no list of
+    processes is true when it is complete: each is killed as soon as it is seen, and only several
+    looks in a row show that there is none.
+    """
     deadline = time.monotonic() + SETTLING
-    while (offspring := members(head)[1:]) and time.monotonic() < deadline:
-        for each in offspring:
-            _signal(each.kill)
+    nothing = 0
+    while nothing < _IN_A_ROW and time.monotonic() < deadline and head.is_running():
+        seen = [_kill(each) for each, _child in _descendants(head.pid)]
+        nothing = 0 if any(seen) else nothing + 1
         time.sleep(_POLL)
 
 
@@ -110,17 +118,61 @@ def no_orphans() -> Iterator[None]:
     A program may fork twice, change its session and clear its environment: when its parent
     ends, it still becomes a child of this process.
     """
-    this = psutil.Process()
-    before = set(this.children())
-    adopt_orphans()
+    before = {child for _each, child in _descendants(os.getpid())}
+    adopted = adopt_orphans()
     try:
         yield
     finally:
-        for orphan in set(this.children()) - before:
-            end(orphan)
-            with suppress(ChildProcessError):  # its parent has waited for it
-                os.waitpid(orphan.pid, 0)
-        adopt_orphans(adopt=False)
+        end_children(lambda child: child not in before)
+        adopt_orphans(adopt=adopted)
+
+
+def end_children(meant: Callable[[int], bool]) -> None:
+    """Kill some of this process' children, with their descendants, until none of them is left."""
+    deadline = time.monotonic() + SETTLING
+    nothing = 0
+    while nothing < _IN_A_ROW and time.monotonic() < deadline:
+        nothing += 1
+        for each, child in _descendants(os.getpid()):
+            if meant(child):
+                nothing = 0
+                _kill(each)
+                if each == child:
+                    with suppress(ChildProcessError):  # another thread has waited for it
+                        os.waitpid(child, 0)
+
+
+def _kill(pid: int) -> bool:
+    """Kill a process; False if it had ended."""
+    if not _state(Path(f"/proc/{pid}")) - _ENDED:
+        return False
+    with suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+    return True
+
+
+def _descendants(pid: int) -> Iterator[tuple[int, int]]:
+    """Yield each descendant when it is seen, the newest first, and the child that it descends from."""
+    known: dict[int, int] = {}  # by process, that child; 0: not a descendant
+    for each in sorted(map(int, filter(str.isdecimal, os.listdir("/proc"))), reverse=True):  # noqa: PTH208
+        line, above = [], each
+        while above > 1 and above not in known:
+            line.append(above)
+            parent = _parent(above)
+            known[above] = above if parent == pid else 0
+            above = above if parent == pid else parent
+        child = known.get(above, 0)
+        known.update(dict.fromkeys(line, child))
+        if child:
+            yield each, child
+
+
+def _parent(pid: int) -> int:
+    """Return the parent of a process; 0 if it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(") ")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def _settles(condition: Callable[[], bool]) -> bool:

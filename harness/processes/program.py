@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ import psutil
 
 from harness.files.log_file import open_log
 from harness.processes import launcher, ownership, process_tree
+from harness.processes.error_output import ErrorOutput
 from harness.processes.supervisor import ending
 
 RUN = "FENCEPOST_PROGRAM_OF"
@@ -55,17 +56,21 @@ class Command:
             str(os.getpid()),
             "-",
         ]
-        with open(open_log(log), "ab") if log else nullcontext() as errors:  # noqa: PTH123 (a descriptor)
+        log_file = open_log(log) if log else os.dup(2)
+        reading, writing = os.pipe()
+        try:
             process = subprocess.Popen(
                 [*tied, *self.words],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=errors,
+                stderr=writing,
                 env={**os.environ, **self.marks},
                 bufsize=0,
                 start_new_session=True,  # the terminal's Ctrl-C is for the harness
             )
-        return RunningProgram(process)
+        finally:
+            os.close(writing)
+        return RunningProgram(process, ErrorOutput.copied(reading, log_file))
 
     def __str__(self) -> str:
         return shlex.join(self.words)
@@ -76,6 +81,7 @@ class RunningProgram:
     """A started program; implements `workloads.line_protocol.program_client.Program`."""
 
     process: subprocess.Popen[bytes]
+    errors: ErrorOutput
 
     @property
     def reading(self) -> int:
@@ -104,6 +110,14 @@ class RunningProgram:
         if self.process.poll() is None:
             process_tree.end(psutil.Process(self.process.pid))
         self.process.wait()
+        self.errors.finish()
+
+
+def is_of_program(pid: int) -> bool:
+    """Was a process started by the program of some run? False if it has cleared its environment."""
+    with suppress(psutil.Error):
+        return RUN in psutil.Process(pid).environ()
+    return False
 
 
 def missing(words: tuple[str, ...]) -> str | None:

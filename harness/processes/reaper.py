@@ -39,9 +39,9 @@ def main() -> None:
     deadline = time.monotonic() + PATIENCE
     nothing = 0
     while nothing < _IN_A_ROW and time.monotonic() < deadline:
-        left = list(_programs_of(sys.argv[1]))
-        nothing = 0 if left else nothing + 1
-        for process in left:
+        nothing += 1
+        for process in _programs_of(sys.argv[1]):  # each is killed when it is seen: it may fork and end
+            nothing = 0
             with suppress(psutil.Error):
                 process.kill()
         time.sleep(_POLL)

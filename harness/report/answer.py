@@ -13,9 +13,11 @@ from pathlib import Path
 
 from checkers.anomalies import ANOMALIES, Anomaly
 from checkers.document import VerdictDocument
+from checkers.rule_words import described
 from harness.report.glossary import glossary
 from harness.report.interruption import in_words
 from harness.report.sentences import capitalized
+from harness.report.stale_write_counts import refused
 from harness.report.zoo_twins import correct_twin, is_planted
 
 _RUN_MORE = "Nothing to fix. A run is a test, not a proof: repeat it with other seeds and faults."
@@ -55,7 +57,8 @@ class Answer:
     @property
     def terms(self) -> str:
         """What "stale write" and "token" mean, if the first lines use them."""
-        return glossary(f"{self.headline} {self.matters} {self.remedy}")
+        by_tokens = self.anomaly is None or self.anomaly == ANOMALIES.get(self.anomaly.name)
+        return glossary(f"{self.headline} {self.matters} {self.remedy}", by_tokens=by_tokens)
 
     @property
     def documentation(self) -> str:
@@ -129,6 +132,16 @@ class _Verdict:
         counts = self.document.anomalies
         return [name for name in self.expected if not counts.get(name) and name not in self.violations]
 
+    def described(self, name: str) -> Anomaly | None:
+        """An anomaly, in the words that fit what was found of it."""
+        rules = (finding.rule for finding in self.document.findings if finding.anomaly == name)
+        return described(name, next(rules, ""))
+
+    def of(self, name: str | None, attribute: str, otherwise: str) -> str:
+        """What is said of an anomaly, or else of a run without any."""
+        anomaly = None if name is None else self.described(name)
+        return str(getattr(anomaly, attribute)) if anomaly else otherwise
+
     def count(self, name: str) -> int:
         return self.document.anomalies.get(name) or self.violations.get(name) or 1
 
@@ -158,13 +171,15 @@ class _Verdict:
         about: Sequence[str] = (),
     ) -> Answer:
         """Make an answer, with the parts that all have in common."""
-        anomaly = ANOMALIES.get(about[0]) if about else None
+        anomaly = self.described(about[0]) if about else None
         expected = "as this target expects" if self.as_expected else "not as this target expects"
         expectation = "" if self.word == "unknown" else f", {expected}"
         is_counted = (
             self.word == "valid" and anomaly is not None and self.document.anomalies.get(anomaly.name)
         )
         only = " (what it found is counted, not a violation)" if is_counted else ""
+        if self.interrupted and self.word == "valid":
+            expectation = " so far; unknown for the whole run, which was cut short"
         return Answer(
             tone=tone,
             label=label,
@@ -206,8 +221,8 @@ def _bug_found(verdict: _Verdict) -> Answer:
         Tone.BAD,
         "BUG FOUND",
         verdict.happened([lead], _without(verdict.violations, [lead])),
-        matters=_of(lead, "matters", "The run broke what the target promises."),
-        remedy=_of(lead, "remedy", "See the findings below."),
+        matters=verdict.of(lead, "matters", "The run broke what the target promises."),
+        remedy=verdict.of(lead, "remedy", "See the findings below."),
         about=[lead],
     )
 
@@ -220,8 +235,8 @@ def _worked(verdict: _Verdict) -> Answer:
         Tone.GOOD,
         "The test worked",
         f"{planted}: {verdict.happened(leads, _without(found, leads))}",
-        matters=_of(leads[0], "matters", ""),
-        remedy=_of(leads[0], "remedy", ""),
+        matters=verdict.of(leads[0], "matters", ""),
+        remedy=verdict.of(leads[0], "remedy", ""),
         about=leads,
     )
 
@@ -265,8 +280,8 @@ def _held(verdict: _Verdict) -> Answer:
         tone,
         label,
         f"{happened}{but}",
-        matters=_of(lead, "matters", matters),
-        remedy=_of(lead, "remedy", remedy),
+        matters=verdict.of(lead, "matters", matters),
+        remedy=verdict.of(lead, "remedy", remedy),
         about=list(verdict.counted),
     )
 
@@ -311,28 +326,12 @@ def _happened(name: str, count: int) -> str:
     return ANOMALIES[name].happened(count) if name in ANOMALIES else times({name: count})
 
 
-def _of(name: str | None, attribute: str, otherwise: str) -> str:
-    return str(getattr(ANOMALIES[name], attribute)) if name in ANOMALIES else otherwise
-
-
 def _without(found: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
     return {name: number for name, number in found.items() if name not in set(names)}
 
 
 def _granted(grants: int) -> str:
     return f"the lock was granted {grants:,} time{'' if grants == 1 else 's'}"
-
-
-def refused(counts: Mapping[str, int]) -> str:
-    """The outcomes of the stale writes: "13 of 13 stale writes refused"; the parts add up."""
-    attempted = counts.get("stale_writes_attempted", 0)
-    accepted = counts.get("stale_writes_accepted", 0)
-    rejected = counts.get("stale_writes_rejected", 0)
-    unknown = attempted - accepted - rejected
-    said = f"{rejected:,} of {attempted:,} stale write{'' if attempted == 1 else 's'} refused"
-    if rejected == attempted:
-        return said
-    return f"{said}, {accepted:,} accepted" + (f", {unknown:,} unknown" if unknown > 0 else "")
 
 
 def times(found: Mapping[str, int]) -> str:

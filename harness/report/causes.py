@@ -11,7 +11,7 @@ from checkers.document import FindingDocument
 from checkers.explain.fault_phrases import named, part_of_run
 from checkers.history.faults import Fault, faults_of
 from checkers.history.reader import Header, History, Op
-from checkers.printable import shorten
+from checkers.printable import LONGEST, shorten
 from harness.nemesis.faults import FAULTS
 from harness.report.rows import Grants, with_columns
 from harness.report.step_references import Mentions
@@ -26,6 +26,7 @@ class Opening:
 
     cause: Cause
     evidence: str
+    others: tuple[tuple[Fault, str], ...] = ()  # that the steps name; with their evidence
 
     @property
     def certain(self) -> bool:
@@ -40,18 +41,30 @@ class Opening:
     @property
     def kind(self) -> str:
         """Its kind in words: "pause of a client", "kill of the storage"."""
-        fault = self.cause.fault
-        whom = "a client" if fault.client is not None else part_of_run(fault.target.partition(":")[0])
-        return f"{_called(fault.kind)} of {whom}"
+        kinds = (_kind(fault) for fault in (self.cause.fault, *(fault for fault, _ in self.others)))
+        return " with ".join(dict.fromkeys(kinds))
 
-    def in_words(self, started: int) -> str:
-        """What happened to which process, when, and on what evidence; seconds since `started`."""
-        fault = self.cause.fault
-        hit = f"{shorten(named(fault.target))} {fault.words.lasting}"
-        when = f"from {_seconds(fault.began, started)} s on; its end was not observed"
-        if math.isfinite(fault.healed):
-            when = f"{_seconds(fault.began, started)}–{_seconds(fault.healed, started)} s"
-        return f"{hit} {when}" + (f"; observed: {shorten(self.evidence)}" if self.evidence else "")
+    def in_words(self, started: int, most: int = LONGEST) -> tuple[tuple[str, str], ...]:
+        """What happened to which process, when, and on what evidence; for each fault, a title and a sentence.
+
+        Seconds since `started`; at most `most` characters of each evidence.
+        """
+        shown = [(self.title, self.cause.fault, self.evidence)]
+        shown += [("Also in force", fault, evidence) for fault, evidence in self.others]
+        return tuple((title, _in_words(fault, evidence, started, most)) for title, fault, evidence in shown)
+
+
+def _kind(fault: Fault) -> str:
+    whom = "a client" if fault.client is not None else part_of_run(fault.target.partition(":")[0])
+    return f"{_called(fault.kind)} of {whom}"
+
+
+def _in_words(fault: Fault, evidence: str, started: int, most: int) -> str:
+    hit = f"{shorten(named(fault.target))} {fault.words.lasting}"
+    when = f"from {_seconds(fault.began, started)} s on; its end was not observed"
+    if math.isfinite(fault.healed):
+        when = f"{_seconds(fault.began, started)}–{_seconds(fault.healed, started)} s"
+    return f"{hit} {when}" + (f"; observed: {shorten(evidence, most)}" if evidence else "")
 
 
 def _called(kind: str) -> str:
@@ -70,7 +83,7 @@ class Openings:
         self._evidence = {(each.kind, each.target, each.time): each.evidence for each in history.faults}
         self._header: Header = history.header
         self._operations = with_columns(history.operations)
-        self._mentions = Mentions(self._operations, ())
+        self._mentions = Mentions(self._operations, self._faults)
 
     @cached_property
     def _grants(self) -> Grants:
@@ -87,11 +100,23 @@ class Openings:
         mentions = self._mentions.of(finding.steps, claim.proof)
         indexes = {index for mention in mentions for index in mention.operations}
         claim = replace(claim, named=tuple(self._operations[index] for index in sorted(indexes)))
-        cause = opening(claim, self._grants.first, self._faults, self._header)
+        cause = opening(claim, self._grants.behind, self._faults, self._header)
         if cause is None:
             return None
-        fault = cause.fault
-        return Opening(cause=cause, evidence=self._evidence.get((fault.kind, fault.target, fault.began), ""))
+        named_by_steps = (self._faults[place] for mention in mentions for place in mention.bands)
+        others = [
+            fault
+            for fault in dict.fromkeys(named_by_steps)
+            if fault != cause.fault and fault.overlaps(cause.fault.began, cause.fault.healed)
+        ]
+        return Opening(
+            cause=cause,
+            evidence=self._evidence_of(cause.fault),
+            others=tuple((fault, self._evidence_of(fault)) for fault in others),
+        )
+
+    def _evidence_of(self, fault: Fault) -> str:
+        return self._evidence.get((fault.kind, fault.target, fault.began), "")
 
     def _on_lines(self, lines: Iterable[int]) -> list[Op]:
         return list(dict.fromkeys(self._mentions.lines.of(lines)))

@@ -223,7 +223,7 @@ def _clock(progress: Progress) -> str:
 def _counts(progress: Progress) -> str:
     return (
         f"{progress.operations:,} operations, writes {progress.writes_accepted:,} accepted, "
-        f"{progress.writes_failed:,} failed"
+        f"{progress.writes_refused:,} refused"
     )
 
 

@@ -89,8 +89,8 @@ class Holds:
         return next(self._at(np.array([grant]))) if self.grants.has(grant) else None
 
     def under(self, op: Op) -> Hold | None:
-        """The hold that an operation was done under: of those with its token, the last before it."""
-        rows = self.grants.of_token(op.resource, op.token)
+        """The hold that an operation was done under: of those with its token or owner, the last before it."""
+        rows = self.grants.like(op)
         rows = rows[self._ends[rows] <= op.called]
         rows = rows[self._lanes.of(self._operations.columns.process[rows]) == self._lanes.lane(op.process)]
         return next(self._at(rows[[np.argmax(self._ends[rows])]])) if len(rows) else None

@@ -99,5 +99,6 @@ def _fault(band: Band, scene: Scene) -> Iterator[Moment]:
 def _lapse(hold: Hold, lanes: Lanes) -> Iterator[Moment]:
     """A lease that ran out while its client still believed that it was the holder."""
     if hold.promised is not None and hold.promised < hold.believed_until:
-        what = f"the lease with token {hold.token} on {hold.resource} has run out"
+        token = "" if hold.token is None else f" with token {hold.token}"
+        what = f"the lease{token} on {hold.resource} has run out"
         yield Moment(at=hold.promised, who=lanes.names[hold.lane], what=what, marked=True)

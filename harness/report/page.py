@@ -29,6 +29,7 @@ from harness.report.timeline import Timeline, timeline
 
 _MOST_SCENES = 100
 _MOST_NARRATED = 25
+_LONGEST_EVIDENCE = 1_000  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +54,7 @@ class Entry:
     narration: Narration
     at: int  # ns
     proof: tuple[ProofRow, ...]
-    cause: Opening | None
-    cause_in_words: str
+    causes: tuple[tuple[str, str], ...]  # a title and a sentence for each fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +82,7 @@ class Page:
     groups: tuple[Group, ...]
     coverage: list[wording.Covered]
     hazards: Hazards | None
+    windows: tuple[str, ...]
     anomalies: list[wording.Looked]
     checkers: list[CheckerDocument]
     faults: list[RecordedFault]
@@ -111,12 +112,14 @@ def page(recorded: Recorded) -> Page:
         notices=(
             *wording.doubts(verdict, said.happened),
             *recorded.problems,
+            *verdict.notices,
             *(history.notices if history else ()),
         ),
         rejected=verdict.coverage.get("stale_writes_rejected", 0),
         timed=_timed(recorded, laid_out, clients, explained(verdict, said.leads), openings),
         groups=groups(verdict, openings, said.leads),
         coverage=wording.coverage(verdict),
+        windows=tuple(map(str, verdict.windows)),
         hazards=hazards(verdict.hazards, history.header.hazards if history else None),
         anomalies=wording.anomalies(verdict),
         checkers=verdict.checkers,
@@ -166,8 +169,7 @@ def _entry(scene: Scene, cause: Opening | None, stage: Stage, *, narrated: bool)
         narration=narrate(scene, stage.timeline, stage.lanes) if narrated else nothing,
         at=_at(scene, stage.timeline),
         proof=tuple(_proof(scene, stage)),
-        cause=cause,
-        cause_in_words=cause.in_words(stage.history.started) if cause else "",
+        causes=cause.in_words(stage.history.started, _LONGEST_EVIDENCE) if cause else (),
     )
 
 

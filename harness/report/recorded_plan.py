@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
+from checkers.document import WindowsDocument
 from checkers.history.lines import Nanoseconds
 
 
@@ -32,3 +33,4 @@ class RecordedPlan(Struct, frozen=True, kw_only=True):
     duration: Nanoseconds | None = None
     ended: Nanoseconds | UnsetType | None = UNSET
     faults: list[RecordedFault] = []
+    windows: list[WindowsDocument] = []

@@ -84,7 +84,7 @@ class Groups:
 
 
 class Grants:
-    """Finds grants by their tokens."""
+    """Finds grants by their tokens, and those without a token by their owners."""
 
     def __init__(self, operations: Operations) -> None:
         columns = operations.columns
@@ -92,9 +92,12 @@ class Grants:
         self.rows: Ints = acquires[columns.outcome[acquires] == OK]
         self._operations = operations
         self._numbers = {name: number for number, name in enumerate(columns.resources)}
-        self._tokens, ranks = distinct(columns.token)
-        self.keys: Ints = columns.resource * len(self._tokens) + ranks  # of resource and token, row by row
-        self._by_token = Groups(self.rows, self.keys[self.rows])
+        tokens, ranks = distinct(columns.token)
+        by_owner = (columns.token == ABSENT) & (columns.owner != ABSENT)
+        ranks = np.where(by_owner, len(tokens) + columns.owner, ranks)
+        width = len(tokens) + len(columns.owners)
+        self.keys: Ints = columns.resource * width + ranks  # of resource and token or owner, row by row
+        self._like = Groups(self.rows, self.keys[self.rows])
 
     def has(self, row: int) -> bool:
         """Is this operation a grant?"""
@@ -107,15 +110,13 @@ class Grants:
         rows: Ints = self.rows[self._operations.columns.resource[self.rows] == number]
         return rows
 
-    def of_token(self, resource: str, token: int | None) -> Ints:
-        """The rows of the grants that carry a token."""
-        wanted = ABSENT if token is None else token
-        rank = int(np.searchsorted(self._tokens, wanted))
-        if resource not in self._numbers or rank == len(self._tokens) or self._tokens[rank] != wanted:
-            return self.rows[:0]
-        return self._by_token.of(self._numbers[resource] * len(self._tokens) + rank)
+    def like(self, op: Op) -> Ints:
+        """The rows of the grants with the token of an operation; if it has none, with its owner."""
+        return self._like.of(int(self.keys[self._operations.row(op)]))
 
-    def first(self, key: tuple[str, int | None]) -> Op | None:
-        """The first grant of a resource and token."""
-        rows = self.of_token(*key)
+    def behind(self, op: Op) -> Op | None:
+        """The grant behind an operation: the first of its token, or the last of its owner before it."""
+        rows = self.like(op)
+        if op.token is None:
+            rows = rows[self._operations.columns.returned[rows] <= op.called][::-1]
         return self._operations[int(rows[0])] if len(rows) else None

@@ -12,7 +12,6 @@ from functools import cache
 
 import numpy as np
 
-from checkers.anomalies import ANOMALIES
 from checkers.document import FindingDocument
 from checkers.evidence import gather
 from checkers.explain.phrases import content
@@ -20,6 +19,7 @@ from checkers.history.columns import ABSENT, APPEND, FAIL, FENCE, OK, WRITE, Col
 from checkers.history.faults import faults_of
 from checkers.history.reader import History, Op, Outcome
 from checkers.locks.stuck_locks import stretches
+from checkers.rule_words import described
 from harness.report.bands import Band
 from harness.report.holds import Hold, end_of
 from harness.report.lanes import Lanes
@@ -66,14 +66,23 @@ class Scene:
     probable: bool  # the cause fits, but the history does not show the whole chain
     lanes: tuple[int, ...]  # the clients involved, from the top
     holds: tuple[int, ...] = ()  # indices of the grants that they acted under
+    rule: str = ""  # that was broken
 
     @property
     def label(self) -> str:
         """What is wrong with the accused, in a few words."""
         if self.anomaly == REJECTED:
             return "stale write refused"
-        known = ANOMALIES.get(self.anomaly)  # a file may be of a newer release
+        known = described(self.anomaly, self.rule)  # a file may be of a newer release
         return known.label if known else self.anomaly.replace("-", " ")
+
+    @property
+    def meaning(self) -> str:
+        """What kind of scene it is, in a sentence; empty if its anomaly is not known."""
+        if self.anomaly == REJECTED:
+            return "A client that had lost the lock tried to write, and the fence refused the write."
+        known = described(self.anomaly, self.rule)
+        return known.definition if known else ""
 
     @property
     def needed(self) -> frozenset[int]:
@@ -96,10 +105,6 @@ class Stage:
         self.history = history
         self.faults = faults_of(history.faults)
         self.mentions = Mentions(timeline.operations, timeline.bands)
-
-    def grant(self, key: tuple[str, int | None]) -> Op | None:
-        """The first grant of a token."""
-        return self.timeline.holds.grants.first(key)
 
     def on_lines(self, lines: Iterable[int]) -> list[Op]:
         """The operations of these lines of the history, by the times of their calls."""
@@ -208,6 +213,7 @@ def _staged(event: _Event, stage: Stage) -> Scene:
         proof=tuple(op.index for op in claim.proof),
         accused=tuple(op.index for op in claim.accused),
         against=tuple(op.index for op in claim.against),
+        rule=claim.rule,
         unmatched=unmatched,
         spans=spans,
         start=max(timeline.start, start - edge),
@@ -237,7 +243,7 @@ def _involved(shown: Sequence[Op], stage: Stage) -> list[Hold]:
 
 
 def _hold_of(op: Op, stage: Stage) -> Hold | None:
-    """The hold that an operation began, or was done under: of those with its token, the last before it."""
+    """The hold that an operation began, or was done under."""
     return stage.timeline.holds.of_grant(op.index) or stage.timeline.holds.under(op)
 
 
@@ -261,7 +267,7 @@ def _named(event: _Event, bands: Sequence[Band]) -> list[Band]:
 
 def _cause(claim: Claim, stage: Stage) -> tuple[Band | None, bool]:
     """The fault that opened the window, as the console names it too."""
-    cause = opening(claim, stage.grant, stage.faults, stage.history.header)
+    cause = opening(claim, stage.timeline.holds.grants.behind, stage.faults, stage.history.header)
     if cause is None:
         return None, False
     key = cause.fault.kind, cause.fault.target, cause.fault.began

@@ -18,11 +18,6 @@ def times(number: int) -> str:
     return {0: "never", 1: "once"}.get(number, f"{number:,} times")
 
 
-def counted(number: int, noun: str) -> str:
-    """A number of things: "1 run", "2 runs"."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
 def title(name: str) -> str:
     """A machine's name for people: `late_writes` is "Late writes"."""
     return capitalized(name.replace("_", " ").replace("-", " "))

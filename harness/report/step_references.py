@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from checkers.explain.phrases import content
+from checkers.history.faults import Fault
 from checkers.history.reader import Op
 from checkers.history.records import WRITES
 from checkers.printable import quoted
@@ -33,7 +34,7 @@ class Mention:
 class Mentions:
     """Finds out what steps are about."""
 
-    def __init__(self, operations: Sequence[Op], bands: Sequence[Band]) -> None:
+    def __init__(self, operations: Sequence[Op], bands: Sequence[Band | Fault]) -> None:
         self.lines = Lines(with_columns(operations))
         self.bands = {line: place for place, band in enumerate(bands) for line in band.lines}
 

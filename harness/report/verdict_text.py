@@ -7,17 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.anomalies import ANOMALIES
 from checkers.document import FindingDocument, HazardsDocument, VerdictDocument
 from checkers.hazards import summary as summary_of_hazards
 from checkers.history.reader import History
 from checkers.printable import message
+from checkers.rule_words import described
 from harness.core.invocation import NOTHING_ELSE, Repetition, again, typed, typed_anywhere
-from harness.report.answer import Answer, answer, refused, times
+from harness.report.answer import Answer, answer, times
 from harness.report.answer import Tone as AnswerTone
 from harness.report.causes import Openings
 from harness.report.groups import Group, explained, groups
 from harness.report.sentences import capitalized, count
+from harness.report.stale_write_counts import refused, why_findings_differ
 
 MOST_FINDINGS = 3  # shown in full; the report has the others
 
@@ -78,6 +79,7 @@ def verdict_lines(run: JudgedRun, *, brief: bool = False) -> Iterator[Line]:
     yield from _also_seen(run.document)
     yield Line(counted(run.document.coverage), Tone.FAINT, 2)
     yield from _hazards(run.document.hazards)
+    yield from (Line(str(windows), Tone.FAINT, 2) for windows in run.document.windows)
     yield from _next_steps(run)
 
 
@@ -114,7 +116,7 @@ def _stale_writes(document: VerdictDocument, said: Answer) -> Iterator[Line]:
     """The outcomes of the stale writes, if the headline is about something else."""
     counts = document.coverage
     if counts.get("stale_writes_attempted") and "refused" not in said.happened:
-        yield Line(refused(counts), indent=2)
+        yield Line(f"{refused(counts)}{why_findings_differ(document)}", indent=2)
 
 
 def counted(coverage: Mapping[str, int]) -> str:
@@ -173,14 +175,15 @@ def _finding(finding: FindingDocument, openings: Openings, history: History | No
     yield from proof(finding)
     opening = openings.of(finding)
     if opening and history:
-        yield Line(f"{opening.title}: {opening.in_words(history.started)}", indent=4)
+        for title, sentence in opening.in_words(history.started):
+            yield Line(f"{title}: {sentence}", indent=4)
 
 
 def proof(finding: FindingDocument) -> Iterator[Line]:
     """One finding: a sentence, what its name means, and why it is true, step by step."""
     yield Line("")
     yield Line(capitalized(finding.summary, finding.resource), Tone.BAD, 2)
-    if meaning := ANOMALIES.get(finding.anomaly):
+    if meaning := described(finding.anomaly, finding.rule):
         yield Line(f"{meaning.name}: {meaning.definition}", Tone.FAINT, 4)
     for number, step in enumerate(finding.steps, start=1):
         yield Line(f"{number}. {step}", indent=4)

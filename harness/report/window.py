@@ -38,6 +38,7 @@ class Claim:
     accused: tuple[Op, ...]
     against: tuple[Op, ...]
     named: tuple[Op, ...] = ()  # other operations that the steps name
+    rule: str = ""  # that was broken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,19 +57,19 @@ def claimed(finding: FindingDocument, on_lines: Callable[[Iterable[int]], Sequen
     if not accused and not against:
         accused = tuple(sorted(proof, key=lambda op: (op.token is None, op.token or 0, -op.called))[:1])
         against = tuple(op for op in proof if op not in accused)
-    return Claim(anomaly=finding.anomaly, proof=proof, accused=accused, against=against)
+    return Claim(anomaly=finding.anomaly, proof=proof, accused=accused, against=against, rule=finding.rule)
 
 
 def opening(
     claim: Claim,
-    grant_at: Callable[[tuple[str, int | None]], Op | None],
+    grant_behind: GrantOf,
     faults: Sequence[Fault],
     header: Header,
 ) -> Cause | None:
-    """Find the fault that the history supports as the cause; `grant_at` knows the grant of each token."""
+    """Find the fault that the history supports as the cause; `grant_behind` finds that of a write."""
 
     def grant_of(op: Op) -> Op | None:
-        return op if op.f == "acquire" else grant_at((op.resource, op.token))
+        return op if op.f == "acquire" else grant_behind(op)
 
     held = _of_holder(claim, grant_of, faults, header)
     served = [_of_servers(side, claim, grant_of, faults) for side in _sides(claim.anomaly)]

@@ -8,13 +8,10 @@ from checkers.anomalies import ANOMALIES, COVERAGE, RANK, VIOLATIONS, counted
 from checkers.document import VerdictDocument
 from checkers.history.reader import Op
 from checkers.printable import shorten
-from harness.report.scenes import REJECTED
 from harness.report.sentences import title
 
-MEANINGS = {name: anomaly.definition for name, anomaly in ANOMALIES.items()} | {
-    REJECTED: "A client that had lost the lock tried to write, and the fence refused the write.",
-}
-"""What each kind of scene means, in a sentence."""
+MEANINGS = {name: anomaly.definition for name, anomaly in ANOMALIES.items()}
+"""What each anomaly means, in a sentence."""
 
 _SAID = ("not exercised: ", "found ", "expected ")
 """The beginnings of reasons that repeat the headline."""
@@ -84,7 +81,7 @@ def answer(operation: Op) -> str:
     """The result in words."""
     match operation.f, operation.outcome.value:
         case "acquire", "ok":
-            return f"granted, token {operation.token}"
+            return "granted" if operation.token is None else f"granted, token {operation.token}"
         case "write" | "append", "ok":
             return "accepted"
         case "read", "ok":

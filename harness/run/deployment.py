@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,13 +13,16 @@ from checkers.history.fault_kinds import KINDS
 from harness.clients.admin import AdminClient
 from harness.clients.process import ClientTask
 from harness.core.errors import ConfigurationError
+from harness.engines import attached
 from harness.engines.engine import Cluster
 from harness.nemesis.faults import FaultSpec
 from harness.nemesis.reach import servers_hit
-from harness.network.topology import FOLLOWERS, Address, ServerSpec, Topology
+from harness.nemesis.script import ScriptSpec
+from harness.network.topology import FOLLOWERS, Address, AttachedSpec, ServerSpec, Topology
 from harness.processes.program import Command, missing
 from harness.run import services
 from harness.target import LockSpec, StorageSpec, Target
+from harness.target.attached import running_at
 from harness.target.hazards import hazard_table
 from harness.target.locks import EtcdLock, EtcdService, RedisLock
 from harness.target.names import HAZARDS
@@ -29,12 +32,12 @@ from workloads import custom_class
 from workloads.client import UNWRITTEN
 from workloads.line_protocol.program_client import start_fields
 from workloads.locks import LOCKS
-from workloads.settings import LockSettings, StorageSettings
+from workloads.settings import LockSettings, StorageSettings, host_and_port
 from workloads.storages import STORAGES
 
 SECOND = 1_000_000_000  # ns
 STORAGE_FILE = "storage.db"  # in the run's folder, for a storage that is a file
-SETTING_UP = 10.0  # seconds; of each call of the harness itself
+SETTING_UP = 30.0  # seconds; of each call of the harness itself, also on a busy machine
 
 
 def topology(target: Target, faults: Sequence[FaultSpec]) -> Topology:
@@ -43,14 +46,44 @@ def topology(target: Target, faults: Sequence[FaultSpec]) -> Topology:
         servers=tuple(
             _server(name, cluster, side)
             for cluster, side in (("lock", target.lock), ("storage", target.storage))
+            if not running_at(side)
             for name in side.servers
         ),
         clients=target.workload.clients,
+        attached=attached_servers(target),
         partitions=any(fault.engine_need == "partitions" for fault in faults),
         killed=_hit_by("killed", target, faults),
         clocks=_hit_by("clocks", target, faults),
+        throttled=_hit_by("throttled", target, faults),
         split=_hit_by("split", target, faults),
     )
+
+
+def attached_servers(target: Target) -> tuple[AttachedSpec, ...]:
+    """Return the servers of a target that already run; ConfigurationError if a password is missing."""
+    return tuple(
+        AttachedSpec(
+            name=name,
+            system=side.system,
+            address=_login(side, cluster, at),
+            ca_file=_resolved(getattr(side, "ca_file", None)),
+            key=f"{cluster}.{type(side).model_fields['running'].alias}",
+        )
+        for cluster, side in (("lock", target.lock), ("storage", target.storage))
+        for name, at in zip(side.servers, running_at(side), strict=False)
+    )
+
+
+def _resolved(file: str | None) -> str:
+    return str(Path(file).resolve()) if file else ""
+
+
+def _login(side: LockSpec | StorageSpec, cluster: str, at: str) -> Address:
+    host, port = host_and_port(at)
+    password, user = password_of(side, cluster), getattr(side, "user", "")
+    database = getattr(side, "database", None) or user
+    user = user or ("default" if password and side.system == "redis" else "")
+    return Address(host.strip("[]"), port, password=password, user=user, database=database)
 
 
 def _server(name: str, cluster: str, side: LockSpec | StorageSpec) -> ServerSpec:
@@ -65,11 +98,12 @@ def _server(name: str, cluster: str, side: LockSpec | StorageSpec) -> ServerSpec
         durable=side.durable if isinstance(side, RedisLock) else True,
         follows=follows,
         synchronous=replication == "synchronous" and not follows,
+        manager=(side.manager or "") if isinstance(side, PostgresStorage) else "",
     )
 
 
 def _hit_by(
-    need: Literal["killed", "clocks", "split"], target: Target, faults: Sequence[FaultSpec]
+    need: Literal["killed", "clocks", "throttled", "split"], target: Target, faults: Sequence[FaultSpec]
 ) -> tuple[str, ...]:
     """Return the servers hit by faults with this engine need."""
     hits = (servers_hit(fault.aim(), target.sides) for fault in faults if fault.engine_need == need)
@@ -78,7 +112,7 @@ def _hit_by(
 
 def listing(topology: Topology) -> str:
     """List the servers in one line for the user."""
-    return ", ".join(server.name for server in topology.servers)
+    return ", ".join(server.name for server in topology.servers) or "proxies"
 
 
 def work(target: Target) -> str:
@@ -131,16 +165,17 @@ def _hazards(target: Target, faults: Sequence[FaultSpec]) -> dict[str, Any]:
 
 def modules(target: Target) -> tuple[str, ...]:
     """Return the modules that clients import for this target's systems."""
-    if target.client:
-        return ()
-    kinds = ((LOCKS, target.lock.kind), (STORAGES, target.storage.kind))
-    return tuple(known[kind] for known, kind in kinds if kind in known)
+    kinds = (("lock", LOCKS, target.lock.kind), ("storage", STORAGES, target.storage.kind))
+    return tuple(
+        known[kind] for side, known, kind in kinds if kind in known and side not in target.program_sides
+    )
 
 
 def check(target: Target) -> None:
     """Raise ConfigurationError or ServerNotReadyError if the target names something that cannot be used."""
-    if target.client and (wrong := missing(target.client.command)):
-        raise ConfigurationError(f"client.command: {wrong}")
+    for key, command in _commands(target):
+        if wrong := missing(command):
+            raise ConfigurationError(f"{key}: {wrong}")
     for kind, needed in (
         (target.lock.kind, custom_class.LOCK_METHODS),
         (target.storage.kind, custom_class.STORAGE_METHODS),
@@ -152,15 +187,25 @@ def check(target: Target) -> None:
                 raise ConfigurationError(f"{target.name}: {error}") from error
     passwords(target)
     services.check(target)
+    attached.check(attached_servers(target))
+
+
+def _commands(target: Target) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the commands of the user that a target names, each with its key."""
+    if target.client:
+        yield "client.command", target.client.command
+    for index, fault in enumerate(target.faults):
+        if isinstance(fault, ScriptSpec):
+            yield from ((f"faults.{index}.{key}", command) for key, command in fault.commands().items())
 
 
 def depends_on_folder(target: Target) -> bool:
     """Does the target name a program, a class or a file that is found from the current folder?"""
     sides = (target.lock, target.storage)
     return (
-        target.client is not None
+        any(True for _ in _commands(target))
         or any(":" in side.kind for side in sides)
-        or any(getattr(side, "password_file", None) for side in sides)
+        or any(getattr(side, key, None) for side in sides for key in ("password_file", "ca_file"))
     )
 
 
@@ -174,17 +219,23 @@ def storage_of(target: Target, cluster: Cluster, folder: Path) -> StorageSetting
     """Return the harness' own access to the storage: without proxies, or in the run's folder."""
     addresses = {server.name: server.address for server in cluster.servers}
     at = [addresses[name] for name in target.storage_servers]
-    return _storage(target, at, folder, SETTING_UP, names_of(cluster, folder))
+    return storage_settings(target, at, folder, SETTING_UP, names_of(storage_side(target), cluster, folder))
+
+
+def lock_of(target: Target, cluster: Cluster, folder: Path) -> LockSettings:
+    """Return the harness' own access to the lock service, without proxies."""
+    addresses = {server.name: server.address for server in cluster.servers}
+    at = [addresses[name] for name in target.lock.servers]
+    return lock_settings(target, at, folder, 0, SETTING_UP, names_of(target.lock, cluster, folder))
 
 
 def admin_client(target: Target, cluster: Cluster, folder: Path, command: Command) -> AdminClient:
     """Return the harness' own program, which reaches the servers without proxies."""
-    addresses = {server.name: server.address for server in cluster.servers}
-    at = [addresses[name] for name in target.lock.servers]
-    lock = _lock(target, at, folder, 0, SETTING_UP, names_of(cluster, folder))
     return AdminClient(
         command=command,
-        start_fields=start_fields(None, lock, storage_of(target, cluster, folder)),
+        start_fields=start_fields(
+            None, lock_of(target, cluster, folder), storage_of(target, cluster, folder), target.program_sides
+        ),
         log=folder / "logs" / "program.log",
     )
 
@@ -194,7 +245,7 @@ def task(
 ) -> ClientTask:
     """Return the task of one client: its work, its addresses of the servers, and the run's folder."""
     think, timeout = target.workload.think / SECOND, target.workload.timeout / SECOND
-    names = names_of(cluster, folder)
+    of_lock, of_storage = (names_of(side, cluster, folder) for side in (target.lock, storage_side(target)))
 
     def edges(names: Iterable[str]) -> Sequence[Address]:
         return [cluster.edge(client, name) for name in names]
@@ -205,9 +256,10 @@ def task(
         workload=target.workload.kind,
         most_writes=target.most_writes,
         think_time=(think / 10, think),
-        lock=_lock(target, edges(target.lock.servers), folder, client, timeout, names),
-        storage=_storage(target, edges(target.storage_servers), folder, timeout, names),
+        lock=lock_settings(target, edges(target.lock.servers), folder, client, timeout, of_lock),
+        storage=storage_settings(target, edges(target.storage_servers), folder, timeout, of_storage),
         command=command,
+        program_sides=target.program_sides,
     )
 
 
@@ -217,18 +269,27 @@ def environment(cluster: Cluster) -> dict[str, Any]:
     return cluster.environment() | reused
 
 
-def names_of(cluster: Cluster, folder: Path) -> str:
-    """Return what a run puts into all names on its servers; "" if they are its own."""
-    return "" if cluster.earlier_runs is None else folder.name
+def names_of(side: LockSpec | StorageSpec, cluster: Cluster, folder: Path) -> str:
+    """Return what a run puts into all names on the servers of a side; "" if they are its own."""
+    return folder.name if cluster.earlier_runs is not None or running_at(side) else ""
 
 
-def _lock(
+def storage_side(target: Target) -> LockSpec | StorageSpec:
+    """Return the side whose servers have the storage."""
+    shared = isinstance(target.storage, EtcdStorage) and target.storage.is_in_the_lock
+    return target.lock if shared else target.storage
+
+
+def lock_settings(
     target: Target, addresses: Sequence[Address], folder: Path, client: int, timeout: float, names: str
 ) -> LockSettings:
+    """Return how a client uses the lock service at these addresses."""
     return LockSettings(
         kind=target.lock.kind,
         endpoints=services.endpoints(target.lock, map(str, addresses)),
         password=_password(addresses) or password_of(target.lock, "lock"),
+        user=_user(addresses),
+        ticket=next((each.ticket for each in addresses), ""),
         run=folder.name,
         names=names,
         ttl=target.lock.ttl,
@@ -239,15 +300,21 @@ def _lock(
     )
 
 
-def _storage(
+def storage_settings(
     target: Target, addresses: Sequence[Address], folder: Path, timeout: float, names: str
 ) -> StorageSettings:
+    """Return how a client uses the storage at these addresses."""
     file = str(folder.resolve() / STORAGE_FILE)
     is_file = isinstance(target.storage, SqliteStorage)
     return StorageSettings(
         kind=target.storage.kind,
         endpoints=(file,) if is_file else services.endpoints(target.storage, map(str, addresses)),
         password=_password(addresses) or password_of(target.storage, "storage"),
+        user=_user(addresses),
+        ticket=next((each.ticket for each in addresses), ""),
+        database=next((each.database for each in addresses), ""),
+        ca_file=next((each.ca_file for each in addresses), ""),
+        certified=next((each.certified for each in addresses), ""),
         run=folder.name,
         names=names,
         fencing=target.storage.fencing,
@@ -255,6 +322,11 @@ def _storage(
         fence_on_acquire=target.storage.fence_on_acquire,
         timeout=timeout,
     )
+
+
+def _user(addresses: Sequence[Address]) -> str:
+    """Return the user that one side's servers know, if they were not started."""
+    return next((each.user for each in addresses), "")
 
 
 def _password(addresses: Sequence[Address]) -> str:

@@ -67,9 +67,12 @@ def judge_folder(path: Path, stage: Stage = ignore) -> Judged:
     commits = path / COMMITS
     order = commits if commits.exists() else None
     judged = judge_file(history, order, stage, same_run=True)
-    cut_short = interruption(recorded_plan(path), judged.history)
+    plan = recorded_plan(path)
+    cut_short = interruption(plan, judged.history)
     verdict = judged.verdict if order else _without_order(judged.verdict, path)
-    document = msgspec.structs.replace(judged.document, reasons=list(verdict.reasons), interrupted=cut_short)
+    document = msgspec.structs.replace(
+        judged.document, reasons=list(verdict.reasons), windows=plan.windows, interrupted=cut_short
+    )
     judged = replace(judged, verdict=verdict, document=document)
     notices = (*cut, *judged.notices, *([] if order else [NO_ORDER]))
     failure = None

@@ -13,6 +13,7 @@ from checkers.history.files import read_bytes
 from harness.core.errors import ConfigurationError
 from harness.nemesis.plan import PlannedFault
 from harness.target import Target
+from harness.target.drawing import of_seed
 from harness.target.hazards import plan_of
 
 
@@ -33,6 +34,7 @@ def read_plan(path: Path, target: Target) -> Replay:
         read = msgspec.json.decode(read_bytes(path, limits.DOCUMENT), type=Replay)
     except (HistoryError, msgspec.DecodeError) as error:
         raise ConfigurationError(f"{path} is not a plan.json: {error}") from None
+    target = of_seed(target, read.seed)
     duration = target.workload.duration
     own = plan_of(target, target.faults, read.seed)
     if [*map(_aim, read.planned)] != [*map(_aim, own)]:

@@ -14,10 +14,11 @@ def servers_to_reuse(target: Target, *, by_default: bool) -> str:
     """Name the servers that a target's runs can share: equal for the same ones; "" for servers of their own.
 
     `by_default` counts where the target does not say `reuse`. Classes and programs of the user
-    always get their own: only shipped clients are known to keep the names of runs apart.
+    always get their own: only shipped clients are known to keep the names of runs apart. So do
+    targets that vary, because each run may need others, and those whose servers already run.
     """
     wanted = by_default if target.reuse is None else target.reuse
-    if not wanted or not _is_shipped(target):
+    if not wanted or target.vary or not _is_shipped(target) or deployment.attached_servers(target):
         return ""
     topology = same_servers(deployment.topology(target, target.faults))
     if not reusable(topology):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from checkers.history.reader import Commit
 from checkers.redaction import redacted
@@ -23,17 +24,25 @@ from harness.core.errors import EngineUnavailableError, InfrastructureError, Ser
 from harness.core.events import Event, Notice, RunJudged, RunStarted, StageReached
 from harness.core.invocation import typed
 from harness.engines.engine import Cluster, Engine
+from harness.engines.joined import with_attached
 from harness.files import log_limit
-from harness.files.environment import environment
+from harness.files.environment import about_program, environment
+from harness.files.run_files import ENVIRONMENT
 from harness.files.run_folder import HEADER, LOGS, RunFolder
 from harness.nemesis.hazard_walk import stop_requests
 from harness.nemesis.plan import PlannedFault
+from harness.network.topology import edges
 from harness.processes.program import Command
 from harness.processes.reaper import reaper
 from harness.run import deployment
+from harness.run.attachment import belongings, prove_usable
 from harness.run.recheck import judge_folder
+from harness.run.removal import removed_at_end
+from harness.run.storage_set_up import set_up
 from harness.run.workload_phase import WorkloadPhase
 from harness.target import Target
+from harness.target.attached import running_at
+from harness.target.drawing import of_seed
 from harness.target.fields import PROGRAM
 from harness.target.hazards import plan_of
 from workloads import append, storages
@@ -66,12 +75,14 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     thread. Raises InfrastructureError, or ConfigurationError.
     """
     seed = secrets.randbelow(SEEDS) if options.seed is None else options.seed
+    target = of_seed(target, seed, faults=options.faults)
     faults = target.faults if options.faults else ()
     deployment.check(target)
     topology = deployment.topology(target, faults)
+    engine = with_attached(engine, topology)
     if refusal := engine.refusal(topology):
         raise EngineUnavailableError(refusal)
-    exhaustion.provide_descriptors(exhaustion.descriptors_for(topology.clients * len(topology.servers)))
+    exhaustion.provide_descriptors(exhaustion.descriptors_for(len(edges(topology))))
     folder = RunFolder.create(options.runs, target.name, deployment.passwords(target))
     yield RunStarted(
         target=target.name,
@@ -87,6 +98,8 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     with ExitStack() as stack:
         stack.enter_context(folder.in_use())
         cut = stack.enter_context(log_limit.limited(folder.path / LOGS))
+        notify = _notices(options.notify, folder.passwords)
+        stack.enter_context(removed_at_end(belongings(target, folder.path), notify))
         if command:
             stack.enter_context(reaper(folder.run_id))
         clients = stack.enter_context(
@@ -100,27 +113,17 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         )
         yield StageReached(stage="starting", detail=deployment.listing(topology))
         servers = stack.enter_context(ExitStack())
-        cluster = servers.enter_context(
-            engine.start(
-                topology,
-                folder.run_id,
-                folder.path,
-                lambda text: options.notify(Notice(text=redacted(text, folder.passwords))),
-            )
+        cluster = servers.enter_context(engine.start(topology, folder.run_id, folder.path, notify))
+        surroundings = environment(
+            deployment.environment(cluster),
+            options.command,
+            options.again,
+            own_code=deployment.depends_on_folder(target),
         )
-        folder.write_json(
-            "environment.json",
-            environment(
-                deployment.environment(cluster),
-                options.command,
-                options.again,
-                own_code=deployment.depends_on_folder(target),
-            ),
-        )
+        folder.write_json(ENVIRONMENT, surroundings)
         logged = cluster.logs() if cluster.earlier_runs else {}
-        storage = deployment.storage_of(target, cluster, folder.path)
-        admin = deployment.admin_client(target, cluster, folder.path, command) if command else None
-        _set_up(storage, target, admin)
+        program = _set_up(target, cluster, folder.path, command)
+        folder.write_json(ENVIRONMENT, surroundings | program)
         clients.get_ready(lambda client: deployment.task(target, cluster, folder.path, seed, client, command))
         phase = WorkloadPhase(
             target=target,
@@ -156,6 +159,21 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         yield StageReached(stage="stopping", detail=deployment.listing(topology))
 
 
+def _set_up(target: Target, cluster: Cluster, folder: Path, command: Command | None) -> dict[str, Any]:
+    """Prepare the servers for the first acquire; return what environment.json says of the user's program."""
+    prove_usable(target, cluster, folder)
+    storage = deployment.storage_of(target, cluster, folder)
+    set_up(storage, deployment.resources(target), running_at(deployment.storage_side(target)))
+    if command is None:
+        return {}
+    admin = deployment.admin_client(target, cluster, folder, command)
+    return {"program": about_program(command.words, admin.set_up(deployment.resources(target)))}
+
+
+def _notices(notify: Callable[[Event], None], passwords: tuple[str, ...]) -> Callable[[str], None]:
+    return lambda text: notify(Notice(text=redacted(text, passwords)))
+
+
 def _committed(
     storage: StorageSettings, folder: RunFolder, admin: AdminClient | None
 ) -> Iterable[Commit] | None:
@@ -163,7 +181,7 @@ def _committed(
     later = f"judge what the clients saw with: {typed('recheck', folder.path)}"
     if admin and storage.kind == PROGRAM:
         try:
-            return admin.committed()
+            return admin.committed(folder.recorded())
         except InfrastructureError as error:
             raise InfrastructureError(f"{error}\n{later}") from error
     try:
@@ -216,15 +234,3 @@ def _interrupts() -> Iterator[threading.Event]:
     finally:
         for each, handler in previous.items():
             signal.signal(each, handler)
-
-
-def _set_up(storage: StorageSettings, target: Target, admin: AdminClient | None) -> None:
-    resources = deployment.resources(target)
-    if storage.kind != PROGRAM:
-        try:
-            storages.load_kind(storage.kind).set_up(storage, resources)
-        except (NotApplied, Unknown) as error:
-            where = " at ".join([storage.kind, *storage.endpoints[:1]])
-            raise ServerNotReadyError(f"{where} could not be set up: {error}") from error
-    if admin:
-        admin.set_up(resources)

@@ -96,6 +96,7 @@ class WorkloadPhase:
                 state=self.clients.state,
             ),
             observer=Observer(log=log, record=recorder.record, notify=observed.put),
+            overlap=self.target.overlap,
         )
 
     def _progress(self, nemesis: Nemesis, elapsed: int) -> Progress:
@@ -105,7 +106,7 @@ class WorkloadPhase:
             duration=self.target.workload.duration,
             operations=sum(state.operations),
             writes_accepted=sum(state.writes[0::2]),
-            writes_failed=sum(state.writes[1::2]),
+            writes_refused=sum(state.writes[1::2]),
             faults=nemesis.in_force(),
         )
 

@@ -1,52 +1,86 @@
 """What runs have shown so far, and how much is likely to be left: when a search has dried up.
 
-A behavior is a hazard that a fault hit, or a count of the coverage, by its order of magnitude. How many
-are left is estimated from those that were seen in one run only and in two
-(Chao2, for incidences in samples: A. Chao, Biometrics 43, 1987).
+A behavior is a hazard that a fault hit, or a count of the coverage, by its order of magnitude. A run shows
+several, and the faults of its plan came together in one way: which of them were in force at once. How many
+are left is estimated from those that were seen in one run only and in two (Chao2 for behaviors, Chao1 for
+the ways in which faults came together: A. Chao, Biometrics 43, 1987; Scandinavian J. of Statistics 11, 1984).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from checkers.document import VerdictDocument
+from checkers.history.faults import Fault
 
 ENOUGH_RUNS = 10
 """Of fewer runs, nothing is estimated."""
 _DRY = 0.5  # of a behavior left
 
+Signature = AbstractSet[AbstractSet[str]]
+"""The sets of faults that were in force at once, such as {pause client, pause storage}."""
+
 
 @dataclass(slots=True)
 class Behaviors:
-    """In how many runs each behavior was seen."""
+    """In how many runs each behavior was seen, and each way in which faults came together."""
 
     runs: int = 0
-    seen: Counter[tuple[object, ...]] = field(default_factory=Counter)
+    seen: Counter[Hashable] = field(default_factory=Counter)
+    signatures: Counter[Signature] = field(default_factory=Counter)
 
-    def add(self, document: VerdictDocument) -> int:
-        """Add a run, and return how many of its behaviors are new."""
+    def add(self, document: VerdictDocument, faults: Sequence[Fault] = ()) -> int:
+        """Add a run, and return how much of what it showed is new."""
         shown = {*_counts(document), *_hazards(document)}
-        new = len(shown - self.seen.keys())
+        came_together = signature(faults)
+        new = len(shown - self.seen.keys()) + (came_together not in self.signatures and bool(faults))
         self.seen.update(shown)
+        self.signatures[came_together] += 1
         self.runs += 1
         return new
 
     @property
     def left(self) -> float | None:
-        """Estimate how many behaviors no run has shown yet; None after few runs."""
+        """Estimate how much no run has shown yet; None after few runs."""
         if self.runs < ENOUGH_RUNS:
             return None
-        once = sum(runs == 1 for runs in self.seen.values())
-        twice = sum(runs == 2 for runs in self.seen.values())  # noqa: PLR2004 - as the name says
-        estimate = once**2 / (2 * twice) if twice else once * (once - 1) / 2
-        return estimate * (self.runs - 1) / self.runs
+        return _unseen(self.seen, self.runs) + _unseen(self.signatures, self.runs)
 
     @property
     def dried_up(self) -> bool:
         """Is a further run unlikely to show anything new?"""
         return self.left is not None and self.left < _DRY
+
+    def __str__(self) -> str:
+        left = "" if self.left is None else f"; about {self.left:.1f} more are left by estimate"
+        return (
+            f"{len(self.seen)} behaviors, and {len(self.signatures)} ways in which faults came together, "
+            f"were seen{left}"
+        )
+
+
+def signature(faults: Sequence[Fault]) -> Signature:
+    """Return the sets of faults that were in force at once; a client is like any other."""
+    together = set()
+    for fault in faults:
+        at_once = (each for each in faults if each.began <= fault.began <= each.healed)
+        together.add(frozenset(f"{each.kind} {_side(each)}" for each in at_once))
+    return frozenset(together)
+
+
+def _side(fault: Fault) -> str:
+    """Return "client", or the servers."""
+    return "client" if fault.client is not None else fault.target
+
+
+def _unseen(seen: Counter[Hashable] | Counter[Signature], runs: int) -> float:
+    once = sum(times == 1 for times in seen.values())
+    twice = sum(times == 2 for times in seen.values())  # noqa: PLR2004 - as the name says
+    estimate = once**2 / (2 * twice) if twice else once * (once - 1) / 2
+    return estimate * (runs - 1) / runs
 
 
 def _counts(document: VerdictDocument) -> Iterator[tuple[object, ...]]:

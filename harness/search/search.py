@@ -8,6 +8,7 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
+from checkers.history.faults import faults_of
 from harness.core.events import RunJudged
 from harness.engines.engine import Engine
 from harness.nemesis.plan import PlannedFault
@@ -16,6 +17,7 @@ from harness.run.runner import SEEDS, RunOptions
 from harness.search.behaviors import Behaviors
 from harness.search.closeness import VIOLATED, Closeness, closeness
 from harness.target import Target
+from harness.target.drawing import of_seed
 from harness.target.hazards import plan_of
 
 _CHANGED = 0.5  # of the runs repeat a plan with changed moments, if there is one with moments
@@ -35,7 +37,8 @@ class Tried:
     best: Closeness  # of all runs so far
     new: int  # behaviors that no earlier run had shown
     left: float | None  # an estimate of the behaviors that no run has shown; None after few runs
-    is_last: bool
+    seen: str  # in all runs so far, and what is likely to be left
+    dried_up: bool  # is a further run unlikely to show anything new?
 
 
 def search(target: Target, engine: Engine, options: RunOptions, *, seconds: float) -> Generator[Tried]:
@@ -55,8 +58,9 @@ def search(target: Target, engine: Engine, options: RunOptions, *, seconds: floa
         number += 1
         judged = to_verdict(target, engine, replace(options, seed=seed, planned=planned))
         close = closeness(judged.document)
-        new = behaviors.add(judged.document)
-        own = planned or plan_of(target, target.faults, seed)
+        new = behaviors.add(judged.document, faults_of(judged.history.faults))
+        drawn = of_seed(target, seed)
+        own = planned or plan_of(drawn, drawn.faults, seed)
         closest = sorted([*closest, (close, seed, own)], key=lambda each: each[0], reverse=True)[:_KEPT]
         violated = close == VIOLATED
         yield Tried(
@@ -68,7 +72,8 @@ def search(target: Target, engine: Engine, options: RunOptions, *, seconds: floa
             best=closest[0][0],
             new=new,
             left=behaviors.left,
-            is_last=violated or behaviors.dried_up,
+            seen=str(behaviors),
+            dried_up=behaviors.dried_up,
         )
         if violated or behaviors.dried_up:
             return
@@ -84,7 +89,8 @@ def _next(
     if not with_moments or rng.random() > _CHANGED:
         return rng.randrange(SEEDS), None
     _, known, planned = rng.choice(with_moments)
-    return known, tuple(_moved(fault, target.workload.duration, rng) for fault in planned)
+    duration = of_seed(target, known).workload.duration
+    return known, tuple(_moved(fault, duration, rng) for fault in planned)
 
 
 def _moved(fault: PlannedFault, duration: int, rng: random.Random) -> PlannedFault:

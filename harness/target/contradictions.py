@@ -11,12 +11,20 @@ from collections.abc import Iterator
 from harness.core.duration import format_duration
 from harness.nemesis import contradictions as of_faults
 from harness.nemesis.contradictions import Contradiction
-from harness.nemesis.faults import FAULTS
+from harness.nemesis.faults import FAULTS, hits_client
+from harness.nemesis.moments import never_comes
+from harness.nemesis.patroni_failover import is_managed
+from harness.target import attached
 from harness.target.fields import PROGRAM
-from harness.target.locks import EtcdLock, EtcdService
+from harness.target.locks import LOCKS, EtcdLock, EtcdService
 from harness.target.names import HAZARDS
+from harness.target.own_locks import ServerOfProgram
 from harness.target.sections import Sections
 from harness.target.storages import EtcdStorage
+from workloads.client import GIVES_NONE
+
+NO_TOKEN = "none"  # noqa: S105 - no password
+"""The value of lock.token for a lock that gives none."""
 
 TTLS_OF_A_RUN = 3  # the nemesis requests no stop in the last 1.5 TTLs
 
@@ -28,26 +36,55 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
     """Yield every contradiction."""
     yield from _program(sections)
     yield from _passwords(sections)
+    yield from _attached(sections)
     yield from _versions(sections)
     yield from _duration(sections)
     yield from _writes(sections)
     yield from _fence_on_acquire(sections)
     yield from _lock_key(sections)
+    yield from _manager(sections)
+    yield from _no_token(sections)
     yield from _think(sections)
     yield from _names(sections)
     yield from _minima(sections)
+    yield from _overlap(sections)
     for index, fault in sections.faults.items():
         yield from of_faults.contradictions(index, fault, sections)
+        yield from never_comes(index, fault, sections)
+
+
+def _overlap(sections: Sections) -> Iterator[Contradiction]:
+    """Yield kills of clients that no other fault on a client could follow: a killed client stays dead."""
+    of_clients = [fault for fault in sections.faults.values() if hits_client(fault)]
+    if not sections.overlap and len(of_clients) > 1 and any(fault.kind == "kill" for fault in of_clients):
+        yield Contradiction(
+            ("overlap",),
+            "leaves no time for the other faults on clients: a killed client stays dead until the end of "
+            "the run; remove the key, or the kill",
+        )
 
 
 def _program(sections: Sections) -> Iterator[Contradiction]:
     for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
-        if spec and spec.kind == PROGRAM and not sections.has_client:
+        if spec and spec.kind == PROGRAM and not sections.program_sides:
             yield Contradiction((side, "kind"), "needs a program: add [client] with its command")
-        if spec and ":" in spec.kind and sections.has_client:
+        elif spec and spec.kind == PROGRAM and side not in sections.program_sides:
             yield Contradiction(
                 (side, "kind"),
-                'is a class, but the program of [client] cannot call one: use the kind "client"',
+                f"needs a program, but client.side leaves the {side} to Fencepost: "
+                'name another kind, or set client.side to "both"',
+            )
+        if isinstance(spec, ServerOfProgram) and side not in sections.program_sides:
+            yield Contradiction(
+                (side, "kind"),
+                f"needs a program: Fencepost has no lock of its own on {spec.kind}; "
+                'add [client] with its command, and side = "lock" if it does no more',
+            )
+        if spec and ":" in spec.kind and side in sections.program_sides:
+            yield Contradiction(
+                (side, "kind"),
+                'is a class, but the program of [client] cannot call one: use the kind "client", '
+                "or set client.side to the other side",
             )
 
 
@@ -62,6 +99,28 @@ def _passwords(sections: Sections) -> Iterator[Contradiction]:
                 "is for servers that are already running; Fencepost generates the password of the"
                 f" {spec and spec.system} that it starts and passes it in settings.password: remove the key",
             )
+
+
+def _attached(sections: Sections) -> Iterator[Contradiction]:
+    """Yield what contradicts servers that already run, and faults that only an engine could inject there."""
+    for side, spec in (("lock", sections.lock), ("storage", sections.storage)):
+        if spec:
+            yield from attached.contradictions(side, spec)
+            for index, fault in sections.faults.items():
+                if not attached.running_at(spec) or not {side, *spec.servers} & set(fault.aim()):
+                    continue
+                if not spec.system and fault.kind in ("delay", "slow"):
+                    yield Contradiction(
+                        ("faults", index, fault.aimed_by),
+                        f"names {side}.endpoints, whose protocol Fencepost does not know, so it could not "
+                        f"prove a {fault.called}: give a pause or a partition",
+                    )
+                if fault.hits_servers and fault.kind != "script":
+                    yield Contradiction(
+                        ("faults", index, fault.aimed_by),
+                        f"names servers that Fencepost did not start, so it cannot inject a {fault.called}: "
+                        'give kind = "script", with commands of yours that inject, observe and heal a fault',
+                    )
 
 
 def _versions(sections: Sections) -> Iterator[Contradiction]:
@@ -136,6 +195,40 @@ def _lock_key(sections: Sections) -> Iterator[Contradiction]:
                 ("storage", key),
                 f'is for a server that storage.fencing "lock-key" does not start: set lock.{key}',
             )
+
+
+def _manager(sections: Sections) -> Iterator[Contradiction]:
+    """Yield a lock without an etcd for Patroni, and faults on servers that only Patroni would answer."""
+    if not is_managed(sections):
+        return
+    lock = sections.lock
+    if lock and (not isinstance(lock, EtcdLock | EtcdService) or attached.running_at(lock)):
+        yield Contradiction(
+            ("storage", "manager"),
+            'keeps its state in the etcd of the lock, which Fencepost must start: set lock.kind "etcd" or '
+            '"etcd-lock", without lock.servers',
+        )
+    for index, fault in sections.faults.items():
+        if fault.hits_servers and fault.kind not in ("failover", "script"):
+            yield Contradiction(
+                ("faults", index, "kind"),
+                'on servers cannot be combined with storage.manager "patroni", which may then change the '
+                "primary at any time: the only such fault is a failover of the storage",
+            )
+
+
+def _no_token(sections: Sections) -> Iterator[Contradiction]:
+    """Yield a fence that needs a token where the lock gives none, and a shipped lock that gives one."""
+    lock, storage = sections.lock, sections.storage
+    if lock is None or lock.token != NO_TOKEN:
+        return
+    if lock.kind in LOCKS and lock.kind not in (PROGRAM, "http") and "lock" not in sections.program_sides:
+        yield Contradiction(
+            ("lock", "token"),
+            f'is for a lock of your own, but Fencepost\'s own "{lock.kind}" gives a token: remove the key',
+        )
+    elif storage and storage.fencing != "none":
+        yield Contradiction(("storage", "fencing"), f'cannot be used with lock.token "none": {GIVES_NONE}')
 
 
 def _think(sections: Sections) -> Iterator[Contradiction]:

@@ -36,6 +36,7 @@ WORDS = {
     "missing": "is missing",
     "bool_type": "must be true or false",
     "model_type": "must be a table",
+    "dict_type": "must be a table",
     "union_tag_not_found": "must be a table",
     "model_attributes_type": "must be a table",
     "tuple_type": "must be a list",

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from checkers.hazards import CELLS, Cell, End, Fate, HazardTable, Hit, Point, fate_of, with_point
 from harness.core.errors import ConfigurationError
 from harness.nemesis.faults import FaultSpec, aims_at_hazards
+from harness.nemesis.fields import WAITER, of_pauses
 from harness.nemesis.leader import LEADER
+from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlannedFault, plan
 from harness.nemesis.reach import servers_hit
 from harness.target.models import Target
@@ -20,6 +22,8 @@ _ENDS = {
     "expired": End.EXPIRED,
 }
 """What a fault that lasts `until` something ends in."""
+
+_SHORT = 'lasts = "0.3 ttl"'  # shorter than what is left of any lease
 
 _NEVER_THEN = "no fault of this target ends then"
 
@@ -61,14 +65,54 @@ def overrides_for(name: str) -> tuple[str, ...]:
         cell = Cell.named(name)
     except ValueError as error:
         raise ConfigurationError(f"--hazard {error}") from None
-    if cell.hit is not Hit.HOLDER or cell.fate is not Fate.DELIVERED:
-        raise ConfigurationError(
-            f"--hazard {cell}: only pauses of holders can be aimed; give one such as write-sent/superseded"
-        )
-    return (
-        f'faults=[{{kind = "pause", target = "holder", hazards = ["{cell}"]}}]',
-        'require={stale_writes_attempted = 0, hazards = "all"}',
-    )
+    fault, required = _aimed_at(cell), '{stale_writes_attempted = 0, hazards = "all"}'
+    return (f"faults=[{fault}]", f"require={required}")
+
+
+def check_aimed(name: str, targets: Iterable[Target]) -> None:
+    """Raise ConfigurationError, with the reason, if a target rules out the hazard that it is aimed at."""
+    cell = str(Cell.named(name))
+    for target in targets:
+        table = hazard_table(target, target.faults)
+        if table is not None and cell not in table.possible:
+            reasons = [why for why, cells in table.impossible.items() if cell in _all_of(cells)]
+            raise ConfigurationError(f"{target.name}: --hazard {cell} cannot happen: {'; '.join(reasons)}")
+
+
+def _aimed_at(cell: Cell) -> str:
+    """Return the fault that aims at a cell; ConfigurationError if none can."""
+    is_of_holder = cell.hit is Hit.HOLDER
+    until = next((f'until = "{until}"' for until, end in _ENDS.items() if end is cell.end), _SHORT)
+    if is_of_holder and cell.fate is Fate.DELAYED and cell.point in _HELD_BACK_AT:
+        return f'{{kind = "delay", target = "holder", to = "both", at = "{cell.point}", {until}}}'
+    if is_of_holder and cell.fate is Fate.LOST and cell.end is End.SUPERSEDED:
+        return f'{{kind = "kill", target = "holder", at = "{cell.point}"}}'
+    if is_of_holder and cell.fate is Fate.LOST:
+        return f'{{kind = "partition", target = "holder", from = "both", at = "{cell.point}", {until}}}'
+    leader = cell.hit is Hit.LOCK and cell.end in (End.REGRANTED, End.SUPERSEDED)
+    target = f"{cell.hit}{LEADER}" if leader else str(cell.hit)
+    if cell not in of_pauses(target):
+        raise ConfigurationError(f"--hazard {cell}: no fault can be aimed at it: {_why_unaimed(cell)}")
+    return f'{{kind = "pause", target = "{target}", hazards = ["{cell}"]}}'
+
+
+_HELD_BACK_AT = (Point.GRANTED, Point.ACQUIRED, Point.BEFORE_WRITE, Point.BEFORE_RELEASE)
+
+
+def _why_unaimed(cell: Cell) -> str:
+    """Say why no fault begins at a stop point, and does that to messages."""
+    if cell.hit is Hit.WAITER:
+        return "what a waiter sends is held back or lost only at moments drawn from the seed"
+    if cell.hit is not Hit.HOLDER:
+        if cell.fate is Fate.DELIVERED:
+            return "stopped servers hold messages back until the fault ends"
+        return "servers that were killed or cut off are back when they can, at no moment of the lock"
+    return f'a message is held back from before it is sent: give before-write in place of "{cell.point}"'
+
+
+def _all_of(names: Iterable[str]) -> set[str]:
+    """Return the cells that names of a table mean; `*` stands for every point or end."""
+    return {str(cell) for name in names for cell in _GROUPS.get(name, ())} | set(names)
 
 
 def _problems(fault: FaultSpec, cell: Cell, target: Target) -> Iterator[Problem]:
@@ -98,6 +142,9 @@ _TREATS = {
 
 
 def _hits(fault: FaultSpec, target: Target) -> Iterator[Hit]:
+    if fault.target == WAITER:
+        yield Hit.WAITER
+        return
     if not fault.hits_servers:
         yield Hit.HOLDER
         if fault.target.startswith("client:") and fault.at is None:
@@ -151,11 +198,11 @@ def _stops_renewals(fault: FaultSpec, target: Target) -> bool:
 
 def _never_happens(fault: FaultSpec, cell: Cell, target: Target) -> str | None:
     """Say why the lock service or the storage rules a cell out; None if neither does."""
-    if aims_at_hazards(fault) and cell not in fault.cells:
-        return "no fault of this target aims at it"
-    if cell.point is Point.RENEWING and cell.hit is Hit.HOLDER and target.client:
+    if aims_at_hazards(fault) and (reason := _never_aimed(fault, cell, target)) is not None:
+        return reason
+    if cell.point is Point.RENEWING and cell.hit is Hit.HOLDER and "lock" in target.program_sides:
         return "the client program renews leases by itself"
-    if cell.point is Point.GRANTED and target.client is None and target.lock.complete_at_once:
+    if cell.point is Point.GRANTED and "lock" not in target.program_sides and target.lock.complete_at_once:
         return f"with {target.lock.complete_at_once} the answer that grants the lock has its token"
     stopped = fault.hits_servers and fault.kind == "pause" and not fault.target.endswith(LEADER)
     servers = set(servers_hit(fault.aim(), target.sides)) if stopped else set()
@@ -166,6 +213,18 @@ def _never_happens(fault: FaultSpec, cell: Cell, target: Target) -> str | None:
     holds_the_row = cell.point is Point.WRITE_SENT and cell.end is End.SUPERSEDED and cell.hit is Hit.HOLDER
     if holds_the_row and fault.kind == "pause" and not target.storage.writes_in_one_message:
         return f'with storage.fencing "{target.storage.fencing}" a stopped writer locks out all others'
+    return None
+
+
+def _never_aimed(fault: PauseSpec, cell: Cell, target: Target) -> str | None:
+    """Say why a fault that aims at hazards does not come to a cell; None if it may."""
+    if cell not in fault.cells:
+        return "no fault of this target aims at it"
+    if cell.end is End.EXPIRED and cell.hit in (Hit.WAITER, Hit.STORAGE):
+        return "a holder that goes on renews its lease"
+    writes_next = target.workload.kind == "register" and not target.storage.fence_on_acquire
+    if cell.point is Point.ACQUIRED and cell.hit is not Hit.HOLDER and writes_next:
+        return "a holder in the workload register writes next"
     return None
 
 

@@ -1,4 +1,4 @@
-"""The kinds of a section: one model each, selected by the section's `kind`."""
+"""The kinds of a section, each with its model, which the section's `kind` selects."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from harness.target.fields import OWN, kind_of
 
 
 def models_by_kind(union: object) -> dict[str, type[Any]]:
-    """Map the kind of each model of a union to the model; `OWN` is that of a user's class."""
-    return {_kind_of_model(model): model for model in get_args(union)}
+    """Map the kinds of each model of a union to the model; `OWN` is that of a user's class."""
+    return {kind: model for model in get_args(union) for kind in _kinds_of_model(model)}
 
 
 def selected_by_kind(union: object) -> object:
@@ -20,6 +20,5 @@ def selected_by_kind(union: object) -> object:
     return Annotated[Union[tagged], Discriminator(kind_of)]  # noqa: UP007 - `|` needs the members one by one
 
 
-def _kind_of_model(model: type[BaseModel]) -> str:
-    names = get_args(model.model_fields["kind"].annotation)
-    return str(names[0]) if names else OWN
+def _kinds_of_model(model: type[BaseModel]) -> tuple[str, ...]:
+    return get_args(model.model_fields["kind"].annotation) or (OWN,)

@@ -5,52 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
-from pydantic.config import JsonDict
 
 from harness.core.duration import NS
 from harness.core.fields import STRICT, Duration
 from harness.network.topology import REPLICA
-from harness.target.fields import CLASS_PATTERN, LONGEST_TTL, VARIABLE_PATTERN, EtcdRelease, Image
+from harness.target.attached import CaFile, PasswordEnv, PasswordFile, Servers, User, numbered
+from harness.target.fields import EtcdRelease, Image
 from harness.target.kinds import models_by_kind, selected_by_kind
+from harness.target.own_locks import OwnLock, ProgramLock, ServerOfProgram
+from harness.target.ttls import (
+    TWO_SECONDS,
+    is_valid_for_etcd,
+    is_valid_for_zookeeper,
+    is_whole_milliseconds,
+)
 from harness.target.url import Url
 
-SHORTEST_ETCD_TTL = 2 * NS["s"]
-SHORTEST_TTL = 100 * NS["ms"]
-SHORTEST_SESSION = NS["s"]
 REDLOCK_SERVERS = 5
-
-
-def _is_valid_for_etcd(ttl: int) -> int:
-    if ttl < SHORTEST_ETCD_TTL:
-        raise ValueError("must be at least 2s: etcd grants no shorter lease")
-    if ttl % NS["s"]:
-        raise ValueError("must be whole seconds, as etcd's leases are")
-    return _is_at_most_an_hour(ttl)
-
-
-def _is_whole_milliseconds(ttl: int) -> int:
-    if ttl < SHORTEST_TTL:
-        raise ValueError("must be at least 100ms")
-    if ttl % NS["ms"]:
-        raise ValueError("must be whole milliseconds")
-    return _is_at_most_an_hour(ttl)
-
-
-def _is_valid_for_zookeeper(ttl: int) -> int:
-    if ttl < SHORTEST_SESSION:
-        raise ValueError("must be at least 1s: a shorter session does not outlive its heartbeats")
-    if ttl % NS["ms"]:
-        raise ValueError("must be whole milliseconds")
-    return _is_at_most_an_hour(ttl)
-
-
-def _is_at_most_an_hour(ttl: int) -> int:
-    if ttl > LONGEST_TTL:
-        raise ValueError("must be at most 1h")
-    return ttl
-
-
-TWO_SECONDS: JsonDict = {"default": "2s"}
 
 
 class EtcdLock(BaseModel):
@@ -63,21 +34,26 @@ class EtcdLock(BaseModel):
     kind: Literal["etcd"]
     nodes: Literal[1, 3, 5] = 3
     """Members of the cluster."""
-    ttl: Annotated[Duration, AfterValidator(_is_valid_for_etcd)] = Field(
+    ttl: Annotated[Duration, AfterValidator(is_valid_for_etcd)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a keep-alive."""
-    token: Literal["create-revision"] = "create-revision"  # noqa: S105 - no password
-    """The fencing token."""
+    token: Literal["create-revision", "none"] = "create-revision"  # noqa: S105 - no password
+    """The fencing token; none: your program's lock gives none."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
     version: EtcdRelease | None = None
     """A release to build from its source instead of running Debian's, such as 3.6.7."""
+    running: Servers = Field(None, alias="servers")
+    user: User = ""
+    password_env: PasswordEnv = None
+    password_file: PasswordFile = None
+    ca_file: CaFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
         """The names of its servers."""
-        return tuple(f"etcd-{number + 1}" for number in range(self.nodes))
+        return numbered("etcd", self.running, self.nodes)
 
 
 class EtcdService(BaseModel):
@@ -90,21 +66,27 @@ class EtcdService(BaseModel):
     kind: Literal["etcd-lock"]
     nodes: Literal[1, 3, 5] = 3
     """Members of the cluster."""
-    ttl: Annotated[Duration, AfterValidator(_is_valid_for_etcd)] = Field(
+    ttl: Annotated[Duration, AfterValidator(is_valid_for_etcd)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a keep-alive."""
-    token: Literal["create-revision", "header-revision"] = "create-revision"  # noqa: S105 - no password
-    """The fencing token; header-revision, of the answer, is a common mistake."""
+    token: Literal["create-revision", "header-revision", "none"] = "create-revision"  # noqa: S105 - no password
+    """The fencing token; header-revision, of the answer, is a common mistake; none: your program's lock gives
+    none."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
     version: EtcdRelease | None = None
     """A release to build from its source instead of running Debian's, such as 3.6.7."""
+    running: Servers = Field(None, alias="servers")
+    user: User = ""
+    password_env: PasswordEnv = None
+    password_file: PasswordFile = None
+    ca_file: CaFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
         """The names of its servers."""
-        return tuple(f"etcd-{number + 1}" for number in range(self.nodes))
+        return numbered("etcd", self.running, self.nodes)
 
 
 class RedisLock(BaseModel):
@@ -114,12 +96,13 @@ class RedisLock(BaseModel):
     system: ClassVar[str] = "redis"
 
     kind: Literal["redis"]
-    ttl: Annotated[Duration, AfterValidator(_is_whole_milliseconds)] = Field(
+    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
-    token: Literal["counter"] = "counter"  # noqa: S105 - no password
-    """The fencing token: a counter, incremented in the script that grants."""
+    token: Literal["counter", "none"] = "counter"  # noqa: S105 - no password
+    """The fencing token: a counter, incremented in the script that grants; none: your program's lock gives
+    none."""
     durable: bool = True
     """Every write is on disk before it is acknowledged; false: nothing is written to disk."""
     replica: bool = False
@@ -128,10 +111,15 @@ class RedisLock(BaseModel):
     """A grant or a renewal counts only once the replica has it (WAIT 1); needs replica."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
+    running: Servers = Field(None, alias="servers")
+    user: User = ""
+    password_env: PasswordEnv = None
+    password_file: PasswordFile = None
+    ca_file: CaFile = None
 
     @model_validator(mode="after")
     def _has_a_replica_to_wait_for(self) -> Self:
-        if self.wait_for_replica and not self.replica:
+        if self.wait_for_replica and not (self.replica or self.running):
             raise ValueError("wait_for_replica needs a replica: set replica = true too")
         return self
 
@@ -156,20 +144,25 @@ class ZookeeperLock(BaseModel):
     kind: Literal["zookeeper"]
     nodes: Literal[1, 3, 5] = 3
     """Members of the ensemble."""
-    ttl: Annotated[Duration, AfterValidator(_is_valid_for_zookeeper)] = Field(
+    ttl: Annotated[Duration, AfterValidator(is_valid_for_zookeeper)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """The session's timeout: how long a grant lasts without a heartbeat."""
-    token: Literal["czxid", "sequence"] = "czxid"  # noqa: S105 - no password
+    token: Literal["czxid", "sequence", "none"] = "czxid"  # noqa: S105 - no password
     """The fencing token: the transaction that created the znode, or (wrong) the number in its name,
-    which starts again at 0 when the queue's parent is recreated."""
+    which starts again at 0 when the queue's parent is recreated; none: your program's lock gives none."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
+    running: Servers = Field(None, alias="servers")
+    user: User = ""
+    password_env: PasswordEnv = None
+    password_file: PasswordFile = None
+    ca_file: CaFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
         """The names of its servers."""
-        return tuple(f"zookeeper-{number + 1}" for number in range(self.nodes))
+        return numbered("zookeeper", self.running, self.nodes)
 
 
 class Redlock(BaseModel):
@@ -179,14 +172,19 @@ class Redlock(BaseModel):
     system: ClassVar[str] = "redis"
 
     kind: Literal["redlock"]
-    ttl: Annotated[Duration, AfterValidator(_is_whole_milliseconds)] = Field(
+    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
-    token: Literal["highest-counter", "wall-clock", "random"]
-    """The substitute for a fencing token; none of them is a correct one."""
+    token: Literal["highest-counter", "wall-clock", "random", "none"]
+    """The substitute for a fencing token, none of which is correct; none: your program's lock gives none."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
+    running: Servers = Field(None, alias="servers")
+    user: User = ""
+    password_env: PasswordEnv = None
+    password_file: PasswordFile = None
+    ca_file: CaFile = None
 
     @property
     def complete_at_once(self) -> str | None:
@@ -196,7 +194,7 @@ class Redlock(BaseModel):
     @property
     def servers(self) -> tuple[str, ...]:
         """The names of its servers."""
-        return tuple(f"redis-{number + 1}" for number in range(REDLOCK_SERVERS))
+        return numbered("redis", self.running, REDLOCK_SERVERS)
 
 
 class KahunaLock(BaseModel):
@@ -207,12 +205,12 @@ class KahunaLock(BaseModel):
     complete_at_once: ClassVar[str] = 'lock.kind "kahuna"'
 
     kind: Literal["kahuna"]
-    ttl: Annotated[Duration, AfterValidator(_is_whole_milliseconds)] = Field(
+    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """How long a grant lasts without a renewal."""
-    token: Literal["fencing-token"] = "fencing-token"  # noqa: S105 - no password
-    """The fencing token."""
+    token: Literal["fencing-token", "none"] = "fencing-token"  # noqa: S105 - no password
+    """The fencing token; none: your program's lock gives none."""
     image: Image = "kahunakv/kahuna:latest"
     """The image to run: Fencepost does not build one."""
 
@@ -234,77 +232,12 @@ class HttpLock(BaseModel):
     kind: Literal["http"]
     url: Url
     """Where it listens, such as http://127.0.0.1:8420."""
-    ttl: Annotated[Duration, AfterValidator(_is_whole_milliseconds)] = Field(
+    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
         2 * NS["s"], json_schema_extra=TWO_SECONDS
     )
     """The length of the lease that clients request."""
-    token: Literal["fencing-token"] = "fencing-token"  # noqa: S105 - no password
-    """The fencing token."""
-
-
-class OwnLock(BaseModel):
-    """Your own class, as "package.module:Class"."""
-
-    model_config = STRICT
-    complete_at_once: ClassVar[None] = None
-
-    kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
-    server: Literal["etcd", "redis", "zookeeper"] | None = None
-    """The servers that Fencepost starts for it; without it, its servers, if any, are already running."""
-    nodes: Annotated[int, Field(ge=1, le=5)] = 1
-    """The number of servers: members of one etcd or ZooKeeper cluster, or independent Redis servers."""
-    ttl: Annotated[Duration, AfterValidator(_is_at_most_an_hour)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
-    )
-    """How long a grant lasts without a renewal."""
-    token: str = ""
-    """The choice of the fencing token, passed to the class."""
-    password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
-    """The environment variable with the password of its servers, passed to the class."""
-    password_file: Annotated[str, Field(min_length=1)] | None = None
-    """The file with that password, instead of a variable."""
-    image: Image | None = None
-    """An image to run instead of Fencepost's own."""
-
-    @model_validator(mode="after")
-    def _has_servers_to_count(self) -> Self:
-        if self.server is None and {"nodes", "image"} & self.model_fields_set:
-            raise ValueError("nodes and image are for servers that Fencepost starts: set server too")
-        if self.server in ("etcd", "zookeeper") and self.nodes not in (1, 3):
-            raise ValueError(f"nodes must be 1 or 3 for {self.server}")
-        return self
-
-    @property
-    def system(self) -> str:
-        """The system of its servers."""
-        return self.server or ""
-
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """The names of its servers."""
-        return tuple(f"{self.server}-{number + 1}" for number in range(self.nodes)) if self.server else ()
-
-
-class ProgramLock(BaseModel):
-    """The lock that the program of [client] uses; no server is started for it."""
-
-    model_config = STRICT
-    system: ClassVar[str] = ""
-    complete_at_once: ClassVar[None] = None
-    image: ClassVar[None] = None
-    servers: ClassVar[tuple[str, ...]] = ()
-
-    kind: Literal["client"]
-    ttl: Annotated[Duration, AfterValidator(_is_whole_milliseconds)] = Field(
-        2 * NS["s"], json_schema_extra=TWO_SECONDS
-    )
-    """How long a grant lasts without a renewal."""
-    token: str = ""
-    """The choice of the fencing token, passed to the program."""
-    password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
-    """The environment variable with the password of its servers, passed to the program."""
-    password_file: Annotated[str, Field(min_length=1)] | None = None
-    """The file with that password, instead of a variable."""
+    token: Literal["fencing-token", "none"] = "fencing-token"  # noqa: S105 - no password
+    """The fencing token; none: the service gives none."""
 
 
 AnyLock = (
@@ -315,6 +248,7 @@ AnyLock = (
     | RedisLock
     | Redlock
     | ZookeeperLock
+    | ServerOfProgram
     | ProgramLock
     | OwnLock
 )

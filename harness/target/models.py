@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, field_validator
+from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, WithJsonSchema, field_validator
 
 from checkers.history.records import DEFAULT_REQUIRE
 from harness.core.duration import NS
@@ -71,6 +72,25 @@ class ClientSpec(BaseModel):
 
     command: Words = Field(json_schema_extra={"minItems": 1})
     """The program and its arguments, started in the current folder."""
+    side: Literal["both", "lock", "storage"] = "both"
+    """What the program does; Fencepost's own client, or a class of yours, does the other side."""
+
+    @property
+    def sides(self) -> frozenset[str]:
+        """The sides that the program does."""
+        return frozenset(("lock", "storage") if self.side == "both" else (self.side,))
+
+
+Vary = Annotated[
+    Mapping[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "additionalProperties": {"anyOf": [{"type": "array", "minItems": 1}, {"type": "object"}]},
+            "examples": [{"lock.ttl": ["2s", "3s"], "workload.clients": [3, 5, 8]}],
+        }
+    ),
+]
 
 
 class Target(BaseModel):
@@ -89,8 +109,12 @@ class Target(BaseModel):
     client: ClientSpec | None = None
     workload: WorkloadSpec = Field(default_factory=WorkloadSpec)
     faults: tuple[FaultSpec, ...] = ()
+    overlap: bool = True
+    """May several faults be in force on one side (the clients, the lock service, the storage)?"""
     require: Minima = Field(default_factory=DEFAULT_REQUIRE.copy)
     """The minimum counts of challenges for a run to be valid."""
+    vary: Vary = Field(default_factory=dict)
+    """Dotted keys, each with a list of values: every run draws one value of each from its seed."""
     reuse: bool | None = Field(None, json_schema_extra={"type": "boolean"})
     """May runs of a campaign have servers one after another? Without it, as the campaign file says."""
 
@@ -100,6 +124,11 @@ class Target(BaseModel):
     def source(self) -> str:
         """The TOML text that this target was read from, with the changes of `--set`."""
         return self._source
+
+    @property
+    def program_sides(self) -> frozenset[str]:
+        """The sides that the program of [client] does."""
+        return self.client.sides if self.client else frozenset()
 
     @property
     def fenced(self) -> bool:

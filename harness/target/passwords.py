@@ -13,6 +13,7 @@ from checkers.errors import HistoryError
 from checkers.history.files import read_bytes
 from checkers.redaction import has_password, is_option, names_a_password
 from harness.core.errors import ConfigurationError
+from harness.target.attached import GENERATED
 from harness.target.fields import kind_of
 from harness.target.locks import LOCKS
 from harness.target.storages import STORAGES
@@ -25,7 +26,6 @@ REMEDY = (
 REMEDY_OF_COMMAND = (
     "a password does not belong in a target file: set an environment variable, which the program inherits"
 )
-OURS = "Fencepost generates the password of the servers that it starts: remove the key"
 REMEDIES = (REMEDY, REMEDY_OF_COMMAND)
 NONE = "this kind takes no password: remove the key"
 _WITHOUT = {"http", "sqlite"}  # kinds without a server of ours
@@ -57,9 +57,12 @@ def needless(key: Key, data: Mapping[str, Any]) -> str | None:
     side = str(key[0])
     kind = kind_of(data.get(side))
     model = _SIDES[side].get(kind) if side in _SIDES and isinstance(kind, str) else None
-    if model is None or _NAMING & model.model_fields.keys():
+    if model is None:
         return None
-    return NONE if kind in _WITHOUT else OURS
+    if _NAMING & model.model_fields.keys():
+        started = model.model_fields["running"].alias == "servers" and "servers" not in data[side]
+        return GENERATED if started else None
+    return NONE if kind in _WITHOUT else GENERATED
 
 
 def _says_a_password(key: Key, value: str) -> bool:

@@ -22,11 +22,11 @@ from harness.target.contradictions import contradictions
 from harness.target.file_errors import Problem, problems_of, report
 from harness.target.locks import LockSpec
 from harness.target.models import Target, WorkloadSpec
+from harness.target.overrides import override_one
 from harness.target.passwords import literal_passwords
-from harness.target.sections import Sections
+from harness.target.sections import Sections, program_sides_of
 from harness.target.storages import StorageSpec
 from harness.target.toml import (
-    MAX_DEPTH,
     Key,
     as_dotted,
     changed_in,
@@ -36,13 +36,13 @@ from harness.target.toml import (
     loads,
     with_changes,
 )
+from harness.target.vary import problems_of_vary
 
 HERE = Path(__file__).parent
 
 MAX_SIZE = 1 << 20
 """The maximum size of a target file in bytes."""
 LISTED = "`fencepost targets` lists all"
-_LONGEST_INDEX = 9  # digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,27 +109,31 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), *, faults: boo
     return _validated(parse(_find(path_or_name)), overrides, faults=faults)
 
 
-def load_text(text: str, name: str, overrides: Sequence[str] = ()) -> Target:
+def load_text(text: str, name: str, overrides: Sequence[str] = (), *, faults: bool = True) -> Target:
     """Read the text of a target file; `name` takes the place of its path in messages.
 
     Raises ConfigurationError, as `load` does.
     """
-    return _validated(_parsed(name, text), overrides, faults=True)
+    return _validated(_parsed(name, text), overrides, faults=faults)
 
 
 def _validated(parsed: Document, overrides: Sequence[str], *, faults: bool) -> Target:
     refused: list[str] = []
     document = _override(parsed, overrides, refused.append)
-    problems = _contradictions(document.data, faults=faults)
-    target = None
-    try:
-        target = Target.model_validate(frozen(document.data))
-    except ValidationError as error:
-        problems = [*problems_of(error, document.data), *problems]
+    target, problems = _checked(document.data, faults=faults)
+    problems += problems_of_vary(document.data, problems, lambda data: _checked(data, faults=faults)[1])
     if refused or problems or target is None:
         raise ConfigurationError("\n".join(filter(None, [*refused, report(problems, document.place)])))
     target._source = document.source()  # noqa: SLF001 (no key of the file, so no field)
     return target
+
+
+def _checked(data: Mapping[str, Any], *, faults: bool) -> tuple[Target | None, list[Problem]]:
+    problems = _contradictions(data, faults=faults)
+    try:
+        return Target.model_validate(frozen(data)), problems
+    except ValidationError as error:
+        return None, [*problems_of(error, data), *problems]
 
 
 def _find(path_or_name: str | Path) -> Path:
@@ -199,77 +203,12 @@ def _override(document: Document, overrides: Sequence[str], refuse: Callable[[st
     overridden: dict[Key, str] = {}
     for option in overrides:
         try:
-            key, shown = _override_one(data, option)
+            key, shown = override_one(data, option)
         except ConfigurationError as error:
             refuse(str(error))
         else:
             overridden[key] = shown
     return Document(document.file, document.text, data, document.lines, overridden)
-
-
-def _override_one(data: dict[str, Any], option: str) -> tuple[Key, str]:
-    """Change one setting, and return its key and the option as shown in messages."""
-    dotted, equals, text = option.partition("=")
-    key: Key = tuple(map(_part, dotted.strip().split(".")))
-    shown = shorten(redacted(option))
-    if not _is_utf_8(option):
-        raise ConfigurationError(f"--set {shown}: is not UTF-8")
-    if not equals or "" in key:
-        raise ConfigurationError(f"--set {shown}: write it as key=value, such as workload.clients=10")
-    if len(key) > MAX_DEPTH:
-        raise ConfigurationError(f"--set {shown}: the key has more than {MAX_DEPTH} parts")
-    _set(data, key, _value(shown, text.strip()), shown)
-    return key, shown
-
-
-def _is_utf_8(word: str) -> bool:
-    """Is a word of the command line valid UTF-8?"""
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _part(text: str) -> str | int:
-    """Parse a part of a dotted key; short digits are an index."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX else text
-
-
-def _value(option: str, text: str) -> object:
-    """Parse a TOML value; anything else, such as 10s, is a string."""
-    try:
-        return _only(loads(f"value = {text}"))
-    except tomllib.TOMLDecodeError as error:
-        if text[:1] in tuple("[{\"'"):
-            raise ConfigurationError(f"--set {option}: is not a TOML value: {error}") from None
-        return text
-    except ValueError as error:
-        raise ConfigurationError(f"--set {option}: {error}") from None
-
-
-def _only(data: dict[str, Any]) -> object:
-    if len(data) > 1:
-        raise ValueError("is more than one TOML value")
-    return data["value"]
-
-
-def _set(data: dict[str, Any], key: Key, value: object, option: str) -> None:
-    place: Any = data
-    for part in key[:-1]:
-        if isinstance(place, dict):
-            place = place.setdefault(str(part), {})
-        elif isinstance(place, list) and isinstance(part, int) and part < len(place):
-            place = place[part]
-        else:
-            place = None
-    last = key[-1]
-    if isinstance(place, dict):
-        place[str(last)] = value
-    elif isinstance(place, list) and isinstance(last, int) and last < len(place):
-        place[last] = value
-    else:
-        raise ConfigurationError(f"--set {option}: the target has no such key")
 
 
 def _contradictions(data: Mapping[str, Any], *, faults: bool) -> list[Problem]:
@@ -287,11 +226,12 @@ def _right_sections(data: Mapping[str, Any]) -> Sections:
     return Sections(
         lock=_section(LockSpec, data.get("lock")),
         storage=_section(StorageSpec, data.get("storage")),
-        has_client="client" in data,
+        program_sides=program_sides_of(data.get("client")),
         workload=_section(WorkloadSpec, data.get("workload", {})),
         expected=_strings(data.get("expect")),
         may=_strings(data.get("may")),
         faults={index: fault for index, fault in read if fault},
+        overlap=data.get("overlap") is not False,
         holds=data.get("expect") == "valid",
         kinds=_kinds(faults),
         require=_counts(data.get("require")),

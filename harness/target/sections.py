@@ -17,11 +17,20 @@ class Sections:
 
     lock: LockSpec | None = None
     storage: StorageSpec | None = None
-    has_client: bool = False  # there is a section [client], valid or not
+    program_sides: frozenset[str] = frozenset()  # "lock", "storage": what the program of [client] does
     workload: WorkloadSpec | None = None
     expected: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     faults: dict[int, FaultSpec] = field(default_factory=dict)
+    overlap: bool = True
     holds: bool = False  # expect is "valid"
     kinds: frozenset[str] | None = frozenset()  # of all faults, including invalid ones; None: unknown
     require: Mapping[str, int] = field(default_factory=dict)  # as the file has it, without the default
+
+
+def program_sides_of(client: object) -> frozenset[str]:
+    """Return the sides that a program does; both, if the section does not say it correctly."""
+    if client is None:
+        return frozenset()
+    side = client.get("side") if isinstance(client, dict) else None
+    return frozenset({side} if side in ("lock", "storage") else ("lock", "storage"))

@@ -8,7 +8,17 @@ from pydantic import BaseModel, Field, model_validator
 
 from harness.core.fields import STRICT
 from harness.network.topology import STANDBY
-from harness.target.fields import CLASS_PATTERN, VARIABLE_PATTERN, EtcdRelease, Image
+from harness.target.attached import (
+    CaFile,
+    Endpoints,
+    PasswordEnv,
+    PasswordFile,
+    Servers,
+    User,
+    names,
+    numbered,
+)
+from harness.target.fields import CLASS_PATTERN, EtcdRelease, Image
 from harness.target.kinds import models_by_kind, selected_by_kind
 from harness.target.url import Url
 
@@ -33,13 +43,26 @@ class PostgresStorage(BaseModel):
     replication: Replication | None = None
     """A second server, postgres-standby, follows postgres and can replace it (fault "failover").
     synchronous: a commit waits until the standby has it; asynchronous: it does not."""
+    manager: Literal["patroni"] | None = None
+    """What decides which of the two leads, over the lock's etcd; without it, nothing does."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as postgres:18."""
+    running: Servers = Field(None, alias="servers")
+    user: User = ""
+    password_env: PasswordEnv = None
+    password_file: PasswordFile = None
+    ca_file: CaFile = None
+    database: Annotated[str, Field(min_length=1)] | None = None
+    """The database to use on a server that already runs; without it, the one named like the user."""
 
     @model_validator(mode="after")
     def _replicates_with_our_image(self) -> Self:
         if self.replication and self.image:
             raise ValueError(f"{REPLICATION_NEEDS_OUR_IMAGE}: remove image")
+        if self.manager and not self.replication:
+            raise ValueError(
+                f'manager "{self.manager}" needs a standby: set replication = "asynchronous" or "synchronous"'
+            )
         return self
 
     @property
@@ -72,11 +95,16 @@ class EtcdStorage(BaseModel):
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
     version: EtcdRelease | None = None
     """A release to build from its source instead of running Debian's, such as 3.6.7."""
+    running: Servers = Field(None, alias="servers")
+    user: User = ""
+    password_env: PasswordEnv = None
+    password_file: PasswordFile = None
+    ca_file: CaFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
         """The name of its server; none with lock-key."""
-        return () if self.is_in_the_lock else ("etcd-storage",)
+        return () if self.is_in_the_lock else names("etcd-storage", self.running)
 
     @property
     def is_in_the_lock(self) -> bool:
@@ -100,6 +128,11 @@ class RedisStorage(BaseModel):
     """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
+    running: Servers = Field(None, alias="servers")
+    user: User = ""
+    password_env: PasswordEnv = None
+    password_file: PasswordFile = None
+    ca_file: CaFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -124,11 +157,16 @@ class ZookeeperStorage(BaseModel):
     """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
+    running: Servers = Field(None, alias="servers")
+    user: User = ""
+    password_env: PasswordEnv = None
+    password_file: PasswordFile = None
+    ca_file: CaFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
         """The name of its server."""
-        return ("zookeeper-storage",)
+        return names("zookeeper-storage", self.running)
 
 
 class DynamodbStorage(BaseModel):
@@ -147,6 +185,11 @@ class DynamodbStorage(BaseModel):
     """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as amazon/dynamodb-local:2.6.1."""
+    running: Servers = Field(None, alias="servers")
+    user: User = ""
+    password_env: PasswordEnv = None
+    password_file: PasswordFile = None
+    ca_file: CaFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -197,10 +240,9 @@ class OwnStorage(BaseModel):
     """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
     """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
-    password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
-    """The environment variable with the password of its servers, passed to the class."""
-    password_file: Annotated[str, Field(min_length=1)] | None = None
-    """The file with that password, instead of a variable."""
+    running: Endpoints = Field(None, alias="endpoints")
+    password_env: PasswordEnv = None
+    password_file: PasswordFile = None
     replication: Replication | None = None
     """With server = "postgres": a second server, postgres-standby, follows it, as for kind = "postgres"."""
     image: Image | None = None
@@ -222,7 +264,7 @@ class OwnStorage(BaseModel):
     @property
     def servers(self) -> tuple[str, ...]:
         """The names of its servers, if any."""
-        first = (SERVERS_OF_STORAGES[self.server],) if self.server else ()
+        first = (SERVERS_OF_STORAGES[self.server],) if self.server else numbered("storage", self.running, 0)
         return (*first, STANDBY) if self.replication else first
 
 
@@ -252,20 +294,23 @@ class ProgramStorage(BaseModel):
     model_config = STRICT
     system: ClassVar[str] = ""
     image: ClassVar[None] = None
-    servers: ClassVar[tuple[str, ...]] = ()
     writes_in_one_message: ClassVar[bool] = True
 
     kind: Literal["client"]
     fencing: str
     """"none" if every write is accepted; any other text is passed to the program."""
-    password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
-    """The environment variable with the password of its servers, passed to the program."""
-    password_file: Annotated[str, Field(min_length=1)] | None = None
-    """The file with that password, instead of a variable."""
+    running: Endpoints = Field(None, alias="endpoints")
+    password_env: PasswordEnv = None
+    password_file: PasswordFile = None
     policy: Policy = "strict"
     """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
     """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers, if the target has their addresses."""
+        return numbered("storage", self.running, 0)
 
 
 AnyStorage = (

@@ -22,7 +22,7 @@ def test_a_short_name_is_of_a_holder_whose_messages_are_delivered() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("", "is no hazard: it is like write-sent/superseded/holder"),
+        ("", "is no hazard: one looks like write-sent/superseded/holder"),
         ("write-sent", "is no hazard"),
         ("write-sent/superseded/holder/lost/x", "is no hazard"),
         ("writesent/superseded", "'writesent' is no part of a hazard; did you mean write-sent?"),

@@ -150,6 +150,7 @@ def test_the_document_has_every_field_and_every_name_that_was_looked_for() -> No
         "counted",
         "coverage",
         "hazards",
+        "windows",
         "checkers",
         "notices",
         "interrupted",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,11 +18,12 @@ from checkers.anomalies import VIOLATIONS
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec, Topology
 from tests.support.challenged import run_until_challenged
-from tests.support.command import run_target
+from tests.support.command import fencepost, run_target
 from tests.support.missing import miss, need
 from tests.support.repository import ROOT
 
 EXAMPLES = ROOT / "examples"
+SHORT = 80  # lines
 BUILD = ["mvn", "-q", "-B", "package"]
 
 
@@ -30,7 +32,7 @@ def topology(*systems: str) -> Topology:
     return Topology(servers=servers, clients=1, partitions=False)
 
 
-def run(folder: Path, target: str) -> CompletedProcess[str]:
+def run(folder: Path, target: str, *settings: str, seconds: int = 6) -> CompletedProcess[str]:
     """Run a target of an example as its page says, with this Python as python3, until it was challenged."""
     (folder / "bin").mkdir(exist_ok=True)
     python = folder / "bin" / "python3"
@@ -38,7 +40,9 @@ def run(folder: Path, target: str) -> CompletedProcess[str]:
         python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
         python.chmod(0o755)
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
-    return run_until_challenged(lambda duration: run_target(folder, target, duration, PATH=path), seconds=6)
+    return run_until_challenged(
+        lambda duration: run_target(folder, target, duration, *settings, PATH=path), seconds
+    )
 
 
 def verdict(done: CompletedProcess[str]) -> Any:
@@ -54,6 +58,43 @@ def stopped_processes(folder: Path, name: str) -> list[Any]:
     """Return how many processes each pause of the last run stopped."""
     plan = json.loads((folder / "runs" / name / "latest" / "plan.json").read_text())
     return [fault["evidence"].count(", ") + 1 for fault in plan["faults"]]
+
+
+@pytest.fixture
+def python_locks(tmp_path: Path, local_engine: Engine) -> Path:
+    need(local_engine, topology("redis", "postgres"))
+    return shutil.copytree(EXAMPLES / "locks/python", tmp_path / "python")
+
+
+@pytest.mark.slow
+def test_lock_then_incr_is_found_in_an_adapter_of_redis_py(python_locks: Path) -> None:
+    long_holds = "workload.think=200ms"  # else a successor has often released before the pause ends
+    document = verdict(run(python_locks, "lock-then-incr.toml", long_holds, seconds=20))
+
+    environment = (python_locks / "runs/redis-py-lock-then-incr/latest/environment.json").read_text()
+    assert document["anomalies"]["early-grant"] >= 1
+    assert "redis-py" in json.loads(environment)["program"]["versions"]
+
+
+@pytest.mark.slow
+def test_a_stale_write_is_found_with_a_lock_without_tokens(python_locks: Path) -> None:
+    document = verdict(run(python_locks, "plain-lock.toml", seconds=12))
+
+    assert document["anomalies"]["stale-write"] >= 1
+    assert {finding["rule"] for finding in document["findings"]} == {"after-later-hold"}
+    assert [notice for notice in document.get("notices", ()) if "no fencing token" in notice]
+
+
+def test_the_adapter_of_redis_py_follows_the_protocol(python_locks: Path) -> None:
+    command = shlex.join([sys.executable, "redis_py.py"])
+
+    done = fencepost(python_locks, "check-client", "--engine=local", "--side=lock", "--lock=redis", command)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_file_that_adapters_copy_is_short() -> None:
+    assert len((EXAMPLES / "locks/python/protocol.py").read_text().splitlines()) <= SHORT
 
 
 @pytest.fixture

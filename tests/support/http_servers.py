@@ -56,8 +56,8 @@ def answer(content: bytes | dict[Any, Any] | list[Any], status: str = "200 OK") 
     return b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s" % (status.encode(), len(body), body)
 
 
-def storage_at(endpoint: str) -> Any:
-    return load_kind("http").connect(storage_settings("http", [endpoint], timeout=TIMEOUT))
+def storage_at(endpoint: str, fencing: str = "none") -> Any:
+    return load_kind("http").connect(storage_settings("http", [endpoint], fencing=fencing, timeout=TIMEOUT))
 
 
 def lock_at(endpoint: str) -> Any:
@@ -106,8 +106,8 @@ def speaking(at_once: bytes = b"") -> Iterator[Any]:
 
 
 @contextmanager
-def closing_storage(endpoint: str) -> Iterator[Any]:
-    storage = storage_at(endpoint)
+def closing_storage(endpoint: str, fencing: str = "none") -> Iterator[Any]:
+    storage = storage_at(endpoint, fencing)
     yield storage
     storage.reconnect()
 

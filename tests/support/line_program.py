@@ -1,6 +1,7 @@
 """A client's program for tests: a lock and a storage in one SQLite file, over the line protocol.
 
-`line_program.py FILE [forgetful]`: forgetful does not report the order of accepted writes.
+`line_program.py FILE [forgetful] [tokenless]`: forgetful does not report the order of accepted writes, and
+tokenless gives no tokens.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ AND (mark < :token OR (mark = :token AND :inclusive) OR NOT :fenced)
 class Program:
     def __init__(self, file: str, config: Any) -> None:
         self.database = sqlite3.connect(file, isolation_level=None, timeout=5)
-        self.ttl = config["lock"]["ttl_ms"]
-        self.fenced = config["storage"]["fencing"] != "none"
-        self.inclusive = config["storage"]["policy"] == "inclusive"
+        lock, storage = config["lock"] or {}, config["storage"] or {}  # null: not the program's side
+        self.ttl = lock.get("ttl_ms")
+        self.fenced = storage.get("fencing") != "none"
+        self.inclusive = storage.get("policy") == "inclusive"
 
     def set_up(self, request: Any) -> dict[str, str]:
         self.database.executescript(TABLES)
@@ -45,7 +47,8 @@ class Program:
                 (request["owner"], now + self.ttl * 1_000_000, request["resource"], now),
             ).fetchall()
             if row:
-                return {"outcome": "ok", "token": row[0][0], "ttl_ms": self.ttl, "attempt_ns": now}
+                token = None if "tokenless" in sys.argv else row[0][0]
+                return {"outcome": "ok", "token": token, "ttl_ms": self.ttl, "attempt_ns": now}
             time.sleep(0.02)
         return {"outcome": "failed", "reason": "not free in time"}
 
@@ -107,10 +110,11 @@ def say(**fields: Any) -> None:
 def main() -> None:
     first = json.loads(sys.stdin.readline())
     program = Program(sys.argv[1], first)
-    say(id=first["id"], outcome="ok")
+    say(id=first["id"], outcome="ok", versions={"sqlite": sqlite3.sqlite_version})
     for line in sys.stdin:
         request = json.loads(line)
-        say(id=request["id"], **getattr(program, request["op"])(request))
+        handler = getattr(program, request["op"], None)
+        say(id=request["id"], **(handler(request) if handler else {"outcome": "unsupported"}))
 
 
 if __name__ == "__main__":

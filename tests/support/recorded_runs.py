@@ -108,7 +108,8 @@ def pack(run: Path, archive: Path) -> None:
 
 def _scrubbed(environment: dict[str, Any], target: str) -> dict[str, Any]:
     command = ["fencepost", "run", f"{target}.toml", *environment["again"]]
-    return environment | {"command": command, "git_commit": None, "kernel": "Linux", "cpus": None}
+    anywhere = {key: value for key, value in environment.items() if key not in ("folder", "pythonpath")}
+    return anywhere | {"command": command, "git_commit": None, "kernel": "Linux", "cpus": None}
 
 
 def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -20,7 +20,7 @@ from workloads.storages import load_kind
 SECOND = 1_000_000_000
 TTL = 2 * SECOND
 FENCE = "(fence)"
-OLD_ETCD = "3.5.0"
+OLD_ETCD = "3.5.15"
 """The release of etcd that slow tests run; it takes a minute or more to build."""
 ENOUGH = 10.0  # s for a call to a storage that answers, also on a slow machine
 

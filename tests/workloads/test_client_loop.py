@@ -9,8 +9,8 @@ import pytest
 
 from harness.clients.recorder import RecordedSession
 from tests.support.systems import Memory
-from workloads.client import Unknown
-from workloads.client_loop import Client
+from workloads.client import Grant, NoTokenError, Unknown
+from workloads.client_loop import Client, HeldLock
 
 
 class Register:
@@ -39,6 +39,7 @@ def test_a_read_before_the_first_write_has_a_token_below_all_others(
         session=RecordedSession(memory, process=0, stride=1),
         lock=None,
         storage=Register(*answer),
+        fenced=False,
         fence_on_acquire=False,
         progress=None,
     )
@@ -70,6 +71,9 @@ class Steps:
     def __init__(self) -> None:
         self.seen: list[Any] = []
 
+    def waiting(self, _resource: Any) -> None:
+        pass
+
     def granted(self, _resource: Any, _owner: Any) -> None:
         self.seen.append("granted")
 
@@ -91,6 +95,7 @@ def test_a_client_that_only_reached_granted_is_not_in_a_critical_section() -> No
         session=session,
         lock=GrantedThenLost(session),
         storage=None,
+        fenced=False,
         fence_on_acquire=False,
         progress=steps,
     )
@@ -98,3 +103,52 @@ def test_a_client_that_only_reached_granted_is_not_in_a_critical_section() -> No
     client.run(lambda *_: None, lambda: bool(steps.seen))
 
     assert steps.seen == ["granted", "left"]
+
+
+class Tokenless:
+    """A lock that gives no token."""
+
+    def acquire(self, _resource: Any, _owner: Any) -> Grant:
+        return Grant(token=None, ttl=None, attempt=None)
+
+    def release(self, _resource: Any, _owner: Any) -> None:
+        pass
+
+
+def without_tokens(memory: Memory, *, fenced: bool) -> Client:
+    return Client(
+        number=0,
+        resources=["r0"],
+        think_time=(0, 0),
+        rng=random.Random(0),
+        session=RecordedSession(memory, process=0, stride=1),
+        lock=Tokenless(),
+        storage=None,
+        fenced=fenced,
+        fence_on_acquire=False,
+        progress=Progress(),
+    )
+
+
+class Progress(Steps):
+    def accepted(self, _resource: Any, _token: Any) -> None:
+        self.seen.append("accepted")
+
+
+def test_a_write_without_a_token_names_the_owner_of_its_hold() -> None:
+    memory, worked = Memory(), []
+
+    def work(client: Client, held: HeldLock) -> None:
+        client.write("write", held, dict, value="x")
+        worked.append(held)
+
+    without_tokens(memory, fenced=False).run(work, lambda: bool(worked))
+
+    acquired, written, _released = memory.of("ok")
+    assert (acquired["f"], acquired["token"], acquired["owner"]) == ("acquire", None, "0-1")
+    assert (written["f"], written["token"], written["owner"]) == ("write", None, "0-1")
+
+
+def test_a_fence_ends_the_client_of_a_lock_without_tokens() -> None:
+    with pytest.raises(NoTokenError, match="this lock gives no fencing token"):
+        without_tokens(Memory(), fenced=True).run(lambda *_: None, lambda: False)

@@ -132,8 +132,18 @@ class TestWhatAnAnswerMeans:
     def test_a_read_that_matches_no_write_is_invalid(self, wrong: dict[str, Any]) -> None:
         said = answer({"resource_id": "r0"} | wrong)
 
-        with answering(said) as (endpoint, _), closing_storage(endpoint) as storage, pytest.raises(Unknown):
+        with (
+            answering(said) as (endpoint, _),
+            closing_storage(endpoint, "service") as storage,
+            pytest.raises(Unknown),
+        ):
             storage.read("r0")
+
+    def test_a_storage_without_a_fence_may_have_writes_without_tokens(self) -> None:
+        said = answer({"resource_id": "r0", "fencing_token": None, "bytes": "dgo="})
+
+        with answering(said) as (endpoint, _), closing_storage(endpoint) as storage:
+            assert storage.read("r0") == ("v", None)
 
     def test_a_service_without_a_commit_order_returns_none(self) -> None:
         with answering(answer({"error": "?"}, "404 Not Found")) as (endpoint, _):

@@ -219,6 +219,8 @@ def test_a_renewal_at_a_stopping_lock_is_unknown_and_sent_once(
     deadline = time.monotonic() + PATIENCE
     while not memory.of("info") and time.monotonic() < deadline:
         time.sleep(0.01)
+    while len(tap.requests) < count and time.monotonic() < deadline:  # its thread may still be stopping them
+        time.sleep(0.01)
     sent = list(tap.requests)
     go_on()
     with suppress(Unknown, NotApplied):  # a ZooKeeper session may be moving by then, or the lease has ended

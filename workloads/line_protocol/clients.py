@@ -6,7 +6,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from checkers.history.limits import described
 from checkers.history.reader import Commit
+from checkers.history.records import UNUSABLE
 from workloads.client import Grant, Session, Unknown
 from workloads.line_protocol.messages import (
     AcquireResult,
@@ -54,7 +58,9 @@ class ProgramLock:
         granted = convert_fields(AcquireResult, carried)
         attempt = granted.attempt_ns
         if attempt is not None and not called <= attempt <= time.monotonic_ns():
-            raise Unknown(f"attempt_ns {attempt} is not a CLOCK_MONOTONIC time since the acquire request")
+            raise Unknown(
+                f"{UNUSABLE}attempt_ns {attempt}: it is not a CLOCK_MONOTONIC time since the acquire request"
+            )
         ttl = None if granted.ttl_ms is None else granted.ttl_ms * MILLISECOND
         return Grant(token=granted.token, ttl=ttl, attempt=attempt)
 
@@ -87,8 +93,7 @@ class ProgramLock:
             self._hold = None
 
     def close(self) -> None:
-        """End the program."""
-        self._program.close()
+        """Leave the program: it ends with its client."""
 
     def _record(self, renewed: RenewedEvent) -> None:
         """Record a renewal: the rest of the lease that began when the program sent its request."""
@@ -98,7 +103,8 @@ class ProgramLock:
         def renew() -> dict[str, Any]:
             left = renewed.called_ns + renewed.ttl_ms * MILLISECOND - time.monotonic_ns()
             if not 0 < left <= renewed.ttl_ms * MILLISECOND:
-                raise Unknown(f"called_ns {renewed.called_ns} is not a CLOCK_MONOTONIC time within the lease")
+                when = f"called_ns {renewed.called_ns}: it is not a CLOCK_MONOTONIC time within the lease"
+                raise Unknown(f"{UNUSABLE}{when}")
             return {"ttl": left}
 
         self._renewals.call("renew", renewed.resource, renew, owner=renewed.owner)
@@ -111,11 +117,11 @@ def _program_is_gone() -> dict[str, Any]:
 class ProgramStorage:
     """The storage side of a program."""
 
-    def __init__(self, program: ProgramClient, restarted: Callable[[], None]) -> None:
+    def __init__(self, program: ProgramClient, restarted: Callable[[], None] = lambda: None) -> None:
         self._program = program
         self._restarted = restarted  # called after the program had to be restarted
 
-    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+    def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Ask the program to write with a token; calls `sent` if the program reports it."""
 
         def on_event(event: str, _carried: Mapping[str, Any]) -> None:
@@ -124,7 +130,7 @@ class ProgramStorage:
 
         self._program.request("write", event=on_event, resource=resource, token=token, value=value)
 
-    def read(self, resource: str) -> tuple[str | None, int]:
+    def read(self, resource: str) -> tuple[str | None, int | None]:
         """Ask the program for the value and the token of the last accepted write."""
         read = convert_fields(ReadResult, self._program.request("read", resource=resource))
         return read.value, read.token
@@ -147,13 +153,21 @@ def set_up(program: ProgramClient, resources: Sequence[str]) -> None:
         return
 
 
-def committed(program: ProgramClient) -> list[Commit] | None:
-    """Ask a program for the order in which its storage accepted the writes; None if unsupported."""
+def committed(program: ProgramClient, most: int) -> list[Commit] | None:
+    """Ask a program for the order in which its storage accepted the writes; None if unsupported.
+
+    Raises Unknown if they take more than `most` bytes.
+    """
     commits: list[Commit] = []
+    size = 0
 
     def on_event(event: str, carried: Mapping[str, Any]) -> None:
+        nonlocal size
         if event == "commit":
             commit = convert_fields(CommitEvent, carried)
+            size += len(msgspec.json.encode(carried))
+            if size > most:
+                raise Unknown(f"it reported more commits than the clients wrote: over {described(most)}")
             commits.append(
                 Commit(
                     seq=len(commits) + 1,

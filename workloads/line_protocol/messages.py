@@ -6,6 +6,7 @@ operation's outcome is unknown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
@@ -13,12 +14,17 @@ import msgspec
 from msgspec import Meta, Struct
 
 from checkers.history.lines import Mark, Nanoseconds, Token
+from checkers.history.records import UNUSABLE
 from workloads.client import Unknown
 
 PROTOCOL = 1
 _MAX_SHOWN = 200  # characters of a line in a message
+_BIG_NUMBERS = ("token", "attempt_ns", "called_ns")
+"""Fields that may also be strings of digits: not every language has integers of 64 bits (Node)."""
+_DIGITS = re.compile(r"-?[0-9]{1,19}")
 
 Milliseconds = Annotated[int, Meta(gt=0, le=10**12)]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
 T = TypeVar("T")
 
 
@@ -31,10 +37,17 @@ class Line(Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class StartResult(Struct, frozen=True, kw_only=True):
+    """The result of a successful start."""
+
+    versions: Annotated[dict[Name, Name], Meta(max_length=20)] = msgspec.field(default_factory=dict)
+    """Of the libraries and runtimes that the program uses, by name."""
+
+
 class AcquireResult(Struct, frozen=True, kw_only=True):
     """The result of a successful acquire."""
 
-    token: Token
+    token: Token | None  # null: the lock gives none; the field itself is required
     ttl_ms: Milliseconds | None  # null: no promised length; the field itself is required
     attempt_ns: Nanoseconds | None = None  # CLOCK_MONOTONIC
 
@@ -49,7 +62,7 @@ class ReadResult(Struct, frozen=True, kw_only=True):
     """The result of a successful read."""
 
     value: str | None
-    token: Mark  # ignored before the first write
+    token: Mark | None  # ignored before the first write; null: the value was written without one
 
 
 class RenewedEvent(Struct, frozen=True, kw_only=True):
@@ -65,14 +78,16 @@ class CommitEvent(Struct, frozen=True, kw_only=True):
     """The event of one accepted write or fence, in the storage's commit order; a fence has no value."""
 
     resource: str
-    token: Token
+    token: Token | None  # null: the lock gives none
     value: str | None = None
     fence: bool = False
 
     def __post_init__(self) -> None:
-        """Reject a write without a value, and a fence with one."""
+        """Reject a write without a value, and a fence with one or without a token."""
         if self.fence == (self.value is not None):
             raise ValueError("a write has a `value`, and a fence has none")
+        if self.fence and self.token is None:
+            raise ValueError("a fence has a `token`")
 
 
 def parse_line(line: bytes) -> tuple[Line, Mapping[str, Any]]:
@@ -81,15 +96,20 @@ def parse_line(line: bytes) -> tuple[Line, Mapping[str, Any]]:
         fields = msgspec.json.decode(line, type=dict[str, Any])
         return msgspec.convert(fields, Line), fields
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise Unknown(f"the program said {truncated(line)}: {error}") from error
+        raise Unknown(f"{UNUSABLE}{truncated(line)}: {error}") from error
 
 
 def convert_fields(kind: type[T], fields: Mapping[str, Any]) -> T:
     """Convert the fields of a line; Unknown if one is missing or wrong."""
     try:
-        return msgspec.convert(fields, kind)
+        return msgspec.convert({name: _number(name, value) for name, value in fields.items()}, kind)
     except msgspec.ValidationError as error:
-        raise Unknown(f"the program said {truncated(msgspec.json.encode(fields))}: {error}") from error
+        raise Unknown(f"{UNUSABLE}{truncated(msgspec.json.encode(fields))}: {error}") from error
+
+
+def _number(name: str, value: Any) -> Any:
+    is_number = name in _BIG_NUMBERS and isinstance(value, str) and _DIGITS.fullmatch(value)
+    return int(value) if is_number else value
 
 
 def truncated(line: bytes) -> str:

@@ -11,12 +11,20 @@ import select
 import time
 from collections.abc import Iterator
 
+from checkers.history.records import UNUSABLE
 from workloads.client import Unknown
 from workloads.unsolicited_data import has_input
 
 POLL = 0.05  # seconds; the longest single poll
 MAX_LINE = 2**20  # bytes of one line
 _READ = 2**16  # bytes at a time
+
+
+class NoAnswer(Unknown):
+    """The program has sent nothing, or read nothing, before the deadline."""
+
+    def __init__(self) -> None:
+        super().__init__("no answer in time")
 
 
 class Deadline:
@@ -31,12 +39,12 @@ class Deadline:
         self._last_poll = time.monotonic()
 
     def next_poll(self) -> float:
-        """Return how long the next poll may take (seconds); Unknown if no time is left."""
+        """Return how long the next poll may take (seconds); NoAnswer if no time is left."""
         now = time.monotonic()
         self._left -= min(now - self._last_poll, POLL)
         self._last_poll = now
         if self._left <= 0:
-            raise Unknown("no answer in time")
+            raise NoAnswer
         return min(self._left, POLL)
 
 
@@ -85,7 +93,7 @@ class LinePipe:
         """Take the next line from the buffer; None if it is incomplete."""
         end = self._buffer.find(b"\n", self._searched)
         if (len(self._buffer) if end < 0 else end) > MAX_LINE:
-            raise Unknown(f"the program wrote a line of more than {MAX_LINE} bytes")
+            raise Unknown(f"{UNUSABLE}a line of more than {MAX_LINE:,} bytes")
         if end < 0:
             self._searched = len(self._buffer)
             return None

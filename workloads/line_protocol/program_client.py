@@ -8,15 +8,20 @@ killed and restarted, so that no request in flight can be mistaken for a later o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 import msgspec
 
+from checkers.history import limits
+from checkers.history.records import UNUSABLE
+from checkers.printable import quoted, shorten
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.line_protocol.messages import (
     PROTOCOL,
     Line,
     RenewedEvent,
+    StartResult,
     convert_fields,
     parse_line,
     truncated,
@@ -25,7 +30,9 @@ from workloads.line_protocol.pipe import Deadline, LinePipe
 from workloads.settings import LockSettings, StorageSettings
 
 STARTING = 30.0  # seconds; JVMs are slow when many start at once
+MOST_OUTPUT = 256 * limits.MIB  # bytes of one client's programs, without the commits that they report
 GRACE = 1.0  # seconds beyond the timeout that the program knows
+BOTH_SIDES = frozenset(("lock", "storage"))
 _FENCED = ("write", "fence")  # requests that a fence can reject
 
 Event = Callable[[str, Mapping[str, Any]], None]
@@ -65,12 +72,14 @@ class Program(Protocol):
         """Kill it, with all its child processes."""
 
 
-def start_fields(client: int | None, lock: LockSettings, storage: StorageSettings) -> Fields:
-    """The fields of the first request; `client` is None for the harness' own program."""
-    return {
-        "protocol": PROTOCOL,
-        "client": client,
-        "timeout_ms": round(storage.timeout * 1000),
+def start_fields(
+    client: int | None, lock: LockSettings, storage: StorageSettings, sides: AbstractSet[str] = BOTH_SIDES
+) -> Fields:
+    """The fields of the first request; `client` is None for the harness' own program.
+
+    A side that is not in `sides` is null: the program has nothing to do with it.
+    """
+    fields: dict[str, Any] = {
         "lock": {
             "kind": lock.kind,
             "endpoints": lock.endpoints,
@@ -87,6 +96,11 @@ def start_fields(client: int | None, lock: LockSettings, storage: StorageSetting
             "password": storage.password,
         },
     }
+    return {
+        "protocol": PROTOCOL,
+        "client": client,
+        "timeout_ms": round(storage.timeout * 1000),
+    } | {side: each if side in sides else None for side, each in fields.items()}
 
 
 class ProgramClient:
@@ -97,7 +111,11 @@ class ProgramClient:
         self._start_fields = start_fields
         self._timeout = timeout  # seconds; in which the program must answer
         self._requests = 0
+        self._output = 0  # bytes
+        self._answered = 0  # the last request that was answered
+        self.repeated: str | None = None  # an answer to a request that had been answered
         self.renewed: Callable[[RenewedEvent], None] = lambda _renewed: None
+        self.versions: Mapping[str, str] = {}  # that the program named at its start
         self._begin()
 
     def request(
@@ -116,9 +134,13 @@ class ProgramClient:
         answer, carried = self._exchange(op, fields, event, deadline)
         return _settled(op, answer, carried)
 
+    def send_line(self, line: bytes) -> None:
+        """Send any line, which gets no answer."""
+        self._pipe.send(line, Deadline(self._timeout))
+
     def resume(self) -> None:
         """Resume a program that waits in the middle of the outstanding request."""
-        self._pipe.send(msgspec.json.encode({"id": self._requests, "op": "go-on"}), Deadline(self._timeout))
+        self.send_line(msgspec.json.encode({"id": self._requests, "op": "go-on"}))
 
     def reconnect(self, side: str) -> bool:
         """Ask the program to drop its connections to the lock or the storage; True if it was restarted."""
@@ -139,11 +161,15 @@ class ProgramClient:
         self._program = self._start()
         self._pipe = LinePipe(self._program.reading, self._program.writing)
         try:
-            self.request("start", within=STARTING, **self._start_fields)
+            started = self.request("start", within=STARTING, **self._start_fields)
+            self.versions = convert_fields(StartResult, started).versions
         except (NotApplied, Unknown) as error:
             how = self._program.ending()
             self._program.end()
             raise ProgramError(f"did not become ready: {error}; it {how}") from error
+        except ProgramError:
+            self._program.end()
+            raise
 
     def _exchange(self, op: str, fields: Fields, event: Event, deadline: Deadline) -> tuple[Line, Fields]:
         for said in self._pipe.pending(deadline):
@@ -157,6 +183,7 @@ class ProgramClient:
             if line.id != self._requests:
                 continue
             if line.event is None:
+                self._answered = self._requests
                 return line, carried
             event(line.event, carried)
 
@@ -166,16 +193,26 @@ class ProgramClient:
         A line for an earlier request is late: its caller has given up.
         """
         line, carried = parse_line(said)
+        if line.event != "commit":
+            self._count(said)
         if line.event == "renewed":
             self.renewed(convert_fields(RenewedEvent, carried))
             return Line(), carried
         if line.event == "granted" and line.id is None:
             return Line() if early else Line(id=self._requests, event=line.event), carried
         if line.id is None or line.id > self._requests:
-            raise Unknown(f"the program answered a request that was not made: {truncated(said)}")
+            raise Unknown(f"{UNUSABLE}{truncated(said)}, and no request with that id was made")
         if early and line.id == self._requests:
-            raise Unknown(f"the program answered a request before it was made: {truncated(said)}")
+            raise Unknown(f"{UNUSABLE}{truncated(said)} before that request was made")
+        if line.event is None and 0 < line.id <= self._answered:
+            self.repeated = truncated(said)
         return line, carried
+
+    def _count(self, said: bytes) -> None:
+        """Limit what a program can make us record: ProgramError."""
+        self._output += len(said)
+        if self._output > MOST_OUTPUT:
+            raise ProgramError(f"it wrote more than {limits.described(MOST_OUTPUT)} to standard output")
 
 
 def _settled(op: str, answer: Line, carried: Fields) -> Fields:
@@ -185,11 +222,11 @@ def _settled(op: str, answer: Line, carried: Fields) -> Fields:
         case "stale" if op in _FENCED:
             raise Stale
         case "failed":
-            raise NotApplied(f"failed: {answer.reason}")  # so that no reason reads as "stale"
+            raise NotApplied(f"failed: {shorten(answer.reason)}")  # so that no reason reads as "stale"
         case "unsupported":
             raise Unsupported
         case "unknown":
-            raise Unknown(answer.reason or "the program does not know")
+            raise Unknown(shorten(answer.reason) or "the program does not know")
         case None:
-            raise Unknown(f"the program answered {op} without an outcome")
-    raise Unknown(f"the program answered {op} with outcome {answer.outcome!r}")
+            raise Unknown(f"{UNUSABLE}no outcome in its answer to {op}")
+    raise Unknown(f"{UNUSABLE}outcome {quoted(answer.outcome)} in its answer to {op}")

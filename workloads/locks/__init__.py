@@ -24,6 +24,11 @@ LOCKS = {
 """The module of each kind."""
 
 
+REMOVABLE = LOCKS.keys() - {"http", "kahuna"}
+"""Kinds whose servers a run may leave as it found them: their modules have `remove(settings)` too,
+which deletes everything under the run's names, and returns how much that was."""
+
+
 def connect(settings: LockSettings, renewals: Session) -> Lock:
     """Make a client; background work such as keep-alives is recorded in `renewals`."""
     if ":" in settings.kind:

@@ -10,10 +10,11 @@ The lease, not the key, defines how long the lock is held: see `etcd_lease`.
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from typing import Any
 
 from workloads.client import Grant, NotApplied, Session, Unknown
-from workloads.etcd_api import CREATE_REVISION, EQUAL, Connection, message
+from workloads.etcd_api import CREATE_REVISION, EQUAL, Connection, connection, message, under
 from workloads.locks.etcd_lease import LeaseKeeper, connections
 from workloads.locks.renewals import SECOND
 from workloads.settings import LockSettings, named
@@ -120,3 +121,9 @@ def created_at(key: bytes, revision: int) -> Any:
 def connect(settings: LockSettings, renewals: Session) -> EtcdLock:
     """Make a client."""
     return EtcdLock(*connections(settings, renewals), settings.ttl, settings.names)
+
+
+def remove(settings: LockSettings) -> int:
+    """Delete the keys of a run; return how many there were."""
+    with closing(connection(settings)) as opened:
+        return opened.delete(*under(lock_key("", settings.names)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.client import NotApplied, Session
-from workloads.etcd_api import Connection
+from workloads.etcd_api import Connection, connection
 from workloads.locks.renewals import SECOND, Renewals
 from workloads.settings import LockSettings
 
@@ -67,5 +67,5 @@ class LeaseKeeper:
 
 def connections(settings: LockSettings, renewals: Session) -> tuple[Connection, LeaseKeeper]:
     """Make two connections, one for the lock, one for its lease; each client starts at another member."""
-    lock, lease = (Connection(settings.endpoints, settings.timeout, first=settings.client) for _ in range(2))
+    lock, lease = (connection(settings, first=settings.client) for _ in range(2))
     return lock, LeaseKeeper(lease, renewals, settings.ttl)

@@ -13,10 +13,12 @@ from typing import Any
 
 from workloads.client import Grant, NotApplied, Session, Unknown
 from workloads.etcd_api import Connection
-from workloads.locks.etcd import lock_key
+from workloads.locks.etcd import lock_key, remove
 from workloads.locks.etcd_lease import LeaseKeeper, connections
 from workloads.locks.renewals import SECOND
 from workloads.settings import LockSettings
+
+__all__ = ["EtcdLockService", "connect", "remove"]
 
 PATIENCE = 3  # TTLs that an acquire waits for its turn
 

@@ -31,8 +31,9 @@ class LockAnswer(Struct, frozen=True, kw_only=True):
 class HttpLockService:
     """The requests to the service, over one connection."""
 
-    def __init__(self, service: HttpService, ttl: int) -> None:
+    def __init__(self, service: HttpService, ttl: int, *, gives_tokens: bool) -> None:
         self._service = service
+        self._gives_tokens = gives_tokens
         self._milliseconds = ttl // MILLISECOND
 
     def try_lock(self, resource: str, owner: str) -> Lease | None:
@@ -40,7 +41,7 @@ class HttpLockService:
         answer = self._service.request(
             "/acquire", resource, LockAnswer, owner=owner, lease_duration_ms=self._milliseconds
         )
-        return _lease(answer) if answer.lock_acquired else None
+        return self._lease(answer) if answer.lock_acquired else None
 
     def renew(self, resource: str, owner: str, credential: str) -> int:
         """Restart the lease and return its length (ns); NotApplied if it is lost."""
@@ -52,7 +53,7 @@ class HttpLockService:
             lock_token=credential,
             lease_duration_ms=self._milliseconds,
         )
-        return _lease(answer).ttl
+        return self._lease(answer).ttl
 
     def release(self, resource: str, owner: str, credential: str | None) -> bool:
         """Release the lock; False if the owner did not hold it."""
@@ -66,19 +67,21 @@ class HttpLockService:
         """Drop the connection: the next call opens a new one."""
         self._service.close()
 
-
-def _lease(answer: LockAnswer) -> Lease:
-    lock_token, token, lease = answer.lock_token, answer.fencing_token, answer.lease_duration_ms
-    if not answer.lock_acquired or lock_token is None or token is None or lease is None:
-        raise Unknown(f"neither a refusal nor a complete grant: {answer}")
-    return Lease(token=token, ttl=lease * MILLISECOND, credential=lock_token)
+    def _lease(self, answer: LockAnswer) -> Lease:
+        lock_token, token, lease = answer.lock_token, answer.fencing_token, answer.lease_duration_ms
+        lacks_token = token is None and self._gives_tokens
+        if not answer.lock_acquired or lock_token is None or lacks_token or lease is None:
+            raise Unknown(f"neither a refusal nor a complete grant: {answer}")
+        return Lease(token=token, ttl=lease * MILLISECOND, credential=lock_token)
 
 
 def connect(settings: LockSettings, renewals: Session) -> PollingLock:
     """Make a client with two connections: one for the lock, one for its renewals."""
     calls, renewing = (
         HttpLockService(
-            HttpService(HttpConnection(settings.endpoints[0], settings.timeout), settings.run), settings.ttl
+            HttpService(HttpConnection(settings.endpoints[0], settings.timeout), settings.run),
+            settings.ttl,
+            gives_tokens=settings.token != "none",  # noqa: S105 - no password
         )
         for _ in range(2)
     )

@@ -21,7 +21,7 @@ POLL = 0.02  # seconds
 class Lease:
     """A lock that the service granted."""
 
-    token: int
+    token: int | None  # None if the service gives none
     ttl: int  # ns
     credential: str  # identifies the holder when it renews or releases
 

@@ -12,10 +12,11 @@ unknown.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 
 from workloads.client import NotApplied, Session, Unknown
 from workloads.locks.polling import Lease, PollingLock
-from workloads.redis_connection import RedisConnection
+from workloads.redis_connection import connection
 from workloads.settings import LockSettings, named
 
 MILLISECOND = 1_000_000  # ns
@@ -41,7 +42,7 @@ class RedisLockService:
         granted: Callable[[str, str], None] = lambda _resource, _owner: None,
     ) -> None:
         self._granted = granted
-        self._connection = RedisConnection(settings.endpoints[0], settings.timeout, settings.password)
+        self._connection = connection(settings)
         self._names = settings.names
         self._ttl = settings.ttl  # ns
         self._wait = round(settings.timeout * 1000 / 2) if settings.wait_for_replica else 0  # ms
@@ -105,3 +106,12 @@ def connect(settings: LockSettings, renewals: Session) -> PollingLock:
     """Make a client with two connections: one for the lock, one for its renewals."""
     calls = RedisLockService(settings, renewals.granted)
     return PollingLock(calls, RedisLockService(settings), renewals, settings.ttl)
+
+
+def remove(settings: LockSettings) -> int:
+    """Delete the keys of a run on each server; return how many there were."""
+    deleted = 0
+    for endpoint in settings.endpoints:
+        with closing(connection(settings, endpoint)) as opened:
+            deleted += opened.delete(f"fencepost/{settings.names}/")
+    return deleted

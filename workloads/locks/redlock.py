@@ -17,14 +17,17 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from workloads.client import Grant, NotApplied, Session, Unknown
 from workloads.locks.polling import PATIENCE
-from workloads.locks.redis import GRANT, MILLISECOND, RELEASE, RENEW, lock_key, token_key
+from workloads.locks.redis import GRANT, MILLISECOND, RELEASE, RENEW, lock_key, remove, token_key
 from workloads.locks.renewals import Renewals
-from workloads.redis_connection import RedisConnection
+from workloads.redis_connection import RedisConnection, connection
 from workloads.settings import LockSettings
+
+__all__ = ["DRAWN_AFTER_GRANT", "Redlock", "connect", "drift", "remove"]
 
 SERVER_TIMEOUT = 0.1  # seconds; a server that does not answer must not use up the lease
 RETRY = (0.02, 0.1)  # seconds; random for each retry, or tied clients would tie again
@@ -176,11 +179,6 @@ def _close(servers: Sequence[RedisConnection]) -> None:
 
 def connect(settings: LockSettings, renewals: Session) -> Redlock:
     """Make a client with two connections to each server: one for the lock, one for its renewals."""
-    servers, renewing = (
-        [
-            RedisConnection(endpoint, min(settings.timeout, SERVER_TIMEOUT), settings.password)
-            for endpoint in settings.endpoints
-        ]
-        for _ in range(2)
-    )
+    hasty = replace(settings, timeout=min(settings.timeout, SERVER_TIMEOUT))
+    servers, renewing = ([connection(hasty, endpoint) for endpoint in settings.endpoints] for _ in range(2))
     return Redlock(servers, renewing, renewals, settings)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 from kazoo.exceptions import NodeExistsError, NoNodeError
@@ -24,7 +24,7 @@ from kazoo.exceptions import NodeExistsError, NoNodeError
 from workloads.client import Grant, NotApplied, Session, Unknown
 from workloads.locks.renewals import SECOND, Renewals
 from workloads.settings import LockSettings
-from workloads.zookeeper_session import ZookeeperSession
+from workloads.zookeeper_session import ZookeeperSession, login_of
 
 PATIENCE = 3  # TTLs that an acquire waits for its turn
 DIGITS = 10  # of the number that a sequential znode's name ends in
@@ -210,6 +210,13 @@ def connect(settings: LockSettings, renewals: Session) -> ZookeeperLock:
     endpoints = settings.endpoints[first:] + settings.endpoints[:first]
 
     def open_session() -> ZookeeperSession:
-        return ZookeeperSession(endpoints, settings.ttl / SECOND, settings.timeout)
+        return ZookeeperSession(endpoints, settings.ttl / SECOND, settings.timeout, login_of(settings))
 
     return ZookeeperLock(open_session, renewals, settings)
+
+
+def remove(settings: LockSettings) -> int:
+    """Delete the znodes of a run; return how many there were."""
+    opened = ZookeeperSession(settings.endpoints, settings.ttl / SECOND, settings.timeout, login_of(settings))
+    with closing(opened) as session:
+        return session.delete(_root(settings.names))

@@ -27,6 +27,10 @@ STORAGES = {
 }
 """The module of each kind."""
 
+REMOVABLE = STORAGES.keys() - {"http", "sqlite"}
+"""Kinds whose servers a run may leave as it found them: their modules have `remove(settings)` too,
+which deletes everything under the run's names, and returns how much that was."""
+
 WITH_COMMIT_ORDER = STORAGES.keys() - {"http"}
 """Kinds that always know the order in which they accepted the writes; an HTTP service may know it."""
 

@@ -26,7 +26,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
 
 from checkers.history.reader import Commit
-from workloads.client import NotApplied, Stale, Unknown
+from workloads.client import NotApplied, Stale, Unknown, as_stored, from_stored
 from workloads.settings import StorageSettings
 
 PAGE = 1000  # records read at a time
@@ -41,7 +41,7 @@ _GUARD = {
     "strict": "attribute_not_exists(mark) OR mark < :token",
     "inclusive": "attribute_not_exists(mark) OR mark <= :token",
 }
-_KEYS_OF_NO_ACCOUNT = {"aws_access_key_id": "fencepost", "aws_secret_access_key": "fencepost"}
+_NO_ACCOUNT = "fencepost"  # keys that DynamoDB Local takes
 _OWN_SETTINGS = {
     "profile": (None, None, None, None),
     "config_file": (None, None, os.devnull, None),
@@ -60,10 +60,10 @@ class DynamodbStorage:
         self._sent: Callable[[], None] | None = None
         client.meta.events.register("before-send.dynamodb.UpdateItem", self._notify_when_sent)
 
-    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+    def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
         self._sent = sent
-        values = {":token": {"N": str(token)}, ":value": {"S": value}, ":one": _ONE}
+        values = {":token": {"N": str(as_stored(token))}, ":value": {"S": value}, ":one": _ONE}
         self._update(resource, _WRITE, self._guard, values)
 
     def _update(self, resource: str, expression: str, guard: str | None, values: dict[str, Any]) -> None:
@@ -81,11 +81,11 @@ class DynamodbStorage:
         if sent is not None:
             request.body = _NotifyingBody(request.body, sent)
 
-    def read(self, resource: str) -> tuple[str | None, int]:
+    def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the value and the token of the last accepted write."""
         answer = _call(self._client.get_item, TableName=self._table, Key=_key(resource), ConsistentRead=True)
         item = answer.get("Item", {})
-        return (item["content"]["S"], int(item["writer"]["N"])) if _is_written(item) else (None, 0)
+        return (item["content"]["S"], _writer(item)) if _is_written(item) else (None, 0)
 
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and keep the value."""
@@ -119,7 +119,7 @@ def _call(request: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str
     try:
         return request(**parameters)
     except ClientError as error:
-        if error.response["Error"]["Code"] == "ConditionalCheckFailedException":
+        if _code(error) == "ConditionalCheckFailedException":
             raise Stale from error
         if error.response["ResponseMetadata"]["HTTPStatusCode"] >= SERVER_ERROR:
             raise Unknown(str(error)) from error
@@ -128,6 +128,10 @@ def _call(request: Callable[..., dict[str, Any]], **parameters: Any) -> dict[str
         raise NotApplied(f"not connected: {error}") from error
     except BotoCoreError as error:
         raise Unknown(str(error)) from error
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response["Error"]["Code"])
 
 
 def connect(settings: StorageSettings) -> DynamodbStorage:
@@ -159,10 +163,26 @@ def committed(settings: StorageSettings) -> list[Commit]:
     ]
 
 
+def remove(settings: StorageSettings) -> int:
+    """Delete the table of a run; return whether there was one."""
+    try:
+        _call(_client("dynamodb", settings).delete_table, TableName=_table(settings))
+    except NotApplied as error:
+        if isinstance(error.__cause__, ClientError) and _code(error.__cause__) == "ResourceNotFoundException":
+            return 0
+        raise
+    return 1
+
+
 def _commit(seq: int, resource: str, image: dict[str, Any]) -> Commit:
     if "fence" in image:
         return Commit(seq=seq, resource=resource, token=int(image["mark"]["N"]), fence=True)
-    return Commit(seq=seq, resource=resource, token=int(image["writer"]["N"]), value=image["content"]["S"])
+    return Commit(seq=seq, resource=resource, token=_writer(image), value=image["content"]["S"])
+
+
+def _writer(item: dict[str, Any]) -> int | None:
+    """Return the token of the last write of an item."""
+    return from_stored(int(item["writer"]["N"]))
 
 
 def _items(client: Any, table: str) -> Iterator[dict[str, Any]]:
@@ -206,7 +226,8 @@ def _client(service: str, settings: StorageSettings) -> Any:
     session = boto3.session.Session(
         botocore_session=botocore.session.Session(_OWN_SETTINGS),
         region_name="us-east-1",
-        **_KEYS_OF_NO_ACCOUNT,
+        aws_access_key_id=settings.user or _NO_ACCOUNT,
+        aws_secret_access_key=settings.password or _NO_ACCOUNT,
     )
     client = session.client(
         service,

@@ -40,13 +40,16 @@ from workloads.etcd_api import (
     VALUE,
     VERSION,
     Connection,
+    connection,
     message,
+    under,
 )
 from workloads.locks.etcd import lock_keys
 from workloads.settings import StorageSettings, named
 
 _WIDTH = 8  # bytes of a token
 _FENCED = 2**63  # the bit of the stored token that marks a revision put by a fence
+_NO_TOKEN = 2**64 - 1  # the mark and the stored token of a write without one: above every token
 
 
 class EtcdStorage:
@@ -58,19 +61,19 @@ class EtcdStorage:
         self._fencing = fencing
         self._inclusive = policy == "inclusive"
 
-    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+    def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
-        key = _key(resource, self._names)
+        key, number = _key(resource, self._names), _NO_TOKEN if token is None else token
         write: dict[str, Any] = {
             "compare": [
                 message["Compare"](result=GREATER, target=VERSION, key=key),
-                *self._guard(resource, token),
+                *self._guard(resource, number),
             ],
-            "success": [{"request_put": {"key": key, "value": _content(token, token, value)}}],
+            "success": [{"request_put": {"key": key, "value": _content(number, number, value)}}],
             "failure": [{"request_range": {"key": key}}],
         }
         if self._fencing == "lock-key":
-            answer = self._while_locked(resource, token, write, sent)
+            answer = self._while_locked(resource, number, write, sent)
         else:
             answer = self._connection.call("KV/Txn", sent=sent, **write)
         if not answer.succeeded:
@@ -103,7 +106,7 @@ class EtcdStorage:
         below = _bytes(least_stale)
         return [message["Compare"](result=LESS, target=VALUE, key=_key(resource, self._names), value=below)]
 
-    def read(self, resource: str) -> tuple[str | None, int]:
+    def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the value and the token of the last accepted write."""
         found = self._connection.call("KV/Range", key=_key(resource, self._names)).kvs
         return (_value(found[0].value), _token(found[0].value)) if found else (None, 0)
@@ -120,7 +123,7 @@ class EtcdStorage:
         unchanged = message["Compare"](
             result=EQUAL, target=MOD_REVISION, key=key, mod_revision=found[0].mod_revision
         )
-        fenced = _bytes(token) + _bytes(_token(content) | _FENCED) + content[2 * _WIDTH :]
+        fenced = _bytes(token) + _bytes(_token_and_bit(content) | _FENCED) + content[2 * _WIDTH :]
         put = {"request_put": {"key": key, "value": fenced}}
         if not self._connection.call("KV/Txn", compare=[unchanged], success=[put]).succeeded:
             raise NotApplied("another write came in between")
@@ -132,22 +135,28 @@ class EtcdStorage:
 
 def connect(settings: StorageSettings) -> EtcdStorage:
     """Make a client."""
-    return EtcdStorage(_connection(settings), settings.fencing, settings.policy, settings.names)
+    return EtcdStorage(connection(settings), settings.fencing, settings.policy, settings.names)
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Put an empty key for each resource: it compares below every token."""
-    with closing(_connection(settings)) as connection:
+    with closing(connection(settings)) as opened:
         for resource in resources:
-            connection.call("KV/Put", key=_key(resource, settings.names), value=b"")
+            opened.call("KV/Put", key=_key(resource, settings.names), value=b"")
 
 
 def committed(settings: StorageSettings) -> list[Commit]:
     """Read the accepted writes and fences in revision order."""
-    with closing(_connection(settings)) as connection:
-        first = _key("", settings.names)
-        events = connection.history(first, first[:-1] + b"0")  # "0" follows "/" in ASCII
+    with closing(connection(settings)) as opened:
+        first, after = under(_key("", settings.names))
+        events = opened.history(first, after)
     return [_commit(event, first) for event in events if event.value]  # set_up puts no content
+
+
+def remove(settings: StorageSettings) -> int:
+    """Delete the keys of a run; return how many there were."""
+    with closing(connection(settings)) as opened:
+        return opened.delete(*under(_key("", settings.names)))
 
 
 def _commit(event: Any, prefix: bytes) -> Commit:
@@ -159,10 +168,6 @@ def _commit(event: Any, prefix: bytes) -> Commit:
         value=None if fence else _value(event.value),
         fence=fence,
     )
-
-
-def _connection(settings: StorageSettings) -> Connection:
-    return Connection(settings.endpoints, settings.timeout)
 
 
 def _key(resource: str, names: str) -> bytes:
@@ -181,7 +186,9 @@ def _mark(content: bytes) -> int:
     return int.from_bytes(content[:_WIDTH], "big")
 
 
-def _token(content: bytes) -> int:
+def _token(content: bytes) -> int | None:
+    if _mark(content) == _NO_TOKEN:
+        return None
     return _token_and_bit(content) & ~_FENCED
 
 

@@ -33,7 +33,7 @@ class AcceptedWrite(Struct, frozen=True, kw_only=True):
     """One entry of the commit order; a fence has no bytes."""
 
     resource_id: str
-    fencing_token: Token
+    fencing_token: Token | None
     bytes: str | None = None
     fence: bool = False
 
@@ -47,22 +47,23 @@ class Commits(Struct, frozen=True, kw_only=True):
 class HttpStorage:
     """One client of the register."""
 
-    def __init__(self, service: HttpService) -> None:
+    def __init__(self, service: HttpService, *, fenced: bool = True) -> None:
         self._service = service
+        self._fenced = fenced
 
-    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+    def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced by the service."""
         payload = {"file_path": self._file(resource), "mutation_type": "APPEND", "bytes": _encoded(value)}
         self._service.request(
             "/write", resource, Acknowledgement, sent, fencing_token=token, write_payload=payload
         )
 
-    def read(self, resource: str) -> tuple[str | None, int]:
+    def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the value and the token of the last accepted write."""
         last = self._service.request("/read", resource, LastWrite, file_path=self._file(resource))
         if last.bytes is None and last.fencing_token is None:
             return None, 0
-        if last.bytes is None or last.fencing_token is None:
+        if last.bytes is None or (last.fencing_token is None and self._fenced):
             raise Unknown(f"token and bytes must both be null or both be set: {last}")
         return _decoded(last.bytes), last.fencing_token
 
@@ -80,7 +81,7 @@ class HttpStorage:
 
 def connect(settings: StorageSettings) -> HttpStorage:
     """Make a client."""
-    return HttpStorage(_service(settings))
+    return HttpStorage(_service(settings), fenced=settings.fencing != "none")
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
@@ -108,6 +109,8 @@ def committed(settings: StorageSettings) -> list[Commit] | None:
 def _commit(seq: int, resource: str, accepted: AcceptedWrite) -> Commit:
     if accepted.fence == (accepted.bytes is not None):
         raise Unknown(f"a write has bytes, and a fence has none: {accepted}")
+    if accepted.fence and accepted.fencing_token is None:
+        raise Unknown(f"a fence has a token: {accepted}")
     value = None if accepted.bytes is None else _decoded(accepted.bytes)
     return Commit(seq=seq, resource=resource, token=accepted.fencing_token, value=value, fence=accepted.fence)
 

@@ -18,11 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
 from checkers.history.reader import Commit
-from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown
+from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown, as_stored, from_stored
 from workloads.settings import StorageSettings, host_and_port
 from workloads.storages.postgres_connection import PostgresConnection
 
 IDLE_IN_TRANSACTION = 5000  # ms; a client stopped in a transaction holds the row lock until then
+OURS = "fencepost"
+"""The user, the password and the database of servers that an engine started."""
 FENCINGS = ("none", "conditional-update", "select-for-update", "upsert")
 
 _TABLES = """
@@ -62,14 +64,35 @@ INSERT INTO audit (resource, token, fence) SELECT resource, mark, true FROM rais
 """
 
 
-def conninfo(host: str, port: int, password: str = "", schema: str = "") -> str:
-    """Return the conninfo of a server that an engine started; the default password is the images' own."""
+def conninfo(host: str, port: int, password: str = "", schema: str = "", **login: str) -> str:
+    """Return the conninfo of a server that an engine started; the default password is the images' own.
+
+    `login` has what another server needs: user, dbname, sslrootcert.
+    """
     search_path = f" -c search_path={schema}" if schema else ""
-    return (
-        f"host={host} port={port} user=fencepost password={password or 'fencepost'} dbname=fencepost"
-        " sslmode=disable gssencmode=disable"
-        f" options='-c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION}{search_path}'"
-    )
+    words = {
+        "host": host,
+        "port": str(port),
+        "user": OURS,
+        "password": password or ("" if login else OURS),
+        "dbname": OURS,
+        "sslmode": "verify-full" if "sslrootcert" in login else "disable",
+        "gssencmode": "disable",
+        "options": f"-c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION}{search_path}",
+        **login,
+    }
+    return " ".join(f"{key}={_quoted(value)}" for key, value in words.items())
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _login(settings: StorageSettings) -> dict[str, str]:
+    """Return how to log in to a server that was not started."""
+    login = {"user": settings.user, "dbname": settings.database} if settings.user else {}
+    return login | ({"sslrootcert": settings.ca_file} if settings.ca_file else {})
 
 
 def one_message(fencing: str) -> bool:
@@ -89,13 +112,14 @@ class PostgresStorage:
         self._update = _UPDATE.format(guard=guard) + _ACCEPTED
         self._upsert = _UPSERT.format(below=self._below) + _ACCEPTED
 
-    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+    def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
+        number = as_stored(token)
         if self._fencing == "select-for-update":
-            self._write_under_row_lock(resource, token, value, sent)
+            self._write_under_row_lock(resource, number, value, sent)
             return
         statement = self._upsert if self._fencing == "upsert" else self._update
-        self._expect_row(self._connection.execute(statement, (resource, token, value), sent), resource)
+        self._expect_row(self._connection.execute(statement, (resource, number, value), sent), resource)
 
     def _expect_row(self, rows: list[tuple[bytes | None, ...]], resource: str) -> None:
         accepted, existing = (int(cell or 0) for cell in rows[0])
@@ -121,13 +145,13 @@ class PostgresStorage:
         if token < mark or (token == mark and not self._inclusive):
             raise Stale
 
-    def read(self, resource: str) -> tuple[str | None, int]:
+    def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the value and the token of the last accepted write."""
         rows = self._connection.execute("SELECT value, token FROM register WHERE resource = $1", (resource,))
         if not rows:
             return None, 0
         value, token = rows[0]
-        return None if value is None else value.decode(), int(token or 0)
+        return None if value is None else value.decode(), from_stored(int(token or 0))
 
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and keep the value."""
@@ -163,7 +187,7 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Create the tables, and a row for each resource unless the fencing is an upsert."""
     with closing(make_connection(settings)) as connection:
         if settings.names:
-            connection.execute(f"CREATE SCHEMA {_schema(settings.names)}")
+            connection.execute(f"CREATE SCHEMA {schema_of(settings.names)}")
         for statement in _TABLES.split(";"):
             connection.execute(statement)
         if settings.fencing != "upsert":
@@ -179,12 +203,22 @@ def committed(settings: StorageSettings) -> list[Commit]:
         Commit(
             seq=int(seq or 0),
             resource=(resource or b"").decode(),
-            token=int(token or 0),
+            token=from_stored(int(token or 0)),
             value=None if value is None else value.decode(),
             fence=bool(int(fence or 0)),
         )
         for seq, resource, token, value, fence in rows
     ]
+
+
+def remove(settings: StorageSettings) -> int:
+    """Drop the schema of a run; return whether there was one."""
+    schema = schema_of(settings.names)
+    with closing(make_connection(settings)) as connection:
+        found = connection.execute("SELECT FROM pg_namespace WHERE nspname = $1", (schema,))
+        if found:
+            connection.execute(f"DROP SCHEMA {schema} CASCADE")
+    return len(found)
 
 
 def _primary(settings: StorageSettings) -> str:
@@ -203,14 +237,14 @@ def _leads(settings: StorageSettings, endpoint: str) -> bool:
 
 def make_connection(settings: StorageSettings, endpoint: str = "") -> PostgresConnection:
     """Make a connection, which the first statement opens; by default to the first server."""
-    return PostgresConnection(
-        conninfo(
-            *host_and_port(endpoint or settings.endpoints[0]), settings.password, _schema(settings.names)
-        ),
-        settings.timeout,
-    )
+    host, port = host_and_port(endpoint or settings.endpoints[0])
+    login = _login(settings)
+    if settings.certified not in ("", host):  # a proxy, which has no certificate of its own
+        host, login["hostaddr"] = settings.certified, host
+    known = conninfo(host, port, settings.password, schema_of(settings.names), **login)
+    return PostgresConnection(known, settings.timeout)
 
 
-def _schema(names: str) -> str:
+def schema_of(names: str) -> str:
     """Return the schema of a run's tables; "": the default one."""
     return f"run_{re.sub('[^a-z0-9]', '_', names.lower())}" if names else ""

@@ -51,7 +51,7 @@ class PostgresConnection:
             return _rows(connection, deadline)
         except OperationalError as error:
             self.close()
-            raise Unknown(str(error).strip()) from error
+            raise Unknown(_in_one_line(str(error))) from error
         except Unknown:
             self.close()
             raise
@@ -108,9 +108,14 @@ def _connect(conninfo: bytes, deadline: float) -> pq.abc.PGconn:
 def _complete(connection: pq.abc.PGconn, deadline: float) -> None:
     while (state := connection.connect_poll()) != pq.PollingStatus.OK:
         if state == pq.PollingStatus.FAILED:
-            raise Unknown(connection.error_message.decode(errors="replace").strip())
+            raise Unknown(_in_one_line(connection.error_message.decode(errors="replace")))
         reading = state == pq.PollingStatus.READING
         _wait(connection, select.POLLIN if reading else select.POLLOUT, deadline)
+
+
+def _in_one_line(said: str) -> str:
+    """Return what libpq said without its line breaks and tabs."""
+    return " ".join(said.split())
 
 
 def _wait(connection: pq.abc.PGconn, event: int, deadline: float) -> None:

@@ -15,9 +15,23 @@ from contextlib import closing
 from typing import Any, Protocol
 
 from checkers.history.reader import Commit
-from workloads.client import UNWRITTEN, NotApplied, Stale
-from workloads.redis_connection import RedisConnection
+from workloads.client import UNWRITTEN, NotApplied, Stale, as_stored, from_stored
+from workloads.redis_connection import connection
 from workloads.settings import StorageSettings, named
+
+__all__ = [
+    "NEVER",
+    "STALE",
+    "Commands",
+    "RedisStorage",
+    "committed",
+    "connect",
+    "connection",
+    "key",
+    "log_key",
+    "remove",
+    "set_up",
+]
 
 _PAGE = 10_000  # entries read at a time
 _COMPARE = """
@@ -68,16 +82,17 @@ class RedisStorage:
         self._names = names
         self._write = _COMPARE.format(stale=stale) + _WRITE
 
-    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+    def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
         keys = self._keys(resource)
-        answer = self._connection.execute("EVAL", self._write, 2, *keys, token, value, resource, sent=sent)
+        number = as_stored(token)
+        answer = self._connection.execute("EVAL", self._write, 2, *keys, number, value, resource, sent=sent)
         _expect_accepted(answer, resource)
 
-    def read(self, resource: str) -> tuple[str | None, int]:
+    def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the value and the token of the last accepted write."""
         value, token = self._connection.execute("HMGET", key(resource, self._names), "value", "token")
-        return value, int(token or 0)
+        return value, from_stored(int(token or 0))
 
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and keep the value."""
@@ -117,6 +132,12 @@ def committed(settings: StorageSettings) -> list[Commit]:
     return commits
 
 
+def remove(settings: StorageSettings) -> int:
+    """Delete the keys of a run; return how many there were."""
+    with closing(connection(settings)) as opened:
+        return opened.delete(f"fencepost/{settings.names}/")
+
+
 def _expect_accepted(answer: str, resource: str) -> None:
     if answer == "stale":
         raise Stale
@@ -126,7 +147,7 @@ def _expect_accepted(answer: str, resource: str) -> None:
 
 def _commit(seq: int, fields: list[str]) -> Commit:
     entry = dict(zip(fields[::2], fields[1::2], strict=True))
-    token = int(entry["token"]) if "token" in entry else None
+    token = from_stored(int(entry["token"])) if "token" in entry else None
     if "fence" in entry:
         return Commit(seq=seq, resource=entry["resource"], token=token, fence=True)
     return Commit(seq=seq, resource=entry["resource"], token=token, value=entry["value"])
@@ -140,8 +161,3 @@ def key(resource: str, names: str = "") -> str:
 def log_key(names: str = "") -> str:
     """Return the key of the stream of accepted writes."""
     return f"fencepost/{named(names, 'log')}"
-
-
-def connection(settings: StorageSettings) -> RedisConnection:
-    """Make a connection, which the first command opens."""
-    return RedisConnection(settings.endpoints[0], settings.timeout, settings.password)

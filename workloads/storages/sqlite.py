@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager, suppress
 from urllib.parse import quote
 
 from checkers.history.reader import Commit
-from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown
+from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown, as_stored, from_stored
 from workloads.settings import StorageSettings
 
 _TABLES = """
@@ -46,11 +46,11 @@ class SqliteStorage:
         self._update = _UPDATE + ("" if settings.fencing == "none" else _GUARD[settings.policy])
         self._connection: sqlite3.Connection | None = None
 
-    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+    def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured; calls `sent` before the commit."""
         connection = self._opened()
         with _transaction(connection):
-            row = {"resource": resource, "token": token, "value": value}
+            row = {"resource": resource, "token": as_stored(token), "value": value}
             if connection.execute(self._update, row).rowcount == 0:
                 self._explain(connection, resource)
             connection.execute(_LOG, row)
@@ -62,11 +62,11 @@ class SqliteStorage:
             raise Stale
         raise NotApplied(f"no row for {resource}")
 
-    def read(self, resource: str) -> tuple[str | None, int]:
+    def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the value and the token of the last accepted write."""
         query = "SELECT value, token FROM register WHERE resource = ?"
         value, token = self._opened().execute(query, (resource,)).fetchone() or (None, 0)
-        return value, token
+        return value, from_stored(token)
 
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and keep the value."""
@@ -133,7 +133,7 @@ def committed(settings: StorageSettings) -> list[Commit]:
     with _errors_as_unknown(), closing(_open(settings)) as connection:
         rows = connection.execute(query).fetchall()
     return [
-        Commit(seq=seq, resource=resource, token=token, value=value, fence=bool(fence))
+        Commit(seq=seq, resource=resource, token=from_stored(token), value=value, fence=bool(fence))
         for seq, resource, token, value, fence in rows
     ]
 

@@ -19,9 +19,9 @@ from typing import Any
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError, RolledBackError
 
 from checkers.history.reader import Commit
-from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown
+from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown, as_stored
 from workloads.settings import StorageSettings
-from workloads.zookeeper_session import ZookeeperSession
+from workloads.zookeeper_session import ZookeeperSession, login_of
 
 LIFETIME = 30.0  # seconds; the session has no ephemeral znodes, so a paused client may return to it
 ANY_VERSION = -1
@@ -36,12 +36,12 @@ class ZookeeperStorage:
         self._guarded = settings.fencing != "none"
         self._session: ZookeeperSession | None = None
 
-    def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+    def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
         self._retry_lost_races(lambda: self._try_write(resource, token, value, sent))
 
-    def _try_write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> bool:
-        version = self._version_below(resource, token) if self._guarded else ANY_VERSION
+    def _try_write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> bool:
+        version = self._version_below(resource, as_stored(token)) if self._guarded else ANY_VERSION
         state = {"mark": token, "token": token, "value": value}
         return self._put(resource, state, version, {"token": token, "value": value}, sent)
 
@@ -97,7 +97,7 @@ class ZookeeperStorage:
         data, stat = self._opened().call("get", _path(resource, self._names))
         return json.loads(data), stat.version
 
-    def read(self, resource: str) -> tuple[str | None, int]:
+    def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the value and the token of the last accepted write."""
         try:
             state, _ = self._state(resource)
@@ -155,6 +155,12 @@ def committed(settings: StorageSettings) -> list[Commit]:
     return [Commit(seq=seq, **json.loads(entry)) for seq, (entry, _) in enumerate(logged, 1)]
 
 
+def remove(settings: StorageSettings) -> int:
+    """Delete the znodes of a run; return how many there were."""
+    with closing(_session(settings)) as session:
+        return sum(session.delete(path) for path in (_root(settings.names), _log(settings.names)))
+
+
 def _encoded(data: dict[str, Any]) -> bytes:
     return json.dumps(data).encode()
 
@@ -172,4 +178,4 @@ def _log(names: str) -> str:
 
 
 def _session(settings: StorageSettings) -> ZookeeperSession:
-    return ZookeeperSession(settings.endpoints, LIFETIME, settings.timeout)
+    return ZookeeperSession(settings.endpoints, LIFETIME, settings.timeout, login_of(settings))

@@ -29,7 +29,7 @@ class CheckThenWrite:
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Read the newest token, and write if it is older than ours; calls `sent` between the two."""
         _, newest = self._register.read(resource)
-        if token <= newest:
+        if newest is not None and token <= newest:
             raise Stale
         sent()
         self._register.write(resource, token, value, lambda: None)

@@ -22,14 +22,14 @@ class ReadFromACache:
 
     def __init__(self, settings: StorageSettings) -> None:
         self._register = redis.connect(settings)
-        self._cache: dict[str, tuple[str | None, int]] = {}
+        self._cache: dict[str, tuple[str | None, int | None]] = {}
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, and cache the value."""
         self._register.write(resource, token, value, sent)
         self._cache[resource] = value, token
 
-    def read(self, resource: str) -> tuple[str | None, int]:
+    def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the cached value, or read it."""
         if resource not in self._cache:
             self._cache[resource] = self._register.read(resource)

@@ -29,7 +29,7 @@ class LargeTokens:
     def acquire(self, resource: str, owner: str) -> Grant:
         """Wait for the lock; the counter itself starts at 1, because its script uses doubles too."""
         grant = self._lock.acquire(resource, owner)
-        return replace(grant, token=FIRST + grant.token)
+        return replace(grant, token=FIRST + (grant.token or 0))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._lock, name)

@@ -30,7 +30,7 @@ class ValueAfterTheFence:
         self._register.write(resource, token, value, sent)
         self._connection.execute("SET", _value_key(resource), value)
 
-    def read(self, resource: str) -> tuple[str | None, int]:
+    def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the last value set, and the last token that passed the fence."""
         _, token = self._register.read(resource)
         return self._connection.execute("GET", _value_key(resource)), token

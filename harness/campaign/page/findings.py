@@ -9,6 +9,7 @@ from harness.campaign.assessment import Assessment, CellResult, Run
 from harness.campaign.night import Night
 from harness.campaign.page.links import Links
 from harness.campaign.results import Remembered
+from harness.campaign.shrinking import sentence
 from harness.report.first_finding import primary
 from harness.report.sentences import times
 
@@ -38,6 +39,8 @@ class Group:
     runs: tuple[FailedRun, ...]
     more: int  # runs that are not in `runs`
     quarantine: str
+    shrunk: str  # what is left of one of the runs; "": none was shrunk
+    minimal: tuple[tuple[str, str], ...]  # the name of each file that shrinking has left, and a link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +88,8 @@ def _group(
     result, first = members[0]
     verdict = first.finished.verdict
     finding = primary(verdict) if verdict else None
+    shrunk = [(said, run) for _, run in members if (said := sentence(night, run))]
+    said, smallest = shrunk[0] if shrunk else ("", first)
     return Group(
         fingerprint=shape,
         cell=result.cell.name,
@@ -100,6 +105,8 @@ def _group(
             if first.quarantine
             else ""
         ),
+        shrunk=said,
+        minimal=Links(night.path).minimal(smallest.finished.folder) if shrunk else (),
     )
 
 

@@ -8,7 +8,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from harness.campaign.execution import LOGS
+from harness.files.run_folder import MINIMAL_COMMITS, MINIMAL_HISTORY, MINIMAL_PLAN, MINIMAL_TARGET
 from harness.report.run import NAME as REPORT
+
+MINIMAL = (MINIMAL_HISTORY, MINIMAL_COMMITS, MINIMAL_TARGET, MINIMAL_PLAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,11 @@ class Links:
     def report(self, run: str | None) -> str:
         """Link to the report of a run, whose folder is absolute or within the night."""
         return self._link(self.night / run / REPORT) if run else ""
+
+    def minimal(self, run: str | None) -> tuple[tuple[str, str], ...]:
+        """Link to the files that shrinking a run has left, each with its name."""
+        files = ((name, self._link(self.night / run / name)) for name in MINIMAL) if run else ()
+        return tuple((name, link) for name, link in files if link)
 
     def log(self, job: str) -> str:
         """Link to what a run printed."""

@@ -1,6 +1,8 @@
 """The commands: one file each, registered here."""
 
 from harness.cli.commands.campaign import campaign
+from harness.cli.commands.card import card
+from harness.cli.commands.check_client import check_client
 from harness.cli.commands.clean import clean
 from harness.cli.commands.corpus import corpus
 from harness.cli.commands.doctor import doctor
@@ -25,6 +27,8 @@ COMMANDS = (
     import_,
     show,
     validate,
+    check_client,
+    card,
     targets,
     zoo,
     schema,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     help="Run it again and again, with other seeds and changed plans, until a violation.",
 )
 @max_time_option("With --until-violation: start no further run after this time.")
+@click.option("--both", is_flag=True, help="Run each target, which is fenced, and its unfenced copy.")
 @click.option("--no-faults", is_flag=True, help="Run without faults: the verdict will be 'not exercised'.")
 @FORMAT
 @RUNS
@@ -51,6 +52,7 @@ def run(
     hazard: str | None,
     until_violation: bool,
     max_time: float,
+    both: bool,
     no_faults: bool,
     output: str,
     runs: Path,
@@ -63,12 +65,14 @@ def run(
     if not selected.names:
         return ExitCode.NOTHING_SELECTED
     if hazard is not None:
-        from harness.target.hazards import overrides_for
+        from harness.target.hazards import check_aimed, overrides_for
 
         if no_faults:
             raise click.UsageError("--hazard and --no-faults contradict each other: drop one of them")
         overrides += overrides_for(hazard)
-    loaded = _load_all(selected.names, overrides, faults=not no_faults)
+    loaded = _load_all(selected.names, overrides, faults=not no_faults, both=both)
+    if hazard is not None:
+        check_aimed(hazard, loaded)
     if plan is not None and no_faults:
         raise click.UsageError("--plan and --no-faults contradict each other: drop one of them")
     replay = None if plan is None else _replayed(plan, seed, loaded)
@@ -113,15 +117,19 @@ def _replayed(plan: Path, seed: int | None, targets: Sequence[Target]) -> Replay
     return read_plan(plan, targets[0])
 
 
-def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool) -> list[Target]:
-    """Read all targets before anything starts, and report all their errors."""
+def _load_all(names: Sequence[str], overrides: Sequence[str], *, faults: bool, both: bool) -> list[Target]:
+    """Read all targets before anything starts, and report all their errors; `both`: with unfenced copies."""
     from harness.core.errors import ConfigurationError
     from harness.target import load
+    from harness.target.unfenced import unfenced_overrides
 
     loaded, errors = [], []
     for name in names:
         try:
             loaded.append(load(name, overrides, faults=faults))
+            if both:
+                changed = (*overrides, *unfenced_overrides(loaded[-1]))
+                loaded.append(load(name, changed, faults=faults))
         except ConfigurationError as error:
             errors.append(str(error))
     if errors:

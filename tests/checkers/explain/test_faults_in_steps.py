@@ -7,6 +7,7 @@ import json
 import pytest
 
 import checkers
+from checkers.history.records import Commit
 from tests.support.repository import HISTORIES
 
 HISTORY = HISTORIES / "stale-write-observed.jsonl"
@@ -44,3 +45,53 @@ def test_a_fault_of_the_holder_or_of_a_server_is_explained(
 )
 def test_a_fault_of_another_client_is_not_explained(target: str, hold: dict[str, str]) -> None:
     assert not any("was paused" in step for step in with_fault(target, **hold))
+
+
+def with_another(target: str, *, began: float, healed: float) -> tuple[str, ...]:
+    """The steps of its finding, with a partition during the pause; seconds since the first event."""
+    lines = [json.loads(line) for line in HISTORY.read_text().splitlines()]
+    start = lines[1]["time"]
+    for moment, state in ((began, "in force"), (healed, "healed")):
+        value = {"target": target, "state": state, "evidence": "seen"}
+        time = start + round(moment * 1_000_000_000)
+        lines.append({"time": time, "process": "nemesis", "type": "info", "f": "partition", "value": value})
+    ordered = sorted(lines[1:], key=lambda line: line["time"])
+    text = [json.dumps(line) + "\n" for line in (lines[0], *ordered)]
+    (finding,) = checkers.judge(checkers.parse(text)).findings
+    return finding.steps
+
+
+def test_a_fault_of_the_lock_service_when_the_lease_ended_is_named_too() -> None:
+    steps = with_another("lock:etcd-1", began=0.5, healed=3)
+
+    assert any(
+        "another fault was in force: the lock service (etcd-1) was cut off 0.500–3.000 s" in s for s in steps
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "began", "healed"), [("lock:etcd-1", 0.4, 0.5), ("storage", 0.5, 3), ("client:1", 0.5, 3)]
+)
+def test_a_fault_over_by_then_or_on_another_part_is_not_named(
+    target: str, began: float, healed: float
+) -> None:
+    assert not any("another fault" in step for step in with_another(target, began=began, healed=healed))
+
+
+def test_a_lost_write_says_who_still_reached_the_old_primary() -> None:
+    lines = [json.loads(line) for line in HISTORY.read_text().splitlines()]
+    for line in lines:
+        if line.get("process") == "nemesis":
+            line["f"] = "failover"
+            line["value"] |= {
+                "target": "storage",
+                "left_behind": [0, 1] if line["value"]["state"] == "in force" else [],
+            }
+    history = checkers.parse([json.dumps(line) + "\n" for line in lines])
+    findings = checkers.judge(history, (Commit(seq=1, resource="r0", token=33, value="0-1"),)).findings
+    steps = [step for finding in findings if finding.anomaly == "lost-write" for step in finding.steps]
+
+    assert (
+        "Meanwhile the storage failed over at 0.300 s (line 5);"
+        " clients 0 and 1 still reached the old primary, all others the new one."
+    ) in steps

@@ -103,7 +103,7 @@ def test_lines_of_a_recorder_are_plain(seed: Any) -> None:
         PLAIN.replace('"error":null', '"value":"b"'),
         PLAIN.replace('"error":null', '"unknown":1'),
         PLAIN.replace('"error":null', '"timeouts":1'),
-        PLAIN.replace('"error":null', '"owner":"a"'),
+        PLAIN.replace('"error":null', '"attempt":1'),
         PLAIN.replace('"error":null', '"ttl":1'),
         PLAIN.replace('"time":1,', ""),
         PLAIN.replace('"value":"a",', ""),

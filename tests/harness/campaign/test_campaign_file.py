@@ -122,7 +122,21 @@ def test_a_file_that_cannot_be_read_says_why_in_words(tmp_path: Path) -> None:
             'name = "n"\n[cells]\ntargets = ["a"]',
             "cells: must be a list of tables: write [[cells]], in two brackets",
         ),
+        (
+            'name = "n"\nshrink = 5\n[[cells]]\ntargets = ["a"]',
+            'shrink = 5: must be a duration with a unit, such as "2s", "1500ms" or "2m"',
+        ),
     ],
 )
 def test_a_contradiction_is_named(tmp_path: Path, text: str, mistake: str) -> None:
     assert mistakes(tmp_path, text)[0].endswith(mistake)
+
+
+@pytest.mark.parametrize(
+    ("value", "limit"), [("false", None), ("true", 300 * NS["s"]), ('"90s"', 90 * NS["s"])]
+)
+def test_shrinking_takes_a_limit_or_its_default(tmp_path: Path, value: str, limit: int | None) -> None:
+    file = tmp_path / "nightly.toml"
+    file.write_text(f'name = "n"\nshrink = {value}\n[[cells]]\ntargets = ["a"]')
+
+    assert load(file).shrink == limit

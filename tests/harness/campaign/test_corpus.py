@@ -46,6 +46,19 @@ def test_an_entry_holds_the_proof_in_a_few_kilobytes(recorded_run: Unpack, tmp_p
     }
 
 
+def test_an_entry_has_the_smallest_target_of_a_run_that_was_shrunk(
+    recorded_run: Unpack, tmp_path: Path
+) -> None:
+    run = recorded_run("etcd-postgres-unfenced")
+    for name in ("minimal.toml", "minimal-plan.json"):
+        (run / name).write_text(name)
+
+    added = corpus.add(run, tmp_path / "corpus")
+
+    for name in ("minimal.toml", "minimal-plan.json"):
+        assert lzma.decompress((added / f"{name}.xz").read_bytes()) == name.encode()
+
+
 def test_a_valid_run_is_kept_whole(recorded_run: Unpack, tmp_path: Path) -> None:
     added = entry(recorded_run, tmp_path, "etcd-postgres")
 

@@ -21,19 +21,23 @@ LEADING = {
     "equality-fence": "false-rejection",
     "expire-on-guarded-key": "stale-write",
     "failover-without-stonith": "stale-read",
+    "fallback-to-another-server": "duplicate-token",
     "fence-counter-deleted": "duplicate-token",
     "fence-counter-without-persistence": "duplicate-token",
     "get-then-del-unlock": "early-grant",
     "guard-in-sub-select": "stale-write",
     "guard-row-in-another-table": "stale-write",
     "header-revision-etcd-3-4": "duplicate-token",
+    "late-renewal-taken-as-valid": "early-grant",
     "lease-id-token": "token-regression",
+    "mark-from-a-standby": "stale-write",
     "mark-in-memory-with-restart": "stale-write",
     "missing-row-counted-as-success": "phantom-accept",
     "read-from-a-cache": "stale-read",
     "redis-without-persistence": "lost-write",
     "redlock-one-clock-jumped": "early-grant",
     "replica-promoted-with-link-held": "duplicate-token",
+    "retry-without-the-token": "stale-write",
     "second-set-drops-expiry": "stuck-lock",
     "separate-incr-after-set": "early-grant",
     "sequence-number-token": "duplicate-token",
@@ -50,6 +54,7 @@ LEADING = {
 
 SEVERAL = {
     "code-path-without-the-token": 2,  # stale-write, unfenced-write
+    "mark-from-a-standby": 2,  # stale-write, while the standby was cut off and before
     "redlock-one-clock-jumped": 2,  # early-grant, while the clock jumped and later
     "replica-promoted-with-link-held": 2,  # duplicate-token, early-grant
 }

@@ -11,7 +11,7 @@ import pytest
 from harness.engines.engine import Engine
 from harness.run import deployment
 from harness.target import load
-from harness.target.hazards import overrides_for, plan_of
+from harness.target.hazards import check_aimed, overrides_for, plan_of
 from tests.support.challenged import run_until_challenged
 from tests.support.command import refused, run_target
 
@@ -19,9 +19,14 @@ from tests.support.command import refused, run_target
 @pytest.mark.parametrize(
     ("hazard", "said"),
     [
-        ("write-sent", "--hazard 'write-sent' is no hazard: it is like write-sent/superseded/holder"),
+        ("write-sent", "--hazard 'write-sent' is no hazard: one looks like write-sent/superseded/holder"),
         ("writesent/superseded", "did you mean write-sent?"),
-        ("write-sent/superseded/storage", "only pauses of holders can be aimed"),
+        ("write-sent/superseded/holder/delayed", "held back from before it is sent: give before-write"),
+        ("write-sent/expired/waiter/lost", "what a waiter sends is held back or lost only at moments"),
+        ("write-sent/expired/lock/lost", "servers that were killed or cut off are back when they can"),
+        ("write-sent/superseded/storage/delayed", "a storage that is stopped accepts nothing"),
+        ("before-write/expired/waiter", "a holder that goes on renews its lease"),
+        ("acquired/before-expiry/lock", 'is "before-write" for lock: a holder in the workload register'),
     ],
 )
 def test_a_hazard_that_nothing_can_aim_at_is_refused(tmp_path: Path, hazard: str, said: str) -> None:
@@ -57,6 +62,31 @@ def test_a_run_is_aimed_at_its_hazard_alone_and_must_hit_it() -> None:
     assert header["require"] == {"stale_writes_attempted": 0}
 
 
+@pytest.mark.parametrize(
+    ("hazard", "kind", "whom"),
+    [
+        ("before-write/superseded/waiter", "pause", "waiter"),
+        ("write-sent/before-expiry/storage", "pause", "storage"),
+        ("before-release/regranted/storage/delayed", "pause", "storage"),
+        ("renewing/expired/lock/delayed", "pause", "lock"),
+        ("before-write/superseded/lock/delayed", "pause", "lock:leader"),
+        ("before-write/regranted/holder/delayed", "delay", "holder"),
+        ("renewing/superseded/holder/lost", "kill", "holder"),
+        ("write-sent/expired/holder/lost", "partition", "holder"),
+        ("before-write/before-expiry/holder/lost", "partition", "holder"),
+    ],
+)
+def test_one_fault_is_aimed_at_one_hazard(hazard: str, kind: str, whom: str) -> None:
+    target = load("etcd-postgres", overrides_for(hazard))
+
+    (fault,) = target.faults
+    header = deployment.header(target, 7, target.faults)
+
+    check_aimed(hazard, [target])
+    assert (fault.kind, fault.target) == (kind, whom)
+    assert header["hazards"]["possible"] == [hazard]
+
+
 def test_a_run_without_faults_misses_required_hazards() -> None:
     target = load("etcd-postgres-hazards", ("require.hazards=all",))
 
@@ -67,7 +97,14 @@ def test_a_run_without_faults_misses_required_hazards() -> None:
 @pytest.mark.engine
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "hazard", ["renewing/expired/holder", "acquired/regranted/holder", "before-release/before-expiry/holder"]
+    "hazard",
+    [
+        "renewing/expired/holder",
+        "acquired/regranted/holder",
+        "before-release/before-expiry/holder",
+        "before-write/superseded/waiter",
+        "write-sent/before-expiry/storage",
+    ],
 )
 def test_a_run_hits_the_hazard_that_it_is_aimed_at(local_engine: Engine, tmp_path: Path, hazard: str) -> None:
     def start(duration: str) -> Any:

@@ -35,6 +35,21 @@ if __name__ == "__main__":
 """
 
 
+ENDS_OUTSIDE_THE_BLOCK = """
+import os
+import signal
+from pathlib import Path
+from harness.clients.pool import started
+
+if __name__ == "__main__":
+    block = started(2, 1, 0, Path({folder!r}))
+    pids = [process.pid for process in block.__enter__().processes]
+    os.kill(pids[1], signal.SIGSTOP)
+    print(*pids, flush=True)
+    raise SystemExit(3)
+"""
+
+
 def gone(pids: list[int]) -> bool:
     return all(not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie" for pid in pids)
 
@@ -84,6 +99,23 @@ def test_no_client_outlives_the_block_even_if_stopped(folder: Path) -> None:
         os.kill(pids[1], signal.SIGSTOP)
 
     assert gone(pids)
+
+
+def test_a_harness_that_is_interrupted_while_it_enters_the_block_ends(folder: Path) -> None:
+    script = folder / "interrupted.py"
+    script.write_text(ENDS_OUTSIDE_THE_BLOCK.format(folder=str(folder)))
+
+    done = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=os.environ | {"PYTHONPATH": str(Path.cwd())},
+    )
+
+    assert done.returncode == 3, done.stderr
+    assert wait_for(lambda: gone([*map(int, done.stdout.split())]))
 
 
 def test_an_unexpected_end_of_a_client_is_reported_with_its_log(folder: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
+import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
@@ -88,6 +91,77 @@ def test_a_program_is_run_paused_and_judged(
     assert document["coverage"]["stale_writes_attempted"] >= 1
     assert {each["evidence"] for each in document["checkers"]} == evidence
     assert "processes" in (tmp_path / "runs/mine/latest/plan.json").read_text(), "it was stopped too"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("tokenless",), pytest.param(("tokenless", "forgetful"), marks=pytest.mark.slow)],
+)
+def test_a_lock_without_tokens_is_judged_by_real_time(
+    run: Any, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    unfenced = ("lock.token=none", "storage.fencing=none", 'expect=["stale-write"]')
+
+    done = run([sys.executable, PROGRAM, tmp_path / "file.db", *arguments], *unfenced)
+
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["coverage"]["stale_writes_accepted"] >= 1
+    assert {finding["rule"] for finding in document["findings"]} == {"after-later-hold"}
+    assert [each for each in document["notices"] if each.startswith("this lock gives no fencing token")]
+
+
+def test_a_fence_that_gets_no_token_ends_the_run_with_the_reason(tmp_path: Path) -> None:
+    command = [sys.executable, str(PROGRAM), str(tmp_path / "file.db"), "tokenless"]
+    (tmp_path / "mine.toml").write_text(TARGET.format(command=json.dumps(command)))
+
+    done = run_target(tmp_path, "mine.toml", "workload.duration=20s")
+
+    assert done.returncode == 4, done.stderr
+    assert "this lock gives no fencing token" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_the_program_and_its_versions_are_recorded(run: Any, tmp_path: Path) -> None:
+    run([sys.executable, PROGRAM, tmp_path / "file.db"])
+
+    latest = tmp_path / "runs/mine/latest"
+    program = json.loads((latest / "environment.json").read_text())["program"]
+    assert program["versions"] == {"sqlite": sqlite3.sqlite_version}
+    digest = hashlib.sha256(PROGRAM.read_bytes()).hexdigest()
+    assert program["files"][str(PROGRAM)] == f"sha256:{digest}"
+    assert f"sqlite {sqlite3.sqlite_version}" in (latest / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("side", "settings"),
+    [
+        ("lock", ("storage.kind=sqlite", "storage.fencing=conditional-update")),
+        pytest.param(
+            "lock",
+            ("storage.kind=sqlite", "storage.fencing=none", 'expect=["stale-write"]'),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("storage", ("lock.kind=files:FileLock",), marks=pytest.mark.slow),
+    ],
+)
+def test_a_program_can_do_one_side_only(
+    run: Any, tmp_path: Path, side: str, settings: tuple[str, ...]
+) -> None:
+    shutil.copy(ROOT / "examples/own-class/files.py", tmp_path)
+    locks = tmp_path / "files-of-the-example"  # which the example's storage creates
+    locks.mkdir()
+    for resource in ("r0", "r1"):
+        (locks / f"lock-{resource}").write_text("{}")
+
+    done = run([sys.executable, PROGRAM, tmp_path / "file.db"], f"client.side={side}", *settings)
+
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["coverage"]["stale_writes_attempted"] >= 1
+    assert {each["evidence"] for each in document["checkers"]} == {"committed", "observed"}
+    assert "processes" in (tmp_path / "runs/mine/latest/plan.json").read_text(), "both were stopped"
 
 
 @pytest.mark.slow

@@ -8,10 +8,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from docker.errors import APIError
 
 from harness.core.errors import EngineUnavailableError, ServerNotReadyError
 from harness.engines import cleanup
-from harness.engines.docker_containers import containers_of
+from harness.engines.docker_containers import UNFROZEN, containers_of
 from harness.engines.engine import Cluster, Engine
 from harness.files import log_limit
 from harness.network.probe import reply
@@ -180,6 +181,26 @@ def test_a_container_is_frozen_killed_and_restarted(
 
     assert (frozen, killed) == (None, None)
     assert None not in (thawed, restarted)
+
+
+def test_a_freeze_that_the_kernel_did_not_finish_in_time_is_tried_again(
+    client: Any, docker_engine: Engine, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with docker_engine.start(postgres_from(None), run_id, tmp_path, print) as cluster:
+        postgres = containers_of(client, run_id)["postgres"]
+        pause, given_up = postgres.client.api.pause, [APIError(UNFROZEN), APIError(f"runc: {UNFROZEN}")]
+
+        def busy(container: str) -> None:
+            if given_up:
+                raise given_up.pop()
+            pause(container)
+
+        monkeypatch.setattr(postgres.client.api, "pause", busy)
+        postgres.freeze()
+        frozen = reply(cluster.edge(0, "postgres"), "postgres", within=0.3)
+        postgres.thaw()
+
+    assert (given_up, frozen) == ([], None)
 
 
 def test_a_system_without_a_compose_file_is_refused(docker_engine: Engine) -> None:

@@ -25,7 +25,7 @@ from harness.engines.docker_images import provide
 from harness.engines.engine import Engine
 from harness.engines.readiness import is_ready
 from harness.network import redis_server
-from harness.network.systems import SYSTEMS, Unfit
+from harness.network.systems import SYSTEMS, TIMEOUT, Unfit
 from harness.network.topology import Address, ServerSpec, Topology
 from harness.processes.supervisor import Supervisor
 from tests.support.missing import need
@@ -228,6 +228,41 @@ def saying(said: bytes) -> Iterator[Address]:
 def test_a_server_that_never_stops_sending_is_unfit(system: str) -> None:
     with saying(b"x" * 2**16) as address, pytest.raises(Unfit, match=f"cannot be used as {system}"):
         is_ready(system, address)
+
+
+@contextmanager
+def slowly_serving_http(before: float, within: float) -> Iterator[Address]:
+    """Yield the address of a server that refuses bad requests at once, and answers good ones late.
+
+    It waits before the answer, and within it.
+    """
+    never = threading.Event()
+
+    def answer(connection: Any) -> None:
+        with connection, suppress(OSError):
+            if connection.recv(4096).startswith(b"GET "):
+                never.wait(before)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                never.wait(within)
+                connection.sendall(b'{"__type":"com.amazonaws.dynamodb#MissingAuthenticationToken"}')
+            else:
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\nServer: Jetty\r\n\r\n")
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield Address("127.0.0.1", listener.getsockname()[1])
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize(("before", "within"), [(TIMEOUT + 1, 0.0), (0.0, TIMEOUT + 1)])
+def test_a_slow_server_is_not_taken_for_another(before: float, within: float) -> None:
+    with slowly_serving_http(before, within) as address:
+        is_ready("dynamodb", address)  # or Unfit
 
 
 @pytest.mark.parametrize("said", [b"+PONG\r\n", b"$99999999999\r\n", b"$-1\r\n", b"-ERR no\r\n", b"$ \r\n"])

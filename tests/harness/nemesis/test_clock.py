@@ -1,28 +1,36 @@
-"""Clock jumps of real Redis servers, observed by TIME and by the expiry of keys."""
+"""Clocks of real servers that jump or drift, observed from outside and by the expiry of keys."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from kazoo.client import KazooClient, KazooState
 
 from harness.core.duration import NS
 from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster, Engine
-from harness.nemesis.clock import TOLERANCE, clock_jump
+from harness.nemesis.clock import TOLERANCE, clock_moved
 from harness.network import redis_server
+from harness.network.systems import SYSTEMS
 from harness.network.topology import ServerSpec, Topology
 from tests.support.systems import redis_at, run_named
+from tests.support.waiting import PATIENCE, wait_for
 from workloads.redis_connection import RedisConnection
 
 HOUR = NS["h"]
+OTHERS = {"postgres": "postgres", "zookeeper-storage": "zookeeper", "dynamodb": "dynamodb"}
 TOPOLOGY = Topology(
-    servers=tuple(ServerSpec(name=f"redis-{number}", system="redis") for number in (1, 2, 3)),
+    servers=(
+        *(ServerSpec(name=f"redis-{number}", system="redis") for number in (1, 2, 3)),
+        *(ServerSpec(name=name, system=system, cluster="storage") for name, system in OTHERS.items()),
+    ),
     clients=2,
     partitions=False,
-    clocks=("redis-1", "redis-3"),
+    clocks=("redis-1", "redis-3", *OTHERS),
 )
 
 
@@ -37,19 +45,36 @@ def redis(cluster: Cluster, number: int) -> RedisConnection:
 
 
 def ahead(cluster: Cluster) -> list[int]:
-    """Return how far each server's clock is ahead of ours, in hours."""
-    return [round((redis_server.clock(each.address) - time.time_ns()) / HOUR) for each in cluster.servers]
+    """Return how far each Redis server's clock is ahead of ours, in hours."""
+    return [
+        round((redis_server.clock(each.address) - time.time_ns()) / HOUR)
+        for each in cluster.servers
+        if each.system == "redis"
+    ]
+
+
+def gained(cluster: Cluster, name: str, before: int) -> int:
+    """Return how far a server's clock is ahead of what it was, in hours."""
+    return round((shown(cluster, name) - before) / HOUR)
+
+
+def shown(cluster: Cluster, name: str) -> int:
+    """Return how far a server's clock is ahead of our monotonic one (ns)."""
+    (server,) = (each for each in cluster.servers if each.name == name)
+    clock = SYSTEMS[server.system].clock
+    assert clock is not None
+    return clock.read(server.address) - time.monotonic_ns()
 
 
 def test_the_clock_of_one_server_jumps_until_the_block_ends(cluster: Cluster) -> None:
-    with clock_jump(cluster, "lock:redis-3", ["redis-3"], HOUR) as fault:
+    with clock_moved(cluster, "lock:redis-3", ["redis-3"], jump=HOUR) as fault:
         during = ahead(cluster)
         evidence, healed_during = fault.evidence, fault.healed
 
     assert during == [0, 0, 1]
     assert (fault.kind, fault.target) == ("clock", "lock:redis-3")
     assert "redis-3 is 3" in evidence
-    assert "s ahead of this machine's clock" in evidence
+    assert "s ahead of the right time" in evidence
     assert not healed_during
     assert "redis-3 is" in fault.healed
     assert ahead(cluster) == [0, 0, 0]
@@ -60,14 +85,14 @@ def test_keys_expire_when_the_clock_jumps_past_their_end(cluster: Cluster) -> No
     for each in (third, second):
         each.execute("SET", "lock", "mine", "PX", 60_000)
 
-    with clock_jump(cluster, "lock:redis-3", ["redis-3"], HOUR):
+    with clock_moved(cluster, "lock:redis-3", ["redis-3"], jump=HOUR):
         during = [each.execute("GET", "lock") for each in (third, second)]
 
     assert during == [None, "mine"]
 
 
 def test_a_clock_is_corrected_when_the_block_is_cut_short(cluster: Cluster) -> None:
-    with pytest.raises(KeyboardInterrupt), clock_jump(cluster, "lock", ["redis-1", "redis-3"], HOUR):
+    with pytest.raises(KeyboardInterrupt), clock_moved(cluster, "lock", ["redis-1", "redis-3"], jump=HOUR):
         raise KeyboardInterrupt
 
     assert ahead(cluster) == [0, 0, 0]
@@ -76,8 +101,8 @@ def test_a_clock_is_corrected_when_the_block_is_cut_short(cluster: Cluster) -> N
 def test_a_clock_that_does_not_move_is_not_in_force(cluster: Cluster) -> None:
     """redis-2 was started without the library that moves its clock."""
     with (
-        pytest.raises(FaultNotInstalledError, match=r"redis-2 is .* this machine's clock"),
-        clock_jump(cluster, "lock:redis-2", ["redis-2"], 2 * TOLERANCE),
+        pytest.raises(FaultNotInstalledError, match=r"redis-2 is .* the right time"),
+        clock_moved(cluster, "lock:redis-2", ["redis-2"], jump=2 * TOLERANCE),
     ):
         pass
 
@@ -86,3 +111,62 @@ def test_a_clock_that_does_not_move_is_not_in_force(cluster: Cluster) -> None:
 
 def test_the_local_engine_refuses_to_move_a_clock(local_engine: Any) -> None:
     assert "use Docker" in local_engine.refusal(TOPOLOGY)
+
+
+@pytest.mark.parametrize(("name", "left"), [("postgres", 0), ("dynamodb", 0), ("zookeeper-storage", 1)])
+def test_clocks_of_other_systems_jump_and_all_but_zookeepers_go_back(
+    cluster: Cluster, name: str, left: int
+) -> None:
+    before = shown(cluster, name)
+
+    with clock_moved(cluster, f"storage:{name}", [name], jump=HOUR) as fault:
+        during = gained(cluster, name, before)
+
+    assert during == 1
+    assert f"{name} is 3" in fault.evidence
+    assert gained(cluster, name, before) == left
+    assert f"{name} is {'3' if left else ''}" in fault.healed
+
+
+def test_a_session_of_zookeeper_ends_when_the_clock_jumps(cluster: Cluster) -> None:
+    (server,) = (each for each in cluster.servers if each.system == "zookeeper")
+    client = KazooClient(str(server.address), timeout=60)
+    client.start(PATIENCE)
+    lost = threading.Event()
+    client.add_listener(lambda state: lost.set() if state == KazooState.LOST else None)
+
+    with clock_moved(cluster, "storage:zookeeper-storage", ["zookeeper-storage"], jump=HOUR):
+        assert lost.wait(PATIENCE)
+    client.stop()
+    client.close()
+
+
+@pytest.mark.parametrize("name", ["redis-1", "zookeeper-storage"])
+def test_a_clock_that_drifts_gains_a_second_in_each(cluster: Cluster, name: str) -> None:
+    with clock_moved(cluster, name, [name], drift=1.0) as fault:
+        started, before = time.monotonic_ns(), shown(cluster, name)
+        assert wait_for(lambda: time.monotonic_ns() - started > 5 * NS["s"])
+        elapsed, faster = time.monotonic_ns() - started, shown(cluster, name) - before
+    after = shown(cluster, name)
+    assert wait_for(lambda: time.monotonic_ns() - started > 15 * NS["s"])
+
+    assert abs(faster - elapsed) < TOLERANCE
+    assert "ahead of the right time" in fault.evidence
+    assert abs(shown(cluster, name) - after) < TOLERANCE
+
+
+def test_keys_outlive_their_time_while_the_clock_is_back(cluster: Cluster) -> None:
+    third, second = redis(cluster, 3), redis(cluster, 2)
+    for each in (third, second):
+        each.execute("SET", "lock", "mine", "PX", 2000)
+
+    with clock_moved(cluster, "lock:redis-3", ["redis-3"], jump=-HOUR) as fault:
+        hours = ahead(cluster)
+        assert wait_for(lambda: second.execute("GET", "lock") is None)
+        during = third.execute("GET", "lock")
+
+    assert hours == [0, 0, -1]
+    assert during == "mine"
+    assert "behind the right time" in fault.evidence
+    assert wait_for(lambda: third.execute("GET", "lock") is None)
+    assert ahead(cluster) == [0, 0, 0]

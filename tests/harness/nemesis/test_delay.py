@@ -14,7 +14,8 @@ from harness.engines.engine import Cluster
 from harness.nemesis.delay import delay
 from harness.network.probe import reply
 from harness.network.systems import POSTGRES_LOGIN, SYSTEMS
-from harness.network.topology import Address, Edge
+from harness.network.topology import Edge
+from tests.support.crossed import Crossed
 from tests.support.waiting import wait_for
 from workloads.client import Unknown
 from workloads.storages.postgres import conninfo
@@ -135,16 +136,9 @@ def test_a_delay_ends_when_the_block_is_cut_short(cluster: Any) -> None:
 def test_a_delay_that_is_not_observed_is_not_in_force(local_cluster: Cluster) -> None:
     """Toxiproxy holds another client's edge than the probed one."""
 
-    class Crossed:
-        servers = local_cluster.servers
-        toxiproxy = local_cluster.toxiproxy
-
-        def edge(self, client: Any, server: Any) -> Address:
-            return local_cluster.edge(1 - client, server)
-
     with (
         pytest.raises(FaultNotInstalledError, match="client:0 → etcd-1 still answers"),
-        delay(Crossed(), 0, ["etcd-1"], lambda: None),
+        delay(Crossed(local_cluster), 0, ["etcd-1"], lambda: None),
     ):
         pass
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from checkers.hazards import CELLS, Cell, End
 from harness.clients import pool
 from harness.clients.process import SharedProgress
 from harness.clients.recorder import RecordedSession
-from harness.clients.shared_state import NO_TOKEN, SharedState
-from harness.nemesis.fields import OF_HOLDERS
+from harness.clients.shared_state import ANY, NO_TOKEN, SharedState
+from harness.nemesis.fields import of_pauses
 from harness.nemesis.hazard_walk import TAKES, Aims, stop_requests, walkers
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.observer import Observer
@@ -40,7 +40,7 @@ def test_a_plan_has_each_possible_hazard_once_and_the_longest_first() -> None:
     (planned,) = plan((ALL,), 7, TTL, 30 * SECOND, NAMES)
 
     cells = [Cell.named(name) for name in planned.hazards]
-    assert sorted(cells) == sorted(OF_HOLDERS)
+    assert sorted(cells) == sorted(of_pauses("holder"))
     assert all([*End].index(one.end) >= [*End].index(other.end) for one, other in pairwise(cells))
     assert planned.moments == ()
 
@@ -85,6 +85,8 @@ def test_a_pause_that_cannot_end_in_time_is_not_begun() -> None:
         ("holder", 5, 9, (0, 1)),
         ("holder", 2, 2, (0,)),
         ("holder:r1", 5, 2, (1,)),
+        ("waiter", 5, 2, (0, 1)),
+        ("lock:leader", 5, 2, (ANY,)),
     ],
 )
 def test_there_is_a_walker_for_each_resource_if_enough_clients_run(
@@ -106,11 +108,12 @@ def test_each_walker_has_a_stop_request_of_its_own() -> None:
         ({"hazards": "some"}, 'must be "all", or a list of hazards'),
         ({"hazards": ()}, 'must be "all", or a list of hazards'),
         ({"hazards": ("writesent/superseded",)}, "did you mean write-sent?"),
-        ({"hazards": ("write-sent/superseded/storage",)}, "is no hazard that a pause of a holder can hit"),
+        ({"hazards": ("write-sent/superseded/storage",)}, "is no hazard that a pause of holder can hit"),
+        ({"hazards": ("write-sent/expired/lock",), "target": "lock"}, "that a pause of lock can hit"),
         ({"hazards": "all", "at": "acquired"}, "give only the target"),
         ({"hazards": "all", "lasts": "1s"}, "give only the target"),
         ({"hazards": "all", "target": "client:0"}, "give only the target"),
-        ({"hazards": "all", "target": "storage"}, "give only the target"),
+        ({"hazards": "all", "target": "etcd-1"}, "give only the target"),
     ],
 )
 def test_wrong_hazards_are_refused(changes: dict[str, Any], said: str) -> None:
@@ -118,6 +121,23 @@ def test_wrong_hazards_are_refused(changes: dict[str, Any], said: str) -> None:
         PauseSpec.model_validate({"kind": "pause", "target": "holder"} | changes)
 
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("target", "hazard"),
+    [
+        ("holder:r1", "write-sent/superseded/holder"),
+        ("waiter", "renewing/regranted/waiter"),
+        ("lock", "granted/before-expiry/lock"),
+        ("lock:leader", "granted/expired/lock/delayed"),
+        ("storage", "write-sent/regranted/storage/delayed"),
+    ],
+)
+def test_a_pause_hits_whom_it_aims_at_and_stopped_servers_delay_messages(target: str, hazard: str) -> None:
+    hit = of_pauses(target)
+
+    assert Cell.named(hazard) in hit
+    assert len(hit) == 24
 
 
 @pytest.fixture
@@ -166,9 +186,16 @@ def holder(state: SharedState, client: int, *points: str) -> psutil.Process:
     return psutil.Process(pid)
 
 
-def hit(state: SharedState, process: psutil.Process, hazards: tuple[str, ...], count: int) -> Iterator[Any]:
-    """Walk over hazards of one holder until `count` pauses have ended."""
-    fault = PauseSpec(kind="pause", target="holder:r0", hazards=hazards)
+def hit(
+    state: SharedState,
+    processes: Sequence[psutil.Process],
+    hazards: tuple[str, ...],
+    count: int,
+    target: str = "holder:r0",
+) -> Iterator[Any]:
+    """Walk over hazards of one holder, the first process, until `count` pauses have ended."""
+    process = processes[0]
+    fault = PauseSpec(kind="pause", target=target, hazards=hazards)
     recorded: list[dict[str, Any]] = []
     log = PlanLog(
         seed=1,
@@ -182,7 +209,7 @@ def hit(state: SharedState, process: psutil.Process, hazards: tuple[str, ...], c
         ttl=TTL,
         state=state,
         resources=("r0", "r1"),
-        reach=Reach(cluster=None, sides={}, processes=[process]),  # pauses reach no server
+        reach=Reach(cluster=None, sides={}, processes=processes),  # pauses reach no server
         observer=Observer(log=log, record=recorded.append, notify=lambda _event: None),
     )
     try:
@@ -199,16 +226,43 @@ def hit(state: SharedState, process: psutil.Process, hazards: tuple[str, ...], c
 def test_a_pause_ends_within_the_lease_or_once_it_is_over(state: SharedState) -> None:
     process = holder(state, 0, "acquired", "renewing", "before-write")
 
-    expired, short = hit(state, process, ("before-write/before-expiry", "before-write/expired"), 2)
+    expired, short = hit(state, [process], ("before-write/before-expiry", "before-write/expired"), 2)
 
     assert [expired.at, short.at] == ["before-write", "before-write"]
     assert short.healed - short.in_force < TTL // 2 < expired.healed - expired.in_force
 
 
+def waiter(state: SharedState, client: int) -> psutil.Process:
+    """A process that waits for the lock of r0."""
+    pid = os.fork()
+    if not pid:
+        SharedProgress(state, client, ("r0", "r1")).waiting("r0")
+        while not state.run.stop:
+            time.sleep(0.0005)
+        os._exit(0)
+    return psutil.Process(pid)
+
+
+def test_a_waiter_stops_while_a_holder_is_at_its_stop_point(
+    state: SharedState,
+) -> None:
+    holding, waiting = holder(state, 0, "acquired", "before-write"), waiter(state, 1)
+
+    try:
+        (stopped,) = hit(state, [holding, waiting], ("before-write/before-expiry/waiter",), 1, "waiter")
+    finally:
+        waiting.kill()
+        os.waitpid(waiting.pid, 0)
+
+    assert (stopped.target, stopped.at, stopped.owner) == ("client:1", "before-write", None)
+    assert str(waiting.pid) in stopped.evidence
+    assert "state T" in stopped.evidence
+
+
 def test_a_client_stops_during_a_renewal_only_while_it_holds_the_lock(state: SharedState) -> None:
     process = holder(state, 0, "renewing", "before-write", "renewing")
 
-    (stopped,) = hit(state, process, ("renewing/before-expiry",), 1)
+    (stopped,) = hit(state, [process], ("renewing/before-expiry",), 1)
 
     assert (stopped.at, stopped.resource) == ("renewing", "r0")
     assert stopped.owner.startswith("0-")

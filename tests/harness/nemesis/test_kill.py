@@ -10,9 +10,12 @@ import psutil
 import pytest
 
 from harness.core.errors import FaultNotInstalledError, ServerNotReadyError
-from harness.nemesis.kill import kill, kill_client
+from harness.engines.engine import Engine
+from harness.nemesis.kill import KillSpec, kill, kill_client
+from harness.nemesis.leader import leader_of
 from harness.nemesis.reach import Reach
 from harness.network.probe import reply
+from harness.network.systems import SYSTEMS
 from harness.network.topology import Edge, ServerSpec, Topology
 from harness.processes.process_tree import end
 from tests.support.selection import BOTH_ENGINES
@@ -182,3 +185,45 @@ def test_a_client_is_killed_with_its_program_and_stays_dead(
     assert reach.killed == {0}
     assert str(client.pid) in fault.evidence
     assert not fault.ends
+
+
+def test_servers_of_a_list_are_killed_at_the_same_time(cluster: Any) -> None:
+    fault = KillSpec.model_validate({"kind": "kill", "target": ("redis-1", "postgres"), "lasts": "1s"})
+    reach = Reach(cluster=cluster, sides={"lock": ("redis-1", "postgres")}, processes=[psutil.Process()])
+
+    with fault.in_force(reach, lambda _span: None) as killed:
+        during = [answers(cluster, server) for server in BOTH]
+
+    assert during == [[False] * 3] * 2
+    assert killed.target == "lock:redis-1, postgres"
+    assert "redis-1" in killed.evidence
+    assert "postgres" in killed.evidence
+    assert [answers(cluster, server) for server in BOTH] == [[True] * 3] * 2
+
+
+@pytest.mark.slow
+def test_without_two_of_three_members_none_leads(docker_engine: Engine, run_id: str, tmp_path: Any) -> None:
+    names = ("etcd-1", "etcd-2", "etcd-3")
+    topology = Topology(
+        servers=tuple(ServerSpec(name=name, system="etcd") for name in names),
+        clients=1,
+        partitions=False,
+        killed=names[:2],
+    )
+    fault = KillSpec.model_validate({"kind": "kill", "target": names[:2], "lasts": "1s"})
+    with docker_engine.start(topology, run_id, tmp_path, print) as cluster:
+        reach = Reach(cluster=cluster, sides={"lock": names}, processes=[psutil.Process()])
+        with fault.in_force(reach, lambda _span: None) as killed:
+            states = {
+                each.attrs["Config"]["Labels"]["com.docker.compose.service"]: each.status
+                for each in cast("Any", cluster).client.containers.list(
+                    all=True, filters={"label": f"fencepost={run_id}"}
+                )
+            }
+            leads = SYSTEMS["etcd"].leads
+            assert leads is not None
+            assert wait_for(lambda: not leads(cluster.servers[2].address))
+
+        assert [states[name] for name in names] == ["exited", "exited", "running"]
+        assert killed.target == "lock:etcd-1, etcd-2"
+        assert wait_for(lambda: leader_of(cluster, names) in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -172,6 +173,8 @@ def nemesis_over(
     faults: tuple[PauseSpec, ...],
     recorded: list[dict[Any, Any]],
     duration: int,
+    *,
+    overlap: bool = True,
 ) -> Nemesis:
     log = PlanLog(
         seed=1,
@@ -187,6 +190,7 @@ def nemesis_over(
         resources=("r0", "r1"),
         reach=Reach(cluster=None, sides={}, processes=holders.processes),  # pauses reach no server
         observer=Observer(log=log, record=recorded.append, notify=lambda _event: None),
+        overlap=overlap,
     )
 
 
@@ -229,5 +233,20 @@ def test_a_pause_until_superseded_ends_with_the_write_of_a_successor(folder: Pat
             assert wait_for(lambda: len(recorded) > 1)
         nemesis.check()
 
+    assert nemesis.log.windows[0].hit >= 1
     assert [event["value"]["state"] for event in recorded[:2]] == ["in force", "healed"]
     assert (recorded[0]["value"]["resource"], recorded[0]["value"]["owner"]) == ("r0", "0-1")
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+def test_faults_on_clients_overlap_unless_the_target_forbids_it(folder: Path, overlap: bool) -> None:
+    lasting = PauseSpec(kind="pause", target="holder", at="before-write", lasts="20ms")
+    twice = (lasting, lasting)
+    with pool.started(4, 2, 2, folder) as started, holders_of(started.state, 4) as holders:
+        with nemesis_over(started.state, holders, twice, [], 600 * SECOND, overlap=overlap) as nemesis:
+            assert wait_for(lambda: len(nemesis.log.observed) > 20 or nemesis.error)
+        nemesis.check()
+
+    in_force = sorted((fault.in_force, fault.healed) for fault in nemesis.log.observed if fault.healed)
+    together = [second for (_, healed), (second, _) in itertools.pairwise(in_force) if second < healed]
+    assert bool(together) is overlap

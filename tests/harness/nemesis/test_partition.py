@@ -17,6 +17,7 @@ from harness.nemesis.partition import partition
 from harness.network.probe import reply
 from harness.network.systems import POSTGRES_LOGIN
 from harness.network.topology import Address, Edge
+from tests.support.crossed import Crossed
 from tests.support.waiting import SOON
 
 pytestmark = pytest.mark.engine
@@ -154,16 +155,9 @@ def test_a_partition_heals_when_the_block_is_cut_short(cluster: Any) -> None:
 def test_a_cut_that_is_not_observed_is_not_in_force(local_cluster: Cluster) -> None:
     """Toxiproxy cuts another client's edge than the probed one."""
 
-    class Crossed:
-        servers = local_cluster.servers
-        toxiproxy = local_cluster.toxiproxy
-
-        def edge(self, client: Any, server: Any) -> Address:
-            return local_cluster.edge(1 - client, server)
-
     with (
         pytest.raises(FaultNotInstalledError, match="client:0 → etcd-1 still answers"),
-        partition(Crossed(), 0, ["etcd-1"]),
+        partition(Crossed(local_cluster), 0, ["etcd-1"]),
     ):
         pass
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,6 +64,14 @@ def test_a_fault_at_a_stop_point_has_no_moments() -> None:
     (planned,) = plan((AIMED,), 7, TTL, 20 * SECOND)
 
     assert (planned.at, planned.moments) == ("before-write", ())
+
+
+def test_a_fault_on_servers_strikes_at_a_stop_point_once_in_each_interval() -> None:
+    aimed = KillSpec(kind="kill", target="lock:leader", at="write-sent", every="5s", lasts="1s")
+
+    (planned,) = plan((aimed,), 7, TTL, 20 * SECOND)
+
+    assert planned == replace(plan((KILL,), 7, TTL, 20 * SECOND)[0], target="lock:leader", at="write-sent")
 
 
 @pytest.mark.parametrize("seconds", [1, 2, 3])

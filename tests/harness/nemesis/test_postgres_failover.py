@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,11 @@ from harness.engines.engine import Cluster
 from harness.nemesis.fault import Fault
 from harness.nemesis.postgres_failover import OldPrimary, postgres_failover
 from harness.network import postgres_server
-from harness.network.topology import Address, Edge, Link, ServerSpec, Topology
+from harness.network.topology import Edge, Link, ServerSpec, Topology
+from tests.support.replicated_postgres import address, read, settings, surviving, write
 from tests.support.selection import BOTH_ENGINES
-from tests.support.systems import endpoint_of, storage_settings
 from tests.support.waiting import wait_for
 from workloads.client import NotApplied, Unknown
-from workloads.settings import StorageSettings
 from workloads.storages import postgres
 
 pytestmark = pytest.mark.engine
@@ -54,16 +53,6 @@ def synchronous_cluster(engine: Any, run_id: str, tmp_path: Path) -> Iterator[Cl
         yield cluster
 
 
-def settings(*addresses: Address) -> StorageSettings:
-    return storage_settings(
-        "postgres", [endpoint_of(each) for each in addresses], fencing="conditional-update"
-    )
-
-
-def address(cluster: Cluster, name: str) -> Address:
-    return next(server.address for server in cluster.servers if server.name == name)
-
-
 def promoted(
     cluster: Cluster,
     old_primary: OldPrimary = "killed",
@@ -74,31 +63,11 @@ def promoted(
     return postgres_failover(cluster, "storage", LINK, (moved, left), old_primary, hold)
 
 
-def write(cluster: Cluster, token: int, *, client: int = 0, timeout: float = 10.0) -> None:
-    """Write the value w<token> over a client's edge to the primary."""
-    at = replace(settings(cluster.edge(client, "postgres")), timeout=timeout)
-    with closing(postgres.make_connection(at)) as connection:
-        register = postgres.PostgresStorage(connection, "conditional-update", "strict")
-        register.write("r0", token, f"w{token}", lambda: None)
-
-
 def write_on_both(cluster: Cluster, token: int) -> None:
     """Write, and wait until the standby has it."""
     write(cluster, token)
     standby = address(cluster, "postgres-standby")
     assert wait_for(lambda: f"w{token}" in postgres_server.writes(standby))
-
-
-def read(cluster: Cluster, client: int = 0) -> str | None:
-    """Read over a client's edge to the primary."""
-    with closing(postgres.make_connection(settings(cluster.edge(client, "postgres")))) as connection:
-        return postgres.PostgresStorage(connection, "conditional-update", "strict").read("r0")[0]
-
-
-def surviving(cluster: Cluster) -> list[Any]:
-    """Return the accepted writes as a run reads them at its end."""
-    both = (address(cluster, "postgres"), address(cluster, "postgres-standby"))
-    return [commit.value for commit in postgres.committed(settings(*both))]
 
 
 def roles(cluster: Cluster) -> list[tuple[bool, int | None]]:
@@ -177,6 +146,7 @@ def test_an_old_primary_that_goes_on_accepts_writes_that_are_lost(
         "two primaries: postgres-standby is a primary on timeline 2; postgres is a primary on timeline 1"
         in (fault.evidence)
     )
+    assert fault.left_behind == (1,)
     assert "only the old primary had 1 accepted write (w5)" in fault.healed
     assert roles(cluster) == [(True, 2), (False, 2)]
     assert (read(cluster, 0), read(cluster, 1)) == ("w3", "w3")

@@ -8,6 +8,7 @@ from checkers.anomalies import ANOMALIES, VIOLATIONS
 from checkers.document import VerdictDocument
 from harness.report.answer import Tone, answer
 from harness.report.counters import counters
+from harness.report.stale_write_counts import why_findings_differ
 from tests.support.repository import ROOT
 from tests.support.verdicts import verdict_of
 
@@ -134,7 +135,10 @@ def test_an_interrupted_run_in_which_the_fence_held_is_no_pass() -> None:
     assert said.headline == (
         "Interrupted at 6.1 of 20 s: until then the fence held, 13 of 13 stale writes refused"
     )
-    assert (said.tone, said.verdict) == (Tone.NEUTRAL, "Verdict: valid, as this target expects")
+    assert (said.tone, said.verdict) == (
+        Tone.NEUTRAL,
+        "Verdict: valid so far; unknown for the whole run, which was cut short",
+    )
 
 
 def test_an_interrupted_run_without_stale_writes_is_no_pass() -> None:
@@ -199,3 +203,32 @@ def test_the_terms_that_the_first_lines_use_are_explained(name: str, explained: 
 
     assert all(words in terms for words in explained)
     assert bool(terms) is bool(explained)
+
+
+def test_without_tokens_a_stale_write_is_explained_by_the_later_holder() -> None:
+    by_time = {"findings": [{"anomaly": "stale-write", "rule": "after-later-hold"}]}
+
+    terms = answer(verdict("invalid", anomalies={"stale-write": 1}, **by_time), "mine").terms
+
+    assert terms == "a write is stale if a later holder of the lock has already written"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "stale", "lost", "says"),
+    [
+        (3, 2, 1, " (a stale write that was lost in the end is found as lost-write)"),
+        (1, 3, 5, " (not counting those that only a lost write made stale)"),
+        (2, 2, 1, ""),
+        (3, 2, 0, ""),
+    ],
+)
+def test_counts_that_differ_from_the_findings_say_why(
+    accepted: int, stale: int, lost: int, says: str
+) -> None:
+    document = verdict(
+        "invalid",
+        coverage=HELD | {"stale_writes_accepted": accepted},
+        anomalies={"stale-write": stale, "lost-write": lost},
+    )
+
+    assert why_findings_differ(document) == says

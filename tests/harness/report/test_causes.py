@@ -13,7 +13,7 @@ from tests.support.verdicts import finding_of
 
 def opened(finding: dict[str, Any], history: History) -> str | None:
     opening = Openings(history).of(finding_of(finding))
-    return f"{opening.title}: {opening.in_words(history.started)}" if opening else None
+    return "; ".join(": ".join(said) for said in opening.in_words(history.started)) if opening else None
 
 
 def test_the_fault_behind_it_hit_the_hold_with_the_lowest_token() -> None:
@@ -69,3 +69,25 @@ def test_what_a_service_did_wrong_is_laid_to_the_last_fault_on_its_servers() -> 
         "Probable cause: the storage was down"
     )
     assert opened(regression | {"operations": [2, 3]}, history) is None
+
+
+def test_another_fault_that_the_steps_name_is_told_with_its_evidence() -> None:
+    history = paused_history()
+    split = [
+        FaultEvent(
+            time=time * SECOND,
+            kind="partition",
+            target="lock:etcd-1",
+            state=state,
+            evidence=f"{state}",
+            line=line,
+        )
+        for time, state, line in ((1, "in force", 90), (3, "healed", 91))
+    ]
+    history = replace(history, faults=(*history.faults, *split))
+    step = "When the lease with token 5 ended, at 4.000 s, another fault was in force: the lock service was cut off (lines 90 and 91)."
+
+    assert opened(STALE | {"steps": [step]}, history) == (
+        "Cause: client 1 was paused 0.500–4.000 s; observed: status is stopped; "
+        "Also in force: the lock service (etcd-1) was cut off 0.000–2.000 s; observed: in force"
+    )

@@ -29,7 +29,7 @@ def progress(seconds: float, faults: tuple[str, ...] = ()) -> Any:
         duration=30 * SECOND,
         operations=int(seconds * 100),
         writes_accepted=int(seconds * 20),
-        writes_failed=3,
+        writes_refused=3,
         faults=faults,
     )
 
@@ -55,9 +55,9 @@ class TestPlain:
 
         assert lines == [
             f"etcd-postgres: engine local, seed 7, {FOLDER}",
-            "  10 s of 30 s: 1,000 operations, writes 200 accepted, 3 failed",
-            "  20 s of 30 s: 2,000 operations, writes 400 accepted, 3 failed",
-            "  30 s of 30 s: 3,000 operations, writes 600 accepted, 3 failed",
+            "  10 s of 30 s: 1,000 operations, writes 200 accepted, 3 refused",
+            "  20 s of 30 s: 2,000 operations, writes 400 accepted, 3 refused",
+            "  30 s of 30 s: 3,000 operations, writes 600 accepted, 3 refused",
         ]
 
     def test_stages_and_notices_get_a_line_and_single_faults_do_not(self) -> None:
@@ -73,7 +73,7 @@ class TestPlain:
             "  building: etcd",
             "  judging",
             "  note: the last line was half written",
-            "  12 s of 30 s: 1,200 operations, writes 240 accepted, 3 failed; client 3 is paused, client 2 is cut off now",
+            "  12 s of 30 s: 1,200 operations, writes 240 accepted, 3 refused; client 3 is paused, client 2 is cut off now",
         ]
 
     def test_a_second_run_counts_its_seconds_anew(self) -> None:

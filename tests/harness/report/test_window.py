@@ -36,12 +36,16 @@ NEW = op(1, "acquire", 1, 20, 70, token=2, owner="new", ttl=50)
 NEWER = op(2, "write", 1, 80, 90, token=2, value="new")
 STALE = op(3, "write", 0, 110, 120, token=1, value="old")
 PAUSE = fault("pause", "client:0", 15, 100, "old")
-GRANTS = {("r0", 1): OLD, ("r0", 2): NEW}
+GRANTS = {1: OLD, 2: NEW}
+
+
+def grant_behind(operation: Op) -> Op | None:
+    return GRANTS.get(operation.token or 0)
 
 
 def stale(*faults: Fault, header: Header = UNFENCED) -> Cause | None:
     claim = Claim(anomaly="stale-write", proof=(NEWER, STALE), accused=(STALE,), against=(NEWER,))
-    return opening(claim, GRANTS.get, faults, header)
+    return opening(claim, grant_behind, faults, header)
 
 
 def test_a_pause_during_which_the_lock_was_granted_to_another_is_the_cause() -> None:
@@ -78,7 +82,7 @@ def test_a_restart_before_either_write_is_no_cause_of_a_stale_write() -> None:
 def test_an_early_grant_is_never_laid_to_a_pause_of_its_victim() -> None:
     claim = Claim(anomaly="early-grant", proof=(OLD, NEW), accused=(NEW,), against=(OLD,))
 
-    assert opening(claim, GRANTS.get, [PAUSE], FENCED) is None
+    assert opening(claim, grant_behind, [PAUSE], FENCED) is None
 
 
 def test_an_early_grant_is_laid_to_the_pause_of_the_releasing_client() -> None:
@@ -86,21 +90,21 @@ def test_an_early_grant_is_laid_to_the_pause_of_the_releasing_client() -> None:
     pause = fault("pause", "client:2", 6, 58, "third")
     claim = Claim(anomaly="early-grant", proof=(OLD, NEW), accused=(NEW,), against=(OLD,), named=(release,))
 
-    assert opening(claim, GRANTS.get, [PAUSE, pause], FENCED) == Cause(fault=pause, certain=False)
+    assert opening(claim, grant_behind, [PAUSE, pause], FENCED) == Cause(fault=pause, certain=False)
 
 
 def test_an_early_grant_after_a_clock_jump_is_probably_due_to_it() -> None:
     jump = fault("clock", "lock:redis-3", 30, 200)
     claim = Claim(anomaly="early-grant", proof=(OLD, NEW), accused=(NEW,), against=(OLD,))
 
-    assert opening(claim, GRANTS.get, [PAUSE, jump], FENCED) == Cause(fault=jump, certain=False)
+    assert opening(claim, grant_behind, [PAUSE, jump], FENCED) == Cause(fault=jump, certain=False)
 
 
 def test_a_rejection_without_a_cause_is_the_storage_s_own_doing() -> None:
     rejected = op(5, "write", 0, 110, 120, token=1, outcome=Outcome.FAIL, error="stale")
     claim = Claim(anomaly="false-rejection", proof=(rejected,), accused=(rejected,), against=())
 
-    assert opening(claim, GRANTS.get, [PAUSE, fault("kill", "storage", 92, 105)], FENCED) is None
+    assert opening(claim, grant_behind, [PAUSE, fault("kill", "storage", 92, 105)], FENCED) is None
 
 
 def test_a_write_was_lost_in_the_restart_that_came_after_it() -> None:
@@ -108,4 +112,4 @@ def test_a_write_was_lost_in_the_restart_that_came_after_it() -> None:
     kill = fault("kill", "storage", 92, 105)
     claim = Claim(anomaly="lost-write", proof=(lost,), accused=(lost,), against=())
 
-    assert opening(claim, GRANTS.get, [PAUSE, kill], FENCED) == Cause(fault=kill, certain=False)
+    assert opening(claim, grant_behind, [PAUSE, kill], FENCED) == Cause(fault=kill, certain=False)

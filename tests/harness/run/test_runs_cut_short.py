@@ -155,6 +155,14 @@ IN_FORCE = [
     ("etcd-postgres-server-pauses", ("pause", "lock:etcd-"), LONG),
     ("etcd-postgres-server-pauses", ("pause", "storage"), LONG),
     ("etcd-postgres-two-primaries", ("failover", "storage"), ONCE),
+    ("etcd-postgres-throttle", ("throttle", "lock:etcd-"), LONG),
+    ("etcd-postgres-throttle", ("throttle", "client:"), LONG),
+    ("etcd-postgres-slow-network", ("slow", "client:"), LONG),
+]
+CUT_OFF = [
+    ("etcd-postgres-leader-isolated", "lock:etcd-"),
+    ("zookeeper-postgres-leader-isolated", "lock:zookeeper-"),
+    ("redis-postgres-replica-cut-off", "lock:redis-replica"),
 ]
 
 
@@ -168,14 +176,11 @@ def test_a_run_killed_during_a_fault_leaves_nothing_behind(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("docker_engine")
-@pytest.mark.parametrize("lock", ["etcd", "zookeeper"])
+@pytest.mark.parametrize(("target", "members"), CUT_OFF)
 def test_a_run_killed_while_members_are_cut_off_leaves_nothing_behind(
-    tmp_path: Path, state: Path, lock: str
+    tmp_path: Path, state: Path, target: str, members: str
 ) -> None:
-    fault = ("partition", f"lock:{lock}-")
-    check_a_run_killed_during_a_fault(
-        "docker", tmp_path, state, f"{lock}-postgres-leader-isolated", fault, LONG
-    )
+    check_a_run_killed_during_a_fault("docker", tmp_path, state, target, ("partition", members), LONG)
 
 
 def check_a_run_killed_during_a_fault(

@@ -166,6 +166,8 @@ STANDBY = Topology(
         ("etcd-postgres-failover", False),
         ("etcd-postgres-failover-asynchronous", True),
         ("etcd-postgres-two-primaries", True),
+        ("etcd-postgres-old-primary-cut-off", True),
+        ("etcd-postgres-old-primary-cut-off-synchronous", False),
     ],
 )
 def test_a_failover_loses_writes_unless_it_is_synchronous(

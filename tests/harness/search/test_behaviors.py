@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from msgspec import structs
 
 from checkers.document import HazardsDocument, VerdictDocument
-from harness.search.behaviors import ENOUGH_RUNS, Behaviors
+from checkers.history.fault_kinds import words_of
+from checkers.history.faults import Fault
+from harness.search.behaviors import ENOUGH_RUNS, Behaviors, signature
 
 
 def verdict(**coverage: int) -> VerdictDocument:
@@ -58,6 +62,59 @@ def test_equal_runs_dry_up() -> None:
 
     assert behaviors.left == 0
     assert behaviors.dried_up
+
+
+def fault(kind: str, target: str, began: int, healed: float) -> Fault:
+    return Fault(
+        kind=kind,
+        target=target,
+        began=began,
+        healed=healed,
+        owner=None,
+        resource=None,
+        lines=(1,),
+        words=words_of(kind, None),
+    )
+
+
+def test_a_signature_names_the_faults_that_were_in_force_at_once() -> None:
+    apart = [fault("pause", "client:1", 0, 5), fault("pause", "storage", 6, 9)]
+    together = [fault("pause", "client:4", 0, 7), fault("pause", "storage", 6, math.inf)]
+    touching = [fault("pause", "client:4", 0, 6), fault("pause", "storage", 6, 9)]
+
+    assert signature(apart) == {frozenset({"pause client"}), frozenset({"pause storage"})}
+    assert signature(together) == {
+        frozenset({"pause client"}),
+        frozenset({"pause client", "pause storage"}),
+    }
+    assert signature(touching) == signature(together)
+
+
+def test_faults_that_come_together_in_another_way_are_new() -> None:
+    behaviors = Behaviors()
+    alone = [fault("pause", "client:1", 0, 5)]
+    other = [fault("pause", "client:2", 10, 50)]
+    both = [*alone, fault("kill", "storage", 2, 4)]
+
+    new = [behaviors.add(verdict(pauses=1), faults) for faults in ((), alone, other, both)]
+
+    assert new == [1, 1, 0, 1]
+
+
+@pytest.mark.parametrize(("once", "twice", "left"), [(3, 0, 0.9 * 3), (2, 1, 0.9 * 2), (1, 3, 0.9 / 6)])
+def test_rare_ways_in_which_faults_come_together_mean_more(once: int, twice: int, left: float) -> None:
+    """Of ten runs; the rest are alike."""
+    behaviors = Behaviors()
+    kinds = [*(f"once{number}" for number in range(once))]
+    kinds += [f"twice{number}" for number in range(twice) for _ in range(2)]
+    kinds += ["often"] * (10 - len(kinds))
+
+    for kind in kinds:
+        behaviors.add(verdict(pauses=1), [fault(kind, "lock", 0, 1)])
+
+    assert behaviors.left == pytest.approx(left)
+    assert behaviors.dried_up == (left < 0.5)
+    assert f"{len(set(kinds))} ways in which faults came together" in str(behaviors)
 
 
 @pytest.mark.parametrize(

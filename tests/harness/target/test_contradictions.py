@@ -8,6 +8,7 @@ import pytest
 
 from harness.target import load
 from tests.support.target_files import PARTITION, PAUSE, SMALL, errors_of
+from workloads.client import GIVES_NONE
 
 
 @pytest.mark.parametrize(
@@ -49,47 +50,6 @@ from tests.support.target_files import PARTITION, PAUSE, SMALL, errors_of
 )
 def test_contradictory_settings_are_refused(write: Any, text: str, error: str) -> None:
     assert errors_of(write(SMALL + text)) == [error]
-
-
-@pytest.mark.parametrize(
-    ("text", "errors"),
-    [
-        ("[client]\ncommand = []", ["t.toml:11: client.command = []: must not be empty"]),
-        ("[client]\ncommand = ['']", ["""t.toml:11: client.command.0 = "": must not be empty"""]),
-        ("[client]\ncommand = 'app'", ["""t.toml:11: client.command = "app": must be a list"""]),
-        (
-            "[client]\ncomand = ['app']",
-            [
-                "t.toml:10: client.command: is missing",
-                """t.toml:11: client.comand = ["app"]: unknown key in [client]; did you mean command?""",
-            ],
-        ),
-    ],
-)
-def test_a_client_program_needs_a_command(write: Any, text: str, errors: list[str]) -> None:
-    assert errors_of(write(SMALL + text)) == errors
-
-
-@pytest.mark.parametrize("side", ["lock", "storage"])
-def test_the_kind_client_needs_a_program(side: str) -> None:
-    fencing = ', fencing="x"' if side == "storage" else ""
-
-    errors = errors_of("etcd-postgres", "faults=[]", f'{side}={{kind="client"{fencing}}}')
-
-    assert len(errors) == 1
-    assert errors[0].endswith(f'{side}.kind = "client": needs a program: add [client] with its command')
-
-
-def test_a_program_can_be_combined_with_servers_but_not_with_classes() -> None:
-    client = 'client={command=["app", "x"]}'
-
-    target = load("etcd-postgres", [client, 'lock={kind="client"}'])
-    errors = errors_of("etcd-postgres", "faults=[]", client, 'lock={kind="mine:Lock"}')
-
-    assert target.client.command == ("app", "x")
-    assert (target.lock.servers, target.storage.servers) == ((), ("postgres",))
-    assert len(errors) == 1
-    assert 'lock.kind = "mine:Lock": is a class, but the program of [client] cannot call one' in errors[0]
 
 
 def test_a_run_without_faults_may_be_too_short_for_them(write: Any) -> None:
@@ -296,3 +256,19 @@ def test_a_counted_anomaly_cannot_be_expected(write: Any) -> None:
     (error,) = errors_of(write(SMALL.replace('"valid"', '["late-write"]')))
 
     assert "unknown anomaly late-write" in error
+
+
+def test_a_fence_is_refused_if_the_lock_gives_no_tokens(write: Any) -> None:
+    text = SMALL.replace('kind = "etcd"', 'kind = "etcd"\ntoken = "none"')
+    program = '[client]\ncommand = ["./app"]\nside = "lock"\n'
+
+    (fence,) = errors_of(write(text + program))
+    (own,) = errors_of(write(text))
+    unfenced = load(write((text + program).replace('"conditional-update"', '"none"')))
+
+    place = 't.toml:10: storage.fencing = "conditional-update"'
+    assert fence == f'{place}: cannot be used with lock.token "none": {GIVES_NONE}'
+    assert own.endswith(
+        'is for a lock of your own, but Fencepost\'s own "etcd" gives a token: remove the key'
+    )
+    assert (unfenced.lock.token, unfenced.fenced) == ("none", False)

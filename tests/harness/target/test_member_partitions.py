@@ -58,6 +58,11 @@ def test_a_client_still_needs_only_its_edges(read: Any) -> None:
             '"to-server" or "to-client"',
         ),
         (ETCD, ['target = "etcd-1"', 'shape = "bridge"', 'with = "holder"'], "a bridge has no target's side"),
+        (
+            ETCD,
+            ['target = "etcd-1"', 'from = "lock"', 'how = "reset"'],
+            'give no from; what members send is "dropped"',
+        ),
         (ETCD, ['target = "etcd-1"', 'how = "reset"'], 'what members send is "dropped"'),
         (
             ETCD,
@@ -98,4 +103,4 @@ def test_the_local_engine_refuses_to_divide_etcd(read: Any) -> None:
     refused = never(deployment.topology(target, target.faults))
 
     assert "cannot cut the members of a cluster off from each other" in str(refused)
-    assert "use Docker" in str(refused)
+    assert "use Docker (start its engine, and run with --engine docker)" in str(refused)

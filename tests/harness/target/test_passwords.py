@@ -128,12 +128,6 @@ def test_a_password_in_a_setting_is_refused_without_showing_it(
 @pytest.mark.parametrize(
     ("lock", "storage", "key", "said"),
     [
-        (
-            "etcd",
-            "postgres",
-            'password_env = "PGPASSWORD"',
-            'storage.password_env = "PGPASSWORD": unknown key',
-        ),
         ("etcd", "postgres", 'password = "hunter2"', "storage.password = ***: unknown key"),
         ("etcd", "redis", 'passwd = "hunter2"', "storage.passwd = ***: unknown key"),
     ],
@@ -248,7 +242,7 @@ def test_a_client_gets_the_password_and_never_shows_it(
     monkeypatch.setenv("LOCK_PASSWORD", SECRET)
     own = load(target('password_env = "LOCK_PASSWORD"'))
 
-    settings = deployment._lock(own, [], tmp_path, 0, 1.0, "")
+    settings = deployment.lock_settings(own, [], tmp_path, 0, 1.0, "")
 
     assert settings.password == SECRET
     assert SECRET not in repr(settings)

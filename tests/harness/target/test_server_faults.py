@@ -13,11 +13,13 @@ from harness.nemesis.clock import ClockSpec
 from harness.nemesis.failover import FailoverSpec
 from harness.nemesis.kill import KillSpec
 from harness.nemesis.plan import plan
+from harness.nemesis.reach import recorded_target
 from harness.target import load
 from harness.target.models import Target
 
 LOCKS = {
     "etcd": 'kind = "etcd"',
+    "zookeeper": 'kind = "zookeeper"',
     "redis": 'kind = "redis"',
     "official": 'kind = "redis"\nimage = "redis:8"',
     "replica": 'kind = "redis"\nreplica = true',
@@ -79,19 +81,21 @@ def test_a_partition_may_name_servers(read: Any) -> None:
     ("lock", "fault", "problem"),
     [
         ("etcd", KILL.format("etcd-4"), "this target has no server etcd-4; did you mean"),
-        ("etcd", KILL.format("Lock!"), 'or a name such as "redis-1")'),
+        ("etcd", KILL.format("Lock!"), 'a name such as "redis-1", or a list of names)'),
         ("etcd", CUT.format('["etcd-1", "redis-1"]'), "this target has no server redis-1"),
         ("etcd", CUT.format("[]"), 'must be "lock", "storage", "both", or a list of servers'),
         ("etcd", CUT.format('"locks"'), 'must be "lock", "storage", "both", or a list of servers'),
         ("etcd", FAILOVER, 'needs a replica: set lock.kind "redis" with replica = true'),
         ("redis", FAILOVER, 'needs a replica: set lock.kind "redis" with replica = true'),
-        ("etcd", CLOCK.format("etcd-1"), "only the clock of a Redis server can be moved, but this is etcd"),
+        ("etcd", CLOCK.format("etcd-1"), "the clock of etcd cannot be moved: Go asks the kernel"),
         ("official", CLOCK.format("lock"), "its clock cannot be moved: lock.image is redis:8"),
         ("redis", CLOCK.format("lock").replace("1h", "1s"), "must be at least 2s"),
+        ("redis", f"{CLOCK.format('lock')}\ndrift = 1.0", "a clock moves in one way: give jump"),
+        ("redis", CLOCK.format("lock").replace('jump = "1h"', "drift = 0.1"), "must be at least 0.2"),
+        ("zookeeper", CLOCK.format("lock").replace("1h", "-1h"), "a monotonic clock, which never goes back"),
         ("replica", f'{FAILOVER}\nheld = "10s"', "must be shorter than half the run"),
         ("replica", f'{FAILOVER}\nlasts = "1s"', "are for the target storage: remove them"),
         ("etcd", PROMOTION, 'needs a standby: set storage.kind "postgres" with replication = "asynchronous"'),
-        ("etcd", f'{PROMOTION}\nold_primary = "paused"', "leaves two primaries: say how long it lasts"),
         ("etcd", f'{PROMOTION}\nlasts = "1s"', 'set old_primary "paused" or "cut-off" too'),
     ],
 )
@@ -126,6 +130,10 @@ def test_a_failover_is_single_and_excludes_kills_of_its_servers(read: Any) -> No
         (
             (f'{PROMOTION}\nold_primary = "cut-off"\nlasts = "1s"\nleft_behind = 5',),
             "must be less than workload.clients, which is 5",
+        ),
+        (
+            (f'{PROMOTION}\nold_primary = "paused"',),
+            "leaves two primaries: say in lasts how long there are two",
         ),
         (
             (f'{PROMOTION}\nold_primary = "paused"\nlasts = "6s"\nheld = "4s"',),
@@ -211,8 +219,19 @@ def test_servers_are_paused_once_per_run_without_an_interval(read: Any) -> None:
 @pytest.mark.parametrize(
     ("fault", "problem"),
     [
-        (PAUSE.format("lock") + '\nat = "before-write"', "a pause of servers has no stop point"),
-        ('kind = "pause"\ntarget = "lock"\nevery = "8s"', "a pause of servers has no stop point: give lasts"),
+        (
+            PAUSE.format("lock") + '\nat = "before-write"',
+            "a pause starts either at a stop point or in each interval",
+        ),
+        (
+            'kind = "pause"\ntarget = "storage"\nlasts = "1s"\nat = "acquired"',
+            'is "before-write" for storage: a holder in the workload register writes next',
+        ),
+        ('kind = "pause"\ntarget = "waiter"\nevery = "8s"\nlasts = "1s"', "say where that is (at)"),
+        (
+            'kind = "pause"\ntarget = "lock"\nevery = "8s"',
+            "a pause of servers without a stop point has a length: give lasts",
+        ),
         (PAUSE.format("storage:leader"), 'postgres has no leader: give "storage"'),
         (PAUSE.format("etcd-7"), "this target has no server etcd-7"),
         (PAUSE.format("client"), 'must be a client ("holder", "holder:r0" or "client:0") or servers'),
@@ -248,10 +267,46 @@ def test_a_client_is_killed_once_in_the_second_fifth_of_the_run(read: Any) -> No
     [
         ('kind = "kill"\ntarget = "holder"\nlasts = "1s"', "a client is killed once and not restarted"),
         ('kind = "kill"\ntarget = "lock"', "give lasts"),
-        ('kind = "kill"\ntarget = "lock"\nlasts = "1s"\nat = "acquired"', "at no stop point"),
+        ('kind = "kill"\ntarget = "lock"\nlasts = "1s"\nat = "acquired"', "give every"),
+        ('kind = "kill"\ntarget = "lock"\nevery = "8s"\nat = "acquired"', "give lasts"),
         ('kind = "kill"\ntarget = "client:5"', "does not exist: workload.clients is 5"),
         ('kind = "kill"\ntarget = "holder"\nat = "list-read"', 'occurs only in the workload "append"'),
     ],
 )
 def test_an_impossible_kill_is_refused(error_of: Any, fault: str, problem: str) -> None:
     assert problem in error_of(text("etcd", fault))
+
+
+@pytest.mark.parametrize("kind", ["kill", "pause", "throttle"])
+def test_a_fault_may_name_several_servers(read: Any, kind: str) -> None:
+    share = "\nshare = 0.1" if kind == "throttle" else ""
+    target = read(text("etcd", f'kind = "{kind}"\ntarget = ["etcd-1", "etcd-3"]\nlasts = "1s"{share}'))
+    (fault,) = target.faults
+
+    assert fault.aim() == ("etcd-1", "etcd-3")
+    assert recorded_target(fault.target, target.sides) == "lock:etcd-1, etcd-3"
+
+
+@pytest.mark.parametrize(
+    ("named", "problem"),
+    [
+        ('["etcd-1", "postgres"]', "names servers of the lock service and of the storage: give two faults"),
+        ('["etcd-1", "etcd-9"]', "this target has no server etcd-9"),
+        ('["lock", "storage"]', "or a list of names"),
+        ('["lock:leader", "etcd-1"]', "or a list of names"),
+        ('["holder", "etcd-1"]', "or a list of names"),
+        ("[]", "must be a"),
+    ],
+)
+def test_servers_that_cannot_be_hit_together(error_of: Any, named: str, problem: str) -> None:
+    assert problem in error_of(text("etcd", f'kind = "kill"\ntarget = {named}\nlasts = "1s"'))
+
+
+def test_a_clock_may_jump_back(read: Any) -> None:
+    (fault,) = read(text("redis", CLOCK.format("lock").replace("1h", "-1h"))).faults
+
+    assert fault.jump == -NS["h"]
+
+
+def test_the_refusal_of_a_clock_says_why_etcd_is_immune(error_of: Any) -> None:
+    assert "Go asks the kernel for the time" in error_of(text("etcd", CLOCK.format("etcd-1")))

@@ -158,7 +158,7 @@ def test_values_of_the_wrong_type_are_refused_not_converted(write: Any) -> None:
         "t.toml:4: storage = []: must be a table",
         "t.toml:5: faults.0.target = 3: must be a valid string",
         "t.toml:5: faults.1 = 5: must be a table, such as [[faults]]",
-        "t.toml:5: faults.2: has no kind; there are: pause, partition, delay, kill, failover, clock",
+        "t.toml:5: faults.2: has no kind; there are: pause, partition, delay, slow, kill, throttle, failover, clock, script",
         "t.toml:7: workload.clients = true: must be a valid integer",
         "t.toml:8: workload.writes = 2.5: must be a valid integer",
     ]

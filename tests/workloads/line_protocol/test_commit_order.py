@@ -9,6 +9,8 @@ import pytest
 from workloads.client import NotApplied, Unknown
 from workloads.line_protocol.clients import committed, set_up
 
+MOST = 10_000  # bytes
+
 
 def test_a_program_need_not_support_set_up(speak: Any) -> None:
     set_up(speak('say(id=number, outcome="unsupported")'), ["r0"])
@@ -28,7 +30,7 @@ def test_the_commit_order_is_reported_line_by_line(speak: Any) -> None:
         """
     )
 
-    commits = committed(client)
+    commits = committed(client, MOST)
 
     assert [(each.seq, each.resource, each.token, each.value) for each in commits] == [
         (1, "r0", 3, "0-3"),
@@ -46,7 +48,7 @@ def test_the_commit_order_has_the_fences_between_the_writes(speak: Any) -> None:
         """
     )
 
-    assert [(each.seq, each.token, each.value, each.fence) for each in committed(client)] == [
+    assert [(each.seq, each.token, each.value, each.fence) for each in committed(client, MOST)] == [
         (1, 3, "0-3", False),
         (2, 4, None, True),
         (3, 4, "0-4", False),
@@ -54,7 +56,7 @@ def test_the_commit_order_has_the_fences_between_the_writes(speak: Any) -> None:
 
 
 def test_an_unknown_commit_order_is_none(speak: Any) -> None:
-    assert committed(speak('say(id=number, outcome="unsupported")')) is None
+    assert committed(speak('say(id=number, outcome="unsupported")'), MOST) is None
 
 
 @pytest.mark.parametrize(
@@ -68,4 +70,4 @@ def test_an_unknown_commit_order_is_none(speak: Any) -> None:
 )
 def test_a_partial_commit_order_is_unknown(speak: Any, body: str) -> None:
     with pytest.raises(Unknown):
-        committed(speak(body))
+        committed(speak(body), MOST)

@@ -16,6 +16,8 @@ from tests.support.client_programs import (
 )
 from tests.support.waiting import SOON, wait_for
 from workloads.client import NotApplied, Unknown
+from workloads.line_protocol import program_client
+from workloads.line_protocol.clients import committed
 from workloads.line_protocol.pipe import MAX_LINE
 from workloads.line_protocol.program_client import ProgramClient, ProgramError
 from workloads.unsolicited_data import has_input
@@ -27,7 +29,7 @@ from workloads.unsolicited_data import has_input
 def test_an_invalid_line_is_never_an_answer(speak: Any, line: str) -> None:
     storage = storage_of(speak(f"print({line!r}, flush=True)"))
 
-    with pytest.raises(Unknown, match=r"the program (said|answered)"):
+    with pytest.raises(Unknown, match="the program said"):
         storage.write("r0", 5, "0-1.0", lambda: None)
 
 
@@ -110,7 +112,7 @@ def test_data_that_arrives_before_its_request_is_not_an_answer(speak: Any, early
     storage.write("r0", 5, "0-1.0", lambda: None)
     assert wait_for(lambda: client._pipe._buffer or has_input(client._program.reading))
 
-    with pytest.raises(Unknown, match=r"the program answered a request (that was not|before it was) made"):
+    with pytest.raises(Unknown, match=r"the program said .*request (with that id )?was made"):
         storage.read("r0")
 
     storage.reconnect()
@@ -125,7 +127,7 @@ def test_a_program_that_answers_before_any_request_is_never_ready() -> None:
         assert has_input(started.reading, 10)
         return started
 
-    refused = r"did not become ready: the program answered a request (that was not|before it was) made"
+    refused = r"did not become ready: the program said .*request (with that id )?was made"
     with pytest.raises(ProgramError, match=refused):  # the end of its line may come after our first
         ProgramClient(start, SETTINGS, TIMEOUT)
 
@@ -142,3 +144,31 @@ def test_a_program_that_never_stops_talking_is_unknown(speak: Any) -> None:
 
     with pytest.raises(Unknown, match="no answer in time"):
         storage.read("r0")
+
+
+def test_a_reason_is_shortened(speak: Any) -> None:
+    storage = storage_of(speak('say(id=number, outcome="failed", reason="x" * 1_000_000)'))
+
+    with pytest.raises(NotApplied, match=r"failed: x{200}… \(1,000,000 characters\)$"):
+        storage.read("r0")
+
+
+def test_a_program_that_writes_without_end_is_given_up(speak: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_client, "MOST_OUTPUT", 10_000)
+    client = speak("""
+        while True:
+            say(id=1, outcome="ok", reason="late")
+        """)
+
+    with pytest.raises(ProgramError, match=r"it wrote more than 9\.766 KiB to standard output"):
+        client.request("read", within=60)
+
+
+def test_an_endless_commit_order_is_given_up(speak: Any) -> None:
+    client = speak("""
+        while True:
+            say(id=number, event="commit", resource="r0", token=1, value="x")
+        """)
+
+    with pytest.raises(Unknown, match=r"more commits than the clients wrote: over 9\.766 KiB"):
+        committed(client, 10_000)

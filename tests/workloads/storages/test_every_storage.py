@@ -112,6 +112,20 @@ def test_an_unfenced_storage_accepts_an_older_token(
     assert commits_of(resource) == [(10, "new"), (9, "old")]
 
 
+def test_an_unfenced_storage_accepts_writes_without_a_token(
+    open_storage: Any, resource: str, commits_of: Callable[..., list[tuple[Any, Any]]]
+) -> None:
+    storage = open_storage("none")
+    storage.write(resource, None, "first", nothing)
+    storage.write(resource, 2**63 - 1, "with a token", nothing)
+    with_token = storage.read(resource)
+    storage.write(resource, None, "last", nothing)
+
+    assert with_token == ("with a token", 2**63 - 1)
+    assert storage.read(resource) == ("last", None)
+    assert commits_of(resource) == [(None, "first"), (2**63 - 1, "with a token"), (None, "last")]
+
+
 def test_an_equal_token_is_stale_only_under_the_policy_strict(open_storage: Any, resource: str) -> None:
     open_storage().write(resource, 7, "first", nothing)
 

@@ -156,7 +156,7 @@ def test_a_call_behind_a_stopped_writer_ends_at_its_deadline_not_applied(
         storage.write("r0", 1, "never", nothing) if call == "write" else storage.fence("r0", 1)
 
     assert 0.3 <= time.monotonic() - called < SOON
-    assert storage.read("r0") == (None, -1)
+    assert storage.read("r0") == (None, None)
     assert commits_of() == []
 
 
@@ -171,7 +171,7 @@ def test_a_writer_stopped_before_its_commit_blocks_the_others(open_storage: Any,
 
     slow.write("r0", 1, "first", meanwhile)
 
-    assert refused == [(None, -1)]
+    assert refused == [(None, None)]
     assert commits_of() == [(1, "first")]
 
 
@@ -203,7 +203,7 @@ def test_a_write_that_is_dropped_before_its_commit_leaves_nothing(open_storage: 
         storage.write("r0", 1, "never", drop)
     storage.reconnect()
 
-    assert storage.read("r0") == (None, -1)
+    assert storage.read("r0") == (None, None)
     assert commits_of() == []
     open_storage().write("r0", 1, "free again", nothing)
 
@@ -224,3 +224,12 @@ def test_a_file_that_is_not_a_database_is_reported(tmp_path: Path) -> None:
 
     with pytest.raises(Unknown, match="not a database"):
         storages.set_up(storage_settings("sqlite", [str(path)]), ["r0"])
+
+
+def test_an_unfenced_storage_accepts_writes_without_a_token(open_storage: Any, commits_of: Any) -> None:
+    storage = open_storage("none")
+    storage.write("r0", None, "first", nothing)
+    storage.write("r0", None, "last", nothing)
+
+    assert storage.read("r0") == ("last", None)
+    assert commits_of() == [(None, "first"), (None, "last")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -245,6 +246,45 @@ def test_a_second_set_removes_the_locks_expiry(open_lock: Any, redis: Any, resou
 
     assert ask("PTTL", lock_key("right")) > 0
     assert ask("PTTL", lock_key(resource)) == -1  # it has none
+
+
+def test_a_late_renewal_extends_the_lock_of_another(open_lock: Any, redis: Any, resource: str) -> None:
+    kind = "workloads.zoo.late_renewal_taken_as_valid:LateRenewalTakenAsValid"
+    late, right, holder = (
+        open_lock(each, redis, client=client, ttl=LONG)
+        for client, each in enumerate((kind, "redis", "redis"))
+    )
+    late.acquire(resource, "0-1")
+    late.release(resource, "0-1")
+    holder.acquire(resource, "2-1")
+
+    assert late._renewing.renew(resource, "0-1", "") == LONG
+    with pytest.raises(NotApplied, match="lease lost"):
+        right._renewing.renew(resource, "1-1", "")
+
+
+def test_a_renewal_is_not_sent_after_the_lease_by_the_own_clock(
+    open_lock: Any, redis: Any, resource: str
+) -> None:
+    kind = "workloads.zoo.late_renewal_taken_as_valid:LateRenewalTakenAsValid"
+    open_lock("redis", redis, ttl=LONG).acquire(resource, "0-1")
+
+    with pytest.raises(NotApplied, match="lease over"):
+        open_lock(kind, redis, client=1)._renewing.renew(resource, "1-1", "")
+
+
+def test_a_lock_is_granted_again_if_its_server_gives_no_answer(
+    open_lock: Any, redis: Any, resource: str
+) -> None:
+    kind = "workloads.zoo.fallback_to_another_server:FallbackToAnotherServer"
+    first = open_lock(kind, redis[:2], ttl=LONG).acquire(resource, "0-1")
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        servers = [f"127.0.0.1:{silent.getsockname()[1]}", redis[1]]
+        second = open_lock(kind, servers, client=1, ttl=LONG, timeout=0.2).acquire(resource, "1-1")
+
+    assert first.token == second.token
+    assert second.attempt < first.attempt + LONG
 
 
 @pytest.mark.slow

@@ -21,9 +21,10 @@ from tests.support.systems import (
 )
 from tests.support.tap import Tap
 from tests.support.zoo_storages import DEADLINE, RESOURCE, asked, nothing, outcome, wait_until
-from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown
+from workloads.client import NotApplied, Stale, Unknown
 from workloads.locks import connect as connect_lock
 from workloads.storages import redis
+from workloads.zoo.retry_without_the_token import SOON
 from workloads.zoo.token_past_2_to_53 import FIRST
 
 
@@ -193,6 +194,35 @@ def test_an_unanswered_write_is_reported_as_failed_but_takes_effect(exhibit: Any
     assert without_an_answer(exhibit("timeout-counted-as-failure-twin")) == (Unknown, [(1, "late")])
 
 
+def late(case: Any) -> tuple[Any, Any, object]:
+    """Write with an old token to a running server, then to one that is stopped for a while."""
+    client = case.open()
+    client.write(RESOURCE, 2, "newer", nothing)
+    before = outcome(client, 1, "answered")
+    ends: list[Any] = []
+    writing = threading.Thread(target=lambda: ends.append(outcome(client, 1, "unanswered")))
+    with case.stopped():
+        writing.start()
+        writing.join(3 * SOON)  # the first attempt is given up, the second waits
+    writing.join(DEADLINE)
+    return before, ends, case.committed
+
+
+def test_a_retry_without_its_token_passes_once_the_server_was_stopped(exhibit: Any) -> None:
+    accepted = [(2, "newer"), (1, "unanswered")]
+    assert late(exhibit("retry-without-the-token")) == (Stale, ["ok"], accepted)
+    assert late(exhibit("retry-without-the-token-twin")) == (Stale, [Stale], accepted[:1])
+
+
+def test_a_retry_of_an_accepted_write_changes_nothing(exhibit: Any) -> None:
+    for name in ("retry-without-the-token", "retry-without-the-token-twin"):
+        case = exhibit(name)
+        client = case.open()
+
+        assert [outcome(client, 1, "same") for _ in range(2)] == ["ok", "ok"]
+        assert case.committed == [(1, "same")]
+
+
 def seen_by_the_older(case: Any) -> Any:
     older, newer = case.open(), case.open()
     older.write(RESOURCE, 1, "old", nothing)
@@ -253,14 +283,14 @@ def after_a_restart(case: Any) -> Any:
 
 
 def test_a_restart_loses_data_that_redis_had_in_memory(exhibit: Any) -> None:
-    assert after_a_restart(exhibit("redis-without-persistence")) == (None, UNWRITTEN)
+    assert after_a_restart(exhibit("redis-without-persistence")) == (None, None)
     assert after_a_restart(exhibit("redis-without-persistence-twin")) == ("kept?", 2)
 
 
 def test_a_restart_loses_commits_that_were_not_yet_logged(exhibit: Any) -> None:
     bug = exhibit("asynchronous-commit")
     wait_until(lambda: asked(bug, "WHERE current_setting('wal_writer_delay') = '10s'"))
-    assert after_a_restart(bug) == (None, UNWRITTEN)
+    assert after_a_restart(bug) == (None, None)
     assert after_a_restart(exhibit("asynchronous-commit-twin")) == ("kept?", 2)
 
 

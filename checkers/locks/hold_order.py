@@ -1,0 +1,97 @@
+"""The order of holds whose lock gives no tokens: what is certain in real time, and nothing else.
+
+Hold u comes before hold v iff u's grant had returned before the request that was granted for v was
+sent (without an attempt: before its acquire was called). Two grants that overlap have no order.
+
+A write without a token names the owner of its hold. Its hold is the one that the owner was granted
+last: of the owner's grants without a token, the one that had returned when the write was called.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from checkers.evidence import Evidence, in_columns
+from checkers.history.columns import ABSENT, ACQUIRE, APPEND, OK, WRITE, Columns, Ints, Operations, indices
+from checkers.history.ranks import distinct
+from checkers.history.records import Op
+from checkers.memoized import memoized
+
+
+@memoized
+def hold_order(evidence: Evidence) -> HoldOrder:
+    """The holds without tokens of a history, and the writes in them."""
+    return HoldOrder(in_columns(evidence))
+
+
+class HoldOrder:
+    """Grants without tokens as arrays.
+
+    Heights are moments as small numbers, resource by resource (see `ranks`): hold u comes before
+    hold v of the same resource iff `answered(u) < asked(v)`.
+    """
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        columns = self._columns = operations.columns
+        acquires = columns.rows(ACQUIRE)
+        acquires = acquires[(columns.outcome[acquires] == OK) & (columns.token[acquires] == ABSENT)]
+        self.grants: Ints = acquires[columns.owner[acquires] != ABSENT]
+        writes = columns.rows(WRITE, APPEND)
+        writes = writes[(columns.token[writes] == ABSENT) & (columns.owner[writes] != ABSENT)]
+        grant = _last_granted(columns, self.grants, writes) if len(self.grants) else writes[:0]
+        self.writes: Ints = writes[indices(grant >= 0)]  # whose hold is known
+        self._grant_of_row = np.full(len(columns), -1, dtype=np.int64)
+        self._grant_of_row[self.writes] = grant[grant >= 0]
+
+    def grant_of(self, rows: Ints) -> Ints:
+        """The row of the grant behind each write, or -1."""
+        return self._grant_of_row[rows]
+
+    def grant_behind(self, write: Op) -> Op | None:
+        """The grant of the hold that a write was done in, if it is known."""
+        row = int(self._grant_of_row[self._operations.row(write)]) if write.index >= 0 else -1
+        return None if row < 0 else self._operations[row]
+
+    def operations(self, grants: Ints) -> tuple[Op, ...]:
+        """Rows as operations."""
+        return tuple(self._operations.at(grants))
+
+    def asked(self, grants: Ints) -> Ints:
+        """When the request for each of these grants was sent, as heights."""
+        return self._heights[0][np.searchsorted(self.grants, grants)]
+
+    def answered(self, grants: Ints) -> Ints:
+        """When each of these grants had returned, as heights."""
+        return self._heights[1][np.searchsorted(self.grants, grants)]
+
+    @cached_property
+    def _heights(self) -> tuple[Ints, Ints]:
+        columns, grants = self._columns, self.grants
+        attempt = columns.attempt[grants]
+        sent = np.where(attempt == ABSENT, columns.called[grants], attempt)
+        different, numbers = distinct(np.concatenate((sent, columns.returned[grants])))
+        base = columns.resource[grants] * (len(different) + 1) + 1
+        return base + numbers[: len(grants)], base + numbers[len(grants) :]
+
+
+def _last_granted(columns: Columns, grants: Ints, writes: Ints) -> Ints:
+    """For each write, the last of its owner's grants that had returned when it was called, or -1."""
+    rows = np.concatenate((grants, writes))
+    _, owner = distinct(columns.owner[rows])
+    _, hold = distinct(columns.resource[rows] * (int(owner.max(initial=0)) + 1) + owner)
+    different, moment = distinct(np.concatenate((columns.returned[grants], columns.called[writes])))
+    key = hold * len(different) + moment
+    of_grants, of_writes = key[: len(grants)], key[len(grants) :]
+    order = np.argsort(of_grants, kind="stable")
+    place = np.searchsorted(of_grants[order], of_writes, side="right") - 1
+    found = order[np.maximum(place, 0)]
+    is_own = (place >= 0) & (hold[: len(grants)][found] == hold[len(grants) :])
+    return np.where(is_own, grants[found], -1)
+
+
+def came_before(earlier: Op, later: Op) -> bool:
+    """Had one grant returned before the request for the other was sent?"""
+    return earlier.returned is not None and earlier.returned < later.sent

@@ -1,0 +1,30 @@
+"""What is said of an anomaly if it breaks a rule that the usual words do not fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from checkers.anomalies import ANOMALIES, Anomaly
+
+_OF_RULES: dict[tuple[str, str], dict[str, Any]] = {
+    ("stale-write", "after-later-hold"): {
+        "definition": "A write of an earlier holder took effect after a write of a later holder had.",
+        "label": "STALE: earlier holder accepted",
+        "arises": (
+            "A holder is stopped or cut off until its lease is over and another client has written;"
+            " then its own write arrives, and without a token no storage can tell the two apart."
+        ),
+        "remedy": (
+            "Use a lock that gives a fencing token, which rises from grant to grant, and let the storage"
+            " refuse every older one: a lock without tokens cannot protect a storage."
+        ),
+    }
+}
+"""The fields that differ, by anomaly and rule."""
+
+
+def described(name: str, rule: str = "") -> Anomaly | None:
+    """An anomaly in the words that fit the rule that it broke; None if the name is not known."""
+    known = ANOMALIES.get(name)
+    return known and replace(known, **_OF_RULES.get((name, rule), {}))

@@ -1,0 +1,258 @@
+"""Stale-write where the lock gives no tokens: a write of an earlier hold took effect after a later one's.
+
+The order of the holds is that of real time (see `hold_order`). Two holds whose grants overlap have
+none, and their writes are never stale to each other. Only a storage that promises no fence
+is judged so: one that does has accepted a write without a token (see `unfenced_writes`).
+
+**By the log**, the write comes after one of a hold that surely came later.
+
+**By what clients saw**, it was called after a write of such a hold had surely been accepted: that
+had returned, or its value had been read. Or it was called before that, and read afterwards: a write
+that is in flight while its holder is paused takes effect last.
+
+A write that was called after a later hold had been *granted* is late. One that is late and not
+stale is only counted, as with tokens (see `late_writes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.conflict import Breach, Conflict
+from checkers.evidence import Evidence, log_of
+from checkers.explain.fault_steps import fault_steps, held_up_by
+from checkers.explain.narrator import Narrator, Story
+from checkers.explain.phrases import content, listed, lock_on, times
+from checkers.history.columns import Flags, Ints, indices
+from checkers.history.ranks import UNRANKED, Summit
+from checkers.history.records import Op, Outcome
+from checkers.locks.hold_order import hold_order
+from checkers.memoized import memoized
+from checkers.storage.cluster_columns import zones_of
+
+
+def in_log(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes that the log has after one of a later hold."""
+    log, holds = log_of(evidence), hold_order(evidence)
+    if log is None or evidence.history.header.fenced or not len(holds.writes):
+        return
+    grant = np.where(log.row >= 0, holds.grant_of(log.row), -1)
+    known = indices((grant >= 0) & ~log.fence)
+    grant = grant[known]
+    asked = holds.asked(grant)
+    latest = np.append(0, np.maximum.accumulate(asked))[:-1]  # before each
+    first = np.maximum.accumulate(np.where(asked > latest, np.arange(len(asked)), 0))
+    stale = indices(latest > holds.answered(grant))
+    for position in log.by_first_commit(known[stale]).tolist():
+        place = int(np.searchsorted(known, position))
+        newer = int(first[place - 1])
+        yield LOGGED_AFTER_LATER.conflict(
+            log.op(position),
+            log.op(int(known[newer])),
+            *holds.operations(grant[[place, newer]]),
+        )
+
+
+def sent_after_later(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes that took effect, called after one of a later hold had surely been accepted."""
+    writes = writes_of(evidence)
+    if writes is None:
+        return
+    zones = zones_of(evidence)
+    stale = writes.accepted & writes.is_after_accepted
+    for row, grant, (newer, later) in writes.with_newest(indices(stale)):
+        grants = hold_order(evidence).operations(np.array([grant, later]))
+        yield SENT_AFTER_LATER.conflict(zones.ops[row], *zones.zone(newer).proof, *grants)
+
+
+def seen_after_later(evidence: Evidence) -> Iterator[Conflict]:
+    """Writes called before one of a later hold had surely been accepted, and read after that."""
+    writes = writes_of(evidence)
+    if writes is None:
+        return
+    zones = zones_of(evidence)
+    for row, grant, (newer, later) in writes.seen_after_newest():
+        zone, newer_zone = zones.zone(int(zones.zone_of(np.array([row]))[0])), zones.zone(newer)
+        if zone.claimed_by is None or zone.surely_before(newer_zone):
+            continue  # the two values alternate: neither is known to be the last
+        grants = hold_order(evidence).operations(np.array([grant, later]))
+        yield SEEN_AFTER_LATER.conflict(zones.ops[row], *newer_zone.proof, zone.claimed_by, *grants)
+
+
+class Writes:
+    """The writes of holds without tokens, in the order of their calls, as arrays."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        zones, holds = zones_of(evidence), hold_order(evidence)
+        self.rows = holds.writes
+        self.grant = holds.grant_of(self.rows)
+        called = zones.ranks.called[self.rows]
+        answered = holds.answered(self.grant)
+        self._zone = zones.zone_of(self.rows)  # or -1
+        self.accepted: Flags = self._zone >= 0
+        settled = np.where(self.accepted, zones.settled[self._zone], UNRANKED)
+        self._known = indices(settled != UNRANKED)
+        asked = holds.asked(self.grant[self._known])
+        self._mark = Summit(zones.ranks.size, settled[self._known], asked)
+        self._called = called
+        self.is_after_accepted: Flags = self._mark.before(called) > answered
+        self._claimed = np.where(self.accepted, zones.claimed[self._zone], called)
+        self._is_seen_after = ~self.is_after_accepted & (self._mark.before(self._claimed) > answered)
+        self._grants = holds.grants
+        returned = zones.ranks.returned[self._grants]
+        self._granted = Summit(zones.ranks.size, returned, holds.asked(self._grants))
+        self.is_late: Flags = self._granted.before(called) > answered
+
+    def with_newest(self, places: Ints) -> Iterator[tuple[int, int, tuple[int, int]]]:
+        """Of writes called after an accepted one: row, grant, and the zone and grant of the latest hold's."""
+        return self._newest_before(self._called, places)
+
+    def seen_after_newest(self) -> Iterator[tuple[int, int, tuple[int, int]]]:
+        """The same of the writes that were read after an accepted one, but called before."""
+        return self._newest_before(self._claimed, indices(self._is_seen_after))
+
+    def _newest_before(self, moments: Ints, places: Ints) -> Iterator[tuple[int, int, tuple[int, int]]]:
+        by = self._known[self._mark.entries_before(moments[places])] if len(places) else places
+        for place, newer in zip(places.tolist(), by.tolist(), strict=True):
+            later = (int(self._zone[newer]), int(self.grant[newer]))
+            yield int(self.rows[place]), int(self.grant[place]), later
+
+    def with_latest_grant(self, places: Ints) -> Iterator[tuple[int, int, int]]:
+        """Of late writes: row and grant, and the latest grant before the write was called."""
+        by = self._granted.entries_before(self._called[places]) if len(places) else places
+        rows, grants, later = self.rows[places], self.grant[places], self._grants[by]
+        return zip(rows.tolist(), grants.tolist(), later.tolist(), strict=True)
+
+
+@memoized
+def writes_of(evidence: Evidence) -> Writes | None:
+    """The writes of holds without tokens; None if there are none, or if a fence is promised."""
+    if evidence.history.header.fenced or not len(hold_order(evidence).writes):
+        return None
+    return Writes(evidence)
+
+
+def late(evidence: Evidence, stale: Flags) -> Iterator[Conflict]:
+    """Writes that took effect, called after a later hold had been granted; without the `stale` rows."""
+    writes = writes_of(evidence)
+    if writes is None:
+        return
+    zones = zones_of(evidence)
+    places = indices(writes.accepted & writes.is_late & ~stale[writes.rows])
+    for row, grant, later in writes.with_latest_grant(places):
+        own, other = hold_order(evidence).operations(np.array([grant, later]))
+        yield AFTER_LATER_GRANT.conflict(zones.ops[row], other, own)
+
+
+def _logged_after_later(n: Narrator, conflict: Conflict) -> Story:
+    write, newer, own, later = conflict.accused, *conflict.because[:1], *conflict.because[-2:]
+    numbers = n.numbers(write)
+    places = (
+        f"In the storage's own order, {content(newer.value)} is {n.place(newer, first=True)}, and"
+        f" {content(write.value)} is {listed(numbers)}."
+    )
+    again = f"It was sent once, and took effect {times(len(numbers))}."
+    after = (places, again) if len(numbers) > 1 else (places,)
+    return _story(n, conflict, (own, later), newer, (n.sent_step(newer), n.sent_step(write), *after))
+
+
+def _sent_after_later(n: Narrator, conflict: Conflict) -> Story:
+    write, newer, own, later = conflict.accused, conflict.because[0], *conflict.because[-2:]
+    reads = [] if write.outcome is Outcome.OK else n.first_reader(write)
+    return _story(
+        n,
+        conflict,
+        (own, later),
+        newer,
+        (
+            *_accepted(n, conflict.because[:-2]),
+            f"{n.who(write)} sent {content(write.value)} only later, {n.sent(write)}.",
+            *([] if reads else [f"{n.ending(write)}."]),
+            *(f"A read by {n.whom(read)} returned it {n.answered(read)}: it took effect." for read in reads),
+        ),
+    )
+
+
+def _seen_after_later(n: Narrator, conflict: Conflict) -> Story:
+    write, newer, (read, own, later) = conflict.accused, conflict.because[0], conflict.because[-3:]
+    return _story(
+        n,
+        conflict,
+        (own, later),
+        newer,
+        (
+            n.sent_step(write),
+            *_accepted(n, conflict.because[:-3]),
+            (
+                f"A read that {n.whom(read)} called after that, {n.sent(read)}, returned"
+                f" {content(write.value)}: it took effect after {content(newer.value)}."
+            ),
+        ),
+    )
+
+
+def _accepted(n: Narrator, proof: tuple[Op, ...]) -> tuple[str, ...]:
+    """That a write had surely been accepted; if its own answer does not show that, when it was sent."""
+    newer = proof[0]
+    shown = (f"{n.who(newer)} sent {content(newer.value)} {n.sent(newer)}.",) if len(proof) > 1 else ()
+    return (*shown, n.acceptance(proof))
+
+
+def _story(
+    n: Narrator, conflict: Conflict, grants: tuple[Op, Op], newer: Op, came_after: tuple[str, ...]
+) -> Story:
+    """Who held the lock, what held it up, who came later, and why the write came too late."""
+    write, (own, later) = conflict.accused, grants
+    fault = held_up_by(n, write)
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} to {write.resource} after the storage had accepted"
+            f" {content(newer.value)} of {n.whom(newer)}, which had been granted the lock later"
+        ),
+        steps=(
+            *n.grant_steps(own),
+            *fault_steps(n, fault, write),
+            *n.grant_steps(later),
+            _came_later(n, own, later),
+            *came_after,
+            (
+                "So outdated data replaced newer data: without a token, the storage cannot tell that"
+                f" {content(write.value)} is of an earlier hold than {content(newer.value)}."
+            ),
+        ),
+        fault=fault,
+    )
+
+
+def _came_later(n: Narrator, own: Op, later: Op) -> str:
+    return (
+        f"That is the later hold, by real time: {n.began(later)}, after {n.whom(own)} had been granted"
+        f" {lock_on(own.resource)}."
+    )
+
+
+def _after_later_grant(n: Narrator, conflict: Conflict) -> Story:
+    write, later, own = conflict.accused, *conflict.because
+    return Story(
+        summary=(
+            f"{n.whom(write)} wrote {content(write.value)} to {write.resource} after the lock had been"
+            f" granted to {n.whom(later)}, which had not yet written"
+        ),
+        steps=(
+            *n.grant_steps(own, later),
+            _came_later(n, own, later),
+            f"{n.who(write)} sent {content(write.value)} only then, {n.sent(write)}, and it was accepted.",
+        ),
+    )
+
+
+# because: the newer write, the grant of the accused one's hold, the grant of the newer one's
+LOGGED_AFTER_LATER = Breach(anomaly="stale-write", rule="after-later-hold", story=_logged_after_later)
+# because: the newer write's proof, then the two grants
+SENT_AFTER_LATER = Breach(anomaly="stale-write", rule="after-later-hold", story=_sent_after_later)
+# because: the newer write's proof, the read that saw this one, then the two grants
+SEEN_AFTER_LATER = Breach(anomaly="stale-write", rule="after-later-hold", story=_seen_after_later)
+# because: the later grant, then the grant of the accused one's hold
+AFTER_LATER_GRANT = Breach(anomaly="late-write", rule="after-later-grant", story=_after_later_grant)

@@ -1,0 +1,86 @@
+// Package protocol speaks the line protocol of docs/adapters.md: an adapter implements Lock and calls Serve.
+package protocol
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"time"
+)
+
+// Failed says that a request certainly had no effect and never will; any other error, also that of a deadline,
+// means that its outcome is unknown, and errors.ErrUnsupported that the adapter does not implement it.
+type Failed struct{ Why error }
+
+func (f Failed) Error() string { return f.Why.Error() }
+
+// Fields are those of a line.
+type Fields map[string]any
+
+// Request is a line of Fencepost; only the first one, start, has the settings.
+type Request struct {
+	ID, Wait_ms, Timeout_ms int64
+	Op, Resource, Owner     string
+	Lock                    struct {
+		Endpoints []string
+		TTL_ms    int64
+		Password  string
+	}
+}
+
+// Lock is a lock library; each method has to return when its context ends.
+type Lock interface {
+	// Acquire adds token, ttl_ms and, if it is known, attempt_ns to the answer.
+	Acquire(ctx context.Context, resource, owner string, wait time.Duration, answer Fields) error
+	Release(ctx context.Context, resource, owner string) error
+	Revoke(ctx context.Context, resource, owner string) error
+	Reconnect() error
+}
+
+var input = bufio.NewScanner(os.Stdin)
+
+func say(line Fields) { json.NewEncoder(os.Stdout).Encode(line) }
+
+// Granted reports that the lock is granted but its token is still to be fetched: a fault may stop us here.
+func Granted() {
+	say(Fields{"event": "granted", "wait": true})
+	input.Scan() // the line "go-on"
+}
+
+// Serve answers requests until standard input ends.
+func Serve(versions Fields, connect func(Request) (Lock, error)) {
+	var lock Lock
+	var timeout time.Duration
+	for input.Scan() {
+		var asked Request
+		json.Unmarshal(input.Bytes(), &asked) // without an id, Fencepost ignores the answer
+		wait := time.Duration(asked.Wait_ms) * time.Millisecond
+		ctx, cancel := context.WithTimeout(context.Background(), max(timeout, wait+timeout/2))
+		answer, err := Fields{"id": asked.ID, "outcome": "ok"}, errors.ErrUnsupported
+		switch asked.Op {
+		case "start":
+			timeout = time.Duration(asked.Timeout_ms) * time.Millisecond
+			answer["versions"] = versions
+			lock, err = connect(asked)
+		case "acquire":
+			err = lock.Acquire(ctx, asked.Resource, asked.Owner, wait, answer)
+		case "release":
+			err = lock.Release(ctx, asked.Resource, asked.Owner)
+		case "revoke":
+			err = lock.Revoke(ctx, asked.Resource, asked.Owner)
+		case "reconnect":
+			err = lock.Reconnect()
+		}
+		cancel()
+		if errors.Is(err, errors.ErrUnsupported) {
+			answer["outcome"] = "unsupported"
+		} else if errors.As(err, &Failed{}) {
+			answer["outcome"], answer["reason"] = "failed", err.Error()
+		} else if err != nil {
+			answer["outcome"], answer["reason"] = "unknown", err.Error()
+		}
+		say(answer)
+	}
+}

@@ -1,0 +1,67 @@
+// The line protocol of docs/adapters.md: copy this file, and write a class like the one in redlock.mjs.
+//
+// A lock throws Failed only if the request certainly had no effect and never will; any other error,
+// a deadline's too, means that its outcome is unknown.
+
+import { createInterface } from "node:readline";
+
+/** The request had no effect, and never will. */
+export class Failed extends Error {}
+
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+
+/** Nanoseconds of CLOCK_MONOTONIC, as a string: they do not fit a Number. */
+export const monotonic = () => process.hrtime.bigint().toString();
+
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Write one line to Fencepost. */
+export const say = (fields) => process.stdout.write(JSON.stringify(fields) + "\n");
+
+/** Report that the lock is granted but its token is still to be fetched: a fault may stop us here. */
+export async function granted() {
+  say({ event: "granted", wait: true });
+  await lines.next(); // the line "go-on"
+}
+
+/** Reject when a call takes longer than `ms`; its request may still take effect. */
+export function within(ms, call) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  });
+  return Promise.race([call, late]).finally(() => clearTimeout(timer));
+}
+
+/** Answer requests until standard input ends; `connect` gets the first one, with the settings.
+ *
+ * The lock has `versions` and the methods acquire(resource, owner, waitMs), which returns token, ttl_ms
+ * and attempt_ns, release(resource, owner), revoke(resource, owner) and reconnect(). An answer
+ * { outcome: "unsupported" } is possible, too.
+ */
+export async function serve(connect) {
+  let lock;
+  const answer = async (request) => {
+    const { op, resource, owner, wait_ms } = request;
+    if (op === "start") {
+      lock = await connect(request);
+      return { versions: lock.versions };
+    }
+    if (op === "acquire") return lock.acquire(resource, owner, wait_ms);
+    if (op === "release") return lock.release(resource, owner);
+    if (op === "revoke") return lock.revoke(resource, owner);
+    if (op === "reconnect") return lock.reconnect();
+    return { outcome: "unsupported" };
+  };
+  for (let line; !(line = await lines.next()).done; ) {
+    const request = JSON.parse(line.value);
+    let fields;
+    try {
+      fields = { outcome: "ok", ...(await answer(request)) };
+    } catch (error) {
+      fields = { outcome: error instanceof Failed ? "failed" : "unknown", reason: String(error.message) };
+    }
+    say({ id: request.id, ...fields });
+  }
+  process.exit();
+}

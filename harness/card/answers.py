@@ -1,0 +1,180 @@
+"""The questions of a card, and the answer to each from what the runs showed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from harness.card.seen import Seen
+from harness.card.series import STALE, Subject
+from harness.report.sentences import count
+
+Word = Literal["yes", "no", "none", "not shown"]
+MOST_REASONS = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One cell of a card."""
+
+    key: str
+    question: str
+    word: Word
+    said: str  # what the runs showed, in a few words
+    runs: tuple[Path, ...]  # their folders
+
+
+def answers(subject: Subject, seen: Sequence[Seen]) -> tuple[Answer, ...]:
+    """Answer every question; one whose runs failed or never got there is "not shown"."""
+    return tuple(
+        Answer(
+            key=key,
+            question=question,
+            word=word,
+            said=said,
+            runs=tuple(run.folder for run in used if run.folder is not None),
+        )
+        for key, question, answer in _QUESTIONS
+        for used, word, said in (answer(subject, seen),)
+    )
+
+
+Found = tuple[Sequence[Seen], Word, str]
+
+
+def _lost_while_paused(_: Subject, seen: Sequence[Seen]) -> Found:
+    used = [run for run in _of(seen, "pause") if run.experiment.at in STALE and not run.experiment.fenced]
+    accepted = _sum(used, "stale_writes_accepted")
+    if accepted:
+        return used, "yes", f"{accepted} stale writes got through without a fence"
+    if others := _sum(used, "grants_to_others"):
+        return used, "yes", f"{others} grants to others during pauses, no stale write"
+    if _sum(used, "pauses"):
+        return used, "no", f"nobody else was granted it in {_sum(used, 'pauses')} pauses"
+    return used, "not shown", _why(used, "no holder was paused")
+
+
+def _tells(_: Subject, seen: Sequence[Seen]) -> Found:
+    # An early grant leaves open which of two holders has lost the lock.
+    used = [run for run in seen if (run.releases_refused or run.releases_accepted) and not run.of_lock]
+    refused = sum(run.releases_refused for run in used)
+    accepted = sum(run.releases_accepted for run in used)
+    if not used:
+        return used, "not shown", "no holder that had lost it released it"
+    if accepted:
+        return used, "no", f"{accepted} of {refused + accepted} releases of a lost lock ended ok"
+    return used, "yes", f"all {refused} releases of a lost lock were refused"
+
+
+def _token(_: Subject, seen: Sequence[Seen]) -> Found:
+    used = _of(seen, "calm") or seen
+    having, lacking = (
+        sum(run.grants_with_token for run in used),
+        sum(run.grants_without_token for run in used),
+    )
+    if having:
+        return used, "yes", f"in {having} of {having + lacking} grants"
+    if lacking:
+        return used, "none", f"in none of {lacking} grants"
+    return used, "not shown", _why(used, "it was never granted")
+
+
+def _rising(_: Subject, seen: Sequence[Seen]) -> Found:
+    used = [
+        run for run in seen if run.experiment.kind in {"calm", "pause"} and run.experiment.at != "granted"
+    ]
+    return _sound(used, having=lambda run: run.grants_with_token, nothing="no token was given")
+
+
+def _atomic(_: Subject, seen: Sequence[Seen]) -> Found:
+    used = [run for run in _of(seen, "pause") if run.experiment.at == "granted"]
+    if used and not _sum(used, "pauses"):
+        return used, "not shown", _why(used, "the program reports no moment between the grant and its token")
+    return _sound(used, having=lambda run: run.grants_with_token, nothing="no token was given")
+
+
+def _restart(_: Subject, seen: Sequence[Seen]) -> Found:
+    return _survived(_of(seen, "restart"), seen)
+
+
+def _failover(_: Subject, seen: Sequence[Seen]) -> Found:
+    used = _of(seen, "failover")
+    if not used:
+        return used, "none", "the lock service has no failover here"
+    return _survived(used, seen)
+
+
+def _fence(subject: Subject, seen: Sequence[Seen]) -> Found:
+    used = [run for run in _of(seen, "pause") if run.experiment.fenced]
+    if not used:
+        return used, "none", "without a token no storage can refuse a stale write"
+    at = f"{subject.fencing} on {subject.storage}"
+    if bad := _total(run.anomalies for run in used):
+        return used, "no", f"{at}: {_named(bad)}"
+    refused = _sum(used, "stale_writes_rejected")
+    if refused:
+        return used, "yes", f"{at} refused all {refused} stale writes"
+    return used, "not shown", _why(used, f"{at} met no stale write")
+
+
+_QUESTIONS: tuple[tuple[str, str, Callable[[Subject, Sequence[Seen]], Found]], ...] = (
+    ("lost_while_paused", "lost while paused?", _lost_while_paused),
+    ("tells_its_holder", "tells its holder?", _tells),
+    ("token", "token?", _token),
+    ("strictly_rising", "strictly rising?", _rising),
+    ("atomic_with_grant", "atomic with the grant?", _atomic),
+    ("survives_restart", "survives a restart?", _restart),
+    ("survives_failover", "survives a failover?", _failover),
+    ("safe_with_fence", "safe with a fence?", _fence),
+)
+
+
+def _of(seen: Iterable[Seen], kind: str) -> list[Seen]:
+    return [run for run in seen if run.experiment.kind == kind]
+
+
+def _sound(used: Sequence[Seen], *, having: Callable[[Seen], int], nothing: str) -> Found:
+    """Did the lock service keep its promises in these runs, those that had what the question is about?"""
+    if bad := _total(run.of_lock for run in used):
+        return used, "no", _named(bad)
+    if grants := sum(map(having, used)):
+        return used, "yes", f"in {grants} grants"
+    return used, "not shown", _why(used, nothing)
+
+
+def _survived(used: Sequence[Seen], seen: Iterable[Seen]) -> Found:
+    """Were locks that were held at the fault still held after it? Not every library's release tells."""
+    if bad := _total(run.of_lock for run in used):
+        return used, "no", _named(bad)
+    if any(run.releases_accepted and not run.of_lock for run in seen):
+        return used, "not shown", "the release of a lost lock ends ok, too"
+    if kept := sum(run.kept for run in used):
+        return used, "yes", f"{count(kept, 'lock')} still held afterwards"
+    return used, "not shown", _why(used, "no lock that was held then was released afterwards with ok")
+
+
+def _count(name: str) -> Callable[[Seen], int]:
+    return lambda run: run.coverage.get(name, 0)
+
+
+def _sum(used: Iterable[Seen], name: str) -> int:
+    return sum(map(_count(name), used))
+
+
+def _total(found: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in found:
+        for name, number in each.items():
+            total[name] = total.get(name, 0) + number
+    return total
+
+
+def _named(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ×{number}" for name, number in found.items())
+
+
+def _why(used: Sequence[Seen], otherwise: str) -> str:
+    failures = [run.failure for run in used if run.failure]
+    return "; ".join(failures[:MOST_REASONS]) or otherwise

@@ -1,0 +1,47 @@
+"""Make a card: run the series, and see what each run shows."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+from harness.card.seen import Seen, seen_in
+from harness.card.series import Experiment, Subject, series, target_of
+from harness.core.errors import ConfigurationError, EngineUnavailableError, InfrastructureError
+from harness.engines.engine import Engine
+from harness.run import deployment
+from harness.run.run_to_verdict import to_verdict
+from harness.run.runner import RunOptions
+
+
+def planned(subject: Subject, engine: Engine) -> list[Experiment]:
+    """The runs of the series. Raises ConfigurationError, or EngineUnavailableError, if one cannot be made."""
+    experiments = list(series(subject.lock, gives_token=subject.gives_token))
+    for experiment in experiments:
+        target = target_of(subject, experiment)
+        if experiment.fenced and not target.fenced:
+            raise ConfigurationError(
+                f"--fencing {subject.fencing}: the fenced runs need a storage that compares tokens: "
+                "use another, such as conditional-update"
+            )
+        deployment.check(target)
+        if refusal := engine.refusal(deployment.topology(target, target.faults)):
+            raise EngineUnavailableError(refusal)
+    return experiments
+
+
+def run_series(
+    subject: Subject, experiments: Sequence[Experiment], engine: Engine, options: RunOptions
+) -> Generator[Seen, None, None]:
+    """Make the runs one after another; only the first if that has no verdict, without any fault."""
+    for experiment in experiments:
+        yield (seen := _run(subject, experiment, engine, options))
+        if seen.failure and not experiment.faults:
+            return
+
+
+def _run(subject: Subject, experiment: Experiment, engine: Engine, options: RunOptions) -> Seen:
+    try:
+        return seen_in(experiment, to_verdict(target_of(subject, experiment), engine, options))
+    except InfrastructureError as error:
+        first, *others = str(error).splitlines()
+        return Seen(experiment=experiment, failure=" ".join([first, *others[-1:]]))

@@ -1,0 +1,134 @@
+"""A card as one row of Markdown, and as JSON."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checkers.printable import as_json, message
+from harness.card.answers import Answer
+from harness.card.seen import Seen
+from harness.card.series import Subject
+from harness.files.atomic_files import replace_file
+
+MARKDOWN, JSON = "card.md", "card.json"
+REPORT = "report.html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A lock library's card: the row, and the runs behind it."""
+
+    subject: Subject
+    engine: str
+    began: str  # ISO 8601, UTC
+    answers: Sequence[Answer]
+    seen: Sequence[Seen]
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the libraries, as the program named them."""
+        return {name: version for seen in self.seen for name, version in seen.versions.items()}
+
+
+def write(card: Card, folder: Path) -> None:
+    """Write both files into a folder; links to the runs are relative to it."""
+    replace_file(folder / MARKDOWN, (f"{line}\n" for line in markdown(card, folder)))
+    replace_file(folder / JSON, [as_json(document(card, folder)), "\n"])
+
+
+def markdown(card: Card, folder: Path) -> Iterator[str]:
+    """The row as a table, then what was run."""
+    subject = card.subject
+    heads = ["lock", *(answer.question for answer in card.answers)]
+    cells = [_escaped(subject.name), *(_cell(answer, folder) for answer in card.answers)]
+    yield _row(heads)
+    yield _row(["---"] * len(heads))
+    yield _row(cells)
+    yield ""
+    yield (
+        f"`{message(subject.command)}` with {subject.lock} as its lock service, {len(card.seen)} runs of"
+        f" {subject.duration}, engine {card.engine}, {card.began}{_versions(card)}:"
+    )
+    yield ""
+    for seen in card.seen:
+        name = seen.experiment.name
+        link = f"[{name}]({_link(seen.folder, folder)})" if seen.folder else name
+        yield f"- {link}: {_escaped(result(seen))}"
+
+
+def document(card: Card, folder: Path) -> dict[str, Any]:
+    """The card as plain data; fields may be added, never renamed. Folders are relative to `folder`."""
+    subject = card.subject
+    return {
+        "schema": 1,
+        "name": subject.name,
+        "command": subject.command,
+        "lock": subject.lock,
+        "storage": subject.storage,
+        "fencing": subject.fencing,
+        "engine": card.engine,
+        "began": card.began,
+        "versions": card.versions,
+        "answers": {
+            answer.key: {
+                "question": answer.question,
+                "answer": answer.word,
+                "said": answer.said,
+                "runs": [os.path.relpath(run, folder) for run in answer.runs],
+            }
+            for answer in card.answers
+        },
+        "runs": [
+            {
+                "name": seen.experiment.name,
+                "folder": os.path.relpath(seen.folder, folder) if seen.folder else None,
+                "verdict": seen.verdict or None,
+                "failure": seen.failure or None,
+                "anomalies": dict(seen.anomalies),
+                "coverage": dict(seen.coverage),
+                "finding": _finding(seen),
+            }
+            for seen in card.seen
+        ],
+    }
+
+
+def result(seen: Seen) -> str:
+    """What one run found, in a few words."""
+    if seen.failure:
+        return f"no verdict: {seen.failure}"
+    found = ", ".join(f"{name} ×{count}" for name, count in seen.anomalies.items())
+    reasons = "; ".join(seen.reasons)
+    return found or (f"{seen.verdict}: {reasons}" if reasons else seen.verdict)
+
+
+def _finding(seen: Seen) -> dict[str, Any] | None:
+    found = seen.finding
+    if found is None:
+        return None
+    return {"anomaly": found.anomaly, "summary": found.summary, "steps": list(found.steps)}
+
+
+def _cell(answer: Answer, folder: Path) -> str:
+    links = " ".join(f"[{number}]({_link(run, folder)})" for number, run in enumerate(answer.runs, 1))
+    return f"**{answer.word}**: {_escaped(answer.said)} {links}".rstrip()
+
+
+def _versions(card: Card) -> str:
+    return "".join(f", {message(name)} {message(version)}" for name, version in card.versions.items())
+
+
+def _link(run: Path, folder: Path) -> str:
+    return f"{os.path.relpath(run, folder)}/{REPORT}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _escaped(text: str) -> str:
+    return message(text).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")

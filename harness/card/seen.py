@@ -1,0 +1,114 @@
+"""What one run of the series showed of the lock."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from checkers.document import FindingDocument
+from checkers.history.faults import faults_of
+from checkers.history.records import Op, Outcome
+from checkers.locks.leases import granted
+from harness.card.series import OF_LOCKS, Experiment
+from harness.core.events import RunJudged
+from harness.files.run_files import ENVIRONMENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A run of the series, or why there was none."""
+
+    experiment: Experiment
+    folder: Path | None = None
+    failure: str = ""  # why it has no verdict
+    verdict: str = ""
+    anomalies: Mapping[str, int] = field(default_factory=dict)  # the violations that were found
+    coverage: Mapping[str, int] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+    grants_with_token: int = 0
+    grants_without_token: int = 0
+    kept: int = 0  # locks that were held when a fault began, and released after that with ok
+    releases_refused: int = 0  # of locks that the client had lost
+    releases_accepted: int = 0  # likewise
+    finding: FindingDocument | None = None  # the first one
+    versions: Mapping[str, str] = field(default_factory=dict)  # of the libraries, as the program named them
+
+    @property
+    def of_lock(self) -> dict[str, int]:
+        """The anomalies of the lock service that were found."""
+        return {name: self.anomalies[name] for name in OF_LOCKS if self.anomalies.get(name)}
+
+
+def seen_in(experiment: Experiment, judged: RunJudged) -> Seen:
+    """Take from a judged run what the card needs."""
+    document, operations = judged.document, judged.history.operations
+    grants = granted(operations)
+    refused, accepted = releases_of_lost_locks(operations)
+    with_token = sum(grant.token is not None for grant in grants)
+    return Seen(
+        experiment=experiment,
+        folder=judged.folder,
+        verdict=document.verdict,
+        anomalies=Counter(finding.anomaly for finding in document.findings),
+        coverage=document.coverage,
+        reasons=tuple(document.reasons),
+        grants_with_token=with_token,
+        grants_without_token=len(grants) - with_token,
+        kept=sum(locks_kept(operations, fault.began) for fault in faults_of(judged.history.faults)),
+        releases_refused=refused,
+        releases_accepted=accepted,
+        finding=next(iter(document.findings), None),
+        versions=_versions(judged.folder),
+    )
+
+
+def _versions(folder: Path) -> Mapping[str, str]:
+    surroundings = json.loads((folder / ENVIRONMENT).read_text())
+    versions: Mapping[str, str] = surroundings["program"]["versions"]
+    return versions
+
+
+def locks_kept(operations: Sequence[Op], moment: int) -> int:
+    """Count the locks that were granted before a moment (ns), and released after it with ok."""
+    held = {(op.resource, op.owner) for op in granted(operations) if _returned(op) < moment}
+    return sum(
+        op.f == "release"
+        and op.outcome is Outcome.OK
+        and op.called > moment
+        and (op.resource, op.owner) in held
+        for op in operations
+    )
+
+
+def releases_of_lost_locks(operations: Iterable[Op]) -> tuple[int, int]:
+    """Count the releases of lost locks: those that failed, and those that ended ok.
+
+    A lock is lost for certain if somebody else was granted it between the grant and the release. A
+    release whose outcome is unknown counts as neither.
+    """
+    by_resource: dict[str, list[Op]] = defaultdict(list)
+    for op in operations:
+        by_resource[op.resource].append(op)
+    answers = Counter(
+        release.outcome
+        for on_resource in by_resource.values()
+        for release in _of_losers(on_resource, sorted(granted(on_resource), key=_returned))
+    )
+    return answers[Outcome.FAIL], answers[Outcome.OK]
+
+
+def _of_losers(operations: Iterable[Op], grants: Sequence[Op]) -> Iterator[Op]:
+    """The releases of locks that somebody else had been granted by then."""
+    for release in operations:
+        if release.f == "release":
+            before = grants[: bisect_left(grants, release.called, key=_returned)]
+            if any(grant.owner == release.owner for grant in before) and before[-1].owner != release.owner:
+                yield release
+
+
+def _returned(grant: Op) -> int:
+    return grant.called if grant.returned is None else grant.returned

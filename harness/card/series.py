@@ -1,0 +1,148 @@
+"""The runs behind a card: each asks one question of a lock; Fencepost's own client does the storage side."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from checkers.printable import shorten
+from harness.core.duration import format_duration, parse_duration
+from harness.core.errors import ConfigurationError
+from harness.target import Target
+from harness.target.reading import load_text
+
+Kind = Literal["calm", "pause", "partition", "late-renewal", "restart", "failover"]
+STOP_POINTS = ("granted", "acquired", "before-write", "write-sent", "before-release")
+STALE = ("acquired", "before-write")
+"""The stop points at which a holder has everything for its write, and sends it afterwards."""
+
+OF_LOCKS = ("duplicate-token", "token-regression", "early-grant", "stuck-lock")
+"""The anomalies of a lock service."""
+
+MAY_COME_WITH_IT = ("stale-read", *OF_LOCKS)
+
+LONG_HOLDS = ("workload.think=2s", "lock.ttl=6s")
+"""A lock that a server forgets is missed only by one who holds it until the server is back."""
+
+LONGER = 4
+"""A restart or a failover takes seconds: such a run lasts so many times as long, for grants after it."""
+
+WITH_FAILOVER = {"redis": ("lock.replica=true",)}
+"""The lock services whose primary can fail over to a replica, and what that needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """One run of the series."""
+
+    kind: Kind
+    at: str = ""  # the stop point of a pause
+    fenced: bool = False
+    faults: tuple[str, ...] = ()  # TOML tables
+    expect: Literal["valid", "stale-write"] = "valid"
+    require: Mapping[str, int] = field(default_factory=dict)
+    settings: tuple[str, ...] = ()  # overrides of its own
+    durations: int = 1  # how many times as long as the subject says
+
+    @property
+    def name(self) -> str:
+        """Such as pause-before-write-unfenced."""
+        fence = ("fenced" if self.fenced else "unfenced") if self.kind == "pause" else ""
+        return "-".join(filter(None, [self.kind, self.at, fence]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The lock under test, and the storage that fences its tokens."""
+
+    name: str
+    command: str
+    lock: str  # kind
+    storage: str  # kind
+    fencing: str
+    duration: str  # of a run, as in a target file
+    gives_token: bool = True
+    overrides: tuple[str, ...] = ()
+
+
+def series(lock: str, *, gives_token: bool = True) -> Iterator[Experiment]:
+    """The experiments with a lock service of this kind; without tokens, those without a fence."""
+    grants = {"stale_writes_attempted": 0, "grants": 2}
+    yield Experiment(kind="calm", require=grants)
+    for fenced in (False, True) if gives_token else (False,):
+        for at in STOP_POINTS:
+            yield Experiment(
+                kind="pause",
+                at=at,
+                fenced=fenced,
+                faults=(_fault("pause", at=at, until="superseded"),) * 2,
+                expect="stale-write" if at in STALE and not fenced else "valid",
+                require={"pauses": 1, "stale_writes_attempted": int(at in STALE)},
+            )
+    cut = _fault("partition", **{"from": "lock"}, every="2 ttl", lasts="1.5 ttl")
+    yield Experiment(kind="partition", faults=(cut,), require=grants | {"partitions": 1})
+    held = _fault("delay", to="lock", every="2 ttl", lasts="1.5 ttl")
+    yield Experiment(
+        kind="late-renewal",
+        faults=(held,),
+        require=grants | {"delays": 1},
+        settings=("workload.timeout=10s",),
+    )
+    killed = _fault("kill", target="lock", every="10s", lasts="200ms")
+    yield Experiment(
+        kind="restart",
+        faults=(killed,),
+        require=grants | {"kills": 1},
+        settings=LONG_HOLDS,
+        durations=LONGER,
+    )
+    if replica := WITH_FAILOVER.get(lock):
+        lost = _fault("failover", target="lock", held="1 ttl")
+        yield Experiment(
+            kind="failover",
+            faults=(lost,),
+            require=grants | {"failovers": 1},
+            settings=(*LONG_HOLDS, *replica),
+            durations=LONGER,
+        )
+
+
+def target_of(subject: Subject, experiment: Experiment) -> Target:
+    """Return the target of one run; ConfigurationError names what is wrong."""
+    try:
+        words = shlex.split(subject.command)
+    except ValueError as error:
+        raise ConfigurationError(f"{shorten(subject.command)}: is not a command: {error}") from None
+    name = f"{subject.name}-{experiment.name}"
+    head = f'name = {json.dumps(name)}\nexpect = "valid"\n'
+    given = [
+        f"client.command={json.dumps(words)}",
+        "client.side=lock",
+        f"lock.kind={subject.lock}",
+        f"storage.kind={subject.storage}",
+        f"storage.fencing={subject.fencing if experiment.fenced else 'none'}",
+        f"workload.duration={_duration(subject, experiment)}",
+        *(f"require.{count}={least}" for count, least in experiment.require.items()),
+    ]
+    if experiment.expect != "valid":
+        given += [f"expect={json.dumps([experiment.expect])}", f"may={json.dumps(MAY_COME_WITH_IT)}"]
+    if not subject.gives_token:
+        given.append("lock.token=none")
+    text = "\n".join([head, *experiment.faults])
+    return load_text(text, name, [*given, *experiment.settings, *subject.overrides])
+
+
+def _duration(subject: Subject, experiment: Experiment) -> str:
+    if experiment.durations == 1:
+        return subject.duration
+    return format_duration(experiment.durations * parse_duration(subject.duration))
+
+
+def _fault(kind: str, target: str = "holder", **fields: str) -> str:
+    lines: Sequence[str] = [
+        f"{key} = {json.dumps(value)}" for key, value in {"kind": kind, "target": target, **fields}.items()
+    ]
+    return "\n".join(["[[faults]]", *lines, ""])

@@ -1,0 +1,141 @@
+"""Start servers and a program, and print whether it follows the line protocol."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from checkers.printable import shorten
+from harness.cli.output import say
+from harness.clients.admin import LAST_LINES, AdminClient
+from harness.core.errors import ConfigurationError, EngineUnavailableError
+from harness.core.exit_codes import ExitCode
+from harness.engines.choice import EngineName, choose
+from harness.engines.engine import Cluster
+from harness.files import log_limit
+from harness.files.log_tail import last_lines
+from harness.files.run_folder import LOGS, RunFolder
+from harness.processes import process_tree
+from harness.processes.program import Command
+from harness.processes.reaper import reaper
+from harness.run import deployment
+from harness.run.storage_set_up import set_up
+from harness.target import Target
+from harness.target.reading import load_text
+from workloads.line_protocol.conformance import RESOURCES, Expected, conformance
+from workloads.line_protocol.program_client import BOTH_SIDES, ProgramClient, ProgramError, start_fields
+
+NAME = "check-client"
+CLIENTS = 2
+
+
+def target_of(command: str, lock: str, storage: str, fencing: str, overrides: Sequence[str]) -> Target:
+    """Return a target with this program and these servers; ConfigurationError names what is wrong."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ConfigurationError(f"{shorten(command)}: is not a command: {error}") from None
+    given = [
+        f"client.command={json.dumps(words)}",
+        f"lock.kind={lock}",
+        f"storage.kind={storage}",
+        f"storage.fencing={fencing}",
+        f"workload.clients={CLIENTS}",
+        f"workload.resources={len(RESOURCES)}",
+    ]
+    return load_text(f'name = "{NAME}"\nexpect = "valid"\n', NAME, [*given, *overrides])
+
+
+def check_program(target: Target, sides: Collection[str], engine: EngineName) -> ExitCode:
+    """Print each check, and return whether all fit; 1 if one does not."""
+    misfits = 0
+    deployment.check(target)
+    topology = deployment.topology(target, ())
+    chosen = choose(engine, say)
+    if refusal := chosen.refusal(topology):
+        raise EngineUnavailableError(refusal)
+    with ExitStack() as stack:
+        folder = RunFolder.create(Path(stack.enter_context(tempfile.TemporaryDirectory())), NAME)
+        stack.enter_context(log_limit.limited(folder.path / LOGS))
+        command = Command.of_run(_words(target), folder.run_id)
+        stack.enter_context(reaper(folder.run_id))
+        stack.enter_context(process_tree.no_orphans())
+        cluster = stack.enter_context(chosen.start(topology, folder.run_id, folder.path, say))
+        set_up(deployment.storage_of(target, cluster, folder.path), RESOURCES)
+        programs = _Programs(target, command, frozenset(sides), cluster, folder)
+        programs.admin().set_up(RESOURCES)
+        try:
+            for check in conformance(programs.begin, _expected(target, frozenset(sides)), programs.silence):
+                misfits += not check.fits
+                click.echo(f"{'ok   ' if check.fits else 'WRONG'} {check.request}: {shorten(check.found)}")
+        except ProgramError as error:
+            raise ConfigurationError(f"{command}: {error}{programs.last_lines()}") from error
+    click.echo(f"{misfits} of these do not fit: see docs/adapters.md" if misfits else "everything fits")
+    return ExitCode.VIOLATION if misfits else ExitCode.AS_EXPECTED
+
+
+def _words(target: Target) -> tuple[str, ...]:
+    return target.client.command if target.client else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Programs:
+    """Starts the program as clients of the running servers."""
+
+    target: Target
+    command: Command
+    sides: frozenset[str]
+    cluster: Cluster
+    folder: RunFolder
+
+    def begin(self, client: int) -> ProgramClient:
+        """Start it as a client."""
+        task = deployment.task(self.target, self.cluster, self.folder.path, 0, client, self.command)
+        fields = start_fields(client, task.lock, task.storage, self.sides)
+        return ProgramClient(lambda: self.command.start(self._log), fields, task.storage.timeout)
+
+    def admin(self) -> AdminClient:
+        """Return the program without a client, for its set-up."""
+        asked = deployment.admin_client(self.target, self.cluster, self.folder.path, self.command)
+        hidden = dict.fromkeys(BOTH_SIDES - self.sides)
+        return replace(asked, start_fields={**asked.start_fields, **hidden})
+
+    @contextmanager
+    def silence(self, side: str) -> Iterator[None]:
+        """Stop the servers of a side during the block."""
+        servers = _servers(self.target, side)
+        self.cluster.pause(servers)
+        try:
+            yield
+        finally:
+            self.cluster.resume(servers)
+
+    def last_lines(self) -> str:
+        """The last lines of the program's standard error, each on a line of its own."""
+        return "".join(f"\n{line}" for line in last_lines(self._log, LAST_LINES))
+
+    @property
+    def _log(self) -> Path:
+        return self.folder.path / LOGS / "client.log"
+
+
+def _expected(target: Target, sides: frozenset[str]) -> Expected:
+    return Expected(
+        sides=sides,
+        ttl=target.lock.ttl,
+        fenced=target.fenced,
+        policy=target.storage.policy,
+        fence_on_acquire=target.storage.fence_on_acquire,
+        served=frozenset(side for side in sides if _servers(target, side)),
+    )
+
+
+def _servers(target: Target, side: str) -> tuple[str, ...]:
+    return target.lock.servers if side == "lock" else target.storage_servers

@@ -1,0 +1,42 @@
+"""`fencepost check-client`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+from harness.cli.options import ENGINE, OVERRIDES
+
+
+@click.command(short_help="Check that a program follows the line protocol.")
+@click.argument("command")
+@click.option(
+    "--side",
+    type=click.Choice(["both", "lock", "storage"]),
+    default="both",
+    show_default=True,
+    help="What the program does.",
+)
+@click.option("--lock", "lock", metavar="KIND", default="client", help="The lock service to start for it.")
+@click.option("--storage", metavar="KIND", default="client", help="The storage to start for it.")
+@click.option("--fencing", default="none", show_default=True, help="How the storage fences writes.")
+@OVERRIDES
+@ENGINE
+def check_client(
+    command: str,
+    side: Literal["both", "lock", "storage"],
+    lock: str,
+    storage: str,
+    fencing: str,
+    overrides: tuple[str, ...],
+    engine: Literal["auto", "docker", "local"],
+) -> int:
+    """Play every request of the line protocol against COMMAND, without faults, and say what does not fit.
+
+    COMMAND is the program with its arguments, as one word: "python3 my_lock.py".
+    """
+    from harness.cli.check_client import check_program, target_of
+
+    target = target_of(command, lock, storage, fencing, overrides)
+    return check_program(target, ("lock", "storage") if side == "both" else (side,), engine)

@@ -1,0 +1,92 @@
+"""Make the card of a lock library: a line for each run, then the answers, and the files."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tempfile
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from checkers.printable import as_json as encoded
+from checkers.printable import message
+from harness.card.answers import answers
+from harness.card.card import planned, run_series
+from harness.card.outputs import JSON, MARKDOWN, Card, document, result, write
+from harness.card.seen import Seen
+from harness.card.series import Subject
+from harness.core.events import Event, Notice
+from harness.core.exit_codes import ExitCode
+from harness.core.paths import as_seen_from_here
+from harness.engines.engine import Engine
+from harness.engines.reuse import ReusingEngine
+from harness.files import dated_folders
+from harness.report.sentences import count
+from harness.run.runner import RunOptions
+
+RUNS = "runs"
+LONGEST_NAME = 40  # characters; the names of its targets are longer
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._]+")
+
+
+def name_of(command: str) -> str:
+    """Name a lock after its program: redis_py for "python3 redis_py.py"."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    files = [word for word in words if Path(word).is_file()]
+    stem = Path((files or words or ["lock"])[-1 if files else 0]).stem
+    return _NOT_IN_NAMES.sub("-", stem).strip("-._")[:LONGEST_NAME] or "lock"
+
+
+def make_card(
+    subject: Subject, engine: Engine, options: RunOptions, cards: Path, *, text: TextIO, as_json: bool
+) -> ExitCode:
+    """Run the series and print the card; 3 if a run has no verdict. Ctrl-C leaves the card so far."""
+    noticed: set[str] = set()
+
+    def show(event: Event) -> None:
+        if isinstance(event, Notice) and event.text not in noticed:
+            noticed.add(event.text)
+            say(f"  {event.text}")
+
+    def say(line: str) -> None:
+        click.echo(message(line), file=text)
+
+    experiments = planned(subject, engine)
+    began = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    folder = dated_folders.create(cards / subject.name, RUNS)
+    options = replace(options, runs=folder / RUNS, notify=show)
+    most = count(len(experiments), "run")
+    say(f"{subject.name}: up to {most} of {subject.duration}, in {as_seen_from_here(folder)}")
+    seen: list[Seen] = []
+    try:
+        with (
+            tempfile.TemporaryDirectory() as home,
+            closing(ReusingEngine(engine, Path(home))) as reusing,
+            closing(run_series(subject, experiments, reusing, options)) as runs,
+        ):
+            for each in runs:
+                seen.append(each)
+                say(f"  {each.experiment.name}: {result(each)}")
+    finally:
+        card = Card(
+            subject=subject, engine=engine.name, began=began, answers=answers(subject, seen), seen=seen
+        )
+        write(card, folder)
+    say("")
+    width = max(len(answer.question) for answer in card.answers)
+    for answer in card.answers:
+        say(f"  {answer.question:{width}}  {answer.word}: {answer.said}")
+    say("")
+    say(f"  Markdown  {as_seen_from_here(folder / MARKDOWN)}")
+    say(f"  JSON      {as_seen_from_here(folder / JSON)}")
+    if as_json:
+        click.echo(encoded(document(card, folder)))
+    return ExitCode.INFRASTRUCTURE if any(each.failure for each in seen) else ExitCode.AS_EXPECTED

@@ -1,0 +1,157 @@
+"""Servers that already run: checked before a run, and reached through proxies like any other."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import ConfigurationError, ServerNotReadyError
+from harness.engines.readiness import unlike
+from harness.files.log_file import open_log
+from harness.network.systems import SYSTEMS
+from harness.network.tls_relay import POSTGRES, context_of, relayed
+from harness.network.topology import Address, AttachedSpec, Server
+from workloads.client import NotApplied
+
+CONNECTING = 5.0  # s
+LOGIN = 10.0  # s
+POSTGRES_AGREES = b"S"  # its answer to a request for TLS
+
+
+class NoTlsError(Exception):
+    """The server does not speak TLS."""
+
+
+@contextmanager
+def reached(servers: Sequence[AttachedSpec], logs: Path) -> Iterator[tuple[Server, ...]]:
+    """Yield the servers, with addresses that speak no TLS; the relay logs to `logs`."""
+    if not servers:
+        yield ()
+        return
+    logs.mkdir(parents=True, exist_ok=True)
+    with open(open_log(logs / "tls-relay.log"), "ab") as log, relayed(servers, log) as addresses:  # noqa: PTH123 (a descriptor)
+        tickets = {key: _ticket(key, servers, addresses) for key in {server.key for server in servers}}
+        yield tuple(
+            Server(
+                name=server.name,
+                system=server.system,
+                address=replace(address, ticket=tickets[server.key]),
+                upstream=address,
+            )
+            for server, address in zip(servers, addresses, strict=True)
+        )
+
+
+def _ticket(key: str, servers: Sequence[AttachedSpec], addresses: Sequence[Address]) -> str:
+    """Log in to the cluster of one side, for all clients; "" where each connection does that."""
+    members = [at for server, at in zip(servers, addresses, strict=True) if server.key == key]
+    if {server.system for server in servers if server.key == key} != {"etcd"} or not members[0].user:
+        return ""
+    from workloads.etcd_api import Connection  # slow to import
+
+    at = tuple(map(str, members))
+    with closing(Connection(at, LOGIN, user=members[0].user, password=members[0].password)) as connection:
+        try:
+            return connection.log_in()
+        except NotApplied as error:
+            raise ServerNotReadyError(f"{key}: {error}") from error
+
+
+def check(servers: Sequence[AttachedSpec]) -> None:
+    """Connect to each server, and see that it speaks what it should; its login is checked later.
+
+    Raises ServerNotReadyError if it cannot be reached, ConfigurationError if it is not what the target says.
+    """
+    for server in servers:
+        _check_that_it_listens(server)
+        if server.ca_file:
+            _check_its_certificate(server)
+    with relayed(servers) as addresses:
+        for server, address in zip(servers, addresses, strict=True):
+            if server.system:
+                _check_its_kind(server, address)
+
+
+def _check_that_it_listens(server: AttachedSpec) -> None:
+    try:
+        with socket.create_connection((server.address.host, server.address.port), CONNECTING):
+            return
+    except OSError as error:
+        raise ServerNotReadyError(f"{_of(server)} cannot be reached: {error}; start it first") from None
+
+
+def _check_its_certificate(server: AttachedSpec) -> None:
+    side, _, _ = server.key.partition(".")
+    try:
+        context = context_of(server.ca_file)
+    except OSError as error:  # ssl.SSLError is one too
+        why = "it has no certificate in PEM" if isinstance(error, ssl.SSLError) else error.strerror
+        raise ConfigurationError(f'{side}.ca_file = "{server.ca_file}": cannot be used: {why}') from None
+    try:
+        with ThreadPoolExecutor(1) as thread:  # our caller may be inside an event loop
+            thread.submit(lambda: asyncio.run(_opened(server, context))).result()
+    except ssl.SSLCertVerificationError as error:
+        raise ConfigurationError(
+            f"{_of(server)} shows a certificate that is not accepted: {error.verify_message}; "
+            f"{side}.ca_file must be the authority that signed it, and its name the one in {server.key}"
+        ) from None
+    except (NoTlsError, ssl.SSLError, ConnectionError):  # it was reached a moment ago
+        _check_its_kind(server, server.address)
+        raise ConfigurationError(f"{_of(server)} speaks no TLS: remove {side}.ca_file") from None
+    except (OSError, TimeoutError) as error:
+        raise ServerNotReadyError(f"{_of(server)} began no TLS: {error!r}") from None
+
+
+async def _opened(server: AttachedSpec, context: ssl.SSLContext) -> None:
+    """Open a TLS connection and close it again; PostgreSQL is asked for TLS in its own protocol."""
+    async with asyncio.timeout(CONNECTING):
+        reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
+        with closing(writer):
+            if server.system == POSTGRES:
+                writer.write(SYSTEMS[POSTGRES].probe)
+                if await reader.read(1) != POSTGRES_AGREES:
+                    raise NoTlsError
+            await writer.start_tls(context, server_hostname=server.address.host)
+
+
+def _check_its_kind(server: AttachedSpec, address: Address) -> None:
+    """See that a server answers in plain text, at `address`, as its system does."""
+    answer = unlike(server.system, address)
+    if answer is None:
+        return
+    said = " ".join(answer.decode(errors="replace").split())[:80]
+    is_text = bool(said) and said.isprintable()
+    what = (
+        f'answers "{said}", which is not {server.system}'
+        if is_text
+        else f"does not answer as {server.system} does"
+    )
+    side, _, _ = server.key.partition(".")
+    may_speak_tls = not server.ca_file and server.system != POSTGRES  # which is asked for TLS in plain text
+    hint = f"; if it speaks TLS, give {side}.ca_file" if may_speak_tls else ""
+    raise ConfigurationError(f"{_of(server)} {what}: check {server.key}{hint}")
+
+
+def _of(server: AttachedSpec) -> str:
+    return f"{server.key}: {server.address}"
+
+
+def about(server: Server) -> dict[str, Any]:
+    """Return the system and the version of a server, for environment.json."""
+    return {"system": server.system, "version": SYSTEMS[server.system].version(server.address)}
+
+
+def about_attached(server: Server) -> dict[str, Any]:
+    """Return the same of one that already ran, which may not tell us its version."""
+    try:
+        found = about(server)
+    except Exception:  # noqa: BLE001 - the user may not ask, and each system's library has its own errors
+        found = {"system": server.system, "version": "unknown"}
+    return found | {"attached": True}

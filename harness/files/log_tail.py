@@ -1,0 +1,23 @@
+"""The end of a log, in the message of an error."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from checkers.printable import shorten
+
+_READ = 2**16  # bytes; a log may be one line of many mebibytes
+_LONGEST = 500  # characters of one line
+
+
+def last_lines(log: Path, most: int) -> list[str]:
+    """Return the last lines of a log, at most that many, each shortened; none if it does not exist."""
+    try:
+        with log.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _READ))
+            text = file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return []
+    return [shorten(line, _LONGEST) for line in text.strip().splitlines()[-most:]]

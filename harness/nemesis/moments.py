@@ -1,0 +1,91 @@
+"""Moments at which a fault begins, read from what the clients publish: `when` of a fault.
+
+A stop point is a step of one client, which stops itself there. A moment is a state of a lock, so faults
+on servers can wait for one, too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Literal, Protocol
+
+from harness.clients.shared_state import SharedState
+from harness.core.duration import NS, format_duration
+from harness.nemesis.contradictions import AnyFault, Contradiction, Lock, Sections
+from workloads.locks.renewals import PER_TTL
+
+Moment = Literal["lease-ending", "second-waiter"]
+"""What is true of a held lock when a fault begins."""
+
+ENDING = 200 * NS["ms"]
+WAITERS = 2
+_UNKNOWN = 0  # the end of a lease that nothing has promised
+
+
+class Timely(AnyFault, Protocol):
+    """A fault that may wait for a moment."""
+
+    @property
+    def when(self) -> Moment | None:
+        """The moment."""
+
+    @property
+    def at(self) -> str | None:
+        """The stop point."""
+
+
+def holders(state: SharedState, moment: Moment | None) -> Iterator[tuple[int, int]]:
+    """Yield (client, resource) of each holder of whose lock the moment is true now; None: of all holders."""
+    for client, resource, _ in state.holders():
+        if moment == "lease-ending":
+            fits = 0 < _left(state, client) < ENDING
+        elif moment == "second-waiter":
+            fits = state.waiting_for(resource) >= WAITERS
+        else:
+            fits = True
+        if fits:
+            yield client, resource
+
+
+def _left(state: SharedState, client: int) -> int:
+    """Return how long a client's lease still lasts, ns; below 0 if it is over, or its end is not known."""
+    end = state.clients[client].lease_end
+    return int(end) - time.monotonic_ns() if end != _UNKNOWN else -1
+
+
+def never_comes(index: int, fault: Timely, sections: Sections) -> Iterator[Contradiction]:
+    """Yield a moment that this target never has."""
+    key = ("faults", index, "when")
+    if fault.when and fault.at:
+        yield Contradiction(key, "cannot be combined with at: a stop point is itself a moment")
+    elif fault.when == "second-waiter" and sections.workload and sections.workload.clients <= WAITERS:
+        yield Contradiction(
+            key, f"never happens with {sections.workload.clients} clients: one holds the lock, and two wait"
+        )
+    elif fault.when == "lease-ending" and sections.lock:
+        yield from _always_renewed(index, fault, sections, sections.lock)
+
+
+def _always_renewed(index: int, fault: Timely, sections: Sections, lock: Lock) -> Iterator[Contradiction]:
+    """Yield leases that are renewed long before they end; a user's own client may renew as it likes.
+
+    A client that one fault has reserved gets no second one, so for a fault on a client, only one on
+    servers can keep renewals from arriving.
+    """
+    if not lock.servers or ":" in lock.kind or lock.ttl - lock.ttl // PER_TTL < ENDING:
+        return
+    others = (other for number, other in sections.faults.items() if number != index)
+    if not any(_stops_renewals(other, fault, lock) for other in others):
+        yield Contradiction(
+            ("faults", index, "when"),
+            f"never happens: a lease of {format_duration(lock.ttl)} is renewed {PER_TTL} times; add another "
+            "fault that keeps renewals from the lock service, such as a pause of lock",
+        )
+
+
+def _stops_renewals(other: AnyFault, fault: Timely, lock: Lock) -> bool:
+    """May another fault keep the renewals of this fault's victim from the lock service?"""
+    if not other.hits_servers:
+        return fault.hits_servers
+    return not {"lock", *lock.servers}.isdisjoint(other.aim())

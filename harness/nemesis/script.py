@@ -1,0 +1,137 @@
+"""Script: commands of the user inject, observe and heal a fault on servers that Fencepost did not start."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, Field
+
+from checkers.history.fault_kinds import FaultKind
+from harness.core.duration import NS, Span
+from harness.core.errors import FaultNotInstalledError
+from harness.core.fields import STRICT, Duration, Length
+from harness.nemesis.contradictions import Contradiction, Sections
+from harness.nemesis.edge_probes import Probes
+from harness.nemesis.fault import Fault
+from harness.nemesis.fields import Servers
+from harness.nemesis.moments import Moment
+from harness.nemesis.reach import Reach
+from harness.nemesis.reservations import Need
+from harness.network.topology import Edge
+from harness.processes.healer import healed_at_end
+from harness.processes.script import Ended, run
+
+if TYPE_CHECKING:
+    from harness.engines.engine import Cluster
+
+IN_FORCE, NOT_IN_FORCE = 0, 1  # status of `observe`; any other: it cannot tell
+POLL = 0.1  # s
+
+Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+
+
+class ScriptSpec(BaseModel):
+    """Servers are hit by a fault that commands of yours inject, observe and heal."""
+
+    model_config = STRICT
+    called: ClassVar[str] = "script"
+    words: ClassVar[FaultKind] = FaultKind(
+        lasting="was under a script's fault",
+        now="is under a script's fault",
+        afterwards="is healed",
+        short="script",
+        count="scripts",
+    )
+    counts: ClassVar[tuple[str, ...]] = ("scripts",)
+    neutral: ClassVar[Mapping[str, str]] = {"target": "lock"}
+    engine_need: ClassVar[None] = None
+    hits_servers: ClassVar[bool] = True
+    at: ClassVar[None] = None
+    until: ClassVar[None] = None
+    aimed_by: ClassVar[str] = "target"
+    unserved: ClassVar[str] = "no script can be aimed at {}"
+
+    kind: Literal["script"]
+    target: Servers
+    """The servers that it hits: lock or storage (all of them), or one by its name, such as etcd-2."""
+    inject: Words
+    """The command that injects the fault, such as ["docker", "pause", "etcd"]."""
+    observe: Words
+    """The command that ends with status 0 while the fault is in force, and with status 1 while it is not."""
+    heal: Words
+    """The command that ends the fault; it runs even if inject failed, and if Fencepost is killed."""
+    timeout: Duration = Field(30 * NS["s"], json_schema_extra={"default": "30s"})
+    """How long each command may take, and how long until observe sees the fault, or its end."""
+    every: Length | None = None
+    """It strikes once in each interval of this length; without it, once per run."""
+    lasts: Length
+    """How long it is in force."""
+    when: Moment | None = None
+    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
+    second-waiter, two clients wait for a lock that another holds."""
+
+    def aim(self) -> tuple[str, ...]:
+        """Return the side or server that it hits."""
+        return (self.target,)
+
+    def commands(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the commands, by their keys."""
+        return {"inject": self.inject, "observe": self.observe, "heal": self.heal}
+
+    def needs(self, reach: Reach) -> AbstractSet[Need]:
+        """Return the servers, and the edges over which their recovery is proved."""
+        return reach.servers_and_edges(self.aim())
+
+    def in_force(self, reach: Reach, _wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+        """Run the commands."""
+        servers = reach.servers(self.aim())
+        return script(reach.cluster, reach.recorded(self.target), reach.edges(servers), self)
+
+    def contradictions(self, _index: int, _sections: Sections) -> Iterator[Contradiction]:
+        """Yield nothing: the user's commands may hit any server."""
+        return iter(())
+
+
+@contextmanager
+def script(cluster: Cluster, target: str, edges: AbstractSet[Edge], spec: ScriptSpec) -> Iterator[Fault]:
+    """Keep the fault of a script in force until the block ends; `edges` lead to its servers.
+
+    In force means: `observe` did not see it before, and sees it since. Healed means: `heal` succeeded,
+    `observe` does not see it any more, and each server answers over every edge.
+    Raises FaultNotInstalledError if that is not observed. `heal` runs in any case, also when this
+    process is killed.
+    """
+    probes = Probes.of(cluster, "script", target, edges)
+    timeout = spec.timeout / NS["s"]
+    probes.prove_whole()
+    _observed(spec.observe, NOT_IN_FORCE, timeout, "script", target)
+    with healed_at_end(spec.heal, timeout) as heal:
+        try:
+            injected = run(spec.inject, timeout)
+            if injected.status != 0:
+                raise FaultNotInstalledError("script", target, str(injected))
+            seen = _observed(spec.observe, IN_FORCE, timeout, "script", target)
+            fault = Fault("script", target, evidence=f"{injected}, and {seen}")
+            yield fault
+            fault.until = time.monotonic_ns()  # from here on it may be healed
+        finally:
+            healed = heal()
+        if healed.status != 0:
+            raise FaultNotInstalledError("end of the script", target, str(healed))
+    seen = _observed(spec.observe, NOT_IN_FORCE, timeout, "end of the script", target)
+    taken = probes.prove_whole_again()
+    fault.healed = f"{healed}, and {seen}{probes.healing_in_words(taken)}"
+
+
+def _observed(words: Sequence[str], status: int, timeout: float, kind: str, target: str) -> Ended:
+    """Run `observe` until it ends with a status."""
+    deadline = time.monotonic() + timeout
+    while (seen := run(words, timeout)).status != status:
+        if time.monotonic() > deadline:
+            raise FaultNotInstalledError(kind, target, str(seen))
+        time.sleep(POLL)
+    return seen

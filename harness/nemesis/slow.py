@@ -1,0 +1,155 @@
+"""Slow: what a client sends to some servers arrives late by varying times, or at a low rate.
+
+Nothing is held back for long, as in a delay, and nothing is lost: this is a bad network, not a broken one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from checkers.history.fault_kinds import FaultKind
+from harness.core.duration import NS, format_duration
+from harness.core.errors import FaultNotInstalledError
+from harness.core.fields import STRICT, Duration, Length
+from harness.nemesis.contradictions import Contradiction, Sections
+from harness.nemesis.edge_probes import ANSWER_TIMEOUT, Probes, ms
+from harness.nemesis.fault import Fault
+from harness.nemesis.fields import Rate, Side, Victim, named_servers
+from harness.nemesis.moments import Moment
+from harness.nemesis.reach import Reach
+from harness.nemesis.reservations import Need
+from harness.nemesis.stop_points import GoOn
+from harness.network.probe import replies
+from harness.network.topology import Edge, Way
+
+if TYPE_CHECKING:
+    from harness.engines.engine import Cluster
+    from harness.network.toxiproxy import Toxiproxy
+
+LEAST = 50 * NS["ms"]
+MOST = 10 * NS["s"]
+TRIES = 3  # answers over each edge before the network is slow: the quickest counts
+PROVING = 10.0  # s, beyond the longest jitter, until an answer over each edge was late; usually 1
+
+
+class SlowSpec(BaseModel):
+    """What a client sends to the lock service, the storage, or some servers is late, or slow."""
+
+    model_config = STRICT
+    called: ClassVar[str] = "slow network"
+    words: ClassVar[FaultKind] = FaultKind(
+        lasting="had a slow network",
+        now="has a slow network",
+        afterwards="has a fast network again",
+        short="slow network",
+        count="slow_networks",
+    )
+    counts: ClassVar[tuple[str, ...]] = ("slow_networks",)
+    neutral: ClassVar[Mapping[str, str]] = {"target": "holder", "to": "both"}
+    engine_need: ClassVar[Literal["partitions"]] = "partitions"
+    hits_servers: ClassVar[bool] = False
+    at: ClassVar[None] = None
+    until: ClassVar[None] = None
+    aimed_by: ClassVar[str] = "to"
+    unserved: ClassVar[str] = "no message to {} can be slowed down"
+
+    kind: Literal["slow"]
+    target: Victim
+    """holder, holder:r0 (the holder of that resource) or client:0."""
+    side: Side = Field(alias="to")
+    """The side that it sends to, or a list of servers, such as ["redis-4", "redis-5"]."""
+    jitter: Duration | None = None
+    """What it sends arrives late, each time by another random time up to this; in order."""
+    rate: Rate | None = None
+    """What it sends arrives at this rate on each connection, such as "10KB/s"."""
+    every: Length | None = None
+    """It happens once in each interval of this length; without it, once per run."""
+    lasts: Length
+    """How long."""
+    when: Moment | None = None
+    """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
+    second-waiter, two clients wait for a lock that another holds."""
+
+    @model_validator(mode="after")
+    def _is_slow_in_some_way(self) -> Self:
+        if self.jitter is None and self.rate is None:
+            raise ValueError("a slow network needs jitter, or rate, or both")
+        if self.jitter is not None and not LEAST <= self.jitter <= MOST:
+            raise ValueError(f"jitter must be {format_duration(LEAST)} to {format_duration(MOST)}")
+        return self
+
+    def aim(self) -> tuple[str, ...]:
+        """Return the sides or servers that the messages are for."""
+        return named_servers(self.side)
+
+    def needs(self, reach: Reach, client: int) -> AbstractSet[Need]:
+        """Return the edges that are slow."""
+        return {Edge(client, server) for server in reach.servers(self.aim())}
+
+    def in_force_on(self, reach: Reach, client: int, _go_on: GoOn | None) -> AbstractContextManager[Fault]:
+        """Slow down what a client sends from now on."""
+        return slow(reach.cluster, client, reach.servers(self.aim()), jitter=self.jitter, rate=self.rate)
+
+    def contradictions(self, _index: int, _sections: Sections) -> Iterator[Contradiction]:
+        """Yield nothing: any client may have a slow network."""
+        return iter(())
+
+
+@contextmanager
+def slow(
+    cluster: Cluster, client: int, servers: Sequence[str], *, jitter: int | None, rate: int | None
+) -> Iterator[Fault]:
+    """Slow down what a client sends to these servers until the block ends: `jitter` in ns, `rate` in KB/s.
+
+    In force means: Toxiproxy shows the toxics on every edge, and with jitter, an answer over each came
+    late. Healed means: Toxiproxy shows none, and every server answers.
+    Raises FaultNotInstalledError if that is not observed. Any thread may call it.
+    """
+    target = f"client:{client}"
+    toxiproxy = cluster.toxiproxy
+    if toxiproxy is None:
+        raise FaultNotInstalledError("slow", target, "there are no proxies in front of the servers")
+    probes = Probes.of(cluster, "slow", target, (Edge(client, name) for name in servers))
+    before = min(probes.prove_whole() for _ in range(TRIES))  # on a busy machine, one may take very long
+    try:
+        shown = {_slow_down(toxiproxy, edge, jitter, rate) for edge in probes.edges}
+        since = time.monotonic_ns()
+        late = "" if jitter is None else f", and came {ms(_prove_late(probes, before, jitter))} late since"
+        evidence = (
+            f"messages to {', '.join(servers)} are slow: Toxiproxy shows {', '.join(shown)}; "
+            f"answers took {ms(before)} before{late}"
+        )
+        fault = Fault("slow", target, evidence=evidence, since=since)
+        yield fault
+        fault.until = time.monotonic_ns()
+    finally:
+        probes.heal(toxiproxy)
+        taken = probes.prove_whole_again()
+    fault.healed = f"Toxiproxy shows no toxic, and every server answered within {ms(taken)}"
+
+
+def _slow_down(toxiproxy: Toxiproxy, edge: Way, jitter: int | None, rate: int | None) -> str:
+    """Add the toxics to an edge, and return what Toxiproxy shows."""
+    spread = 0 if jitter is None else jitter // NS["ms"]
+    return str(toxiproxy.slow(edge, "to-server", rate=rate or 0, spread=spread))
+
+
+def _prove_late(probes: Probes, before: float, jitter: int) -> float:
+    """Wait until an answer over each edge was late by a good part of the jitter; return the least (s)."""
+    longest = jitter / NS["s"]
+    deadline = time.monotonic() + PROVING + longest
+    late: dict[Way, float] = {}
+    while len(late) < len(probes.edges):
+        if time.monotonic() > deadline:
+            on_time = ", ".join(sorted(str(edge) for edge in probes.edges if edge not in late))
+            raise FaultNotInstalledError(probes.kind, probes.target, f"{on_time} still answers in time")
+        for edge, taken in replies(probes.edges, longest + ANSWER_TIMEOUT).items():
+            if taken is not None and taken - before > longest / 4:
+                late.setdefault(edge, taken - before)
+    return min(late.values())

@@ -1,0 +1,42 @@
+"""Windows of a fault: the occasions that it had, and what became of each.
+
+A fault at a stop point has one each time that a client stops there; a fault at seeded moments has one for
+each moment.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+TAKEN = "another fault had its victim"
+LOST = "others had been granted the lock by then"
+NO_VICTIM = "no client was to be hit until it was too late"
+NO_ROOM = "its servers were not free, or its moment did not come, until it was too late"
+NO_TAKEOVER = "no other client had taken over by its end"
+WENT_FURTHER = "more than it waited for had happened by its end"
+
+Tally = Callable[[str | None], None]
+"""Gets, for each window, why it was missed; None: it was hit."""
+
+
+@dataclass(slots=True)
+class Windows:
+    """The windows of one fault of the target."""
+
+    fault: str  # such as "pause holder before-write"
+    hit: int = 0
+    missed: Counter[str] = field(default_factory=Counter)
+
+    def add(self, why: str | None) -> None:
+        """Add a window that was hit, or missed for a reason."""
+        if why is None:
+            self.hit += 1
+        else:
+            self.missed[why] += 1
+
+    def document(self) -> dict[str, Any]:
+        """Return the content of plan.json."""
+        return {"fault": self.fault, "hit": self.hit, "missed": dict(self.missed)}

@@ -1,0 +1,48 @@
+"""Why servers that already run cannot be used: they refuse it, or they do not answer."""
+
+from __future__ import annotations
+
+from harness.core.errors import ConfigurationError, ServerNotReadyError
+from workloads.client import NotApplied, Unknown
+
+NO_ANSWER = (
+    "connection closed",
+    "connection refused",
+    "deadline_exceeded",
+    "no answer",
+    "no session",
+    "server closed",
+    "timed out",
+    "timeout",
+    "too few answers",
+    "unavailable",
+)
+"""What clients say, in lower case, if a server did not answer a request that had no effect."""
+
+_CHECK_LOGIN = "check {side}.user and {side}.password_env (or password_file)"
+_GIVE_LOGIN = "give {side}.user and {side}.password_env (or password_file)"
+REMEDIES = {
+    "etcdserver: authentication failed": _CHECK_LOGIN,
+    "etcdserver: authentication is not enabled": "remove {side}.user and its password",
+    "etcdserver: permission denied": "{side}.user needs a role with readwrite on the prefix fencepost: "
+    "etcdctl role grant-permission ROLE readwrite fencepost --prefix",
+    "etcdserver: user name is empty": _GIVE_LOGIN,
+    "password authentication failed": _CHECK_LOGIN,
+    "no password supplied": "give {side}.password_env (or password_file)",
+    "permission denied for database": "{side}.user must be able to create a schema there: "
+    "GRANT CONNECT, CREATE ON DATABASE … TO …",
+    'fatal: database "': "name the database in {side}.database",
+    "invalid username-password pair": _CHECK_LOGIN,
+}
+"""What to do, by what etcd, PostgreSQL and Redis say, in lower case."""
+
+
+def as_error(error: NotApplied | Unknown, said: str, side: str) -> ConfigurationError | ServerNotReadyError:
+    """Return what ends the run: a refusal is a wrong configuration, anything else the infrastructure's.
+
+    `side` is the section of the target with the servers, "lock" or "storage".
+    """
+    answer = said.lower()
+    remedy = next((f"; {what.format(side=side)}" for words, what in REMEDIES.items() if words in answer), "")
+    answered = isinstance(error, NotApplied) and not any(words in answer for words in NO_ANSWER)
+    return (ConfigurationError if answered else ServerNotReadyError)(said + remedy)

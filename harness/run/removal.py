@@ -1,0 +1,141 @@
+"""Removes what a run left on servers that already ran, however the harness ends: `removal.py < BELONGINGS`.
+
+A `survivor`: it deletes everything under the run's names. A request that was on its way may still
+arrive after that, so it looks until it finds nothing, twice.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+import msgspec
+
+from harness.core.errors import InfrastructureError
+from harness.network.tls_relay import relayed
+from harness.network.topology import AttachedSpec
+from harness.processes.deferred_interrupts import deferred_interrupts
+from harness.processes.survivor import order_when_due, survivor
+from harness.run.refusals import as_error
+from workloads.client import NotApplied, Unknown
+from workloads.locks import LOCKS
+from workloads.settings import LockSettings, StorageSettings
+from workloads.storages import STORAGES
+
+PATIENCE = 30.0  # seconds; a server may have to recover from a fault first
+POLL = 0.2  # seconds
+IN_A_ROW = 2  # looks that find nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Belongings:
+    """What a run may leave on the servers of one side."""
+
+    servers: tuple[AttachedSpec, ...]
+    lock: LockSettings | None = None
+    storage: StorageSettings | None = None
+
+    def __str__(self) -> str:
+        settings = self.lock or self.storage
+        assert settings is not None  # noqa: S101 - one of them is given
+        return f"{settings.kind} at {', '.join(str(server.address) for server in self.servers)}"
+
+
+@contextmanager
+def removed_at_end(belongings: Sequence[Belongings], notify: Callable[[str], None]) -> Iterator[None]:
+    """Remove what a run leaves behind when the block ends, or this process does.
+
+    Raises ConfigurationError or ServerNotReadyError at once if its servers refuse that, or do not
+    answer; InfrastructureError if it fails later. If the block fails too, `notify` gets the message.
+    """
+    if not belongings:
+        yield
+        return
+    for each in belongings:
+        _check(each)
+    with survivor("harness.run.removal", msgspec.json.encode(belongings)) as process:
+        try:
+            yield
+        except BaseException:
+            if failed := _ended(process):
+                notify(failed)
+            raise
+        if failed := _ended(process):
+            raise InfrastructureError(failed)
+
+
+def _ended(process: subprocess.Popen[bytes]) -> str:
+    """Let it remove everything, and return what failed."""
+    with deferred_interrupts():
+        said, _ = process.communicate()
+    if process.returncode and not said:
+        return f"the removal of what the run left on servers ended with status {process.returncode}"
+    return said.decode().strip()
+
+
+def remove(belongings: Belongings) -> None:
+    """Delete everything under a run's names; an error of its client if that fails for too long."""
+    deadline = time.monotonic() + PATIENCE
+    nothing = 0
+    while nothing < IN_A_ROW:
+        try:
+            nothing = 0 if _removed(belongings) else nothing + 1
+        except Exception:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(POLL)
+
+
+def _check(belongings: Belongings) -> None:
+    """Log in, and find nothing to remove."""
+    try:
+        _removed(belongings)
+    except (NotApplied, Unknown) as error:
+        where = ", ".join(str(server.address) for server in belongings.servers)
+        said = f"{belongings.servers[0].key}: {where}: {' '.join(str(error).split())}"
+        raise as_error(error, said, belongings.servers[0].key.partition(".")[0]) from error
+
+
+def _removed(belongings: Belongings) -> int:
+    with relayed(belongings.servers) as addresses:
+        at = tuple(map(str, addresses))
+        first = addresses[0]
+        if belongings.lock:
+            lock = replace(belongings.lock, endpoints=at)
+            return int(import_module(LOCKS[lock.kind]).remove(lock))
+        assert belongings.storage is not None  # noqa: S101 - one of them is given
+        storage = replace(belongings.storage, endpoints=at, ca_file=first.ca_file, certified=first.certified)
+        return int(import_module(STORAGES[storage.kind]).remove(storage))
+
+
+def by_hand(belongings: Belongings) -> str:
+    """Say how a user can remove what is left."""
+    settings = belongings.lock or belongings.storage
+    assert settings is not None  # noqa: S101 - one of them is given
+    if settings.kind == "postgres":
+        from workloads.storages.postgres import schema_of  # slow to import
+
+        return f"remove it with: DROP SCHEMA IF EXISTS {schema_of(settings.names)} CASCADE"
+    return f"remove everything there whose name begins with fencepost and contains {settings.names}"
+
+
+def main() -> None:
+    """Run the command line."""
+    for each in msgspec.json.decode(order_when_due(), type=list[Belongings]):
+        try:
+            remove(each)
+        except Exception as error:  # noqa: BLE001 - of any system's library
+            why = " ".join(str(error).split()) or type(error).__name__
+            failed = f"what this run left in {each} could not be removed: {why}; {by_hand(each)}"
+            with suppress(BrokenPipeError):  # the harness was killed
+                sys.stdout.write(f"{failed}\n")
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""What a reader should know about how a run was judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from checkers import parse
+from checkers.evidence import gather
+from checkers.notices import notices
+
+SECOND = 1_000_000_000
+LATE = (
+    "the first grant came {} s after the first request, of {} s in all: a client program should make one"
+    " request before it answers start"
+)
+
+
+def notices_of(*acquires: tuple[float, float, dict[str, Any]]) -> Sequence[str]:
+    """The notices about acquires of several clients: when each was called and answered (s), and the answer."""
+    events = []
+    for process, (called, returned, answer) in enumerate(acquires):
+        asked = {"process": process, "f": "acquire", "resource": "r0", "owner": f"{process}-1"}
+        events.append((called, {**asked, "type": "invoke"}))
+        events.append((returned, {**asked, **answer}))
+    lines = [
+        {"time": int(time * SECOND), **event} for time, event in sorted(events, key=lambda each: each[0])
+    ]
+    history = parse([json.dumps(line) + "\n" for line in ({"fencepost": 1, "target": "test"}, *lines)])
+    return list(notices(gather(history)))
+
+
+def granted(token: int) -> dict[str, Any]:
+    return {"type": "ok", "token": token, "ttl": SECOND}
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [(3.9, []), (4.1, [LATE.format("4.1", "10.0")]), (7.3, [LATE.format("7.3", "10.0")])],
+)
+def test_a_late_first_grant_is_reported(first: float, expected: list[str]) -> None:
+    assert notices_of((0, first, granted(1)), (1, 10, granted(2))) == expected
+
+
+def test_a_grant_within_the_first_quarter_of_a_run_is_not_late() -> None:
+    assert notices_of((0, 5, granted(1)), (1, 20, granted(2))) == []
+
+
+def test_unusable_answers_are_reported_even_if_others_were_fine() -> None:
+    unusable = {"type": "info", "error": 'the program said {"token":5.5}: Expected `int` - at `$.token`'}
+    other = {"type": "info", "error": "no answer in time"}
+
+    said = notices_of((0, 0.5, granted(1)), (0, 1, unusable), (0, 2, unusable), (0, 3, other))
+
+    assert said == [f"2 answers were unusable, so the outcome is unknown; the first: {unusable['error']}"]
+
+
+WITHOUT = (
+    "holds were ordered by what is certain in real time, which says nothing of grants that overlap;"
+    " duplicate-token and token-regression had nothing to compare"
+)
+
+
+def test_a_lock_without_tokens_is_reported() -> None:
+    none = {"type": "ok", "token": None, "ttl": SECOND}
+
+    assert notices_of((0, 1, none), (2, 3, none)) == [f"this lock gives no fencing token: {WITHOUT}"]
+    assert notices_of((0, 1, none), (2, 3, granted(2))) == [
+        f"1 of 2 grants came without a fencing token: {WITHOUT}"
+    ]
+    assert notices_of((0, 1, granted(1)), (2, 3, granted(2))) == []

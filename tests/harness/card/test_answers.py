@@ -1,0 +1,232 @@
+"""The answers of a card: each from literal runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkers.history.records import Op, Outcome
+from harness.card.answers import Answer, answers
+from harness.card.seen import Seen, locks_kept, releases_of_lost_locks
+from harness.card.series import Experiment, Kind, Subject
+
+SUBJECT = Subject(
+    name="mine",
+    command="mine",
+    lock="redis",
+    storage="postgres",
+    fencing="conditional-update",
+    duration="10s",
+)
+
+
+def run(kind: Kind, at: str = "", *, fenced: bool = False, **shown: Any) -> Seen:
+    experiment = Experiment(kind=kind, at=at, fenced=fenced)
+    return Seen(experiment=experiment, folder=Path(experiment.name), **({"verdict": "valid"} | shown))
+
+
+def answer(key: str, *seen: Seen) -> Answer:
+    return next(each for each in answers(SUBJECT, seen) if each.key == key)
+
+
+TOKENS = {"grants_with_token": 9}
+
+
+@pytest.mark.parametrize(
+    ("key", "seen", "word", "said"),
+    [
+        (
+            "lost_while_paused",
+            [run("pause", "acquired", coverage={"stale_writes_accepted": 3, "pauses": 4})],
+            "yes",
+            "3 stale writes got through without a fence",
+        ),
+        (
+            "lost_while_paused",
+            [run("pause", "acquired", coverage={"pauses": 4})],
+            "no",
+            "nobody else was granted it in 4 pauses",
+        ),
+        ("lost_while_paused", [run("pause", "acquired")], "not shown", "no holder was paused"),
+        ("lost_while_paused", [run("pause", "acquired", failure="no room")], "not shown", "no room"),
+        ("tells_its_holder", [run("calm")], "not shown", "no holder that had lost it released it"),
+        (
+            "tells_its_holder",
+            [run("calm", releases_refused=2)],
+            "yes",
+            "all 2 releases of a lost lock were refused",
+        ),
+        (
+            "tells_its_holder",
+            [run("calm", releases_refused=2, releases_accepted=1)],
+            "no",
+            "1 of 3 releases of a lost lock ended ok",
+        ),
+        (
+            "tells_its_holder",
+            [
+                run("calm", releases_refused=2),
+                run("pause", "granted", releases_accepted=1, anomalies={"early-grant": 1}),
+            ],
+            "yes",
+            "all 2 releases of a lost lock were refused",
+        ),
+        ("token", [run("calm", **TOKENS)], "yes", "in 9 of 9 grants"),
+        ("token", [run("calm", grants_without_token=9)], "none", "in none of 9 grants"),
+        ("token", [run("calm")], "not shown", "it was never granted"),
+        ("strictly_rising", [run("calm", **TOKENS)], "yes", "in 9 grants"),
+        ("strictly_rising", [run("calm", grants_without_token=9)], "not shown", "no token was given"),
+        (
+            "strictly_rising",
+            [run("calm", **TOKENS, anomalies={"token-regression": 2, "stale-write": 1})],
+            "no",
+            "token-regression ×2",
+        ),
+        (
+            "atomic_with_grant",
+            [run("pause", "granted", **TOKENS)],
+            "not shown",
+            "the program reports no moment between the grant and its token",
+        ),
+        (
+            "atomic_with_grant",
+            [run("pause", "granted", **TOKENS, coverage={"pauses": 1})],
+            "yes",
+            "in 9 grants",
+        ),
+        (
+            "atomic_with_grant",
+            [run("pause", "granted", coverage={"pauses": 1}, anomalies={"early-grant": 1})],
+            "no",
+            "early-grant ×1",
+        ),
+        (
+            "survives_restart",
+            [run("restart", **TOKENS)],
+            "not shown",
+            "no lock that was held then was released afterwards with ok",
+        ),
+        (
+            "survives_restart",
+            [run("restart", kept=4, anomalies={"early-grant": 1})],
+            "no",
+            "early-grant ×1",
+        ),
+        (
+            "survives_restart",
+            [run("restart", kept=2)],
+            "yes",
+            "2 locks still held afterwards",
+        ),
+        (
+            "survives_restart",
+            [run("restart", kept=2), run("calm", releases_accepted=1)],
+            "not shown",
+            "the release of a lost lock ends ok, too",
+        ),
+        (
+            "survives_restart",
+            [run("restart", kept=2), run("pause", releases_accepted=1, anomalies={"early-grant": 1})],
+            "yes",
+            "2 locks still held afterwards",
+        ),
+        ("survives_failover", [], "none", "the lock service has no failover here"),
+        (
+            "survives_failover",
+            [run("failover", coverage={"failovers": 1}, anomalies={"duplicate-token": 70})],
+            "no",
+            "duplicate-token ×70",
+        ),
+        (
+            "safe_with_fence",
+            [run("pause", "acquired")],
+            "none",
+            "without a token no storage can refuse a stale write",
+        ),
+        (
+            "safe_with_fence",
+            [run("pause", "acquired", fenced=True, coverage={"stale_writes_rejected": 4})],
+            "yes",
+            "conditional-update on postgres refused all 4 stale writes",
+        ),
+        (
+            "safe_with_fence",
+            [run("pause", "acquired", fenced=True)],
+            "not shown",
+            "conditional-update on postgres met no stale write",
+        ),
+        (
+            "safe_with_fence",
+            [run("pause", "acquired", fenced=True, anomalies={"stale-write": 1})],
+            "no",
+            "conditional-update on postgres: stale-write ×1",
+        ),
+    ],
+)
+def test_each_answer_follows_from_its_runs(key: str, seen: list[Seen], word: str, said: str) -> None:
+    found = answer(key, *seen)
+
+    assert (found.word, found.said) == (word, said)
+
+
+def test_a_cell_names_the_runs_that_it_rests_on() -> None:
+    calm, paused = run("calm", **TOKENS), run("pause", "acquired", coverage={"pauses": 1})
+
+    assert answer("token", calm, paused).runs == (Path("calm"),)
+    assert answer("lost_while_paused", calm, paused).runs == (Path("pause-acquired-unfenced"),)
+
+
+def op(f: str, owner: str, called: int, returned: int, outcome: Outcome = Outcome.OK) -> Op:
+    return Op(
+        index=called,
+        process=0,
+        f=f,
+        resource="r0",
+        owner=owner,
+        called=called,
+        returned=None if outcome is Outcome.INFO else returned,
+        outcome=outcome,
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "counted"),
+    [(Outcome.FAIL, (1, 0)), (Outcome.OK, (0, 1)), (Outcome.INFO, (0, 0))],
+)
+def test_a_refused_release_shows_that_the_lock_was_lost(outcome: Outcome, counted: tuple[int, int]) -> None:
+    history = [
+        op("acquire", "a", 1, 2),
+        op("acquire", "b", 1, 5),
+        op("release", "a", 6, 7, outcome),
+        op("release", "b", 8, 9),
+    ]
+
+    assert releases_of_lost_locks(history) == counted
+
+
+def test_a_holder_that_nobody_followed_has_lost_nothing() -> None:
+    history = [
+        op("acquire", "a", 1, 2),
+        op("release", "a", 3, 4, Outcome.FAIL),
+        op("acquire", "b", 5, 6),
+        op("release", "c", 7, 8, Outcome.FAIL),
+    ]
+
+    assert releases_of_lost_locks(history) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("moment", "kept"),
+    [(2, 0), (3, 1), (8, 1), (9, 0)],
+)
+def test_a_lock_was_kept_if_its_release_was_answered_ok_after_the_fault(moment: int, kept: int) -> None:
+    history = [op("acquire", "a", 1, 2), op("release", "a", 9, 10), op("acquire", "b", 11, 12)]
+
+    assert locks_kept(history, moment) == kept
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAIL, Outcome.INFO])
+def test_a_release_that_was_not_answered_ok_keeps_nothing(outcome: Outcome) -> None:
+    assert locks_kept([op("acquire", "a", 1, 2), op("release", "a", 9, 10, outcome)], 5) == 0

@@ -1,0 +1,102 @@
+"""The series of runs behind a card, checked as targets; some of them made on real servers."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.card.answers import answers
+from harness.card.card import planned, run_series
+from harness.card.series import STALE, Experiment, Subject, series, target_of
+from harness.core.errors import ConfigurationError
+from harness.engines.engine import Engine
+from harness.run import deployment
+from harness.run.runner import RunOptions
+from tests.support.missing import need
+from tests.support.repository import ROOT
+
+REDIS_PY = shlex.join([sys.executable, str(ROOT / "examples/locks/python/redis_py.py")])
+SUBJECT = Subject(
+    name="redis-py",
+    command=REDIS_PY,
+    lock="redis",
+    storage="postgres",
+    fencing="conditional-update",
+    duration="6s",
+    overrides=("workload.think=200ms",),
+)
+
+
+@pytest.mark.parametrize("lock", ["redis", "etcd", "etcd-lock", "zookeeper", "postgres", "dynamodb"])
+def test_every_run_of_the_series_is_a_target(lock: str) -> None:
+    subject = replace(SUBJECT, lock=lock)
+    targets = {each.name: target_of(subject, each) for each in series(lock)}
+
+    assert len(targets) == 14 + (lock == "redis")
+    for name, target in targets.items():
+        assert target.name == f"redis-py-{name}"
+        assert target.fenced == name.endswith("-fenced")
+    unfenced = {f"pause-{at}-unfenced" for at in STALE}
+    assert {name for name, target in targets.items() if target.expected == ("stale-write",)} == unfenced
+
+
+def test_a_restart_and_a_failover_get_four_times_as_long() -> None:
+    lengths = {each.kind: target_of(SUBJECT, each).workload.duration // 10**9 for each in series("redis")}
+
+    assert lengths == {
+        "calm": 6,
+        "pause": 6,
+        "partition": 6,
+        "late-renewal": 6,
+        "restart": 24,
+        "failover": 24,
+    }
+
+
+def test_a_lock_without_tokens_has_no_fenced_runs() -> None:
+    subject = replace(SUBJECT, gives_token=False)
+    targets = [target_of(subject, each) for each in series("redis", gives_token=False)]
+
+    assert len(targets) == 10
+    assert not any(target.fenced for target in targets)
+    assert {target.lock.token for target in targets} == {"none"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"command": "python3 'mine"}, "is not a command"),
+        ({"lock": "redi"}, "did you mean redis"),
+        ({"fencing": "none"}, "--fencing none: the fenced runs need"),
+        ({"name": "a/b"}, "name"),
+        ({"duration": "10"}, "duration"),
+    ],
+)
+def test_a_wrong_option_is_named_before_anything_starts(
+    local_engine: Engine, wrong: dict[str, str], said: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        planned(replace(SUBJECT, **wrong), local_engine)
+
+
+def some(*names: str) -> Iterator[Experiment]:
+    return (each for each in series("redis") if each.name in names)
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_lock_then_incr_is_not_atomic_and_refuses_late_releases(local_engine: Engine, tmp_path: Path) -> None:
+    experiments = list(some("calm", "pause-granted-unfenced", "pause-before-write-fenced"))
+    need(local_engine, deployment.topology(target_of(SUBJECT, experiments[-1]), ()))
+
+    seen = list(run_series(SUBJECT, experiments, local_engine, RunOptions(runs=tmp_path)))
+
+    words = {answer.key: answer.word for answer in answers(SUBJECT, seen)}
+    assert [run.failure for run in seen] == ["", "", ""]
+    keys = ("token", "atomic_with_grant", "tells_its_holder")
+    assert [words[key] for key in keys] == ["yes", "no", "yes"]

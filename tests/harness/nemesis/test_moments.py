@@ -1,0 +1,170 @@
+"""Faults that wait for the state of a lock, as clients publish it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import pytest
+
+from harness.clients.process import SharedProgress
+from harness.clients.shared_state import SharedState
+from harness.core.errors import ConfigurationError
+from harness.nemesis.moments import ENDING, holders
+from harness.nemesis.nemesis import Nemesis
+from harness.nemesis.observer import Observer
+from harness.nemesis.pause import PauseSpec
+from harness.nemesis.plan import PlanLog, PlannedFault
+from harness.nemesis.reach import Reach
+from harness.target.reading import load_text
+from tests.support.target_files import SMALL
+from tests.support.waiting import wait_for
+
+SECOND = 1_000_000_000
+RESOURCES = ("r0", "r1")
+
+
+@pytest.fixture
+def state() -> SharedState:
+    return SharedState.create(multiprocessing.get_context("forkserver"), 4, 2, 0)
+
+
+def progress(state: SharedState, client: int) -> SharedProgress:
+    return SharedProgress(state, client, RESOURCES)
+
+
+def test_the_second_waiter_of_the_same_resource_counts(state: SharedState) -> None:
+    progress(state, 0).reached("acquired", "r0", "0-1", 7)
+    progress(state, 1).waiting("r0")
+    progress(state, 2).waiting("r1")
+    assert [*holders(state, "second-waiter")] == []
+
+    progress(state, 3).waiting("r0")
+    assert [*holders(state, "second-waiter")] == [(0, 0)]
+
+    progress(state, 3).exited()  # it gave up
+    assert [*holders(state, "second-waiter")] == []
+
+
+def test_a_waiter_that_is_granted_the_lock_waits_no_longer(state: SharedState) -> None:
+    for client in (1, 2):
+        progress(state, client).waiting("r0")
+    progress(state, 2).reached("granted", "r0", "2-1", -1)
+
+    assert state.waiting_for(0) == 1
+    assert [*holders(state, "second-waiter")] == []
+
+
+def test_a_lease_is_ending_shortly_before_its_end(state: SharedState) -> None:
+    progress(state, 0).reached("acquired", "r0", "0-1", 7)
+    assert [*holders(state, "lease-ending")] == []  # its end is not known
+
+    progress(state, 0).promised(time.monotonic_ns() + 1000 * SECOND)
+    assert [*holders(state, "lease-ending")] == []
+
+    progress(state, 0).promised(time.monotonic_ns() + ENDING)
+    assert [*holders(state, "lease-ending")] == [(0, 0)]
+
+    progress(state, 0).promised(time.monotonic_ns())
+    assert [*holders(state, "lease-ending")] == []
+
+
+def test_the_lease_of_an_earlier_hold_does_not_count(state: SharedState) -> None:
+    progress(state, 0).promised(time.monotonic_ns() + ENDING)
+    progress(state, 0).waiting("r0")
+    progress(state, 0).reached("acquired", "r0", "0-2", 8)
+
+    assert [*holders(state, "lease-ending")] == []
+
+
+@pytest.fixture
+def sleepers() -> Iterator[list[psutil.Process]]:
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    started = [subprocess.Popen(command) for _ in range(4)]
+    yield [psutil.Process(each.pid) for each in started]
+    for each in started:
+        each.kill()
+        each.wait()
+
+
+def nemesis_over(state: SharedState, processes: list[psutil.Process], fault: PauseSpec) -> Nemesis:
+    log = PlanLog(
+        seed=1,
+        started=time.monotonic_ns(),
+        duration=600 * SECOND,
+        planned=(PlannedFault(kind="pause", target=fault.target, at=None, moments=(0,)),),
+        save=lambda _document: None,
+    )
+    observer = Observer(log=log, record=lambda _event: None, notify=lambda _event: None)
+    reach = Reach(cluster=None, sides={}, processes=processes)  # a pause of a client reaches no server
+    return Nemesis(
+        faults=(fault,), ttl=SECOND, state=state, resources=RESOURCES, reach=reach, observer=observer
+    )
+
+
+def test_a_fault_begins_once_its_moment_has_come(state: SharedState, sleepers: Any) -> None:
+    fault = PauseSpec(kind="pause", target="holder", every="60s", lasts="10ms", when="second-waiter")
+    for client in (0, 1):
+        progress(state, client).reached("acquired", f"r{client}", f"{client}-1", 7)
+    progress(state, 2).waiting("r1")
+    with nemesis_over(state, sleepers, fault) as nemesis:
+        early = wait_for(lambda: bool(nemesis.log.observed), 0.2)
+        came = time.monotonic_ns()
+        progress(state, 3).waiting("r1")
+        assert wait_for(lambda: nemesis.log.observed and nemesis.log.observed[0].healed)
+    nemesis.check()
+
+    (seen,) = nemesis.log.observed
+    assert not early
+    assert seen.target == "client:1"
+    assert seen.in_force > came
+
+
+SECOND_WAITER = 'when = "second-waiter"'
+ENDING_LEASE = 'when = "lease-ending"'
+CUT = 'kind = "partition"\ntarget = "holder"\nfrom = "lock"\nevery = "8s"\nlasts = "3s"\n'
+STORAGE = 'kind = "kill"\ntarget = "storage"\nevery = "8s"\nlasts = "3s"\n'
+LOCK = 'kind = "pause"\ntarget = "lock:leader"\nevery = "8s"\nlasts = "3s"\n'
+PAUSE = 'kind = "pause"\ntarget = "holder"\nevery = "8s"\nlasts = "3s"\n'
+KILL = 'kind = "kill"\ntarget = "holder"\nat = "acquired"\n'
+
+
+def text(*faults: str, clients: int = 3) -> str:
+    sections = "".join(f"[[faults]]\n{fault}\n" for fault in faults)
+    return f"{SMALL}\n[workload]\nclients = {clients}\n{sections}"
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        (STORAGE + SECOND_WAITER,),
+        (CUT, STORAGE + ENDING_LEASE),
+        (LOCK, PAUSE + ENDING_LEASE),
+        (LOCK, CUT + ENDING_LEASE, STORAGE + SECOND_WAITER),
+    ],
+)
+def test_faults_on_clients_and_servers_wait_for_a_moment(faults: tuple[str, ...]) -> None:
+    assert len(load_text(text(*faults), "t.toml").faults) == len(faults)
+
+
+@pytest.mark.parametrize(
+    ("faults", "why"),
+    [
+        ((STORAGE + ENDING_LEASE,), "is renewed 3 times; add another fault"),
+        ((CUT, PAUSE + ENDING_LEASE), "is renewed 3 times; add another fault"),
+        ((KILL + SECOND_WAITER,), "a stop point is itself a moment"),
+    ],
+)
+def test_a_moment_that_never_comes_is_refused(faults: tuple[str, ...], why: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"t.toml:\d+: faults.\d.when = .*{why}"):
+        load_text(text(*faults), "t.toml")
+
+
+def test_two_clients_have_no_second_waiter() -> None:
+    with pytest.raises(ConfigurationError, match="never happens with 2 clients"):
+        load_text(text(STORAGE + SECOND_WAITER, clients=2), "t.toml")

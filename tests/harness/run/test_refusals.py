@@ -1,0 +1,41 @@
+"""Why servers that already run refuse a run, and what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.core.errors import ConfigurationError, ServerNotReadyError
+from harness.run.refusals import as_error
+from workloads.client import NotApplied
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        (
+            'FATAL: password authentication failed for user "tester"',
+            "check storage.user and storage.password_env",
+        ),
+        ('FATAL: database "weak" does not exist', "name the database in storage.database"),
+        ("permission denied for database app", "GRANT CONNECT, CREATE ON DATABASE"),
+        (
+            "INVALID_ARGUMENT: etcdserver: authentication failed, invalid user ID or password",
+            "check storage.user and storage.password_env",
+        ),
+        ("PERMISSION_DENIED: etcdserver: permission denied", "readwrite on the prefix fencepost"),
+        ("INVALID_ARGUMENT: etcdserver: user name is empty", "give storage.user and storage.password_env"),
+    ],
+)
+def test_a_refusal_is_shown_with_its_remedy(said: str, remedy: str) -> None:
+    error = as_error(NotApplied(said), f"storage.servers: a:1: {said}", "storage")
+
+    assert isinstance(error, ConfigurationError)
+    assert str(error).startswith(f"storage.servers: a:1: {said}; ")
+    assert remedy in str(error)
+
+
+def test_a_server_that_does_not_answer_is_an_infrastructure_failure() -> None:
+    error = as_error(NotApplied("no answer in time"), "lock.servers: a:1: no answer in time", "lock")
+
+    assert isinstance(error, ServerNotReadyError)
+    assert str(error) == "lock.servers: a:1: no answer in time"

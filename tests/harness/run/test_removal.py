@@ -1,0 +1,103 @@
+"""Removal of what a run left on servers that already ran."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from harness.core.errors import ServerNotReadyError
+from harness.engines.engine import Cluster
+from harness.network.ports import free_addresses
+from harness.network.topology import AttachedSpec
+from harness.run.removal import Belongings, by_hand, removed_at_end
+from tests.support.systems import lock_settings, storage_settings
+from tests.support.waiting import wait_for
+from workloads.etcd_api import Connection
+
+pytestmark = pytest.mark.engine
+
+KILLED = """
+import sys, time, msgspec
+from harness.run.removal import Belongings, removed_at_end
+with removed_at_end(msgspec.json.decode(sys.argv[1], type=list[Belongings]), print):
+    print("begun", flush=True)
+    time.sleep(600)
+"""
+OURS, OTHERS = b"fencepost/run-1/r0", b"fencepost/run-10/r0"
+
+
+@pytest.fixture
+def belongings(servers: Cluster) -> Belongings:
+    """Those of the run `run-1` in etcd, to which `run-10` has left a key, too."""
+    etcd = servers.servers[0]
+    spec = AttachedSpec(name="etcd-1", system="etcd", address=etcd.address, key="lock.servers")
+    settings = lock_settings("etcd", (str(etcd.address),), names="run-1", token="create-revision")
+    with closing(Connection(settings.endpoints, 5.0)) as connection:
+        connection.call("KV/Put", key=OTHERS, value=b"x")
+    return Belongings(servers=(spec,), lock=settings)
+
+
+def leave_a_key(belongings: Belongings) -> None:
+    with closing(Connection([str(belongings.servers[0].address)], 5.0)) as connection:
+        connection.call("KV/Put", key=OURS, value=b"x")
+
+
+def keys(belongings: Belongings) -> list[bytes]:
+    with closing(Connection([str(belongings.servers[0].address)], 5.0)) as connection:
+        found = connection.call("KV/Range", key=b"fencepost", range_end=b"fencepost0").kvs
+    return [kv.key for kv in found]
+
+
+def test_only_what_the_run_left_is_removed(belongings: Belongings) -> None:
+    with removed_at_end([belongings], print):
+        leave_a_key(belongings)
+        assert keys(belongings) == [OURS, OTHERS]
+
+    assert keys(belongings) == [OTHERS]
+
+
+def test_it_is_removed_if_the_harness_is_killed(belongings: Belongings) -> None:
+    encoded = msgspec.json.encode([belongings])
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, encoded], stdout=subprocess.PIPE, text=True
+    ) as harness:
+        assert harness.stdout is not None
+        assert harness.stdout.readline() == "begun\n"
+        leave_a_key(belongings)
+        harness.send_signal(signal.SIGKILL)
+
+        assert wait_for(lambda: keys(belongings) == [OTHERS])
+
+
+def test_a_postgres_schema_that_is_left_is_named_as_the_server_names_it() -> None:
+    storage = storage_settings("postgres", ("a:1",), fencing="upsert", names="20261123T215059-9d72f3")
+
+    said = by_hand(Belongings(servers=(), storage=storage))
+
+    assert said == "remove it with: DROP SCHEMA IF EXISTS run_20261123t215059_9d72f3 CASCADE"
+
+
+def test_keys_that_are_left_are_named_by_what_they_have_in_common() -> None:
+    lock = lock_settings("etcd", ("a:1",), names="run-1", token="create-revision")
+
+    said = by_hand(Belongings(servers=(), lock=lock))
+
+    assert said == "remove everything there whose name begins with fencepost and contains run-1"
+
+
+def test_servers_that_do_not_answer_end_a_run_before_it_begins(belongings: Belongings) -> None:
+    (nowhere,) = free_addresses(1)
+    (spec,) = belongings.servers
+    gone = Belongings(servers=(replace(spec, address=nowhere),), lock=belongings.lock)
+
+    with (
+        pytest.raises(ServerNotReadyError, match=f"lock.servers: {nowhere}: .*Connection refused"),
+        removed_at_end([gone], print),
+    ):
+        pytest.fail("the block must not run")

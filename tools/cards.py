@@ -1,0 +1,156 @@
+"""Make the cards of `examples/locks/libraries.toml`, and write docs/libraries.md from them.
+
+Each library's series is run twice, and the page says if the two gave other answers: it then shows
+the series with more answers "no". What was seen is kept in docs/cards, one file a library, so that
+one can be made again alone:
+
+    make cards NAMES="kazoo-lock-czxid"
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+LOCKS = ROOT / "examples/locks"
+CARDS = ROOT / "docs/cards"
+PAGE = ROOT / "docs/libraries.md"
+SERIES = 2
+HEAD = (
+    "# Cards of lock libraries\n\n"
+    "What Fencepost saw when it ran [a fixed series](adapters.md#the-card-of-a-library) against libraries as"
+    " they are, on its own servers, with the adapters of [examples/locks](../examples/locks/README.md). A"
+    " cell says what these runs showed, no more; a lock that calls itself advisory is not accused of that."
+    " Whether it tells its holder is judged by its answers to a release, not by listeners that it may have."
+    " `make cards` makes this page.\n\n"
+)
+
+
+def main(names: Sequence[str]) -> None:
+    """Make the cards of these libraries, or of all, and the page of all that were ever made."""
+    libraries = tomllib.loads((LOCKS / "libraries.toml").read_text())["library"]
+    for library in libraries:
+        if not names or slug(library["name"]) in names:
+            for step in library.get("build", ()):
+                subprocess.run(shlex.split(step), cwd=LOCKS / library["folder"], check=True)
+            made = sorted((_card(library) for _ in range(SERIES)), key=_noes, reverse=True)
+            CARDS.mkdir(exist_ok=True)
+            (CARDS / f"{slug(library['name'])}.json").write_text(f"{json.dumps(made, indent=1)}\n")
+            PAGE.write_text("".join(page(libraries)))
+
+
+def slug(name: str) -> str:
+    """A library's name in names of files and runs: "kazoo Lock, czxid" is kazoo-lock-czxid."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def anchor(name: str) -> str:
+    """The anchor of a heading, as GitHub makes it: punctuation is left out."""
+    return re.sub(r"[^\w\- ]", "", name.lower()).replace(" ", "-")
+
+
+def _card(library: dict[str, Any]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as cards:
+        done = subprocess.run(
+            [*_words(library), "--format", "json", "--cards", cards],
+            cwd=LOCKS / library["folder"],
+            check=False,
+            stdout=subprocess.PIPE,
+        )
+    if not done.stdout:
+        sys.exit(done.returncode)
+    card: dict[str, Any] = json.loads(done.stdout)
+    for run in card["runs"]:
+        del run["folder"], run["coverage"]
+    for answer in card["answers"].values():
+        answer["runs"] = [Path(run).parts[1] for run in answer["runs"]]
+    return card
+
+
+def _words(library: dict[str, Any]) -> list[str]:
+    fencepost = str(Path(sys.executable).with_name("fencepost"))
+    options = ["--no-token"] * (not library.get("token", True))
+    options += [f"--set={each}" for each in library.get("set", ())]
+    return [
+        fencepost,
+        "card",
+        "--lock",
+        library["lock"],
+        "--name",
+        slug(library["name"]),
+        *options,
+        library["command"],
+    ]
+
+
+def page(libraries: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """docs/libraries.md, from the files in docs/cards."""
+    cards = {
+        library["name"]: json.loads(file.read_text())
+        for library in libraries
+        if (file := CARDS / f"{slug(library['name'])}.json").exists()
+    }
+    questions = [answer["question"] for answer in next(iter(cards.values()))[0]["answers"].values()]
+    yield HEAD
+    yield _row(["lock", "version", *questions])
+    yield _row(["---"] * (len(questions) + 2))
+    for library in libraries:
+        if made := cards.get(library["name"]):
+            answers = made[0]["answers"].values()
+            cells = [f"**{answer['answer']}**: {answer['said']}" for answer in answers]
+            yield _row([f"[{library['name']}](#{anchor(library['name'])})", _versions(made[0]), *cells])
+    for library in libraries:
+        if made := cards.get(library["name"]):
+            yield from _section(library, made)
+
+
+def _noes(card: dict[str, Any]) -> int:
+    """How many answers of a series are "no": what one series found is true, also if another missed it."""
+    return sum(answer["answer"] == "no" for answer in card["answers"].values())
+
+
+def _section(library: dict[str, Any], made: Sequence[dict[str, Any]]) -> Iterator[str]:
+    card = made[0]
+    command = shlex.join(["fencepost", *_words(library)[1:]])
+    yield f"\n## {library['name']}\n\n"
+    yield f"Recommended fence: {library['fence']}\n\n"
+    yield f"{_versions(card)}; {card['began']}; engine {card['engine']}. {_agreement(made)} To repeat it:\n\n"
+    yield "```sh\ncd examples/locks/" + library["folder"] + "\n"
+    yield "".join(f"{step}\n" for step in library.get("build", ()))
+    yield f"{command}\n```\n\n"
+    for run in card["runs"]:
+        found = ", ".join(f"{name} ×{count}" for name, count in run["anomalies"].items())
+        yield f"- {run['name']}: {found or run['failure'] or run['verdict']}\n"
+    if finding := next((run["finding"] for run in card["runs"] if run["finding"]), None):
+        yield f"\nThe first finding, {finding['anomaly']}: {finding['summary']}\n\n"
+        yield "".join(f"{number}. {step}\n" for number, step in enumerate(finding["steps"], 1))
+
+
+def _agreement(made: Sequence[dict[str, Any]]) -> str:
+    words = [{key: answer["answer"] for key, answer in card["answers"].items()} for card in made]
+    other = [key.replace("_", " ") for key in words[0] if any(each[key] != words[0][key] for each in words)]
+    if not other:
+        return f"{len(made)} series gave the same answers."
+    return f"{len(made)} series differed in: {', '.join(other)}."
+
+
+def _versions(card: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in card["versions"].items())
+
+
+def _row(cells: Sequence[str]) -> str:
+    shown = (cell.replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(shown)} |\n"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,233 @@
+"""Does a program follow the line protocol? Every request is played, and what can go wrong with it.
+
+The checks need two programs on the same servers, as two clients: one holds the lock while the
+other waits, and one is killed while it holds the lock. They find mistakes of an adapter before
+a run does, where a mistake only makes outcomes unknown, or a verdict wrong.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+
+from workloads.client import GIVES_NONE, Unknown
+from workloads.line_protocol.disturbances import (
+    SHORT_WAIT,
+    Silence,
+    garbage,
+    stopped_lock,
+    stopped_storage,
+)
+from workloads.line_protocol.messages import AcquireResult, ReadResult, convert_fields
+from workloads.line_protocol.played import Check, Hung, Outcome, asked, one_of
+from workloads.line_protocol.program_client import ProgramClient
+
+LEASES = 3  # TTLs in which the lock of a killed program must become free
+MILLISECOND = 1_000_000  # ns
+SECOND = 1_000_000_000  # ns
+LARGE = 2**62 + 1
+"""A token that a floating-point number cannot hold."""
+VALUE = '0-1.0 "é\\'
+RESOURCES = ("r0", "r1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What the checks may expect of a program."""
+
+    sides: AbstractSet[str]  # "lock", "storage"
+    ttl: int  # ns
+    fenced: bool
+    policy: str
+    fence_on_acquire: bool
+    served: AbstractSet[str]  # the sides with servers, which can be stopped
+
+
+def conformance(
+    begin: Callable[[int], ProgramClient], expected: Expected, silence: Silence
+) -> Iterator[Check]:
+    """Play every request against programs started by `begin`, for clients 0 and 1; yield what was found.
+
+    It ends with the first request that gets no answer. Raises ProgramError if a program does not become
+    ready.
+    """
+    with ExitStack() as programs:
+        try:
+            yield from _all(programs, begin, expected, silence)
+        except Hung as hung:
+            found = "no answer in time: every call needs a deadline; the rest was not played"
+            yield Check(request=str(hung), fits=False, found=found)
+
+
+def _all(
+    programs: ExitStack, begin: Callable[[int], ProgramClient], expected: Expected, silence: Silence
+) -> Iterator[Check]:
+    began = time.monotonic()
+    first = programs.enter_context(closing(begin(0)))
+    ready = f"ready after {time.monotonic() - began:.1f} s"
+    yield Check(request="start", fits=True, found=f"{ready}; {_versions(first)}")
+    second = programs.enter_context(closing(begin(1)))
+    if "lock" in expected.sides:
+        yield from _lock(first, second, expected, silence)
+    if "storage" in expected.sides:
+        yield from _storage(second, expected)
+        if "storage" in expected.served:
+            yield from stopped_storage(second, silence, LARGE + 1, "0-1.6")
+    yield from garbage(second, min(expected.sides))
+    first.close()
+    again = programs.enter_context(closing(begin(0)))
+    yield one_of("a request after a restart", asked(again, "reconnect", side=min(expected.sides)), "ok")
+    for program in (first, second, again):
+        if program.repeated:
+            found = f"a second answer to the same request: {program.repeated}"
+            yield Check(request="answers", fits=False, found=found)
+
+
+def _versions(program: ProgramClient) -> str:
+    named = ", ".join(f"{name} {version}" for name, version in program.versions.items())
+    return f"versions: {named}" if named else "it names no versions"
+
+
+def _lock(
+    first: ProgramClient, second: ProgramClient, expected: Expected, silence: Silence
+) -> Iterator[Check]:
+    wait = LEASES * expected.ttl // MILLISECOND
+    granted, check = _acquire(first, "r0", "0-1", wait)
+    yield check
+    if granted is None:
+        return
+    while_held = asked(second, "acquire", resource="r0", owner="1-1", wait_ms=SHORT_WAIT)
+    yield one_of("acquire of a held lock", while_held, "failed")
+    yield one_of("release", asked(first, "release", resource="r0", owner="0-1"), "ok")
+    again = asked(first, "release", resource="r0", owner="0-1")
+    yield one_of("release without the lock", again, "failed")
+    next_one, check = _acquire(second, "r0", "1-2", wait)
+    yield check
+    if next_one is not None:
+        yield _tokens(granted.token, next_one.token, expected)
+    asked(second, "release", resource="r0", owner="1-2")
+    yield one_of("reconnect", asked(first, "reconnect", side="lock"), "ok")
+    yield from _revoke(first, second, wait)
+    if "lock" in expected.served:
+        yield from stopped_lock(first, second, silence, wait)
+    yield from _lapse(first, second, expected)
+
+
+def _revoke(first: ProgramClient, second: ProgramClient, wait: int) -> Iterator[Check]:
+    """An acquire is undone, as after an unknown outcome, and the lock is free at once."""
+    granted, check = _acquire(first, "r1", "0-2", wait)
+    if granted is None:
+        yield check
+        return
+    asked(first, "reconnect", side="lock")
+    revoked = asked(first, "revoke", resource="r1", owner="0-2")
+    yield one_of("revoke", revoked, "ok", "unsupported")
+    if revoked.word == "ok":
+        after = asked(second, "acquire", resource="r1", owner="1-3", wait_ms=SHORT_WAIT)
+        yield one_of("acquire of a revoked lock", after, "ok")
+        asked(second, "release", resource="r1", owner="1-3")
+
+
+def _lapse(first: ProgramClient, second: ProgramClient, expected: Expected) -> Iterator[Check]:
+    """A killed holder loses its lock: not before its promise ends, and not much later."""
+    wait = LEASES * expected.ttl // MILLISECOND
+    called = time.monotonic_ns()
+    granted, check = _acquire(first, "r0", "0-3", wait)
+    if granted is None:
+        yield check
+        return
+    first.close()
+    answer = asked(second, "acquire", resource="r0", owner="1-4", wait_ms=wait, within=2 * wait / 1000)
+    after = time.monotonic_ns() - (granted.attempt_ns or called)
+    promised = (granted.ttl_ms or 0) * MILLISECOND
+    found = f"granted {after / SECOND:.2f} s after the holder's attempt"
+    if answer.word != "ok":
+        found = f"{answer.shown}: the lock of a killed program is not free after {LEASES} TTLs"
+    elif after < promised:
+        found += (
+            f", which was promised {promised / SECOND:.2f} s:"
+            " ttl_ms must be null if the lock ends with its connection"
+        )
+    fits = answer.word == "ok" and after >= promised
+    yield Check(request="acquire after the holder was killed", fits=fits, found=found)
+
+
+def _acquire(
+    program: ProgramClient, resource: str, owner: str, wait: int
+) -> tuple[AcquireResult | None, Check]:
+    """Take a free lock; `wait` in ms."""
+    called = time.monotonic_ns()
+    answer = asked(program, "acquire", resource=resource, owner=owner, wait_ms=wait, within=wait / 1000)
+    if answer.word != "ok":
+        return None, one_of("acquire", answer, "ok")
+    try:
+        granted = convert_fields(AcquireResult, answer.fields)
+    except Unknown as error:
+        return None, Check(request="acquire", fits=False, found=str(error))
+    attempt = granted.attempt_ns
+    if attempt is not None and not called <= attempt <= time.monotonic_ns():
+        found = f"attempt_ns {attempt} is not a CLOCK_MONOTONIC time since the request"
+        return None, Check(request="acquire", fits=False, found=found)
+    lease = "no promised length" if granted.ttl_ms is None else f"{granted.ttl_ms} ms"
+    sent = "" if attempt is None else ", with the time of its attempt"
+    found = f"{'no token' if granted.token is None else f'token {granted.token}'}, {lease}{sent}"
+    return granted, Check(request="acquire", fits=True, found=found)
+
+
+def _tokens(first: int | None, second: int | None, expected: Expected) -> Check:
+    """A token rises; a lock that gives none gives none to all, and has no fence."""
+    request = "token of the next holder"
+    if first is None or second is None:
+        if first is not second:
+            return Check(request=request, fits=False, found="one holder got a token, and the other one none")
+        found = GIVES_NONE if expected.fenced else "none: holds are ordered by real time"
+        return Check(request=request, fits=not expected.fenced, found=found)
+    rises = second > first
+    found = f"from {first} to {second}"
+    return Check(
+        request=request,
+        fits=rises,
+        found=found if rises else f"{found}: a fencing token must rise from grant to grant",
+    )
+
+
+def _storage(program: ProgramClient, expected: Expected) -> Iterator[Check]:
+    yield _read(program, "read before the first write", None, None)
+    yield one_of("write", _write(program, 5, VALUE), "ok")
+    yield _read(program, "read", VALUE, 5)
+    refused = "stale" if expected.fenced else "ok"
+    yield one_of("write with an older token", _write(program, 4, "0-1.1"), refused)
+    same = "stale" if expected.fenced and expected.policy == "strict" else "ok"
+    yield one_of(f"write with the same token ({expected.policy})", _write(program, 5, "0-1.2"), same)
+    if expected.fence_on_acquire:
+        yield one_of("fence", asked(program, "fence", resource="r0", token=7), "ok")
+        yield one_of("write below a fence", _write(program, 6, "0-1.3"), "stale")
+    yield one_of("write with a token above 2^62", _write(program, LARGE, "0-1.4"), "ok")
+    yield _read(program, "read of a token above 2^62", "0-1.4", LARGE)
+    if expected.fenced:
+        yield one_of("write with a token lower by one", _write(program, LARGE - 1, "0-1.5"), "stale")
+    yield one_of("reconnect", asked(program, "reconnect", side="storage"), "ok")
+    if expected.fenced:
+        yield _read(program, "read after reconnect", "0-1.4", LARGE)
+
+
+def _write(program: ProgramClient, token: int, value: str) -> Outcome:
+    return asked(program, "write", resource="r0", token=token, value=value)
+
+
+def _read(program: ProgramClient, what: str, value: str | None, token: int | None) -> Check:
+    """Read; `token` is None where any will do."""
+    answer = asked(program, "read", resource="r0")
+    if answer.word != "ok":
+        return one_of(what, answer, "ok")
+    try:
+        read = convert_fields(ReadResult, answer.fields)
+    except Unknown as error:
+        return Check(request=what, fits=False, found=str(error))
+    fits = read.value == value and token in (None, read.token)
+    found = f"value {read.value!r}, token {read.token}"
+    wanted = f"; expected value {value!r}" + ("" if token is None else f", token {token}")
+    return Check(request=what, fits=fits, found=found if fits else found + wanted)

@@ -1,0 +1,67 @@
+"""One request played against a program, and the verdict on its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workloads.client import NotApplied, Stale, Unknown
+from workloads.line_protocol.messages import GrantedEvent, convert_fields
+from workloads.line_protocol.pipe import NoAnswer
+from workloads.line_protocol.program_client import ProgramClient, Unsupported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What one check found."""
+
+    request: str  # that it is about
+    fits: bool
+    found: str  # what the program did; or what does not fit, and what does
+
+
+class Hung(Exception):  # noqa: N818 - the program's state, not a fault of ours
+    """A program gave no answer in time; the message is the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a program answered: the word of the protocol, the fields of an ok, or else the reason."""
+
+    word: str
+    fields: Mapping[str, Any]
+    reason: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The word, and the reason if there is one."""
+        return f"{self.word} ({self.reason})" if self.reason else self.word
+
+
+def asked(program: ProgramClient, op: str, *, within: float | None = None, **fields: Any) -> Outcome:
+    """Send a request and return how it was answered; Hung if it was not."""
+
+    def on_event(event: str, carried: Mapping[str, Any]) -> None:
+        if event == "granted" and convert_fields(GrantedEvent, carried).wait:
+            program.resume()
+
+    try:
+        return Outcome("ok", program.request(op, within=within, event=on_event, **fields))
+    except Stale:
+        return Outcome("stale", {})
+    except Unsupported:
+        return Outcome("unsupported", {})
+    except NotApplied as error:
+        return Outcome("failed", {}, str(error).removeprefix("failed: "))
+    except NoAnswer as error:
+        raise Hung(op) from error
+    except Unknown as error:
+        return Outcome("unknown", {}, str(error))
+
+
+def one_of(what: str, answer: Outcome, *words: str) -> Check:
+    """Does an answer have one of these words?"""
+    fits = answer.word in words
+    found = answer.shown if fits else f"{answer.shown}; expected {' or '.join(words)}"
+    return Check(request=what, fits=fits, found=found)
