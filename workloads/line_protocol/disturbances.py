@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from checkers.history.records import UNUSABLE
 from workloads.client import Unknown
 from workloads.line_protocol.messages import ReadResult, convert_fields
 from workloads.line_protocol.played import Check, Hung, Outcome, asked, one_of
@@ -71,7 +72,8 @@ def garbage(program: ProgramClient, side: str) -> Iterator[Check]:
         except Hung:
             raise Hung(f"no-such-request after {what}") from None
         found = "ignored" if answer.word == "unsupported" else answer.shown
-        yield Check(request=what, fits=answer.word != "ok", found=found)
+        answered = answer.word == "ok" or answer.reason.startswith(UNUSABLE)
+        yield Check(request=what, fits=not answered, found=found)
         if answer.word != "unsupported":
             program.reconnect(side)  # starts it again, if it has ended
     yield one_of("an unknown field", asked(program, "reconnect", side=side, unknown_field=[1]), "ok")
