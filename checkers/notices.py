@@ -36,10 +36,11 @@ def _never_granted(evidence: Evidence) -> Iterator[str]:
         unknown += op.outcome is Outcome.INFO
         refused += op.outcome is Outcome.FAIL
         said = said or op.error
-    if said is not None:
+    if unknown or refused:
+        said = said or "none, because the recording ends before an answer"
         yield (
-            f"the lock was never granted: {unknown} acquires ended without a usable answer and {refused} were"
-            f" refused; the first reason given: {said}"
+            f"the lock was never granted: {unknown} of {unknown + refused} acquires got no usable answer,"
+            f" {refused} were refused; the first reason given: {said}"
         )
 
 

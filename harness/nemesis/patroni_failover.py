@@ -159,7 +159,8 @@ class _Takeover:
         deadline = time.monotonic() + SETTLING
         while True:
             shown = {each.name: each for each in patroni_server.members(_rest(leader))}
-            roles = [(shown[each.name].role, shown[each.name].state) for each in (leader, other)]
+            seen = [shown[each.name] for each in (leader, other) if each.name in shown]  # or not yet back
+            roles = [(each.role, each.state) for each in seen]
             timelines = {each.timeline for each in shown.values()}
             if roles == [("leader", "running"), (waited_for, "streaming")] and len(timelines) == 1:
                 break

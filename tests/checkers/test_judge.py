@@ -177,7 +177,7 @@ def test_if_no_client_got_the_lock_a_notice_says_what_they_heard() -> None:
     with_a_grant = judge(run([asked, replace(asked, index=1, outcome=Outcome.OK, returned=1, token=1)]))
 
     (notice,) = verdict.notices
-    assert notice.startswith("the lock was never granted: 1 acquires ended without a usable answer")
+    assert notice.startswith("the lock was never granted: 1 of 1 acquires got no usable answer")
     assert notice.endswith(heard)
     assert with_a_grant.notices == ()
 

@@ -72,3 +72,11 @@ def test_a_lock_without_tokens_is_reported() -> None:
         f"1 of 2 grants came without a fencing token: {WITHOUT}"
     ]
     assert notices_of((0, 1, granted(1)), (2, 3, granted(2))) == []
+
+
+def test_a_lock_that_answered_no_acquire_before_the_end_was_never_granted() -> None:
+    (notice,) = notices_of((0, 2, {"type": "info"}))
+
+    assert notice.endswith(
+        "0 were refused; the first reason given: none, because the recording ends before an answer"
+    )
