@@ -150,14 +150,16 @@ def test_a_killed_run_can_be_judged_and_leaves_nothing_behind(
 
 
 ONCE = "workload.duration=40s"  # a fault that strikes once per run does so in its second fifth
-IN_FORCE = [
-    ("etcd-postgres-delayed-write", ("delay", "client:"), LONG),
-    ("etcd-postgres-server-pauses", ("pause", "lock:etcd-"), LONG),
-    ("etcd-postgres-server-pauses", ("pause", "storage"), LONG),
-    ("etcd-postgres-two-primaries", ("failover", "storage"), ONCE),
-    ("etcd-postgres-throttle", ("throttle", "lock:etcd-"), LONG),
-    ("etcd-postgres-throttle", ("throttle", "client:"), LONG),
-    ("etcd-postgres-slow-network", ("slow", "client:"), LONG),
+IN_FORCE = [  # with each engine that injects the fault in a way of its own
+    ("local", "etcd-postgres-delayed-write", ("delay", "client:"), LONG),
+    ("local", "etcd-postgres-server-pauses", ("pause", "lock:etcd-"), LONG),
+    ("docker", "etcd-postgres-server-pauses", ("pause", "storage"), LONG),
+    ("local", "etcd-postgres-two-primaries", ("failover", "storage"), ONCE),
+    ("docker", "etcd-postgres-two-primaries", ("failover", "storage"), ONCE),
+    ("local", "etcd-postgres-throttle", ("throttle", "lock:etcd-"), LONG),
+    ("docker", "etcd-postgres-throttle", ("throttle", "lock:etcd-"), LONG),
+    ("local", "etcd-postgres-throttle", ("throttle", "client:"), LONG),
+    ("docker", "etcd-postgres-slow-network", ("slow", "client:"), LONG),
 ]
 CUT_OFF = [
     ("etcd-postgres-leader-isolated", "lock:etcd-"),
@@ -167,7 +169,7 @@ CUT_OFF = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("target", "fault", "duration"), IN_FORCE)
+@pytest.mark.parametrize(("engine", "target", "fault", "duration"), IN_FORCE, indirect=["engine"])
 def test_a_run_killed_during_a_fault_leaves_nothing_behind(
     engine: str, tmp_path: Path, state: Path, target: str, fault: tuple[str, str], duration: str
 ) -> None:
