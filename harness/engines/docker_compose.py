@@ -93,6 +93,7 @@ class Project:
             "FENCEPOST_ZOOKEEPER_ENSEMBLE": self._zookeeper_ensemble(),
             **self._redis(),
             **self._postgres(),
+            **self._hazelcast(),
         }
 
     def _zookeeper_ensemble(self) -> str:
@@ -112,6 +113,11 @@ class Project:
                 settings["FENCEPOST_REDIS_PRIMARY"] = address.host
                 settings["FENCEPOST_REDIS_PRIMARY_PORT"] = str(address.port)
         return settings
+
+    def _hazelcast(self) -> dict[str, str]:
+        """Return the variables for Hazelcast."""
+        sessions = [f"{spec.session}" for spec in self.topology.servers if spec.session]
+        return {"FENCEPOST_HAZELCAST_SESSION": sessions[0]} if sessions else {}
 
     def _postgres(self) -> dict[str, str]:
         """Return the variables for PostgreSQL with a standby."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import http.client
-import json
 import re
 import socket
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from harness.core.duration import NS
-from harness.network import redis_server
+from harness.network import hazelcast_server, redis_server
+from harness.network.http_requests import header_of, json_answer
 from harness.network.topology import Address
 
 TIMEOUT = 2.0  # s; per request
@@ -22,6 +22,7 @@ HALF = 0.5  # s; the middle of the second that a Date shows
 KAHUNA_INVALID_INPUT, KAHUNA_NO_SUCH_LOCK = 100, 102  # `type` of an answer
 POSTGRES_LOGIN = "user=fencepost dbname=fencepost sslmode=disable"
 POSTGRES_PASSWORD = "fencepost"  # noqa: S105 - in images, unless the engine has set another
+POSTGRES_PROBE = struct.pack("!ii", 8, 80877103)  # SSLRequest: needs no login; the answer is one byte
 POSTGRES_REFUSALS = (
     "authentication failed",
     "authentication method",
@@ -79,20 +80,20 @@ class Members:
 def etcd_is_usable(address: Address) -> bool:
     """Does a member answer linearizable reads? It does once there is a leader."""
     try:
-        return _json(address, "/health").get("health") == "true"
+        return json_answer(address, "/health").get("health") == "true"
     except (OSError, http.client.HTTPException, ValueError):
         return False
 
 
 def etcd_version(address: Address) -> str:
     """Return such as "3.5.16"."""
-    return str(_json(address, "/version")["etcdserver"])
+    return str(json_answer(address, "/version")["etcdserver"])
 
 
 def etcd_leads(address: Address) -> bool:
     """Is this member the leader, by its own account? False if it does not answer."""
     try:
-        status = _json(address, "/v3/maintenance/status", {})
+        status = json_answer(address, "/v3/maintenance/status", {})
         return bool(status["leader"] == status["header"]["member_id"])
     except (OSError, http.client.HTTPException, ValueError, KeyError):
         return False
@@ -101,7 +102,7 @@ def etcd_leads(address: Address) -> bool:
 def etcd_is_led(address: Address) -> bool:
     """Does this member know a leader, by its own account? Unlike `etcd_is_usable`, it answers at once."""
     try:
-        return bool(_json(address, "/v3/maintenance/status", {}).get("leader", "0") != "0")
+        return bool(json_answer(address, "/v3/maintenance/status", {}).get("leader", "0") != "0")
     except (OSError, http.client.HTTPException, ValueError):
         return False
 
@@ -128,6 +129,12 @@ def postgres_is_usable(address: Address) -> bool:
 def postgres_version(address: Address) -> str:
     """Return such as "17.5 (Debian 17.5-1)"."""
     return str(postgres_row(address, "SHOW server_version")[0])
+
+
+def pgbouncer_version(address: Address) -> str:
+    """Return such as "PgBouncer 1.24.1 before PostgreSQL 17.5 (Debian 17.5-1)"."""
+    console = replace(address, user="fencepost", database="pgbouncer")
+    return f"{postgres_row(console, 'SHOW VERSION')[0]} before PostgreSQL {postgres_version(address)}"
 
 
 def postgres_clock(address: Address) -> int:
@@ -175,20 +182,20 @@ def zookeeper_clock(address: Address) -> int:
 def dynamodb_is_usable(address: Address) -> bool:
     """Does it speak HTTP? It answers nothing more to an unsigned request."""
     try:
-        return bool(_header(address, "Server"))
+        return bool(header_of(address, "Server"))
     except (OSError, http.client.HTTPException):
         return False
 
 
 def dynamodb_version(address: Address) -> str:
     """Return such as "DynamoDB Local on Jetty(12.0.14)": it does not report its version."""
-    return f"DynamoDB Local on {_header(address, 'Server') or 'an unnamed server'}"
+    return f"DynamoDB Local on {header_of(address, 'Server') or 'an unnamed server'}"
 
 
 def dynamodb_clock(address: Address) -> int:
     """Return a server's wall clock (ns since 1970), to half a second; OSError if it does not answer."""
     try:
-        shown = _header(address, "Date")
+        shown = header_of(address, "Date")
         return round((parsedate_to_datetime(shown).timestamp() + HALF) * NS["s"])
     except (http.client.HTTPException, ValueError) as error:
         raise ConnectionError(f"DynamoDB Local at {address} shows no time: {error}") from None
@@ -201,7 +208,7 @@ def kahuna_is_usable(address: Address) -> bool:
     """
     asked = {"resource": "fencepost", "owner": "ZmVuY2Vwb3N0", "durability": 1}
     try:
-        said = _json(address, "/v1/locks/try-unlock", asked).get("type")
+        said = json_answer(address, "/v1/locks/try-unlock", asked).get("type")
     except (OSError, http.client.HTTPException, ValueError):
         return False
     if said == KAHUNA_INVALID_INPUT:
@@ -211,7 +218,7 @@ def kahuna_is_usable(address: Address) -> bool:
 
 def kahuna_version(address: Address) -> str:
     """Return such as "Kahuna on Kestrel": it does not report its version; the image has one."""
-    return f"Kahuna on {_header(address, 'Server') or 'an unnamed server'}"
+    return f"Kahuna on {header_of(address, 'Server') or 'an unnamed server'}"
 
 
 SYSTEMS: dict[str, System] = {
@@ -230,11 +237,18 @@ SYSTEMS: dict[str, System] = {
         port=5432,
         is_usable=postgres_is_usable,
         version=postgres_version,
-        probe=struct.pack("!ii", 8, 80877103),  # SSLRequest: it needs no login, and is answered by one byte
+        probe=POSTGRES_PROBE,
         answers=(b"S", b"N"),
         oldest=(14,),  # has the setting recovery_init_sync_method
         stop_signal="SIGINT",  # with SIGTERM, it waits for its clients to leave
         clock=Clock(read=postgres_clock, shown_by="clock_timestamp()"),
+    ),
+    "pgbouncer": System(
+        port=5432,
+        is_usable=postgres_is_usable,
+        version=pgbouncer_version,
+        probe=POSTGRES_PROBE,
+        answers=(b"S", b"N"),
     ),
     "redis": System(
         port=6379,
@@ -264,6 +278,14 @@ SYSTEMS: dict[str, System] = {
         answers=(b"HTTP/1.",),
         speaks=b"dynamodb",
         clock=Clock(read=dynamodb_clock, shown_by="the Date of its answers"),
+    ),
+    "hazelcast": System(
+        port=5701,
+        is_usable=hazelcast_server.is_usable,
+        version=hazelcast_server.version,
+        probe=b"GET / HTTP/1.0\r\n\r\n",  # not its clients' protocol: it says so, and closes the connection
+        answers=(hazelcast_server.WRONG_PROTOCOL,),
+        oldest=(5,),  # has the setting missing-cp-member-auto-removal-seconds
     ),
     "kahuna": System(
         port=8081,
@@ -298,22 +320,6 @@ PROBED: Mapping[str, System | Members] = {
 """What can be probed, by name."""
 
 
-def _json(address: Address, path: str, asked: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return the answer to a GET, or to a POST of `asked`."""
-    # Not httpx: this runs while servers start, and http.client is fast to import. It also
-    # ignores HTTP_PROXY.
-    connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
-    try:
-        if asked is None:
-            connection.request("GET", path)
-        else:
-            connection.request("POST", path, json.dumps(asked), {"Content-Type": "application/json"})
-        answer: dict[str, Any] = json.loads(connection.getresponse().read(MOST))
-    finally:
-        connection.close()
-    return answer
-
-
 def postgres_row(address: Address, query: str) -> tuple[Any, ...]:
     """Return the row that a query on a PostgreSQL server returns; psycopg.OperationalError if it fails."""
     import psycopg
@@ -336,13 +342,3 @@ def _zookeeper_answer(address: Address, word: bytes = b"srvr") -> bytes:
         connection.sendall(word)
         with connection.makefile("rb") as answer:
             return answer.read(MOST)
-
-
-def _header(address: Address, name: str) -> str:
-    """Return a header of the answer to a GET; "" without it."""
-    connection = http.client.HTTPConnection(address.host, address.port, timeout=TIMEOUT)
-    try:
-        connection.request("GET", "/")
-        return connection.getresponse().getheader(name) or ""
-    finally:
-        connection.close()

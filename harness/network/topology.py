@@ -61,6 +61,7 @@ class ServerSpec:
     release: str = ""  # build this release, such as "3.6.7" (etcd only)
     cluster: str = ""  # servers of the same system and cluster form one cluster
     durable: bool = True  # is every acknowledged write on disk? (Redis only)
+    session: int = 0  # s; how long a client's session lasts without a heartbeat (Hazelcast only)
     follows: str = ""  # its primary (Redis and PostgreSQL only)
     synchronous: bool = False  # does a commit wait for the standby? (PostgreSQL with a standby only)
     manager: str = ""  # "patroni" decides which server leads; "": nothing does (the same only)

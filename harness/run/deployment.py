@@ -26,6 +26,7 @@ from harness.target.attached import running_at
 from harness.target.hazards import hazard_table
 from harness.target.locks import EtcdLock, EtcdService, RedisLock
 from harness.target.names import HAZARDS
+from harness.target.own_locks import HazelcastOfProgram
 from harness.target.passwords import password_of
 from harness.target.storages import EtcdStorage, OwnStorage, PostgresStorage, SqliteStorage
 from workloads import custom_class
@@ -96,6 +97,7 @@ def _server(name: str, cluster: str, side: LockSpec | StorageSpec) -> ServerSpec
         release=(side.version or "") if isinstance(side, EtcdLock | EtcdService | EtcdStorage) else "",
         cluster=cluster,
         durable=side.durable if isinstance(side, RedisLock) else True,
+        session=side.ttl // SECOND if isinstance(side, HazelcastOfProgram) else 0,
         follows=follows,
         synchronous=replication == "synchronous" and not follows,
         manager=(side.manager or "") if isinstance(side, PostgresStorage) else "",

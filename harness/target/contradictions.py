@@ -18,7 +18,7 @@ from harness.target import attached
 from harness.target.fields import PROGRAM
 from harness.target.locks import LOCKS, EtcdLock, EtcdService
 from harness.target.names import HAZARDS
-from harness.target.own_locks import ServerOfProgram
+from harness.target.own_locks import SERVERS_OF_PROGRAMS
 from harness.target.sections import Sections
 from harness.target.storages import EtcdStorage
 from workloads.client import GIVES_NONE
@@ -74,7 +74,7 @@ def _program(sections: Sections) -> Iterator[Contradiction]:
                 f"needs a program, but client.side leaves the {side} to Fencepost: "
                 'name another kind, or set client.side to "both"',
             )
-        if isinstance(spec, ServerOfProgram) and side not in sections.program_sides:
+        if isinstance(spec, SERVERS_OF_PROGRAMS) and side not in sections.program_sides:
             yield Contradiction(
                 (side, "kind"),
                 f"needs a program: Fencepost has no lock of its own on {spec.kind}; "

@@ -12,7 +12,13 @@ from harness.network.topology import REPLICA
 from harness.target.attached import CaFile, PasswordEnv, PasswordFile, Servers, User, numbered
 from harness.target.fields import EtcdRelease, Image
 from harness.target.kinds import models_by_kind, selected_by_kind
-from harness.target.own_locks import OwnLock, ProgramLock, ServerOfProgram
+from harness.target.own_locks import (
+    HazelcastOfProgram,
+    OwnLock,
+    PgbouncerOfProgram,
+    ProgramLock,
+    ServerOfProgram,
+)
 from harness.target.ttls import (
     TWO_SECONDS,
     is_valid_for_etcd,
@@ -249,6 +255,8 @@ AnyLock = (
     | Redlock
     | ZookeeperLock
     | ServerOfProgram
+    | HazelcastOfProgram
+    | PgbouncerOfProgram
     | ProgramLock
     | OwnLock
 )

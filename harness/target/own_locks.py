@@ -10,7 +10,14 @@ from harness.core.duration import NS
 from harness.core.fields import STRICT, Duration
 from harness.target.attached import Endpoints, PasswordEnv, PasswordFile, numbered
 from harness.target.fields import CLASS_PATTERN, Image
-from harness.target.ttls import TWO_SECONDS, is_at_most_an_hour, is_whole_milliseconds
+from harness.target.ttls import (
+    TWO_SECONDS,
+    is_at_most_an_hour,
+    is_valid_for_hazelcast,
+    is_whole_milliseconds,
+)
+
+CP_MEMBERS = 3
 
 
 class OwnLock(BaseModel):
@@ -84,6 +91,51 @@ class ServerOfProgram(BaseModel):
     def servers(self) -> tuple[str, ...]:
         """The name of its server."""
         return numbered(self.kind, None, 1)
+
+
+class PgbouncerOfProgram(BaseModel):
+    """PostgreSQL behind PgBouncer in transaction mode, for the lock of the program of [client]."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "pgbouncer"
+    image: ClassVar[str] = "fencepost/postgres"  # official images have no PgBouncer
+    servers: ClassVar[tuple[str, ...]] = ("pgbouncer-1",)
+    complete_at_once: ClassVar[None] = None
+
+    kind: Literal["pgbouncer"]
+    ttl: Annotated[Duration, AfterValidator(is_whole_milliseconds)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a grant lasts without a renewal."""
+    token: str = ""
+    """The choice of the fencing token, passed to the program; none: its lock gives none."""
+
+
+class HazelcastOfProgram(BaseModel):
+    """Hazelcast for the lock of the program of [client]: three members of the CP subsystem, in memory."""
+
+    model_config = STRICT
+    system: ClassVar[str] = "hazelcast"
+    complete_at_once: ClassVar[None] = None
+
+    kind: Literal["hazelcast"]
+    ttl: Annotated[Duration, AfterValidator(is_valid_for_hazelcast)] = Field(
+        2 * NS["s"], json_schema_extra=TWO_SECONDS
+    )
+    """How long a CP session lasts without a heartbeat, which clients send each second."""
+    token: str = ""
+    """The choice of the fencing token, passed to the program; none: its lock gives none."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as hazelcast/hazelcast:5.3.8."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its members."""
+        return numbered("hazelcast", None, CP_MEMBERS)
+
+
+SERVERS_OF_PROGRAMS = (HazelcastOfProgram, PgbouncerOfProgram, ServerOfProgram)
+"""The kinds that have no lock of Fencepost's own, only servers."""
 
 
 class ProgramLock(BaseModel):

@@ -8,6 +8,7 @@ from harness.core.duration import NS
 from harness.target.fields import LONGEST_TTL
 
 SHORTEST_ETCD_TTL = 2 * NS["s"]
+SHORTEST_HAZELCAST_SESSION = 2 * NS["s"]
 SHORTEST_TTL = 100 * NS["ms"]
 SHORTEST_SESSION = NS["s"]
 TWO_SECONDS: JsonDict = {"default": "2s"}
@@ -20,6 +21,15 @@ def is_valid_for_etcd(ttl: int) -> int:
         raise ValueError("must be at least 2s: etcd grants no shorter lease")
     if ttl % NS["s"]:
         raise ValueError("must be whole seconds, as etcd's leases are")
+    return is_at_most_an_hour(ttl)
+
+
+def is_valid_for_hazelcast(ttl: int) -> int:
+    """Return a time to live of Hazelcast's CP sessions; ValueError for any other."""
+    if ttl < SHORTEST_HAZELCAST_SESSION:
+        raise ValueError("must be at least 2s: clients of Hazelcast send a heartbeat each second")
+    if ttl % NS["s"]:
+        raise ValueError("must be whole seconds, as Hazelcast's sessions are")
     return is_at_most_an_hour(ttl)
 
 

@@ -32,7 +32,9 @@ SUBJECT = Subject(
 )
 
 
-@pytest.mark.parametrize("lock", ["redis", "etcd", "etcd-lock", "zookeeper", "postgres", "dynamodb"])
+@pytest.mark.parametrize(
+    "lock", ["redis", "etcd", "etcd-lock", "zookeeper", "postgres", "pgbouncer", "dynamodb", "hazelcast"]
+)
 def test_every_run_of_the_series_is_a_target(lock: str) -> None:
     subject = replace(SUBJECT, lock=lock)
     targets = {each.name: target_of(subject, each) for each in series(lock)}

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from harness.engines.local import LocalEngine
+from harness.run import deployment
 from harness.target import load
 from tests.support.target_files import SMALL, errors_of
 
@@ -39,7 +41,7 @@ def test_the_kind_client_needs_a_program(side: str) -> None:
     assert errors[0].endswith(f'{side}.kind = "client": needs a program: add [client] with its command')
 
 
-@pytest.mark.parametrize("kind", ["dynamodb", "postgres"])
+@pytest.mark.parametrize("kind", ["dynamodb", "hazelcast", "pgbouncer", "postgres"])
 @pytest.mark.parametrize("client", [[], ['client={command=["app"], side="storage"}']])
 def test_a_server_for_a_programs_lock_needs_that_program(kind: str, client: list[str]) -> None:
     errors = errors_of("etcd-postgres", "faults=[]", *client, f'lock={{kind="{kind}"}}')
@@ -57,6 +59,35 @@ def test_a_programs_lock_gets_a_server_apart_from_the_storages() -> None:
     target = load("etcd-postgres", [client, 'lock={kind="postgres"}'])
 
     assert target.sides == {"lock": ("postgres-1",), "storage": ("postgres",)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "servers"),
+    [("hazelcast", ("hazelcast-1", "hazelcast-2", "hazelcast-3")), ("pgbouncer", ("pgbouncer-1",))],
+)
+def test_the_local_engine_refuses_a_programs_servers_by_name(kind: str, servers: tuple[str, ...]) -> None:
+    target = load("etcd-postgres", ['client={command=["app"], side="lock"}', f'lock={{kind="{kind}"}}'])
+    topology = deployment.topology(target, ())
+
+    assert target.sides["lock"] == servers
+    assert (LocalEngine().refusal(topology) or "").startswith(f"the local engine has no {kind}, only etcd")
+
+
+@pytest.mark.parametrize(
+    ("ttl", "said"),
+    [
+        ("1s", "must be at least 2s: clients of Hazelcast"),
+        ("2500ms", "must be whole seconds, as Hazelcast's"),
+    ],
+)
+def test_a_session_of_hazelcast_lasts_whole_seconds(ttl: str, said: str) -> None:
+    client, lock = 'client={command=["app"], side="lock"}', 'lock={{kind="hazelcast", ttl="{}"}}'
+
+    (error,) = errors_of("etcd-postgres", "faults=[]", client, lock.format(ttl))
+    servers = deployment.topology(load("etcd-postgres", [client, lock.format("6s")]), ()).servers
+
+    assert said in error
+    assert [server.session for server in servers] == [6, 6, 6, 0]
 
 
 def test_a_program_can_be_combined_with_servers_but_not_with_classes() -> None:
