@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -87,8 +87,8 @@ def locks_kept(operations: Sequence[Op], moment: int) -> int:
 def releases_of_lost_locks(operations: Iterable[Op]) -> tuple[int, int]:
     """Count the releases of lost locks: those that failed, and those that ended ok.
 
-    A lock is lost for certain if somebody else was granted it between the grant and the release. A
-    release whose outcome is unknown counts as neither.
+    A lock is lost for certain if somebody else was granted it after its holder, and before the release.
+    A release whose outcome is unknown counts as neither.
     """
     by_resource: dict[str, list[Op]] = defaultdict(list)
     for op in operations:
@@ -103,11 +103,24 @@ def releases_of_lost_locks(operations: Iterable[Op]) -> tuple[int, int]:
 
 def _of_losers(operations: Iterable[Op], grants: Sequence[Op]) -> Iterator[Op]:
     """The releases of locks that somebody else had been granted by then."""
+    held = {grant.owner: grant for grant in grants}
     for release in operations:
-        if release.f == "release":
-            before = grants[: bisect_left(grants, release.called, key=_returned)]
-            if any(grant.owner == release.owner for grant in before) and before[-1].owner != release.owner:
+        if release.f == "release" and (mine := held.get(release.owner)):
+            since = grants[bisect_right(grants, _returned(mine), key=_returned) :]
+            since = since[: bisect_left(since, release.called, key=_returned)]
+            if any(grant.owner != mine.owner and _is_later(grant, mine) for grant in since):
                 yield release
+
+
+def _is_later(grant: Op, other: Op) -> bool:
+    """Was a lock granted after another grant of it, which returned earlier?
+
+    A client may be paused between the grant and its return, so the returns alone prove nothing. A service
+    that queues its clients knows no attempt; there, the tokens have to agree.
+    """
+    if grant.attempt is not None:
+        return grant.attempt > _returned(other)
+    return grant.token is None or other.token is None or grant.token > other.token
 
 
 def _returned(grant: Op) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,28 @@ def test_a_holder_that_nobody_followed_has_lost_nothing() -> None:
     ]
 
     assert releases_of_lost_locks(history) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("acquires", "counted"),
+    [
+        ([{"attempt": 1, "token": 2}, {"attempt": 3, "token": 1}], (0, 1)),  # after the first had returned
+        ([{"attempt": 1, "token": 1}, {"attempt": 2, "token": 2}], (0, 0)),  # neither is certainly later
+        ([{"token": 1}, {"token": 2}], (0, 1)),
+        ([{"token": 2}, {"token": 1}], (0, 0)),  # the second was paused before its acquire returned
+    ],
+)
+def test_only_a_grant_that_surely_came_later_takes_the_lock_away(
+    acquires: list[dict[str, int]], counted: tuple[int, int]
+) -> None:
+    first, second = acquires
+    history = [
+        replace(op("acquire", "a", 0, 2), **first),
+        replace(op("acquire", "b", 1, 5), **second),
+        op("release", "a", 6, 7),
+    ]
+
+    assert releases_of_lost_locks(history) == counted
 
 
 @pytest.mark.parametrize(
