@@ -305,6 +305,13 @@ COVERAGE = {
 }
 """What a run counts to show how hard it tried; `require` may use these names, and those of other faults."""
 
+NO_TOKEN = "the lock gave no fencing token, so the fence could not be challenged"  # noqa: S105 - no password
+USE_TOKENS = (
+    'use a lock that gives one, or set storage.fencing and lock.token to "none" to see which writes come too'
+    " late"
+)
+"""Why a fence was not tested that no fault could have tested, and what to do."""
+
 NONE = {
     "grants": "the lock was never granted",
     "pauses": "no pause was observed from beginning to end",
@@ -322,8 +329,16 @@ NONE = {
 """What a report says if a run has none of these."""
 
 
-def counted(name: str) -> str:
+_WITHOUT_TOKENS = {
+    "late_writes_attempted": "writes sent after a later hold had been granted",
+    "stale_writes_attempted": "writes that came after a write of a later hold",
+}
+
+
+def counted(name: str, *, by_tokens: bool = True) -> str:
     """Say what a count counts; one that the table lacks is of a kind of fault."""
+    if not by_tokens and name in _WITHOUT_TOKENS:
+        return _WITHOUT_TOKENS[name]
     return COVERAGE.get(name, f"{name.replace('_', ' ')} observed from beginning to end")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.anomalies import ANOMALIES, Anomaly
+from checkers.anomalies import ANOMALIES, NO_TOKEN, USE_TOKENS, Anomaly
 from checkers.document import VerdictDocument
 from checkers.rule_words import described
 from harness.report.glossary import glossary
@@ -287,14 +287,19 @@ def _held(verdict: _Verdict) -> Answer:
 
 
 def _not_tested(verdict: _Verdict) -> Answer:
-    short = [reason.removesuffix(": run longer, or with faults") for reason in verdict.not_exercised]
+    endings = (": run longer, or with faults", f": {USE_TOKENS}")
+    short = [_without_ending(reason, endings) for reason in verdict.not_exercised]
     return verdict.says(
         Tone.UNSURE,
         "Not tested",
         " and ".join(short),
         matters="This is not a pass: a storage without any fence would have looked the same.",
-        remedy=_EXERCISE_IT,
+        remedy=capitalized(USE_TOKENS) + "." if NO_TOKEN in short else _EXERCISE_IT,
     )
+
+
+def _without_ending(text: str, endings: Iterable[str]) -> str:
+    return next((text.removesuffix(ending) for ending in endings if text.endswith(ending)), text)
 
 
 def _undecided(verdict: _Verdict) -> Answer:

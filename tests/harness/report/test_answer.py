@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.anomalies import ANOMALIES, VIOLATIONS
+from checkers.anomalies import ANOMALIES, NO_TOKEN, USE_TOKENS, VIOLATIONS
 from checkers.document import VerdictDocument
 from harness.report.answer import Tone, answer
 from harness.report.counters import counters
@@ -182,6 +182,33 @@ def test_of_a_run_that_was_not_tested_the_zero_is_shown() -> None:
     names = [each.name for each in counters(answer(document, "mine"), document, ())]
 
     assert names == ["Stale writes attempted", "Grants"]
+
+
+@pytest.mark.parametrize(("token", "said"), [(7, "newer token"), (None, "of a later hold")])
+def test_the_counter_of_stale_writes_speaks_of_tokens_only_if_there_are_some(
+    token: int | None, said: str
+) -> None:
+    grant = Op(
+        index=0, process=0, f="acquire", resource="r", called=1, returned=2, outcome=Outcome.OK, token=token
+    )
+    document = verdict("valid", coverage={"grants": 5, "stale_writes_attempted": 2})
+
+    first, *_ = counters(answer(document, "mine"), document, (grant,))
+
+    assert (first.name, first.what.startswith("writes that came after a write")) == (
+        "Stale writes attempted",
+        True,
+    )
+    assert said in first.what
+
+
+def test_a_fenced_run_without_tokens_is_not_told_to_run_longer() -> None:
+    reasons = [f"not exercised: {NO_TOKEN}: {USE_TOKENS}"]
+
+    said = answer(verdict("unknown", reasons=reasons), "mine")
+
+    assert said.headline == f"Not tested: {NO_TOKEN}"
+    assert said.remedy.startswith("Use a lock that gives one, or set storage.fencing and lock.token")
 
 
 def test_every_anomaly_is_documented_where_its_answer_points() -> None:
