@@ -6,6 +6,7 @@ import pytest
 
 from checkers.anomalies import ANOMALIES, NO_TOKEN, USE_TOKENS, VIOLATIONS
 from checkers.document import VerdictDocument
+from checkers.history.records import Op, Outcome
 from harness.report.answer import Tone, answer
 from harness.report.counters import counters
 from harness.report.stale_write_counts import why_findings_differ
