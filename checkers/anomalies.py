@@ -305,13 +305,6 @@ COVERAGE = {
 }
 """What a run counts to show how hard it tried; `require` may use these names, and those of other faults."""
 
-NO_TOKEN = "the lock gave no fencing token, so the fence could not be challenged"  # noqa: S105 - no password
-USE_TOKENS = (
-    'use a lock that gives one, or set storage.fencing and lock.token to "none" to see which writes come too'
-    " late"
-)
-"""Why a fence was not tested that no fault could have tested, and what to do."""
-
 NONE = {
     "grants": "the lock was never granted",
     "pauses": "no pause was observed from beginning to end",

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkers.anomalies import NO_TOKEN, RANK, USE_TOKENS, VIOLATIONS, none_of
+from checkers.anomalies import RANK, VIOLATIONS, none_of
 from checkers.checker import Checker
 from checkers.coverage import coverage
 from checkers.cross_check import cross_check
@@ -37,6 +37,7 @@ from checkers.storage import (
 )
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.verdict import Evidence as Kind
+from checkers.without_tokens import NO_TOKEN, USE_TOKENS
 
 _MOST_COUNTED = 10  # of each name: to explain one takes much longer than to count it
 

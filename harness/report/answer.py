@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.anomalies import ANOMALIES, NO_TOKEN, USE_TOKENS, Anomaly
+from checkers.anomalies import ANOMALIES, Anomaly
 from checkers.document import VerdictDocument
 from checkers.rule_words import described
+from checkers.without_tokens import NO_TOKEN, USE_TOKENS
 from harness.report.glossary import glossary
 from harness.report.interruption import in_words
 from harness.report.sentences import capitalized

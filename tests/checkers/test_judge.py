@@ -12,11 +12,12 @@ import pytest
 
 import checkers
 from checkers import Commit, Finding, History, Validity, judge
-from checkers.anomalies import ANOMALIES, COVERAGE, NO_TOKEN, NONE, USE_TOKENS, WORK
+from checkers.anomalies import ANOMALIES, COVERAGE, NONE, WORK
 from checkers.checker import Checker
 from checkers.document import VerdictDocument
 from checkers.history.records import Header, Op, Outcome
 from checkers.judge import AS_SEEN, COMMITTED, OTHERS
+from checkers.without_tokens import NO_TOKEN, USE_TOKENS
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.repository import HISTORIES, ROOT
 

@@ -143,9 +143,7 @@ def test_an_encrypted_key_is_refused_without_asking_for_its_password(http: Addre
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_a_server_that_demands_a_certificate_of_its_authority_names_the_key(
-    tmp_path: Path, version: ssl.TLSVersion
-) -> None:
+def test_a_server_that_demands_a_certificate_names_the_keys(tmp_path: Path, version: ssl.TLSVersion) -> None:
     (tmp_path / "of-another").mkdir()
     made, files = certified(tmp_path), {}
     other = files_of(tmp_path / "of-another")

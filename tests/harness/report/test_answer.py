@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.anomalies import ANOMALIES, NO_TOKEN, USE_TOKENS, VIOLATIONS
+from checkers.anomalies import ANOMALIES, VIOLATIONS
 from checkers.document import VerdictDocument
 from checkers.history.records import Op, Outcome
+from checkers.without_tokens import NO_TOKEN, USE_TOKENS
 from harness.report.answer import Tone, answer
 from harness.report.counters import counters
 from harness.report.stale_write_counts import why_findings_differ
@@ -186,9 +187,7 @@ def test_of_a_run_that_was_not_tested_the_zero_is_shown() -> None:
 
 
 @pytest.mark.parametrize(("token", "said"), [(7, "newer token"), (None, "of a later hold")])
-def test_the_counter_of_stale_writes_speaks_of_tokens_only_if_there_are_some(
-    token: int | None, said: str
-) -> None:
+def test_stale_writes_are_counted_by_tokens_only_if_there_are_some(token: int | None, said: str) -> None:
     grant = Op(
         index=0, process=0, f="acquire", resource="r", called=1, returned=2, outcome=Outcome.OK, token=token
     )
