@@ -322,8 +322,16 @@ NONE = {
 """What a report says if a run has none of these."""
 
 
-def counted(name: str) -> str:
+_WITHOUT_TOKENS = {
+    "late_writes_attempted": "writes sent after a later hold had been granted",
+    "stale_writes_attempted": "writes that came after a write of a later hold",
+}
+
+
+def counted(name: str, *, by_tokens: bool = True) -> str:
     """Say what a count counts; one that the table lacks is of a kind of fault."""
+    if not by_tokens and name in _WITHOUT_TOKENS:
+        return _WITHOUT_TOKENS[name]
     return COVERAGE.get(name, f"{name.replace('_', ' ')} observed from beginning to end")
 
 

@@ -20,6 +20,7 @@ from checkers.hazards import summary
 from checkers.history.records import Commit, Header, History
 from checkers.lists import lost_updates
 from checkers.locks import double_beliefs, early_grants, stuck_locks, tokens
+from checkers.locks.holds import count_of_grants, grants_without_token
 from checkers.notices import notices
 from checkers.storage import (
     commit_order,
@@ -36,6 +37,7 @@ from checkers.storage import (
 )
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.verdict import Evidence as Kind
+from checkers.without_tokens import NO_TOKEN, USE_TOKENS
 
 _MOST_COUNTED = 10  # of each name: to explain one takes much longer than to count it
 
@@ -92,7 +94,7 @@ def _judge(evidence: Evidence) -> Verdict:
     doubts = (
         *crashes,
         *_cut_short(evidence),
-        *_not_exercised(counts, header.require),
+        *_not_exercised(evidence, counts),
         *_missed(hazards, header),
     )
     validity = Validity.INVALID if violations else Validity.UNKNOWN if doubts else Validity.VALID
@@ -252,12 +254,16 @@ def _cut_short(evidence: Evidence) -> Iterator[str]:
     yield f"the history ends in the middle of a line{more}: what else was done is not known"
 
 
-def _not_exercised(counts: Mapping[str, int], require: Mapping[str, int]) -> Iterator[str]:
-    for name, least in require.items():
+def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[str]:
+    header = evidence.history.header
+    short = {name: least for name, least in header.require.items() if counts.get(name, 0) < least}
+    if short and header.fenced and 0 < count_of_grants(evidence) == grants_without_token(evidence):
+        yield f"not exercised: {NO_TOKEN}: {USE_TOKENS}"
+        return
+    for name, least in short.items():
         count = counts.get(name, 0)
-        if count < least:
-            short = f"{name} is {count}, required {least}" if count else none_of(name)
-            yield f"not exercised: {short}: run longer, or with faults"
+        what = f"{name} is {count}, required {least}" if count else none_of(name)
+        yield f"not exercised: {what}: run longer, or with faults"
 
 
 def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[str]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.evidence import Evidence, in_columns
-from checkers.history.columns import ABSENT, ACQUIRE, NEVER, OK
+from checkers.history.columns import ACQUIRE, NEVER, OK
 from checkers.history.records import UNUSABLE, Outcome
-from checkers.locks.holds import count_of_grants
+from checkers.locks.holds import count_of_grants, grants_without_token
 from checkers.token_shapes import shape_of
 
 _SECOND = 10**9  # ns
@@ -74,9 +74,7 @@ def _unusable(evidence: Evidence) -> Iterator[str]:
 
 def _without_tokens(evidence: Evidence) -> Iterator[str]:
     """Report that real time took the place of tokens, and what that cannot show."""
-    columns = in_columns(evidence).columns
-    grants = (columns.f == ACQUIRE) & (columns.outcome == OK)
-    total, without = (int(np.count_nonzero(grants & of)) for of in (grants, columns.token == ABSENT))
+    total, without = count_of_grants(evidence), grants_without_token(evidence)
     if without:
         which = "this lock gives no fencing token"
         if without < total:

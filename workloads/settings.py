@@ -47,6 +47,8 @@ class StorageSettings:
     ticket: str = field(default="", repr=False)  # of a login that was made for all clients (etcd only)
     database: str = ""  # the one to use there (PostgreSQL only)
     ca_file: str = ""  # the certificate authority of servers that speak TLS to clients (PostgreSQL only)
+    cert_file: str = ""  # what clients show them, and the key of that; "": nothing
+    key_file: str = ""
     certified: str = ""  # the host in their certificate
 
 

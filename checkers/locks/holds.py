@@ -64,6 +64,16 @@ def count_of_grants(evidence: Evidence) -> int:
     return sum(op.outcome is Outcome.OK for op in evidence.named("acquire"))
 
 
+def grants_without_token(evidence: Evidence) -> int:
+    """How often somebody got a lock, but no fencing token with it."""
+    operations = evidence.history.operations
+    if isinstance(operations, Operations):
+        columns = operations.columns
+        granted = (columns.f == ACQUIRE) & (columns.outcome == OK)
+        return int(np.count_nonzero(granted & (columns.token == ABSENT)))
+    return sum(op.outcome is Outcome.OK and op.token is None for op in evidence.named("acquire"))
+
+
 def of_shared_tokens(holds: Holds) -> Ints:
     """The grants whose token another grant of their resource carries, too."""
     (key,) = _keys((holds.resource, holds.token))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,17 @@ from workloads.client import NotApplied
 
 CONNECTING = 5.0  # s
 LOGIN = 10.0  # s
+ALERT = 0.3  # s; in which a server refuses a certificate
 POSTGRES_AGREES = b"S"  # its answer to a request for TLS
+PEM = {"ca_file": b"CERTIFICATE-----", "cert_file": b"CERTIFICATE-----", "key_file": b"PRIVATE KEY-----"}
+OURS_REFUSED = (
+    "ALERT_BAD_CERT",
+    "ALERT_CERTIFICATE",
+    "ALERT_HANDSHAKE",
+    "ALERT_UNKNOWN_CA",
+    "ALERT_UNSUPPORTED_CERT",
+)
+"""Parts of OpenSSL's names for what a server says that does not accept our certificate, or misses one."""
 
 
 class NoTlsError(Exception):
@@ -89,36 +97,82 @@ def _check_that_it_listens(server: AttachedSpec) -> None:
 
 def _check_its_certificate(server: AttachedSpec) -> None:
     side, _, _ = server.key.partition(".")
+    context = _context(server, side)
     try:
-        context = context_of(server.ca_file)
-    except OSError as error:  # ssl.SSLError is one too
-        why = "it has no certificate in PEM" if isinstance(error, ssl.SSLError) else error.strerror
-        raise ConfigurationError(f'{side}.ca_file = "{server.ca_file}": cannot be used: {why}') from None
-    try:
-        with ThreadPoolExecutor(1) as thread:  # our caller may be inside an event loop
-            thread.submit(lambda: asyncio.run(_opened(server, context))).result()
+        _shake_hands(server, context)
     except ssl.SSLCertVerificationError as error:
         raise ConfigurationError(
             f"{_of(server)} shows a certificate that is not accepted: {error.verify_message}; "
             f"{side}.ca_file must be the authority that signed it, and its name the one in {server.key}"
         ) from None
-    except (NoTlsError, ssl.SSLError, ConnectionError):  # it was reached a moment ago
+    except (NoTlsError, ssl.SSLError, ConnectionError) as error:  # it was reached a moment ago
+        if isinstance(error, ssl.SSLError) and any(word in str(error.reason) for word in OURS_REFUSED):
+            raise ConfigurationError(_refused(server, side, str(error.reason))) from None
         _check_its_kind(server, server.address)
         raise ConfigurationError(f"{_of(server)} speaks no TLS: remove {side}.ca_file") from None
     except (OSError, TimeoutError) as error:
         raise ServerNotReadyError(f"{_of(server)} began no TLS: {error!r}") from None
 
 
-async def _opened(server: AttachedSpec, context: ssl.SSLContext) -> None:
-    """Open a TLS connection and close it again; PostgreSQL is asked for TLS in its own protocol."""
-    async with asyncio.timeout(CONNECTING):
-        reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
-        with closing(writer):
-            if server.system == POSTGRES:
-                writer.write(SYSTEMS[POSTGRES].probe)
-                if await reader.read(1) != POSTGRES_AGREES:
-                    raise NoTlsError
-            await writer.start_tls(context, server_hostname=server.address.host)
+def _context(server: AttachedSpec, side: str) -> ssl.SSLContext:
+    """Return what speaks TLS to a server; ConfigurationError names the file that cannot be used."""
+    for key in ("ca_file", "cert_file", "key_file"):
+        if file := getattr(server, key):
+            try:
+                content = Path(file).read_bytes()
+            except OSError as error:
+                raise ConfigurationError(_unusable(side, key, file, str(error.strerror))) from None
+            if PEM[key] not in content:
+                what = "private key" if key == "key_file" else "certificate"
+                raise ConfigurationError(_unusable(side, key, file, f"it has no {what} in PEM"))
+    try:
+        context_of(server.ca_file)
+    except ssl.SSLError:
+        why = "it has no certificate in PEM"
+        raise ConfigurationError(_unusable(side, "ca_file", server.ca_file, why)) from None
+    try:
+        return context_of(server.ca_file, server.cert_file, server.key_file)
+    except ssl.SSLError as error:
+        why = f"it is encrypted, damaged, or not the key of {side}.cert_file"
+        if error.reason == "KEY_VALUES_MISMATCH":
+            why = f"it is not the key of {side}.cert_file"
+        raise ConfigurationError(_unusable(side, "key_file", server.key_file, why)) from None
+
+
+def _unusable(side: str, key: str, file: str, why: str) -> str:
+    return f'{side}.{key} = "{file}": cannot be used: {why}'
+
+
+def _refused(server: AttachedSpec, side: str, reason: str) -> str:
+    said = reason.lower().replace("_", " ")
+    if not server.cert_file:
+        return (
+            f"{_of(server)} asks for a client certificate ({said}): give {side}.cert_file and {side}.key_file"
+        )
+    return (
+        f"{_of(server)} refuses the certificate of {side}.cert_file ({said}): it must be valid, for clients, "
+        "and signed by an authority that the server trusts"
+    )
+
+
+def _shake_hands(server: AttachedSpec, context: ssl.SSLContext) -> None:
+    """Open a TLS connection and close it again; PostgreSQL is asked for TLS in its own protocol.
+
+    With TLS 1.3, a server refuses our certificate only after the handshake: its alert comes at once,
+    but is lost if something was sent by then.
+    """
+    at = (server.address.host, server.address.port)
+    with socket.create_connection(at, CONNECTING) as connection:
+        if server.system == POSTGRES:
+            connection.sendall(SYSTEMS[POSTGRES].probe)
+            if connection.recv(1) != POSTGRES_AGREES:
+                raise NoTlsError
+        with context.wrap_socket(connection, server_hostname=server.address.host) as secured:
+            if secured.version() != "TLSv1.3":
+                return
+            secured.settimeout(ALERT)
+            with suppress(TimeoutError):
+                secured.recv(1)
 
 
 def _check_its_kind(server: AttachedSpec, address: Address) -> None:
@@ -136,6 +190,8 @@ def _check_its_kind(server: AttachedSpec, address: Address) -> None:
     side, _, _ = server.key.partition(".")
     may_speak_tls = not server.ca_file and server.system != POSTGRES  # which is asked for TLS in plain text
     hint = f"; if it speaks TLS, give {side}.ca_file" if may_speak_tls else ""
+    if server.ca_file and not answer:
+        hint = f", and whether it accepts the certificate of {side}.cert_file"
     raise ConfigurationError(f"{_of(server)} {what}: check {server.key}{hint}")
 
 

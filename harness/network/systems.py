@@ -330,6 +330,8 @@ def postgres_row(address: Address, query: str) -> tuple[Any, ...]:
         login = {"user": address.user, "password": address.password, "dbname": address.database}
     if address.ca_file:
         login |= {"sslmode": "verify-full", "sslrootcert": address.ca_file}
+    if address.cert_file:
+        login |= {"sslcert": address.cert_file, "sslkey": address.key_file}
     with psycopg.connect(f"{where} {POSTGRES_LOGIN}", **login, autocommit=True) as connection:
         row: tuple[Any, ...] | None = connection.execute(query.encode()).fetchone()
     assert row is not None, query  # noqa: S101

@@ -1,7 +1,8 @@
 """TLS to servers that already run: a relay behind the proxies, `tls_relay.py < SERVERS`.
 
 Clients, probes and Toxiproxy speak plain text to an address on loopback; the relay speaks TLS to
-the server, and verifies its certificate for the host that the target names. So a fault in front
+the server, verifies its certificate for the host that the target names, and shows the certificate
+of clients if the target gives one. So a fault in front
 of the relay is the same with TLS and without, and no client needs TLS of its own.
 
 The connection to the server opens with the client's first bytes, because gRPC needs `h2`
@@ -42,6 +43,8 @@ class _Server:
     host: str
     port: int
     ca_file: str
+    cert_file: str
+    key_file: str
 
 
 @contextmanager
@@ -78,16 +81,34 @@ def relayed(servers: Sequence[AttachedSpec], log: IO[bytes] | None = None) -> It
 
 
 def _direct(server: AttachedSpec) -> Address:
-    return replace(server.address, ca_file=server.ca_file, certified=server.address.host)
+    return replace(
+        server.address,
+        ca_file=server.ca_file,
+        cert_file=server.cert_file,
+        key_file=server.key_file,
+        certified=server.address.host,
+    )
 
 
-def context_of(ca_file: str) -> ssl.SSLContext:
-    """Return what verifies a server's certificate and name; OSError or ssl.SSLError if it cannot be read."""
-    return ssl.create_default_context(cafile=ca_file)
+def context_of(ca_file: str, cert_file: str = "", key_file: str = "") -> ssl.SSLContext:
+    """Return what verifies a server's certificate and name, and shows ours.
+
+    OSError or ssl.SSLError if a file cannot be read; an encrypted key is one that cannot be.
+    """
+    context = ssl.create_default_context(cafile=ca_file)
+    if cert_file:
+        context.load_cert_chain(cert_file, key_file, password="")  # else OpenSSL would ask on the terminal
+    return context
 
 
 def _told(server: AttachedSpec) -> _Server:
-    return _Server(host=server.address.host, port=server.address.port, ca_file=server.ca_file)
+    return _Server(
+        host=server.address.host,
+        port=server.address.port,
+        ca_file=server.ca_file,
+        cert_file=server.cert_file,
+        key_file=server.key_file,
+    )
 
 
 async def _relay(server: _Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -114,13 +135,13 @@ async def _relay(server: _Server, reader: asyncio.StreamReader, writer: asyncio.
 
 
 async def _reached(server: _Server, first: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    context = _context(server.ca_file, "h2" if first.startswith(HTTP2) else "http/1.1")
+    context = _context(server, "h2" if first.startswith(HTTP2) else "http/1.1")
     return await asyncio.open_connection(server.host, server.port, ssl=context, server_hostname=server.host)
 
 
 @cache
-def _context(ca_file: str, protocol: str) -> ssl.SSLContext:
-    context = context_of(ca_file)
+def _context(server: _Server, protocol: str) -> ssl.SSLContext:
+    context = context_of(server.ca_file, server.cert_file, server.key_file)
     context.set_alpn_protocols([protocol])
     return context
 

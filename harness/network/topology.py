@@ -22,6 +22,8 @@ class Address:
     database: str = ""  # "": the same (PostgreSQL only)
     ticket: str = field(default="", repr=False, compare=False)  # of a login for all clients (etcd only)
     ca_file: str = ""  # the certificate authority of a server that speaks TLS here (PostgreSQL only)
+    cert_file: str = ""  # what clients show it there, and the key of that; "": nothing
+    key_file: str = ""
     certified: str = ""  # the host in its certificate
 
     def __str__(self) -> str:
@@ -36,6 +38,8 @@ class Address:
             database=other.database,
             ticket=other.ticket,
             ca_file=other.ca_file,
+            cert_file=other.cert_file,
+            key_file=other.key_file,
             certified=other.certified,
         )
 
@@ -48,6 +52,8 @@ class AttachedSpec:
     system: str  # "" for one that only a program or a class of the user knows
     address: Address  # as the target names it
     ca_file: str = ""  # the certificate authority of its TLS; "": it speaks no TLS to us
+    cert_file: str = ""  # what we show it, and the key of that; "": nothing
+    key_file: str = ""
     key: str = ""  # where the target names it, such as "lock.servers"
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from checkers.anomalies import ANOMALIES, Anomaly
 from checkers.document import VerdictDocument
 from checkers.rule_words import described
+from checkers.without_tokens import NO_TOKEN, USE_TOKENS
 from harness.report.glossary import glossary
 from harness.report.interruption import in_words
 from harness.report.sentences import capitalized
@@ -287,14 +288,19 @@ def _held(verdict: _Verdict) -> Answer:
 
 
 def _not_tested(verdict: _Verdict) -> Answer:
-    short = [reason.removesuffix(": run longer, or with faults") for reason in verdict.not_exercised]
+    endings = (": run longer, or with faults", f": {USE_TOKENS}")
+    short = [_without_ending(reason, endings) for reason in verdict.not_exercised]
     return verdict.says(
         Tone.UNSURE,
         "Not tested",
         " and ".join(short),
         matters="This is not a pass: a storage without any fence would have looked the same.",
-        remedy=_EXERCISE_IT,
+        remedy=capitalized(USE_TOKENS) + "." if NO_TOKEN in short else _EXERCISE_IT,
     )
+
+
+def _without_ending(text: str, endings: Iterable[str]) -> str:
+    return next((text.removesuffix(ending) for ending in endings if text.endswith(ending)), text)
 
 
 def _undecided(verdict: _Verdict) -> Answer:

@@ -51,7 +51,10 @@ class Opening:
         """
         shown = [(self.title, self.cause.fault, self.evidence)]
         shown += [("Also in force", fault, evidence) for fault, evidence in self.others]
-        return tuple((title, _in_words(fault, evidence, started, most)) for title, fault, evidence in shown)
+        titles: dict[str, str] = {}  # by sentence: two faults may look the same
+        for title, fault, evidence in shown:
+            titles.setdefault(_in_words(fault, evidence, started, most), title)
+        return tuple((title, sentence) for sentence, title in titles.items())
 
 
 def _kind(fault: Fault) -> str:

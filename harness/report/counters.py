@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.anomalies import COVERAGE, WORK
+from checkers.anomalies import counted as meaning_of
 from checkers.document import VerdictDocument
-from checkers.history.columns import FUNCTIONS, OK
+from checkers.history.columns import ABSENT, ACQUIRE, FUNCTIONS, OK
 from checkers.history.reader import Op
 from harness.report.answer import Answer, Tone
 from harness.report.rows import with_columns
@@ -48,20 +49,30 @@ class Counter:
 def counters(answer: Answer, document: VerdictDocument, operations: Sequence[Op]) -> tuple[Counter, ...]:
     """The numbers for an answer; fewer if the run did not count them."""
     counts = document.coverage | _work(operations)
+    by_tokens = gives_tokens(operations)
     counts["server_faults"] = sum(counts.get(name, 0) for name in _SERVER_FAULTS)
     if answer.anomaly is None:
         names = [name for name in _HELD if counts.get(name)] or ["grants"]
         if "stale_writes_attempted" in counts and answer.tone is Tone.UNSURE:
             names = ["stale_writes_attempted", *(name for name in names if name != "stale_writes_attempted")]
-        return tuple(_counter(name, counts) for name in names[:_MOST] if name in counts)
+        return tuple(_counter(name, counts, by_tokens=by_tokens) for name in names[:_MOST] if name in counts)
     anomaly = answer.anomaly
     counts["found"] = document.anomalies.get(anomaly.name, 0)
     telling = [name for name in anomaly.counters if name in counts and (counts[name] or name in _ALWAYS)]
     names = list(dict.fromkeys([*telling, *(name for name in _HELD if counts.get(name))]))
     return tuple(
-        _found(anomaly.name, counts["found"]) if name == "found" else _counter(name, counts)
+        _found(anomaly.name, counts["found"])
+        if name == "found"
+        else _counter(name, counts, by_tokens=by_tokens)
         for name in names[:_MOST]
     )
+
+
+def gives_tokens(operations: Sequence[Op]) -> bool:
+    """Did a grant carry a fencing token, or was there none?"""
+    columns = with_columns(operations).columns
+    tokens = columns.token[(columns.f == ACQUIRE) & (columns.outcome == OK)]
+    return not len(tokens) or bool(np.any(tokens != ABSENT))
 
 
 def _work(operations: Sequence[Op]) -> dict[str, int]:
@@ -75,8 +86,8 @@ def _found(name: str, number: int) -> Counter:
     return Counter(name=words, number=number, what="found in this run", alarm=number > 0)
 
 
-def _counter(name: str, counts: Mapping[str, int]) -> Counter:
-    what = (COVERAGE | WORK)[name]
+def _counter(name: str, counts: Mapping[str, int], *, by_tokens: bool) -> Counter:
+    what = meaning_of(name, by_tokens=by_tokens) if name in COVERAGE else WORK[name]
     if name == "stale_writes_attempted" and (unknown := _unknown(counts)):
         what += f"; {unknown:,} with an unknown outcome"
     return Counter(

@@ -11,7 +11,7 @@ from harness.report import wording
 from harness.report.answer import Answer, answer
 from harness.report.causes import Opening, Openings
 from harness.report.chart_data import fitted, script_safe
-from harness.report.counters import Counter, counters
+from harness.report.counters import Counter, counters, gives_tokens
 from harness.report.environment_facts import Environment
 from harness.report.groups import Group, explained, groups
 from harness.report.hazard_grid import Hazards, hazards
@@ -105,10 +105,11 @@ def page(recorded: Recorded) -> Page:
     head = heading(recorded, laid_out)
     said = answer(verdict, head.target)
     openings = Openings(history)
+    operations = laid_out.operations if laid_out else ()
     return Page(
         heading=head,
         answer=said,
-        counters=counters(said, verdict, laid_out.operations if laid_out else ()),
+        counters=counters(said, verdict, operations),
         notices=(
             *wording.doubts(verdict, said.happened),
             *recorded.problems,
@@ -118,7 +119,7 @@ def page(recorded: Recorded) -> Page:
         rejected=verdict.coverage.get("stale_writes_rejected", 0),
         timed=_timed(recorded, laid_out, clients, explained(verdict, said.leads), openings),
         groups=groups(verdict, openings, said.leads),
-        coverage=wording.coverage(verdict),
+        coverage=wording.coverage(verdict, by_tokens=gives_tokens(operations)),
         windows=tuple(map(str, verdict.windows)),
         hazards=hazards(verdict.hazards, history.header.hazards if history else None),
         anomalies=wording.anomalies(verdict),

@@ -31,11 +31,11 @@ class Covered:
     number: int
 
 
-def coverage(verdict: VerdictDocument) -> list[Covered]:
-    """The rows of the coverage table, in reading order."""
+def coverage(verdict: VerdictDocument, *, by_tokens: bool) -> list[Covered]:
+    """The rows of the coverage table, in reading order; `by_tokens`: does the lock give tokens?"""
     counts = verdict.coverage
     order = [*(key for key in COVERAGE if key in counts), *(key for key in counts if key not in COVERAGE)]
-    return [Covered(title(key), counted(key), counts[key]) for key in order]
+    return [Covered(title(key), counted(key, by_tokens=by_tokens), counts[key]) for key in order]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from workloads.settings import LockSettings, StorageSettings, host_and_port
 from workloads.storages import STORAGES
 
 SECOND = 1_000_000_000  # ns
+FILES = ("password_file", "ca_file", "cert_file", "key_file")  # keys of a side that name one
 STORAGE_FILE = "storage.db"  # in the run's folder, for a storage that is a file
 SETTING_UP = 30.0  # seconds; of each call of the harness itself, also on a busy machine
 
@@ -68,6 +69,8 @@ def attached_servers(target: Target) -> tuple[AttachedSpec, ...]:
             system=side.system,
             address=_login(side, cluster, at),
             ca_file=_resolved(getattr(side, "ca_file", None)),
+            cert_file=_resolved(getattr(side, "cert_file", None)),
+            key_file=_resolved(getattr(side, "key_file", None)),
             key=f"{cluster}.{type(side).model_fields['running'].alias}",
         )
         for cluster, side in (("lock", target.lock), ("storage", target.storage))
@@ -207,7 +210,7 @@ def depends_on_folder(target: Target) -> bool:
     return (
         any(True for _ in _commands(target))
         or any(":" in side.kind for side in sides)
-        or any(getattr(side, key, None) for side in sides for key in ("password_file", "ca_file"))
+        or any(getattr(side, key, None) for side in sides for key in FILES)
     )
 
 
@@ -316,6 +319,8 @@ def storage_settings(
         ticket=next((each.ticket for each in addresses), ""),
         database=next((each.database for each in addresses), ""),
         ca_file=next((each.ca_file for each in addresses), ""),
+        cert_file=next((each.cert_file for each in addresses), ""),
+        key_file=next((each.key_file for each in addresses), ""),
         certified=next((each.certified for each in addresses), ""),
         run=folder.name,
         names=names,

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from harness.core.errors import ConfigurationError
 from harness.engines.local import LocalEngine
+from harness.engines.local_systems import never
+from harness.nemesis.faults import FaultSpec
 from harness.run import deployment
 from harness.target import Target
+
+
+def expect_possible(target: Target, faults: Sequence[FaultSpec]) -> None:
+    """Raise ConfigurationError if the local engine, which was asked for by name, can never run a target."""
+    if why := never(deployment.topology(target, faults)):
+        raise ConfigurationError(why)
 
 
 @dataclass(frozen=True, slots=True)

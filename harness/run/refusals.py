@@ -21,6 +21,7 @@ NO_ANSWER = (
 
 _CHECK_LOGIN = "check {side}.user and {side}.password_env (or password_file)"
 _GIVE_LOGIN = "give {side}.user and {side}.password_env (or password_file)"
+_GIVE_CERTIFICATE = "give {side}.cert_file and {side}.key_file"
 REMEDIES = {
     "etcdserver: authentication failed": _CHECK_LOGIN,
     "etcdserver: authentication is not enabled": "remove {side}.user and its password",
@@ -33,8 +34,22 @@ REMEDIES = {
     "GRANT CONNECT, CREATE ON DATABASE … TO …",
     'fatal: database "': "name the database in {side}.database",
     "invalid username-password pair": _CHECK_LOGIN,
+    "requires a valid client certificate": _GIVE_CERTIFICATE,
+    "alert certificate required": _GIVE_CERTIFICATE,
+    "alert unknown ca": "{side}.cert_file must be signed by an authority that the server trusts",
+    "certificate authentication failed": "{side}.cert_file must be the certificate of {side}.user",
+    "has group or world access": "make {side}.key_file readable by its owner only: chmod 600",
+    "noperm": "{side}.user needs all commands on the keys that begin with fencepost: "
+    "ACL SETUSER USER ~fencepost* +@all",
+    "no permissions": "{side}.user needs all commands on the keys that begin with fencepost: "
+    "ACL SETUSER USER ~fencepost* +@all",
+    "noauth": "{side}.user, in the scheme digest, needs the rights to create, delete, read and write "
+    "(cdrw) on the znode /",
+    "accessdenied": "{side}.user needs the rights dynamodb:* on tables whose name begins with fencepost",
+    "unrecognizedclient": _CHECK_LOGIN,
+    "invalidsignature": _CHECK_LOGIN,
 }
-"""What to do, by what etcd, PostgreSQL and Redis say, in lower case."""
+"""What to do, by what the servers say, in lower case."""
 
 
 def as_error(error: NotApplied | Unknown, said: str, side: str) -> ConfigurationError | ServerNotReadyError:

@@ -109,7 +109,14 @@ def _removed(belongings: Belongings) -> int:
             lock = replace(belongings.lock, endpoints=at)
             return int(import_module(LOCKS[lock.kind]).remove(lock))
         assert belongings.storage is not None  # noqa: S101 - one of them is given
-        storage = replace(belongings.storage, endpoints=at, ca_file=first.ca_file, certified=first.certified)
+        storage = replace(
+            belongings.storage,
+            endpoints=at,
+            ca_file=first.ca_file,
+            cert_file=first.cert_file,
+            key_file=first.key_file,
+            certified=first.certified,
+        )
         return int(import_module(STORAGES[storage.kind]).remove(storage))
 
 

@@ -64,8 +64,16 @@ CaFile = Annotated[
     Annotated[str, Field(min_length=1)] | None,
     Field(description="The certificate authority of servers that already run: clients speak TLS to them."),
 ]
+CertFile = Annotated[
+    Annotated[str, Field(min_length=1)] | None,
+    Field(description="The certificate that clients show to servers that already run, with key_file."),
+]
+KeyFile = Annotated[
+    Annotated[str, Field(min_length=1)] | None,
+    Field(description="The private key of cert_file, not encrypted."),
+]
 
-ACCESS = ("user", "password_env", "password_file", "ca_file", "database")
+ACCESS = ("user", "password_env", "password_file", "ca_file", "cert_file", "key_file", "database")
 """The keys that say how to reach servers that already run."""
 OF_STARTED = ("nodes", "image", "version", "replica", "durable", "replication", "server")
 """The keys about servers that Fencepost starts."""
@@ -108,6 +116,7 @@ def contradictions(side: str, spec: Any) -> Iterator[Contradiction]:
             )
     if alias == "servers":
         yield from _login(side, spec)
+        yield from _certificate(side, spec)
         yield from _count(side, spec)
 
 
@@ -131,6 +140,15 @@ def _login(side: str, spec: Any) -> Iterator[Contradiction]:
     elif password and not spec.user and spec.kind not in _WITHOUT_USER:
         key = "password_env" if spec.password_env else "password_file"
         yield Contradiction((side, key), "needs the user whose password it is: give user")
+
+
+def _certificate(side: str, spec: Any) -> Iterator[Contradiction]:
+    if spec.cert_file and not spec.key_file:
+        yield Contradiction((side, "cert_file"), "needs its private key: give key_file")
+    elif spec.key_file and not spec.cert_file:
+        yield Contradiction((side, "key_file"), "needs the certificate whose key it is: give cert_file")
+    elif spec.cert_file and not spec.ca_file:
+        yield Contradiction((side, "cert_file"), "is for TLS, which clients speak only with ca_file: give it")
 
 
 def _count(side: str, spec: Any) -> Iterator[Contradiction]:

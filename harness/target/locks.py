@@ -9,7 +9,16 @@ from pydantic import AfterValidator, BaseModel, Field, model_validator
 from harness.core.duration import NS
 from harness.core.fields import STRICT, Duration
 from harness.network.topology import REPLICA
-from harness.target.attached import CaFile, PasswordEnv, PasswordFile, Servers, User, numbered
+from harness.target.attached import (
+    CaFile,
+    CertFile,
+    KeyFile,
+    PasswordEnv,
+    PasswordFile,
+    Servers,
+    User,
+    numbered,
+)
 from harness.target.fields import EtcdRelease, Image
 from harness.target.kinds import models_by_kind, selected_by_kind
 from harness.target.own_locks import (
@@ -55,6 +64,8 @@ class EtcdLock(BaseModel):
     password_env: PasswordEnv = None
     password_file: PasswordFile = None
     ca_file: CaFile = None
+    cert_file: CertFile = None
+    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -88,6 +99,8 @@ class EtcdService(BaseModel):
     password_env: PasswordEnv = None
     password_file: PasswordFile = None
     ca_file: CaFile = None
+    cert_file: CertFile = None
+    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -122,6 +135,8 @@ class RedisLock(BaseModel):
     password_env: PasswordEnv = None
     password_file: PasswordFile = None
     ca_file: CaFile = None
+    cert_file: CertFile = None
+    key_file: KeyFile = None
 
     @model_validator(mode="after")
     def _has_a_replica_to_wait_for(self) -> Self:
@@ -164,6 +179,8 @@ class ZookeeperLock(BaseModel):
     password_env: PasswordEnv = None
     password_file: PasswordFile = None
     ca_file: CaFile = None
+    cert_file: CertFile = None
+    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -191,6 +208,8 @@ class Redlock(BaseModel):
     password_env: PasswordEnv = None
     password_file: PasswordFile = None
     ca_file: CaFile = None
+    cert_file: CertFile = None
+    key_file: KeyFile = None
 
     @property
     def complete_at_once(self) -> str | None:

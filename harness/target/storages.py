@@ -10,7 +10,9 @@ from harness.core.fields import STRICT
 from harness.network.topology import STANDBY
 from harness.target.attached import (
     CaFile,
+    CertFile,
     Endpoints,
+    KeyFile,
     PasswordEnv,
     PasswordFile,
     Servers,
@@ -52,6 +54,8 @@ class PostgresStorage(BaseModel):
     password_env: PasswordEnv = None
     password_file: PasswordFile = None
     ca_file: CaFile = None
+    cert_file: CertFile = None
+    key_file: KeyFile = None
     database: Annotated[str, Field(min_length=1)] | None = None
     """The database to use on a server that already runs; without it, the one named like the user."""
 
@@ -100,6 +104,8 @@ class EtcdStorage(BaseModel):
     password_env: PasswordEnv = None
     password_file: PasswordFile = None
     ca_file: CaFile = None
+    cert_file: CertFile = None
+    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -133,6 +139,8 @@ class RedisStorage(BaseModel):
     password_env: PasswordEnv = None
     password_file: PasswordFile = None
     ca_file: CaFile = None
+    cert_file: CertFile = None
+    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -162,6 +170,8 @@ class ZookeeperStorage(BaseModel):
     password_env: PasswordEnv = None
     password_file: PasswordFile = None
     ca_file: CaFile = None
+    cert_file: CertFile = None
+    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -190,6 +200,8 @@ class DynamodbStorage(BaseModel):
     password_env: PasswordEnv = None
     password_file: PasswordFile = None
     ca_file: CaFile = None
+    cert_file: CertFile = None
+    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from checkers.checker import Checker
 from checkers.document import VerdictDocument
 from checkers.history.records import Header, Op, Outcome
 from checkers.judge import AS_SEEN, COMMITTED, OTHERS
+from checkers.without_tokens import NO_TOKEN, USE_TOKENS
 from tests.support.brute_force import history_of, read, renumbered, write
 from tests.support.repository import HISTORIES, ROOT
 
@@ -42,6 +43,18 @@ def test_a_fence_that_was_never_challenged_is_unknown() -> None:
 
     assert (verdict.validity, verdict.as_expected) == (Validity.UNKNOWN, False)
     assert verdict.reasons == ("not exercised: no stale write was attempted: run longer, or with faults",)
+
+
+def test_a_fence_without_tokens_could_not_be_challenged() -> None:
+    def granted(token: int | None) -> tuple[Op, ...]:
+        grant = Op(index=0, process=0, f="acquire", resource="r0", called=1, returned=2, outcome=Outcome.OK)
+        return (replace(grant, owner="0-1", token=token),)
+
+    assert judge(run(granted(None))).reasons == (f"not exercised: {NO_TOKEN}: {USE_TOKENS}",)
+    assert judge(run(granted(None), require={"stale_writes_attempted": 0})).reasons == ()
+    for run_of_another in (run(granted(None), fenced=False), run(granted(7))):
+        (reason,) = judge(run_of_another).reasons
+        assert reason.endswith("run longer, or with faults")
 
 
 def test_a_target_may_require_nothing_or_more() -> None:

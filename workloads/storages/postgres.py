@@ -67,7 +67,7 @@ INSERT INTO audit (resource, token, fence) SELECT resource, mark, true FROM rais
 def conninfo(host: str, port: int, password: str = "", schema: str = "", **login: str) -> str:
     """Return the conninfo of a server that an engine started; the default password is the images' own.
 
-    `login` has what another server needs: user, dbname, sslrootcert.
+    `login` has what another server needs: user, dbname, sslrootcert, sslcert, sslkey.
     """
     search_path = f" -c search_path={schema}" if schema else ""
     words = {
@@ -92,7 +92,8 @@ def _quoted(value: str) -> str:
 def _login(settings: StorageSettings) -> dict[str, str]:
     """Return how to log in to a server that was not started."""
     login = {"user": settings.user, "dbname": settings.database} if settings.user else {}
-    return login | ({"sslrootcert": settings.ca_file} if settings.ca_file else {})
+    shown = {"sslcert": settings.cert_file, "sslkey": settings.key_file} if settings.cert_file else {}
+    return login | ({"sslrootcert": settings.ca_file} if settings.ca_file else {}) | shown
 
 
 def one_message(fencing: str) -> bool:

@@ -8,12 +8,8 @@ import { createInterface } from "node:readline";
 /** The request had no effect, and never will. */
 export class Failed extends Error {}
 
+const RETRY = 20; // ms
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-
-/** Nanoseconds of CLOCK_MONOTONIC, as a string: they do not fit a Number. */
-export const monotonic = () => process.hrtime.bigint().toString();
-
-export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Write one line to Fencepost. */
 export const say = (fields) => process.stdout.write(JSON.stringify(fields) + "\n");
@@ -33,11 +29,21 @@ export function within(ms, call) {
   return Promise.race([call, late]).finally(() => clearTimeout(timer));
 }
 
+/** Repeat `attempt` until it returns something, and return when that one was sent, which a library's retries hide. */
+export async function untilGranted(waitMs, attempt) {
+  const ends = performance.now() + waitMs;
+  for (;;) {
+    const sent = process.hrtime.bigint().toString(); // CLOCK_MONOTONIC, ns, which fit no Number
+    if (await attempt()) return sent;
+    if (performance.now() + RETRY > ends) throw new Failed("not free in time");
+    await new Promise((resolve) => setTimeout(resolve, RETRY));
+  }
+}
+
 /** Answer requests until standard input ends; `connect` gets the first one, with the settings.
  *
  * The lock has `versions` and the methods acquire(resource, owner, waitMs), which returns token, ttl_ms
- * and attempt_ns, release(resource, owner), revoke(resource, owner) and reconnect(). An answer
- * { outcome: "unsupported" } is possible, too.
+ * and attempt_ns, release(resource, owner), revoke(resource, owner) if it can, and reconnect().
  */
 export async function serve(connect) {
   let lock;
@@ -49,7 +55,7 @@ export async function serve(connect) {
     }
     if (op === "acquire") return lock.acquire(resource, owner, wait_ms);
     if (op === "release") return lock.release(resource, owner);
-    if (op === "revoke") return lock.revoke(resource, owner);
+    if (op === "revoke" && lock.revoke) return lock.revoke(resource, owner);
     if (op === "reconnect") return lock.reconnect();
     return { outcome: "unsupported" };
   };

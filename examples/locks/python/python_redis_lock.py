@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import time
 from importlib.metadata import version
-from typing import Any
 
-import redis
 from protocol import Failed, Fields, serve
 from redis_lock import Lock, NotAcquired
 from redis_server import connect
 
 TURN = 1  # s; whole seconds, and not above the expiry
-
-
-class TimedRedis(redis.Redis):
-    """Keeps when the last SET was sent: a granted lease counts from there."""
-
-    attempt = 0
-
-    def set(self, *words: Any, **options: Any) -> Any:
-        """Send SET."""
-        self.attempt = time.monotonic_ns()
-        return super().set(*words, **options)
 
 
 class PythonRedisLock:
@@ -33,7 +20,7 @@ class PythonRedisLock:
     def __init__(self, start: Fields) -> None:
         self._expire = start["lock"]["ttl_ms"] // 1000
         turn = TURN + start["timeout_ms"] / 1000  # a waiting client's BLPOP takes one
-        self._redis = connect(TimedRedis, start["lock"]["endpoints"][0], start, socket_timeout=turn)
+        self._redis = connect(start["lock"]["endpoints"][0], start, socket_timeout=turn)
 
     def _lock(self, resource: str, owner: str) -> Lock:
         return Lock(self._redis, resource, expire=self._expire, id=owner)
@@ -45,7 +32,7 @@ class PythonRedisLock:
         while not lock.acquire(timeout=TURN):
             if time.monotonic() + TURN > until:
                 raise Failed("not free in time")
-        return {"token": None, "ttl_ms": self._expire * 1000, "attempt_ns": self._redis.attempt}
+        return {"token": None, "ttl_ms": self._expire * 1000, "attempt_ns": self._redis.sent[owner]}
 
     def release(self, resource: str, owner: str) -> None:
         """Release the lock by its owner, also after a new connection."""

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import redis
 from protocol import Failed, Fields, granted, serve
 from redis.exceptions import LockError
 from redis.lock import Lock
 from redis_server import connect
-
-
-class TimedLock(Lock):
-    """Keeps when the request that was granted was sent: the lease counts from there."""
-
-    attempt = 0
-
-    def do_acquire(self, token: str) -> bool:
-        """Send one request."""
-        self.attempt = time.monotonic_ns()
-        return super().do_acquire(token)
 
 
 class RedisPyLock:
@@ -30,21 +17,21 @@ class RedisPyLock:
     def __init__(self, start: Fields) -> None:
         self._ttl_ms = start["lock"]["ttl_ms"]
         self._gives_token = start["lock"]["token"] != "none"  # noqa: S105 (no password)
-        self._redis = connect(redis.Redis, start["lock"]["endpoints"][0], start)
+        self._redis = connect(start["lock"]["endpoints"][0], start)
 
-    def _lock(self, resource: str) -> TimedLock:
-        return TimedLock(self._redis, f"lock:{resource}", timeout=self._ttl_ms / 1000, sleep=0.02)
+    def _lock(self, resource: str) -> Lock:
+        return Lock(self._redis, f"lock:{resource}", timeout=self._ttl_ms / 1000, sleep=0.02)
 
     def acquire(self, resource: str, owner: str, wait: float) -> Fields:
         """Take the lock, then its token if it has one."""
-        lock = self._lock(resource)
-        if not lock.acquire(blocking_timeout=wait, token=owner):
+        if not self._lock(resource).acquire(blocking_timeout=wait, token=owner):
             raise Failed("not free in time")
+        attempt = self._redis.sent[owner.encode()]
         token = None
         if self._gives_token:
             granted()
             token = self._redis.incr(f"token:{resource}")
-        return {"token": token, "ttl_ms": self._ttl_ms, "attempt_ns": lock.attempt}
+        return {"token": token, "ttl_ms": self._ttl_ms, "attempt_ns": attempt}
 
     def release(self, resource: str, owner: str) -> None:
         """Release the lock by its owner, also after a new connection."""

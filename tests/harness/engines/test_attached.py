@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +16,14 @@ from harness.core.errors import ConfigurationError, ServerNotReadyError
 from harness.engines.attached import check
 from harness.network.ports import free_addresses
 from harness.network.topology import Address, AttachedSpec
+from tests.support.certificates import Certificates, certified, openssl
 from tests.support.http_servers import answer, answering
 
 
-def spec(address: Address, system: str = "etcd", ca_file: str = "") -> AttachedSpec:
-    return AttachedSpec(name="etcd-1", system=system, address=address, ca_file=ca_file, key="lock.servers")
+def spec(address: Address, system: str = "etcd", ca_file: str = "", **files: str) -> AttachedSpec:
+    return AttachedSpec(
+        name="etcd-1", system=system, address=address, ca_file=ca_file, key="lock.servers", **files
+    )
 
 
 def at_port(endpoint: str) -> Address:
@@ -67,8 +75,6 @@ def test_a_wrong_authority_is_a_wrong_configuration(
 
 @pytest.fixture
 def authority(tmp_path: Path) -> str:
-    from tests.support.certificates import certified
-
     return str(certified(tmp_path).authority)
 
 
@@ -98,3 +104,89 @@ def test_a_tls_server_of_another_kind_is_not_taken_for_postgres(authority: str, 
         pytest.raises(ConfigurationError, match=r"does not answer as postgres does: check lock\.servers$"),
     ):
         check([spec(at_port(at), system="postgres", ca_file=authority if ca_file else "")])
+
+
+@pytest.mark.parametrize(
+    ("key", "content", "why"),
+    [
+        ("cert_file", None, 'lock.cert_file = ".*other": cannot be used: No such file'),
+        ("cert_file", "text", "lock.cert_file.*: it has no certificate in PEM"),
+        ("key_file", None, 'lock.key_file = ".*other": cannot be used: No such file'),
+        ("key_file", "text", "lock.key_file.*: it has no private key in PEM"),
+    ],
+)
+def test_a_file_that_is_no_certificate_or_key_is_a_wrong_configuration(
+    http: Address, tmp_path: Path, key: str, content: str | None, why: str
+) -> None:
+    files, other = files_of(tmp_path), tmp_path / "other"
+    if content:
+        other.write_text(content)
+
+    with pytest.raises(ConfigurationError, match=why):
+        check([spec(http, **files | {key: str(other)})])
+
+
+def test_a_key_of_another_certificate_is_a_wrong_configuration(http: Address, tmp_path: Path) -> None:
+    (tmp_path / "of-another").mkdir()
+    files, other = files_of(tmp_path), files_of(tmp_path / "of-another")
+
+    with pytest.raises(ConfigurationError, match=r"lock\.key_file.*: it is not the key of lock\.cert_file"):
+        check([spec(http, **files | {"key_file": other["key_file"]})])
+
+
+def test_an_encrypted_key_is_refused_without_asking_for_its_password(http: Address, tmp_path: Path) -> None:
+    files, encrypted = files_of(tmp_path), tmp_path / "encrypted.key"
+    openssl("pkey", "-in", files["key_file"], "-aes256", "-passout", "pass:secret", "-out", encrypted)
+
+    with pytest.raises(ConfigurationError, match=r"lock\.key_file.*: it is encrypted, damaged"):
+        check([spec(http, **files | {"key_file": str(encrypted)})])
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_server_that_demands_a_certificate_names_the_keys(tmp_path: Path, version: ssl.TLSVersion) -> None:
+    (tmp_path / "of-another").mkdir()
+    made, files = certified(tmp_path), {}
+    other = files_of(tmp_path / "of-another")
+    with demanding(made, version) as at:
+        with pytest.raises(ConfigurationError, match=r"client certificate|lock\.cert_file"):
+            check([spec(at, "redis", str(made.authority))])
+        files = {"cert_file": other["cert_file"], "key_file": other["key_file"]}
+        with pytest.raises(ConfigurationError, match=r"the certificate of lock\.cert_file"):
+            check([spec(at, "redis", str(made.authority), **files)])
+        files = {"cert_file": str(made.certificate), "key_file": str(made.key)}
+        check([spec(at, "redis", str(made.authority), **files)])
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """An authority, and a certificate of it with its key."""
+    made = certified(folder)
+    return {
+        "ca_file": str(made.authority),
+        "cert_file": str(made.certificate),
+        "key_file": str(made.key),
+    }
+
+
+@contextmanager
+def demanding(certificates: Certificates, version: ssl.TLSVersion) -> Iterator[Address]:
+    """A server that answers PING over TLS, to clients with a certificate of the same authority."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = context.maximum_version = version
+    context.load_cert_chain(certificates.certificate, certificates.key)
+    context.load_verify_locations(certificates.authority)
+    context.verify_mode = ssl.CERT_REQUIRED
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with suppress(OSError), context.wrap_socket(connection, server_side=True) as secured:
+                secured.recv(1 << 16)
+                secured.sendall(b"+PONG\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        yield Address("127.0.0.1", listener.getsockname()[1])
+        listener.shutdown(socket.SHUT_RDWR)

@@ -6,6 +6,8 @@ import pytest
 
 from checkers.anomalies import ANOMALIES, VIOLATIONS
 from checkers.document import VerdictDocument
+from checkers.history.records import Op, Outcome
+from checkers.without_tokens import NO_TOKEN, USE_TOKENS
 from harness.report.answer import Tone, answer
 from harness.report.counters import counters
 from harness.report.stale_write_counts import why_findings_differ
@@ -182,6 +184,31 @@ def test_of_a_run_that_was_not_tested_the_zero_is_shown() -> None:
     names = [each.name for each in counters(answer(document, "mine"), document, ())]
 
     assert names == ["Stale writes attempted", "Grants"]
+
+
+@pytest.mark.parametrize(("token", "said"), [(7, "newer token"), (None, "of a later hold")])
+def test_stale_writes_are_counted_by_tokens_only_if_there_are_some(token: int | None, said: str) -> None:
+    grant = Op(
+        index=0, process=0, f="acquire", resource="r", called=1, returned=2, outcome=Outcome.OK, token=token
+    )
+    document = verdict("valid", coverage={"grants": 5, "stale_writes_attempted": 2})
+
+    first, *_ = counters(answer(document, "mine"), document, (grant,))
+
+    assert (first.name, first.what.startswith("writes that came after a write")) == (
+        "Stale writes attempted",
+        True,
+    )
+    assert said in first.what
+
+
+def test_a_fenced_run_without_tokens_is_not_told_to_run_longer() -> None:
+    reasons = [f"not exercised: {NO_TOKEN}: {USE_TOKENS}"]
+
+    said = answer(verdict("unknown", reasons=reasons), "mine")
+
+    assert said.headline == f"Not tested: {NO_TOKEN}"
+    assert said.remedy.startswith("Use a lock that gives one, or set storage.fencing and lock.token")
 
 
 def test_every_anomaly_is_documented_where_its_answer_points() -> None:

@@ -91,3 +91,14 @@ def test_another_fault_that_the_steps_name_is_told_with_its_evidence() -> None:
         "Cause: client 1 was paused 0.500–4.000 s; observed: status is stopped; "
         "Also in force: the lock service (etcd-1) was cut off 0.000–2.000 s; observed: in force"
     )
+
+
+def test_two_faults_in_the_same_words_are_named_once() -> None:
+    history = paused_history()
+    finding = STALE | {"steps": ["1. line 4 and line 10"]}
+    opening = Openings(history).of(finding_of(finding))
+    assert opening is not None
+
+    twice = replace(opening, others=((opening.cause.fault, opening.evidence),))
+
+    assert twice.in_words(history.started) == opening.in_words(history.started)

@@ -24,6 +24,15 @@ from workloads.client import NotApplied
         ),
         ("PERMISSION_DENIED: etcdserver: permission denied", "readwrite on the prefix fencepost"),
         ("INVALID_ARGUMENT: etcdserver: user name is empty", "give storage.user and storage.password_env"),
+        ("FATAL: connection requires a valid client certificate", "give storage.cert_file"),
+        ("SSL error: tlsv13 alert certificate required", "give storage.cert_file"),
+        ("SSL error: tlsv1 alert unknown ca", "storage.cert_file must be signed by an authority"),
+        ('private key file "k" has group or world access', "chmod 600"),
+        ("NOPERM User tester has no permissions to run the 'eval' command", "ACL SETUSER"),
+        ("this user has no permissions to run the 'eval' command", "ACL SETUSER"),
+        ("NoAuthError", "the rights to create, delete, read and write (cdrw) on the znode /"),
+        ("An error occurred (AccessDeniedException) when calling DeleteTable", "dynamodb:*"),
+        ("An error occurred (UnrecognizedClientException) when calling it", "check storage.user"),
     ],
 )
 def test_a_refusal_is_shown_with_its_remedy(said: str, remedy: str) -> None:

@@ -92,6 +92,13 @@ def test_a_campaign_never_lends_servers_that_already_run(target: Any) -> None:
         ('kind = "etcd"\nservers = ["a:1"]\npassword_env = "P"', "needs the user whose password it is"),
         ('kind = "etcd"\nuser = "u"', "is for servers that already run: name them in lock.servers"),
         ('kind = "etcd"\nca_file = "ca.pem"', "is for servers that already run"),
+        ('kind = "etcd"\ncert_file = "c.pem"\nkey_file = "c.key"', "is for servers that already run"),
+        ('kind = "etcd"\nservers = ["a:1"]\nca_file = "ca.pem"\ncert_file = "c.pem"', "give key_file"),
+        ('kind = "etcd"\nservers = ["a:1"]\nca_file = "ca.pem"\nkey_file = "c.key"', "give cert_file"),
+        (
+            'kind = "etcd"\nservers = ["a:1"]\ncert_file = "c.pem"\nkey_file = "c.key"',
+            "which clients speak only with ca_file",
+        ),
         ('kind = "etcd"\npassword_env = "P"', "or name the servers that already run in lock.servers"),
         ('kind = "kahuna"\nservers = ["a:1"]', "unknown key in \\[lock\\]"),
         ('kind = "etcd"\nservers = ["a:1"]\npassword = "x"', "does not belong in a target file"),

@@ -23,29 +23,20 @@ type mutex struct {
 func (m *mutex) Acquire(ctx context.Context, resource, owner string, wait time.Duration, answer Fields) error {
 	lease, err := m.client.Grant(ctx, m.ttl)
 	if err != nil {
-		return Failed{Why: err} // a lease without a key locks nothing
+		return FailedIf(true, err) // a lease without a key locks nothing
 	}
 	m.leases[owner] = lease.ID
 	session, err := concurrency.NewSession(m.client, concurrency.WithLease(lease.ID))
 	if err != nil {
-		return Failed{Why: err}
+		return FailedIf(true, err)
 	}
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	lock := concurrency.NewMutex(session, "locks/"+resource)
-	locked := make(chan error, 1)
-	go func() { locked <- lock.Lock(waiting) }() // after an error it deletes its key, without a deadline
-	select {
-	case err = <-locked:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
+	err = Within(ctx, func() error { return lock.Lock(waiting) }) // after an error it deletes its key
 	if err != nil {
 		session.Orphan()
-		if m.Revoke(ctx, resource, owner) == nil {
-			return Failed{Why: err} // its key has gone with its lease
-		}
-		return err
+		return FailedIf(m.Release(ctx, resource, owner) == nil, err) // its key has gone with its lease
 	}
 	answer["token"] = lock.IsOwner().TargetUnion.(*etcdserverpb.Compare_CreateRevision).CreateRevision
 	answer["ttl_ms"] = nil // the session renews its lease without our knowledge
@@ -54,14 +45,7 @@ func (m *mutex) Acquire(ctx context.Context, resource, owner string, wait time.D
 
 func (m *mutex) Release(ctx context.Context, resource, owner string) error {
 	_, err := m.client.Revoke(ctx, m.leases[owner])
-	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
-		return Failed{Why: err}
-	}
-	return err
-}
-
-func (m *mutex) Revoke(ctx context.Context, resource, owner string) error {
-	return m.Release(ctx, resource, owner)
+	return FailedIf(errors.Is(err, rpctypes.ErrLeaseNotFound), err)
 }
 
 func (m *mutex) Reconnect() error { return nil } // etcd's client replaces its connections by itself

@@ -10,11 +10,9 @@ import (
 	"time"
 )
 
-// Failed says that a request certainly had no effect and never will; any other error, also that of a deadline,
+// ErrFailed marks a request that certainly had no effect and never will; any other error, also that of a deadline,
 // means that its outcome is unknown, and errors.ErrUnsupported that the adapter does not implement it.
-type Failed struct{ Why error }
-
-func (f Failed) Error() string { return f.Why.Error() }
+var ErrFailed = errors.New("no effect")
 
 // Fields are those of a line.
 type Fields map[string]any
@@ -34,18 +32,16 @@ type Request struct {
 type Lock interface {
 	// Acquire adds token, ttl_ms and, if it is known, attempt_ns to the answer.
 	Acquire(ctx context.Context, resource, owner string, wait time.Duration, answer Fields) error
+	// Release ends this owner's hold; it also revokes an acquire whose outcome is unknown.
 	Release(ctx context.Context, resource, owner string) error
-	Revoke(ctx context.Context, resource, owner string) error
 	Reconnect() error
 }
 
-var input = bufio.NewScanner(os.Stdin)
-
-func say(line Fields) { json.NewEncoder(os.Stdout).Encode(line) }
+var input, output = bufio.NewScanner(os.Stdin), json.NewEncoder(os.Stdout)
 
 // Granted reports that the lock is granted but its token is still to be fetched: a fault may stop us here.
 func Granted() {
-	say(Fields{"event": "granted", "wait": true})
+	output.Encode(Fields{"event": "granted", "wait": true})
 	input.Scan() // the line "go-on"
 }
 
@@ -66,21 +62,19 @@ func Serve(versions Fields, connect func(Request) (Lock, error)) {
 			lock, err = connect(asked)
 		case "acquire":
 			err = lock.Acquire(ctx, asked.Resource, asked.Owner, wait, answer)
-		case "release":
+		case "release", "revoke":
 			err = lock.Release(ctx, asked.Resource, asked.Owner)
-		case "revoke":
-			err = lock.Revoke(ctx, asked.Resource, asked.Owner)
 		case "reconnect":
 			err = lock.Reconnect()
 		}
 		cancel()
 		if errors.Is(err, errors.ErrUnsupported) {
 			answer["outcome"] = "unsupported"
-		} else if errors.As(err, &Failed{}) {
+		} else if errors.Is(err, ErrFailed) {
 			answer["outcome"], answer["reason"] = "failed", err.Error()
 		} else if err != nil {
 			answer["outcome"], answer["reason"] = "unknown", err.Error()
 		}
-		say(answer)
+		output.Encode(answer)
 	}
 }

@@ -4,17 +4,13 @@ package main
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"time"
 
 	. "example.com/locks/protocol"
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sys/unix"
 )
-
-const retry = 20 * time.Millisecond
 
 type lock struct {
 	redis *redis.Client
@@ -28,48 +24,29 @@ func (l *lock) mutex(resource, owner string) *redsync.Mutex {
 }
 
 func (l *lock) Acquire(ctx context.Context, resource, owner string, wait time.Duration, answer Fields) error {
-	ends := time.Now().Add(wait)
-	for {
-		var sent unix.Timespec
-		unix.ClockGettime(unix.CLOCK_MONOTONIC, &sent) // redsync's own tries would hide it
+	sent, err := UntilGranted(wait, func() (bool, error) {
 		err := l.mutex(resource, owner).TryLockContext(ctx)
-		if err == nil {
-			answer["token"], answer["attempt_ns"] = nil, sent.Nano()
-			answer["ttl_ms"] = l.ttl.Milliseconds() * 99 / 100 // less redsync's 1 % for the drift of clocks
-			return nil
+		if isTaken(err) {
+			return false, nil
 		}
-		if taken := new(redsync.ErrTaken); !errors.As(err, &taken) {
-			return err
-		}
-		if time.Now().Add(retry).After(ends) {
-			return Failed{Why: err}
-		}
-		time.Sleep(retry)
-	}
+		return err == nil, err
+	})
+	answer["token"], answer["attempt_ns"] = nil, sent
+	answer["ttl_ms"] = l.ttl.Milliseconds() * 99 / 100 // less redsync's 1 % for the drift of clocks
+	return err
 }
 
 func (l *lock) Release(ctx context.Context, resource, owner string) error {
 	_, err := l.mutex(resource, owner).UnlockContext(ctx)
-	if taken := new(redsync.ErrTaken); errors.As(err, &taken) || errors.Is(err, redsync.ErrLockAlreadyExpired) {
-		return Failed{Why: err}
-	}
-	return err
+	return FailedIf(isTaken(err) || errors.Is(err, redsync.ErrLockAlreadyExpired), err)
 }
 
-func (l *lock) Revoke(ctx context.Context, resource, owner string) error {
-	return l.Release(ctx, resource, owner)
-}
+func isTaken(err error) bool { return errors.As(err, new(*redsync.ErrTaken)) }
 
 func (l *lock) Reconnect() error { return nil } // go-redis drops a connection after an error
 
 func main() {
-	info, _ := debug.ReadBuildInfo()
-	versions := Fields{}
-	for _, module := range info.Deps {
-		if module.Path == "github.com/go-redsync/redsync/v4" {
-			versions["redsync"] = module.Version
-		}
-	}
+	versions := Fields{"redsync": Version("github.com/go-redsync/redsync/v4")}
 	Serve(versions, func(start Request) (Lock, error) {
 		timeout := time.Duration(start.Timeout_ms) * time.Millisecond
 		return &lock{redis.NewClient(&redis.Options{
