@@ -24,7 +24,8 @@ class FindingDocument(Struct, frozen=True, kw_only=True):
     `rule`: the name of the broken rule, for programs: sentences may be reworded, this name never changes.
     `accused`: the lines in `operations` of the wrong one. `against`: the lines of those that it contradicts.
     `roles`: what the accused is, then each kind of operation that it contradicts: "write", "newer write".
-    `fault`: the kind of the fault that opened the window, if the steps name one: "pause".
+    `fault`: the kind of the fault that opened the window, if the steps name one: "pause". `faults`: the
+    kinds of all faults that they name, that one first: others may have been in force when the lease ended.
     `probable_cause`: the lines of the operation that probably caused it, if any.
     `also`: other anomalies of the same operation. `caused_by`: the earlier finding that it follows from.
     """
@@ -37,6 +38,7 @@ class FindingDocument(Struct, frozen=True, kw_only=True):
     rule: str = ""
     roles: list[str] = []
     fault: str = ""
+    faults: list[str] = []
     accused: list[int] = []
     against: list[int] = []
     probable_cause: list[int] = []

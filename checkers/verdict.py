@@ -51,6 +51,7 @@ class Account:
     rule: str = ""  # the name of what was broken, one of several in an anomaly
     roles: tuple[str, ...] = ()  # what the accused is, then each kind of operation that it contradicts
     fault: str = ""  # the kind of the fault that opened the window, where the steps name one
+    faults: tuple[str, ...] = ()  # the kinds of all faults that the steps name, that one first
     doubt: str = ""  # why these operations are not known to be the smallest set that proves it
 
 
@@ -168,6 +169,7 @@ def _finding(finding: Finding) -> FindingDocument:
         rule=finding.account.rule,
         roles=list(finding.account.roles),
         fault=finding.account.fault,
+        faults=list(finding.account.faults),
         resource=finding.resource,
         summary=finding.summary,
         operations=list(finding.operations),

@@ -14,6 +14,8 @@ HEAD = """\
 | lock | storage | fencing | what is special | expects | engine | target |
 |---|---|---|---|---|---|---|
 """
+OF_MEMBERS = ("partition", "delay")
+"""The kinds of faults that hit messages of a client, or those between members."""
 
 
 def table() -> str:
@@ -63,7 +65,7 @@ def _special(target: Target) -> Iterator[str]:
     if any(fault.hits_servers for fault in pauses):
         yield "pauses of servers"
     yield from dict.fromkeys(
-        "partition of members" if fault.kind == "partition" and fault.hits_servers else fault.kind
+        f"{fault.kind} of members" if fault.kind in OF_MEMBERS and fault.hits_servers else fault.kind
         for fault in target.faults
         if fault.kind != "pause"
     )

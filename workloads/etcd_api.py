@@ -132,7 +132,8 @@ def _describe(error: grpc.RpcError) -> str:
 class Connection:
     """One connection to one member at a time; each call has a deadline.
 
-    It never retries. `reconnect` drops the connection and moves on to the next member.
+    It never retries. `reconnect` drops the connection and moves on to the next member; with `round_robin`,
+    each unary call goes to the next member, as those of etcd's own clients do.
     A user logs in before the first call, unless it has a ticket already. All members know it, so it
     outlives connections: a login costs a server a tenth of a second of CPU.
     """
@@ -153,7 +154,8 @@ class Connection:
         self._user = user
         self._password = password
         self._login: Login | None = (("token", ticket),) if ticket else None if user else ()
-        self._channel: grpc.Channel | None = None
+        self.round_robin = False
+        self._channels: dict[int, grpc.Channel] = {}
 
     def call(
         self,
@@ -170,6 +172,8 @@ class Connection:
         request, Unknown for any other error.
         """
         login = self._logged_in()
+        if self.round_robin:
+            self._at += 1
         try:
             answer = self._unary(method, login, within or self._timeout, fields)
             if sent is not None:
@@ -273,26 +277,27 @@ class Connection:
         return stream(iter([message[f"{name}Request"](**fields)]), timeout=timeout, metadata=login)
 
     def _open(self) -> grpc.Channel:
-        if self._channel is None:
-            endpoint = self._endpoints[self._at % len(self._endpoints)]
-            self._channel = grpc.insecure_channel(endpoint, options=_OPTIONS)
-        return self._channel
+        member = self._at % len(self._endpoints)
+        if member not in self._channels:
+            self._channels[member] = grpc.insecure_channel(self._endpoints[member], options=_OPTIONS)
+        return self._channels[member]
 
     def reconnect(self) -> None:
         """Drop the connection; the next call opens one to the next member."""
         self.close()
-        self._at += 1
+        if not self.round_robin:  # it goes there anyway
+            self._at += 1
 
     def close(self) -> None:
         """Drop the connection."""
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
+        for channel in self._channels.values():
+            channel.close()
+        self._channels.clear()
 
 
 def connection(settings: LockSettings | StorageSettings, first: int = 0) -> Connection:
     """Make a connection to the servers of a client, which the first call opens."""
-    return Connection(
+    made = Connection(
         settings.endpoints,
         settings.timeout,
         first,
@@ -300,6 +305,8 @@ def connection(settings: LockSettings | StorageSettings, first: int = 0) -> Conn
         password=settings.password,
         ticket=settings.ticket,
     )
+    made.round_robin = isinstance(settings, StorageSettings) and settings.round_robin
+    return made
 
 
 def under(prefix: bytes) -> tuple[bytes, bytes]:

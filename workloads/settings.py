@@ -45,6 +45,7 @@ class StorageSettings:
     password: str = field(default="", repr=False)  # that the servers ask for; "": for none
     user: str = ""  # whose password that is, on servers that we did not start
     ticket: str = field(default="", repr=False)  # of a login that was made for all clients (etcd only)
+    round_robin: bool = False  # does each call go to the next server? (etcd only)
     database: str = ""  # the one to use there (PostgreSQL only)
     ca_file: str = ""  # the certificate authority of servers that speak TLS to clients (PostgreSQL only)
     cert_file: str = ""  # what clients show them, and the key of that; "": nothing

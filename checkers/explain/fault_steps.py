@@ -39,20 +39,33 @@ def fault_steps(n: Narrator, fault: Fault | None, op: Op | None = None) -> Itera
     over = over if fault.client is not None and lease < math.inf else ""
     what = _in_words(n, fault)
     yield f"{what[:1].upper()}{what[1:]}{over}."
-    if op is not None and grant is not None and fault.client is not None:
-        yield from _meanwhile(n, fault, op, grant, lease)
+    for other in faults_meanwhile(n, fault, op):
+        yield f"{_when(n, grant, lease)}, another fault was in force: {_in_words(n, other)}."
 
 
-def _meanwhile(n: Narrator, fault: Fault, op: Op, grant: Op, lease: float) -> Iterator[str]:
-    """The other faults on the holder or the lock service that were in force when its lease ended."""
-    if math.isfinite(lease):
-        start, end, when = lease, lease, f"When the lease{n.with_token(grant)} ended, at {n.at(lease)}"
-    else:
-        start, end, when = fault.began, min(fault.healed, n.next_grant(grant)), "Meanwhile"
-    for other in n.faults:
-        matters = _is_of_lock(other) or (other.client is not None and _hit(n, other, op, grant))
-        if other != fault and matters and other.overlaps(start, end):
-            yield f"{when}, another fault was in force: {_in_words(n, other)}."
+def faults_meanwhile(n: Narrator, fault: Fault | None, op: Op | None) -> tuple[Fault, ...]:
+    """Other faults on the holder behind a write, or the lock service, in force when its lease ended."""
+    grant = None if op is None else _grant_of(n, op)
+    if fault is None or fault.client is None or op is None or grant is None:
+        return ()
+    lease = n.lease(grant)
+    start, end = (
+        (lease, lease) if math.isfinite(lease) else (fault.began, min(fault.healed, n.next_grant(grant)))
+    )
+    return tuple(
+        other
+        for other in n.faults
+        if other != fault
+        and (_is_of_lock(other) or (other.client is not None and _hit(n, other, op, grant)))
+        and other.overlaps(start, end)
+    )
+
+
+def _when(n: Narrator, grant: Op | None, lease: float) -> str:
+    """When the other faults were in force."""
+    if grant is None or not math.isfinite(lease):
+        return "Meanwhile"
+    return f"When the lease{n.with_token(grant)} ended, at {n.at(lease)}"
 
 
 def _is_of_lock(fault: Fault) -> bool:

@@ -94,6 +94,7 @@ def _account(story: Story, conflict: Conflict, operations: Iterable[Op], doubt: 
     proof = set(operations)
     names = {name for op in proof for name in (op.resource, op.error)}
     against = [op for op in conflict.because if op in proof and op != conflict.accused]
+    faults = [fault.kind for fault in (story.fault, *story.meanwhile) if fault is not None]
     return Account(
         summary=naming(story.summary, *names),
         steps=tuple(naming(step, *names) for step in story.steps),
@@ -103,7 +104,8 @@ def _account(story: Story, conflict: Conflict, operations: Iterable[Op], doubt: 
         cause=_lines(story.cause),
         rule=conflict.breach.rule,
         roles=roles(conflict.accused, against),
-        fault="" if story.fault is None else story.fault.kind,
+        fault=faults[0] if faults else "",
+        faults=tuple(dict.fromkeys(faults)),
         doubt=doubt,
     )
 

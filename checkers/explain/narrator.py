@@ -38,6 +38,7 @@ class Story:
     others: tuple[Op, ...] = ()  # what might seem to change it, and does not: that is checked
     cause: tuple[Op, ...] = ()  # what probably caused it
     fault: Fault | None = None  # the one that the steps name: it opened the window
+    meanwhile: tuple[Fault, ...] = ()  # the others that the steps name
 
 
 class Narrator:

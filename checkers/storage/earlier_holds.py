@@ -22,7 +22,7 @@ import numpy as np
 
 from checkers.conflict import Breach, Conflict
 from checkers.evidence import Evidence, log_of
-from checkers.explain.fault_steps import fault_steps, held_up_by
+from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content, listed, lock_on, times
 from checkers.history.columns import Flags, Ints, indices
@@ -223,6 +223,7 @@ def _story(
             ),
         ),
         fault=fault,
+        meanwhile=faults_meanwhile(n, fault, write),
     )
 
 

@@ -26,7 +26,7 @@ from checkers.checker import Checker
 from checkers.conflict import Breach, Conflict, each_once
 from checkers.evidence import Evidence, log_of
 from checkers.explain.cycles import Question, cycle
-from checkers.explain.fault_steps import fault_steps, held_up_by
+from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content, listed, times
 from checkers.history.columns import ABSENT, Flags, Ints, indices
@@ -192,6 +192,7 @@ def _stale(n: Narrator, conflict: Conflict, newer: Op, question: Question) -> St
             *cycle(n, question, _took_the_older(write, newer)),
         ),
         fault=fault,
+        meanwhile=faults_meanwhile(n, fault, write),
     )
 
 
@@ -280,6 +281,7 @@ def _below_the_start(n: Narrator, conflict: Conflict) -> Story:
             ),
         ),
         fault=fault,
+        meanwhile=faults_meanwhile(n, fault, write),
     )
 
 

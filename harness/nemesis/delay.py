@@ -1,4 +1,4 @@
-"""Delay: what a client sends to some servers is held back, and arrives later, in order.
+"""Delay: what a client sends to some servers, or members to each other, arrives later, in order.
 
 Nothing is lost, and connections stay open: a request arrives even if its client has long given up
 waiting for the answer and closed its connection. So a write can arrive after its lease has ended.
@@ -7,7 +7,7 @@ waiting for the answer and closed its connection. So a write can arrive after it
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
@@ -15,27 +15,40 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from checkers.history.fault_kinds import FaultKind
-from harness.core.duration import NS, format_duration
+from harness.core.duration import NS, Span, format_duration
 from harness.core.errors import FaultNotInstalledError
-from harness.core.fields import STRICT, Length
+from harness.core.fields import STRICT, Duration, Length
 from harness.nemesis.contradictions import Contradiction, Sections, ns
 from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
-from harness.nemesis.fields import Side, Victim, named_servers
+from harness.nemesis.fields import Side, VictimOrMember, is_victim, named_servers, raise_all
+from harness.nemesis.leader import never_leads, servers_now, side_of
+from harness.nemesis.member_delay import Lateness, delay_members
+from harness.nemesis.member_links import MemberDirection
+from harness.nemesis.member_partition import never_split
 from harness.nemesis.moments import Moment
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import Need
-from harness.nemesis.stop_points import GoOn, Until, check_times, never_granted, never_read
+from harness.nemesis.stop_points import (
+    GoOn,
+    Until,
+    check_aimed_servers,
+    check_times,
+    never_granted,
+    never_read,
+)
 from harness.network.topology import Edge
 
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
 
 LONGEST = 50 * NS["s"]
+LEAST = 500 * NS["ms"]
+MOST = 4 * NS["s"]  # members of etcd give up a connection that stays silent for 5 s
 
 
 class DelaySpec(BaseModel):
-    """What a client sends to the lock service, the storage, or some servers is held back for a while."""
+    """What a client sends to servers is held back for a while, or messages between members are late."""
 
     model_config = STRICT
     called: ClassVar[str] = "delay"
@@ -48,52 +61,114 @@ class DelaySpec(BaseModel):
     )
     counts: ClassVar[tuple[str, ...]] = ("delays",)
     neutral: ClassVar[Mapping[str, str]] = {"target": "holder", "to": "both"}
-    engine_need: ClassVar[Literal["partitions"]] = "partitions"
-    hits_servers: ClassVar[bool] = False
-    aimed_by: ClassVar[str] = "to"
-    unserved: ClassVar[str] = "no message to {} can be held back"
 
     kind: Literal["delay"]
-    target: Victim
-    """holder, holder:r0 (the holder of that resource) or client:0."""
-    side: Side = Field(alias="to")
-    """The side whose messages are held back, or a list of servers, such as ["redis-4", "redis-5"]."""
+    target: VictimOrMember
+    """holder, holder:r0 (the holder of that resource) or client:0; or a member of a cluster: lock:leader
+    (whichever leads then), or one by its name, such as etcd-2."""
+    side: Side | None = Field(None, alias="to")
+    """The side for which messages of a client are held back, or a list of servers, such as ["redis-4"]."""
+    by: Duration | None = None
+    """How late messages between a member and the others are."""
+    direction: MemberDirection = "both"
+    """Of a member: outgoing delays what it sends to the others, incoming what they send to it."""
+    over: Duration | None = None
+    """Its links get late one after another in this time: first what it hears from each other member, at last
+    what it sends. Without it, all at once."""
     at: Literal["granted", "acquired", "list-read", "before-write", "before-release"] | None = None
     """The stop point: from there on, its messages are held back."""
     until: Until | None = None
     """superseded: another client was granted a higher token, and its write was accepted. contested: another
     client has read the list that it is about to change (workload append only)."""
     lasts: Length | None = None
-    """How long its messages are held back."""
+    """How long its messages are held back; of a member, how long all its links are late."""
     every: Length | None = None
-    """They are held back once in each interval of this length."""
+    """It happens once in each interval of this length."""
     when: Moment | None = None
     """From the drawn moment on, it waits for this: lease-ending, a holder's lease ends in under 200 ms;
     second-waiter, two clients wait for a lock that another holds."""
 
     @model_validator(mode="after")
-    def _starts_and_ends_in_one_way(self) -> Self:
-        check_times(self)
+    def _fits_its_target(self) -> Self:
+        raise_all([*(self._unlike_members() if self.hits_servers else self._unlike_a_client())])
+        if self.hits_servers:
+            check_aimed_servers(self)
+        else:
+            check_times(self)
         return self
 
-    def aim(self) -> tuple[str, ...]:
-        """Return the sides or servers that the messages are for."""
-        return named_servers(self.side)
+    def _unlike_members(self) -> Iterator[str]:
+        if self.side:
+            yield "messages between a member and the others are delayed: give no to"
+        if self.by is None or not LEAST <= self.by <= MOST:
+            limits = f"{format_duration(LEAST)} to {format_duration(MOST)}"
+            yield f"give by, how late messages between members are: {limits}"
+        if self.at or not self.every:
+            yield "messages between members are delayed once in each interval: give every, and no at"
 
-    def needs(self, reach: Reach, client: int) -> AbstractSet[Need]:
-        """Return the edges on which messages are held back."""
-        return {Edge(client, server) for server in reach.servers(self.aim())}
+    def _unlike_a_client(self) -> Iterator[str]:
+        if self.side is None:
+            yield 'the messages of a client are for servers: give to, such as "storage"'
+        if self.by or self.over or self.direction != "both":
+            yield "only messages between members are late by a fixed time: give no by, direction or over"
+
+    @property
+    def hits_servers(self) -> bool:
+        """Does it delay messages between members, not those of a client?"""
+        return not is_victim(self.target)
+
+    @property
+    def engine_need(self) -> Literal["partitions", "split"]:
+        """What the engine must be able to do: delay messages on edges, or on links between members."""
+        return "split" if self.hits_servers else "partitions"
+
+    @property
+    def aimed_by(self) -> str:
+        """The key that names the servers."""
+        return "target" if self.hits_servers else "to"
+
+    @property
+    def unserved(self) -> str:
+        """The error if no server is started for it."""
+        if self.hits_servers:
+            return "no message within {} can be delayed"
+        return "no message to {} can be held back"
+
+    def aim(self) -> tuple[str, ...]:
+        """Return the sides or servers that the messages are for, or the member that is hit."""
+        return named_servers(self.side) if self.side else (side_of(self.target),)
+
+    def needs(self, reach: Reach, client: int | None = None) -> AbstractSet[Need]:
+        """Return the edges on which messages are held back, or the members."""
+        servers = reach.servers(self.aim())
+        if client is not None:
+            return {Edge(client, server) for server in servers}
+        return set(reach.siblings(servers[0]))
 
     def in_force_on(self, reach: Reach, client: int, go_on: GoOn | None) -> AbstractContextManager[Fault]:
         """Hold back what a client sends from now on."""
         return delay(reach.cluster, client, reach.servers(self.aim()), go_on or (lambda: None))
 
+    def in_force(self, reach: Reach, wait: Callable[[Span], None]) -> AbstractContextManager[Fault]:
+        """Delay messages between a member and the others."""
+        name, (member,) = servers_now(reach, self.target)
+        others = tuple(other for other in reach.siblings(member) if other != member)
+        late = Lateness(by=self.by or LEAST, direction=self.direction, over=self.over)
+        return delay_members(reach.cluster, name, member, others, late, wait)
+
     def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:
-        """Yield stop points that are never reached, and messages that are held back for too long."""
+        """Yield stop points that are never reached, members without others, and delays that are too long."""
         yield from never_granted(index, self, sections)
         yield from never_read(index, self, sections)
-        lasts = ns(self.lasts, sections.lock)
-        if lasts and lasts > LONGEST:
+        lasts, every = ns(self.lasts, sections.lock), ns(self.every, sections.lock)
+        if self.hits_servers:
+            yield from never_leads(index, self.target, sections)
+            yield from never_split(index, self.target, None, sections, "delayed")
+            if self.over and lasts and every and lasts < every <= lasts + self.over:
+                yield Contradiction(
+                    ("faults", index, "over"), "over and lasts must together be shorter than every"
+                )
+        elif lasts and lasts > LONGEST:
             yield Contradiction(
                 ("faults", index, "lasts"),
                 f"must be at most {format_duration(LONGEST)}: servers close connections that stay silent",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -58,9 +59,12 @@ class Probes:
             )
         return max((seconds for seconds in answers.values() if seconds is not None), default=0.0)
 
-    def prove_silent(self, before: float) -> float:
-        """Return how long there was silence (s); `before` (s) is the slowest answer before the fault."""
-        silence = silence_after(before) if self.edges else 0.0
+    def prove_silent(self, before: float, at_most: float = math.inf) -> float:
+        """Return how long there was silence (s); `before` (s) is the slowest answer before the fault.
+
+        Answers that are only late come later than `at_most` (s).
+        """
+        silence = min(silence_after(before), at_most) if self.edges else 0.0
         talking = [edge for edge, seconds in replies(self.edges, silence).items() if seconds is not None]
         if talking:
             raise FaultNotInstalledError(self.kind, self.target, f"{_list(talking)} still answers")

@@ -24,7 +24,9 @@ from harness.nemesis.throttle import ThrottleSpec
 ClientFault = PauseSpec | PartitionSpec | DelaySpec | SlowSpec | KillSpec | ThrottleSpec
 """Faults on a client: `needs(reach, client)` and `in_force_on(reach, client, go_on)`."""
 
-ServerFault = PauseSpec | PartitionSpec | KillSpec | FailoverSpec | ClockSpec | ThrottleSpec | ScriptSpec
+ServerFault = (
+    PauseSpec | PartitionSpec | DelaySpec | KillSpec | FailoverSpec | ClockSpec | ThrottleSpec | ScriptSpec
+)
 """Faults on servers: `needs(reach)` and `in_force(reach, wait)`."""
 
 FaultSpec = Annotated[ClientFault | ServerFault, Field(discriminator="kind")]

@@ -19,8 +19,8 @@ from harness.nemesis.edge_probes import Probes
 from harness.nemesis.fault import Fault
 from harness.nemesis.fields import Side, Victim, VictimOrMember, is_victim, named_servers, raise_all
 from harness.nemesis.leader import never_leads, servers_now, side_of
+from harness.nemesis.member_links import MemberDirection
 from harness.nemesis.member_partition import (
-    MemberDirection,
     Shape,
     divided,
     never_split,

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from checkers.hazards import End
+from harness.nemesis.delay import DelaySpec
 from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_each_stop
 from harness.nemesis.windows import Windows
 
@@ -76,10 +77,15 @@ def _moments(fault: FaultSpec, rng: random.Random, ttl: int, duration: int) -> t
         return (duration // 5 + rng.randrange(duration // 5),)
     if fault.lasts is None:
         return ()
-    every, lasts = fault.every.resolve(ttl), fault.lasts.resolve(ttl)
+    every, lasts = fault.every.resolve(ttl), fault.lasts.resolve(ttl) + _begun_over(fault)
     room = max(1, every - lasts)
     starts = range(0, max(0, duration - lasts), every)
     return tuple(start + rng.randrange(room) for start in starts if start + every <= duration)
+
+
+def _begun_over(fault: FaultSpec) -> int:
+    """Return how long a fault takes to begin, ns: until the last link is late."""
+    return (fault.over or 0) if isinstance(fault, DelaySpec) else 0
 
 
 def _hazards(fault: FaultSpec, possible: Container[str], rng: random.Random) -> tuple[str, ...]:

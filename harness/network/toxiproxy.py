@@ -15,7 +15,8 @@ A cut edge has a `timeout` toxic of 0: connections open, but everything sent on 
 Removing the toxic closes those connections, as after a real partition that outlasted TCP's timeouts.
 A refusing edge is a disabled proxy; a resetting one has a `reset_peer` toxic, which ends each
 connection with a reset once its client sends something.
-A slow edge has a `bandwidth` toxic with a rate, a `latency` toxic with jitter, or both.
+A slow edge has a `bandwidth` toxic with a rate, a `latency` toxic with jitter, or both; a late link has
+a `latency` toxic without jitter.
 A held edge or link has a `bandwidth` toxic of 0: nothing gets through until it is removed.
 """
 
@@ -63,7 +64,8 @@ class WayState:
     reset: frozenset[Stream] = frozenset()  # the streams on which data resets the connection
     slow: frozenset[Stream] = frozenset()  # the streams with a low rate
     rate: int = 0  # KB/s
-    late: frozenset[Stream] = frozenset()  # the streams on which data is late by varying times
+    late: frozenset[Stream] = frozenset()  # the streams on which data is late
+    least: int = 0  # ms; how late at least
     spread: int = 0  # ms; how late at most
 
     def __str__(self) -> str:
@@ -74,9 +76,13 @@ class WayState:
             "bandwidth 0": self.held,
             "reset_peer": self.reset,
             f"bandwidth {self.rate} KB/s": self.slow,
-            f"latency 0 to {self.spread} ms": self.late,
+            f"latency {self._latency} ms": self.late,
         }
         return " and ".join(map(_shown, (item for item in toxics.items() if item[1]))) or "no toxic"
+
+    @property
+    def _latency(self) -> str:
+        return f"{self.spread}" if self.least == self.spread else f"{self.least} to {self.spread}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +166,15 @@ class Toxiproxy:
             self._add(way, "latency", {"latency": half, "jitter": half}, streams)
             expected |= {"late": streams, "spread": 2 * half}
         return self._expect("slow", way, **expected)
+
+    def delay(self, way: Way, direction: Direction, by: int) -> WayState:
+        """Let data in this direction through in order, late `by` so many ms, until `heal`.
+
+        The other direction may be late already. FaultNotInstalledError if Toxiproxy does not show it.
+        """
+        late = self.state(way).late
+        self._add(way, "latency", {"latency": by, "jitter": 0}, STREAMS[direction] - late)
+        return self._expect("delay", way, late=STREAMS[direction] | late, least=by, spread=by)
 
     def reset(self, way: Way) -> WayState:
         """Reset each connection once its client sends something, until `heal`.
@@ -285,6 +300,7 @@ def _state(way: Way, proxy: dict[str, Any]) -> WayState:
         return frozenset(toxic["stream"] for toxic in _toxics(proxy, kind))
 
     bandwidths = _toxics(proxy, "bandwidth")
+    latencies = [toxic["attributes"] for toxic in _toxics(proxy, "latency")]
     return WayState(
         way=way,
         listen=_address(proxy["listen"]),
@@ -296,7 +312,8 @@ def _state(way: Way, proxy: dict[str, Any]) -> WayState:
         slow=frozenset(toxic["stream"] for toxic in bandwidths if toxic["attributes"]["rate"]),
         rate=max((toxic["attributes"]["rate"] for toxic in bandwidths), default=0),
         late=streams("latency"),
-        spread=max((sum(toxic["attributes"].values()) for toxic in _toxics(proxy, "latency")), default=0),
+        least=min((each["latency"] - each["jitter"] for each in latencies), default=0),
+        spread=max((each["latency"] + each["jitter"] for each in latencies), default=0),
     )
 
 

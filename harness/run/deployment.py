@@ -327,6 +327,7 @@ def storage_settings(
         fencing=target.storage.fencing,
         policy=target.storage.policy,
         fence_on_acquire=target.storage.fence_on_acquire,
+        round_robin=isinstance(target.storage, EtcdStorage) and target.storage.round_robin,
         timeout=timeout,
     )
 

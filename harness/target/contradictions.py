@@ -41,6 +41,7 @@ def contradictions(sections: Sections) -> Iterator[Contradiction]:
     yield from _duration(sections)
     yield from _writes(sections)
     yield from _fence_on_acquire(sections)
+    yield from _round_robin(sections)
     yield from _lock_key(sections)
     yield from _manager(sections)
     yield from _no_token(sections)
@@ -160,6 +161,17 @@ def _fence_on_acquire(sections: Sections) -> Iterator[Contradiction]:
     if storage.fencing == "none":
         yield Contradiction(
             ("storage", "fence_on_acquire"), 'raises a mark that storage.fencing "none" ignores'
+        )
+
+
+def _round_robin(sections: Sections) -> Iterator[Contradiction]:
+    lock, storage = sections.lock, sections.storage
+    if not (isinstance(storage, EtcdStorage) and storage.round_robin and lock):
+        return
+    if len(lock.servers if storage.is_in_the_lock else storage.servers) == 1:
+        yield Contradiction(
+            ("storage", "round_robin"),
+            'needs several members: set storage.fencing "lock-key" and lock.nodes, or storage.servers',
         )
 
 

@@ -36,7 +36,7 @@ from harness.target.toml import (
     loads,
     with_changes,
 )
-from harness.target.vary import problems_of_vary
+from harness.target.vary import keep_fixed, problems_of_vary
 
 HERE = Path(__file__).parent
 
@@ -208,6 +208,7 @@ def _override(document: Document, overrides: Sequence[str], refuse: Callable[[st
             refuse(str(error))
         else:
             overridden[key] = shown
+            keep_fixed(data, key)
     return Document(document.file, document.text, data, document.lines, overridden)
 
 

@@ -95,6 +95,9 @@ class EtcdStorage(BaseModel):
     """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
     fence_on_acquire: bool = False
     """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
+    round_robin: bool = False
+    """Each call goes to the next member, as those of etcd's own clients do; so a holder reads through another
+    member than it has written to. Without it, only a call without an answer moves a client on."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
     version: EtcdRelease | None = None

@@ -39,6 +39,16 @@ def varied(data: Mapping[str, Any], drawn: Mapping[Key, object]) -> dict[str, An
     return changed if all(set_at(changed, key, value) for key, value in drawn.items()) else None
 
 
+def keep_fixed(data: dict[str, Any], key: Key) -> None:
+    """Let a setting vary no more, nor what is in it: the command line has set it."""
+    for place, varying, _ in [*_entries(data)]:
+        if place and varying[: len(key)] == key:
+            table = data[VARY]
+            for name in place[:-1]:
+                table = table[name]
+            del table[place[-1]]
+
+
 def problems_of_vary(
     data: Mapping[str, Any], known: Sequence[Problem], check: Callable[[Mapping[str, Any]], Sequence[Problem]]
 ) -> list[Problem]:

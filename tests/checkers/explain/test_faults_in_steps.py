@@ -8,6 +8,7 @@ import pytest
 
 import checkers
 from checkers.history.records import Commit
+from checkers.verdict import Account
 from tests.support.repository import HISTORIES
 
 HISTORY = HISTORIES / "stale-write-observed.jsonl"
@@ -47,8 +48,8 @@ def test_a_fault_of_another_client_is_not_explained(target: str, hold: dict[str,
     assert not any("was paused" in step for step in with_fault(target, **hold))
 
 
-def with_another(target: str, *, began: float, healed: float) -> tuple[str, ...]:
-    """The steps of its finding, with a partition during the pause; seconds since the first event."""
+def with_another(target: str, *, began: float, healed: float) -> Account:
+    """The explanation of its finding, with a partition during the pause; seconds since the first event."""
     lines = [json.loads(line) for line in HISTORY.read_text().splitlines()]
     start = lines[1]["time"]
     for moment, state in ((began, "in force"), (healed, "healed")):
@@ -58,15 +59,15 @@ def with_another(target: str, *, began: float, healed: float) -> tuple[str, ...]
     ordered = sorted(lines[1:], key=lambda line: line["time"])
     text = [json.dumps(line) + "\n" for line in (lines[0], *ordered)]
     (finding,) = checkers.judge(checkers.parse(text)).findings
-    return finding.steps
+    return finding.account
 
 
 def test_a_fault_of_the_lock_service_when_the_lease_ended_is_named_too() -> None:
-    steps = with_another("lock:etcd-1", began=0.5, healed=3)
+    account = with_another("lock:etcd-1", began=0.5, healed=3)
 
-    assert any(
-        "another fault was in force: the lock service (etcd-1) was cut off 0.500–3.000 s" in s for s in steps
-    )
+    named = "another fault was in force: the lock service (etcd-1) was cut off 0.500–3.000 s"
+    assert any(named in step for step in account.steps)
+    assert (account.fault, account.faults) == ("pause", ("pause", "partition"))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,10 @@ def test_a_fault_of_the_lock_service_when_the_lease_ended_is_named_too() -> None
 def test_a_fault_over_by_then_or_on_another_part_is_not_named(
     target: str, began: float, healed: float
 ) -> None:
-    assert not any("another fault" in step for step in with_another(target, began=began, healed=healed))
+    account = with_another(target, began=began, healed=healed)
+
+    assert not any("another fault" in step for step in account.steps)
+    assert account.faults == ("pause",)
 
 
 def test_a_lost_write_says_who_still_reached_the_old_primary() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from harness.campaign.campaign_file import Campaign
 from harness.campaign.cells import expand
+from harness.campaign.schedule import jobs
+from harness.core.duration import NS
 from harness.core.errors import ConfigurationError
+from harness.target.drawing import of_seed
 from harness.target.reading import load_text, shipped
 
 
@@ -110,3 +114,14 @@ def test_two_targets_of_one_name_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigurationError, match="two different targets are called redis-redis"):
         expand(campaign(cells=({"targets": (str(tmp_path),)},)))
+
+
+def test_each_run_of_a_cell_draws_its_own_settings(tmp_path: Path) -> None:
+    varying = shipped()["redis-redis"].read_text() + '\n[vary]\n"lock.ttl" = ["2s", "3s"]\n'
+    (tmp_path / "mine.toml").write_text(varying)
+
+    (cell,) = expand(campaign(cells=({"targets": (str(tmp_path / "mine.toml"),)},))).cells
+    planned = jobs([cell], seeds=range(20), repeat=1, past={}, rng=random.Random(1))
+    ttls = {of_seed(load_text(cell.source, cell.name), job.seed).lock.ttl for job in planned}
+
+    assert ttls == {2 * NS["s"], 3 * NS["s"]}

@@ -15,6 +15,12 @@ def test_wording_does_not_change_a_fingerprint() -> None:
     assert fingerprint("a", STALE) == fingerprint("a", verdict("An outdated write was accepted"))
 
 
+def test_other_faults_at_the_same_time_do_not_change_a_fingerprint() -> None:
+    alone, more = verdict("one", fault="delay"), verdict("one", fault="delay", faults=["delay", "partition"])
+
+    assert fingerprint("a", alone) == fingerprint("a", more)
+
+
 def test_number_and_order_of_findings_do_not_change_a_fingerprint() -> None:
     other = verdict("below", rule="below-the-start")["findings"]
     both = [*STALE["findings"], *other]

@@ -16,6 +16,7 @@ from harness.pytest_plugin import runs
 from harness.run.recheck import judge_folder
 from harness.run.runner import RunOptions
 from harness.target import Target
+from harness.target.drawing import of_seed
 from tests.support.challenged import repeated
 
 pytest_plugins = ["pytester"]
@@ -109,6 +110,18 @@ def test_a_valid_run_passes_with_its_options(project: pytest.Pytester, recorded:
     assert (target.name, target.workload.duration, target.workload.clients) == ("mine", 20 * 10**9, 3)
     assert isinstance(engine, LocalEngine)
     assert options.seed == 7
+
+
+def test_a_seed_draws_what_the_test_does_not_set(project: pytest.Pytester, recorded: Recorded) -> None:
+    vary = '[vary]\n"workload.duration" = ["30s", "40s"]\n"workload.clients" = [4, 5]\n'
+    (project.path / "targets/mine.toml").write_text(TARGET.format(name="mine") + vary)
+
+    run(project).assert_outcomes(passed=1)
+
+    ((target, _, options),) = recorded.calls
+    assert options.seed == 7
+    drawn = {of_seed(target, seed).workload for seed in range(20)}
+    assert {(each.duration, each.clients) for each in drawn} == {(20 * 10**9, 4), (20 * 10**9, 5)}
 
 
 def test_a_violation_fails_with_its_explanation(project: pytest.Pytester, recorded: Recorded) -> None:

@@ -80,6 +80,7 @@ def test_nobody_can_be_cut_off_from_a_file(side: str) -> None:
         (["lock.kind=etcd-lock", "lock.token=header-revision"], 'lock.token must be "create-revision"'),
         (["storage.policy=strict"], 'storage.policy = "strict": needs storage.policy "inclusive"'),
         (["storage.fence_on_acquire=true"], "as soon as its lock has ended"),
+        (["storage.round_robin=true", "lock.nodes=1"], "round_robin = true: needs several members"),
         (["storage.image=etcd:3.6"], "does not start: set lock.image"),
         (["storage.version=3.6.7"], "does not start: set lock.version"),
         (

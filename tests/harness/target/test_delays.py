@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness.core.duration import Span
+from harness.core.duration import NS, Span
 from harness.core.errors import ConfigurationError
 from harness.nemesis.delay import DelaySpec
+from harness.nemesis.plan import plan
+from harness.network.members import member_links
 from harness.run import deployment
 from harness.target import Target, load
 
@@ -72,5 +74,69 @@ def test_a_delay_needs_proxies(read: Any) -> None:
 def test_an_impossible_delay_is_refused(read: Any, times: str, options: Any, problem: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         read(times, **options)
+
+    assert problem in str(caught.value)
+
+
+MEMBERS = 'kind = "etcd"\n'
+LATE = 'by = "3s"\nevery = "15s"\nlasts = "4s"\n'
+
+
+@pytest.fixture
+def between(tmp_path: Path) -> Any:
+    def between(settings: str, lock: str = MEMBERS) -> Target:
+        file = tmp_path / "t.toml"
+        file.write_text(
+            f'name = "t"\nexpect = "valid"\n[lock]\n{lock}[storage]\nkind = "postgres"\n'
+            f'fencing = "conditional-update"\n[[faults]]\nkind = "delay"\n{settings}'
+        )
+        return load(file)
+
+    return between
+
+
+def test_messages_between_members_may_be_late(between: Any) -> None:
+    target = between(f'target = "lock:leader"\ndirection = "incoming"\nover = "6s"\n{LATE}')
+    (fault,) = target.faults
+
+    assert (fault.hits_servers, fault.engine_need, fault.aim()) == (True, "split", ("lock",))
+    assert (fault.by, fault.over, fault.direction) == (3 * NS["s"], 6 * NS["s"], "incoming")
+    assert len(member_links(deployment.topology(target, target.faults))) == 6
+
+
+def test_such_a_delay_ends_before_the_next_interval(between: Any) -> None:
+    target = between(f'target = "etcd-2"\nover = "6s"\n{LATE}[workload]\nduration = "60s"\n')
+
+    for seed in range(50):
+        (planned,) = plan(target.faults, seed, target.lock.ttl, target.workload.duration)
+        begun_within = [moment - nth * 15 * NS["s"] for nth, moment in enumerate(planned.moments)]
+        assert len(begun_within) == 4
+        assert all(0 <= begun <= 5 * NS["s"] for begun in begun_within)
+
+
+@pytest.mark.parametrize(
+    ("settings", "lock", "problem"),
+    [
+        (f'target = "etcd-1"\nto = "lock"\n{LATE}', MEMBERS, "give no to"),
+        ('target = "etcd-1"\nevery = "15s"\nlasts = "4s"\n', MEMBERS, "give by, how late"),
+        ('target = "etcd-1"\nby = "5s"\nevery = "15s"\nlasts = "4s"\n', MEMBERS, "500ms to 4s"),
+        ('target = "etcd-1"\nby = "1s"\nat = "acquired"\nlasts = "4s"\n', MEMBERS, "give every, and no at"),
+        ('target = "etcd-1"\nby = "1s"\nevery = "15s"\n', MEMBERS, "give lasts"),
+        (
+            f'target = "etcd-1"\nover = "11s"\n{LATE}',
+            MEMBERS,
+            "over and lasts must together be shorter than every",
+        ),
+        (f'target = "etcd-1"\n{LATE}', f"{MEMBERS}nodes = 1\n", "cannot be delayed: there is only etcd-1"),
+        (f'target = "redis-1"\n{LATE}', 'kind = "redis"\n', "only members of etcd and ZooKeeper can be"),
+        (f'target = "holder"\nto = "lock"\n{LATE}', MEMBERS, "give no by, direction or over"),
+        ('target = "holder"\nat = "acquired"\nlasts = "1s"\n', MEMBERS, 'give to, such as "storage"'),
+    ],
+)
+def test_an_impossible_delay_between_members_is_refused(
+    between: Any, settings: str, lock: str, problem: str
+) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        between(settings, lock)
 
     assert problem in str(caught.value)

@@ -47,7 +47,7 @@ def test_a_client_still_needs_only_its_edges(read: Any) -> None:
     [
         (ETCD, ['target = "lock"'], 'or a member of a cluster ("lock:leader" or a name such as "etcd-2")'),
         (ETCD, ['target = "etcd-4"'], "this target has no server etcd-4; did you mean"),
-        (f"{ETCD}\nnodes = 1", ['target = "etcd-1"'], "cannot be divided: there is only etcd-1"),
+        (f"{ETCD}\nnodes = 1", ['target = "etcd-1"'], "cannot be cut off: there is only etcd-1"),
         (ETCD, ['target = "etcd-1"', 'from = "lock"'], "give no from"),
         (ETCD, ['target = "etcd-1"', 'direction = "to-server"'], '"both", "outgoing" or "incoming"'),
         (ETCD, ['target = "holder"'], 'give from, such as "lock"'),

@@ -62,6 +62,15 @@ def test_the_drawn_target_is_complete_and_names_its_seed() -> None:
     assert target.source.startswith("# Small. Drawn with seed 7: lock.ttl = ")
 
 
+@pytest.mark.parametrize("key", ["workload.clients", '"workload.clients"'])
+def test_a_setting_of_the_command_line_varies_no_more(key: str) -> None:
+    vary = f'[vary]\n"lock.ttl" = ["2s", "3s"]\n{key} = [3, 5]\n'
+    target = load_text(SMALL + vary, "t.toml", ["workload.clients=8"])
+
+    assert {of_seed(target, seed).workload.clients for seed in range(20)} == {8}
+    assert {of_seed(target, seed).lock.ttl for seed in range(20)} == {2 * NS["s"], 3 * NS["s"]}
+
+
 def test_a_target_that_does_not_vary_is_its_own() -> None:
     target = read("")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -116,3 +117,18 @@ def test_a_missing_register_is_neither_a_success_nor_stale(open_lock: Any, stora
 
     with pytest.raises(NotApplied, match="no key for nowhere"):
         storage.write("nowhere", token, "lost", nothing)
+
+
+def test_with_round_robin_each_call_goes_to_the_next_member(address: list[str]) -> None:
+    of_both = storage_settings("etcd", [*address, "127.0.0.1:1"], fencing="none", names="round-robin")
+    etcd.set_up(replace(of_both, endpoints=tuple(address)), ["r0"])
+    register = etcd.connect(replace(of_both, round_robin=True))
+
+    outcomes = []
+    for _ in range(4):
+        try:
+            outcomes.append(register.read("r0"))
+        except NotApplied:
+            outcomes.append("refused")
+
+    assert outcomes == ["refused", (None, 0), "refused", (None, 0)]

@@ -1,0 +1,119 @@
+"""Links between members of a cluster: the data that a fault concerns, proofs over them, and the members.
+
+Either member of a pair may have opened the connection over which the other sends, so what one side
+sends is in both directions of links.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from harness.nemesis.edge_probes import HEALING, Probes
+from harness.network.systems import MEMBERS, SYSTEMS, members_of
+from harness.network.topology import Address, Direction, Edge, Link, Server, Way
+from harness.processes.server_failure import not_ready
+
+if TYPE_CHECKING:
+    from harness.engines.engine import Cluster
+    from harness.network.toxiproxy import Toxiproxy
+
+MemberDirection = Literal["both", "outgoing", "incoming"]
+"""What the near side sends, what it hears, or both."""
+POLL = 0.05  # s
+HANGING_UP = {system for system, members in MEMBERS.items() if b"" in members.answers}
+OF_LINKS: Mapping[MemberDirection, tuple[Direction, Direction]] = {
+    "both": ("both", "both"),
+    "outgoing": ("to-server", "to-client"),
+    "incoming": ("to-client", "to-server"),
+}
+"""The direction of a link from the near side to the far one, and of a link from there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Two sides of a cluster."""
+
+    near: tuple[str, ...]  # the target's
+    far: tuple[str, ...]
+    between: tuple[str, ...] = ()  # reach both
+
+    @property
+    def members(self) -> frozenset[str]:
+        """All members of the cluster."""
+        return frozenset({*self.near, *self.far, *self.between})
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.near)} from {', '.join(self.far)}"
+
+
+def links_between(cluster: Cluster, sides: Sides, direction: MemberDirection) -> dict[Link, Direction]:
+    """Return the links between two sides, each with the direction in which it carries this data."""
+    outward, inward = OF_LINKS[direction]
+    return {
+        link: outward if link.source in sides.near else inward
+        for link in cluster.links
+        if (link.source in sides.near and link.server in sides.far)
+        or (link.source in sides.far and link.server in sides.near)
+    }
+
+
+def probes_of(
+    cluster: Cluster, kind: str, target: str, hit: Mapping[Link, Direction], edges: Sequence[Edge] = ()
+) -> Probes:
+    """Probe what a fault hits, except links hit only on the way back, to servers that answer by hanging up.
+
+    Toxiproxy passes on the end of a connection.
+    """
+    systems = {server.name: server.system for server in cluster.servers}
+    of_edges = Probes.of(cluster, kind, target, edges)
+    of_links: dict[Way, tuple[Address, str]] = {
+        link: (address, members_of(system) if (system := systems[link.server]) in MEMBERS else system)
+        for link, direction in hit.items()
+        if (address := cluster.links[link])
+        and not (direction == "to-client" and systems[link.server] in HANGING_UP)
+    }
+    return Probes(kind=kind, target=target, edges={**of_links, **of_edges.edges})
+
+
+def heal(toxiproxy: Toxiproxy, probes: Probes, links: Sequence[Link]) -> None:
+    """Heal everything that was hit: some links cannot be probed."""
+    unprobed = {link: None for link in links if link not in probes.edges}
+    try:
+        for link in unprobed:
+            toxiproxy.heal(link)
+    finally:
+        probes.heal(toxiproxy)
+
+
+def reports(members: Sequence[Server]) -> str:
+    """Say what each member reports of itself, over the harness' own way to it."""
+    return ", ".join(f"{member.name} {_report(member)}" for member in members)
+
+
+def _report(member: Server) -> str:
+    system = SYSTEMS[member.system]
+    if system.leads is not None and system.leads(member.address):
+        return "leads"
+    serves = (system.is_led or system.is_usable)(member.address)
+    return "serves" if serves else "does not serve"
+
+
+def prove_one_cluster(cluster: Cluster, kind: str, members: Sequence[Server]) -> None:
+    """Wait until every member serves requests, and exactly one leads, if any of them does."""
+    deadline = time.monotonic() + HEALING
+    while unwell := _outside(members):
+        if time.monotonic() > deadline:
+            seen = f"is not part of one cluster {HEALING:g} s after a {kind}: {reports(members)}"
+            raise not_ready(unwell[0], seen, cluster.logs()[unwell[0]])
+        time.sleep(POLL)
+
+
+def _outside(members: Sequence[Server]) -> list[str]:
+    """Return the members that serve no requests, or all of them unless exactly one leads."""
+    can_lead = any(SYSTEMS[member.system].leads for member in members)
+    if can_lead and [_report(member) for member in members].count("leads") != 1:
+        return [member.name for member in members]
+    return [member.name for member in members if not SYSTEMS[member.system].is_usable(member.address)]
