@@ -61,6 +61,7 @@ export async function serve(connect) {
   };
   for (let line; !(line = await lines.next()).done; ) {
     const request = JSON.parse(line.value);
+    if (!Number.isInteger(request?.id)) continue; // no request
     let fields;
     try {
       fields = { outcome: "ok", ...(await answer(request)) };

@@ -145,9 +145,9 @@ def test_an_unknown_kind_is_a_mistake_of_the_command(checked: Any) -> None:
             "acquire while the lock's servers are stopped: no answer",
         ),
         (
-            "        if not lock.acquire(blocking_timeout=wait, token=owner):",
+            "        if not self._lock(resource).acquire(blocking_timeout=wait, token=owner):",
             """        try:
-            taken = lock.acquire(blocking_timeout=wait, token=owner)
+            taken = self._lock(resource).acquire(blocking_timeout=wait, token=owner)
         except redis.TimeoutError as error:
             raise Failed(str(error)) from error
         if not taken:""",
