@@ -75,7 +75,7 @@ class HazardsDocument(Struct, frozen=True, kw_only=True):
 
 
 class WindowsDocument(Struct, frozen=True, kw_only=True):
-    """The occasions that one fault of the target had: see docs/hazards.md.
+    """The occasions of one fault of the target, or of several called the same: see docs/hazards.md.
 
     `fault`: such as "pause holder before-write". `missed`: how many, by reason.
     """

@@ -23,7 +23,7 @@ from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
 from harness.nemesis.fields import Side, VictimOrMember, is_victim, named_servers, raise_all
 from harness.nemesis.leader import never_leads, servers_now, side_of
-from harness.nemesis.member_delay import Lateness, delay_members
+from harness.nemesis.member_delay import MemberDelay, delay_members
 from harness.nemesis.member_links import MemberDirection
 from harness.nemesis.member_partition import never_split
 from harness.nemesis.moments import Moment
@@ -153,7 +153,7 @@ class DelaySpec(BaseModel):
         """Delay messages between a member and the others."""
         name, (member,) = servers_now(reach, self.target)
         others = tuple(other for other in reach.siblings(member) if other != member)
-        late = Lateness(by=self.by or LEAST, direction=self.direction, over=self.over)
+        late = MemberDelay(by=self.by or LEAST, direction=self.direction, over=self.over)
         return delay_members(reach.cluster, name, member, others, late, wait)
 
     def contradictions(self, index: int, sections: Sections) -> Iterator[Contradiction]:

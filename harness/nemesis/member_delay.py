@@ -34,7 +34,7 @@ Wait = Callable[[Span], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lateness:
+class MemberDelay:
     """How late messages between members are."""
 
     by: int  # ns
@@ -42,7 +42,7 @@ class Lateness:
     over: int | None = None  # ns in which the links get late one after another; None: all at once
 
 
-def steps(target: str, others: Sequence[str], late: Lateness) -> Iterator[tuple[Sides, MemberDirection]]:
+def steps(target: str, others: Sequence[str], late: MemberDelay) -> Iterator[tuple[Sides, MemberDirection]]:
     """Yield what gets late at the same time, in order.
 
     One after another means: what the target hears from each other member, and at last what it sends.
@@ -59,7 +59,7 @@ def steps(target: str, others: Sequence[str], late: Lateness) -> Iterator[tuple[
 
 @contextmanager
 def delay_members(
-    cluster: Cluster, target: str, member: str, others: Sequence[str], late: Lateness, wait: Wait
+    cluster: Cluster, target: str, member: str, others: Sequence[str], late: MemberDelay, wait: Wait
 ) -> Iterator[Fault]:
     """Delay messages between a member and the others until the block ends; they are delivered then.
 
@@ -108,5 +108,5 @@ def delay_members(
     )
 
 
-def _in_turn(late: Lateness) -> str:
+def _in_turn(late: MemberDelay) -> str:
     return f", one after another over {format_duration(late.over)}" if late.over else ""

@@ -108,16 +108,16 @@ class PlanLog:
     save: Callable[[dict[str, Any]], None]
     ended: int | None = None  # ns; None while the clients work, and if the run was killed
     observed: list[ObservedFault] = field(default_factory=list)
-    windows: list[Windows] = field(init=False)  # of each planned fault
+    windows: dict[str, Windows] = field(init=False)  # of the planned faults, by what they are called
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.windows = [Windows(each.named) for each in self.planned]
+        self.windows = {each.named: Windows(each.named) for each in self.planned}
 
     def window(self, index: int, why: str | None) -> None:
         """Add a window of a fault that was hit, or missed for a reason."""
         with self._lock:
-            self.windows[index].add(why)
+            self.windows[self.planned[index].named].add(why)
 
     def add(self, fault: ObservedFault) -> None:
         """Add a fault."""
@@ -143,6 +143,6 @@ class PlanLog:
             "duration": self.duration,
             "ended": self.ended,
             "planned": [asdict(each) for each in self.planned],
-            "windows": [each.document() for each in self.windows],
+            "windows": [each.document() for each in self.windows.values()],
             "faults": [asdict(each) for each in self.observed],
         }

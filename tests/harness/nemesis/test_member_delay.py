@@ -12,7 +12,7 @@ from harness.core.duration import NS
 from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Engine
 from harness.nemesis.leader import leader_of
-from harness.nemesis.member_delay import Lateness, delay_members, steps
+from harness.nemesis.member_delay import MemberDelay, delay_members, steps
 from harness.network.topology import ServerSpec, Topology
 from tests.support.systems import run_named
 from workloads.etcd_api import Connection
@@ -21,22 +21,22 @@ HALF_A_SECOND = NS["s"] // 2
 OVER = 10 * NS["s"]
 
 
-def in_words(late: Lateness) -> list[str]:
+def in_words(late: MemberDelay) -> list[str]:
     return [f"{sides}: {direction}" for sides, direction in steps("a", ("b", "c"), late)]
 
 
 def test_all_links_get_late_at_once() -> None:
-    assert in_words(Lateness(by=1)) == ["a from b, c: both"]
-    assert in_words(Lateness(by=1, direction="outgoing")) == ["a from b, c: outgoing"]
+    assert in_words(MemberDelay(by=1)) == ["a from b, c: both"]
+    assert in_words(MemberDelay(by=1, direction="outgoing")) == ["a from b, c: outgoing"]
 
 
 def test_one_after_another_a_member_hears_late_before_it_is_heard_late() -> None:
-    assert in_words(Lateness(by=1, over=OVER)) == [
+    assert in_words(MemberDelay(by=1, over=OVER)) == [
         "a from b: incoming",
         "a from c: incoming",
         "a from b, c: outgoing",
     ]
-    assert in_words(Lateness(by=1, over=OVER, direction="incoming")) == [
+    assert in_words(MemberDelay(by=1, over=OVER, direction="incoming")) == [
         "a from b: incoming",
         "a from c: incoming",
     ]
@@ -64,7 +64,7 @@ def test_a_leader_that_hears_late_commits_late_and_loses_nothing(cluster: Any) -
     names = [server.name for server in cluster.servers]
     leader = leader_of(cluster, names)
     others = [name for name in names if name != leader]
-    late = Lateness(by=HALF_A_SECOND, direction="incoming")
+    late = MemberDelay(by=HALF_A_SECOND, direction="incoming")
     with delay_members(cluster, f"lock:{leader}", leader, others, late, lambda _: None) as fault:
         taken = put(cluster, leader)
     after = min(put(cluster, leader) for _ in range(3))
@@ -81,7 +81,7 @@ def test_a_leader_that_hears_late_commits_late_and_loses_nothing(cluster: Any) -
 @pytest.mark.engine
 def test_links_get_late_one_after_another(cluster: Any) -> None:
     waits: list[float] = []
-    late = Lateness(by=HALF_A_SECOND, over=OVER)
+    late = MemberDelay(by=HALF_A_SECOND, over=OVER)
     with delay_members(
         cluster, "lock:etcd-1", "etcd-1", ["etcd-2", "etcd-3"], late, lambda span: waits.append(span.ns)
     ) as fault:
@@ -100,6 +100,6 @@ def test_links_get_late_one_after_another(cluster: Any) -> None:
 def test_a_delay_between_members_without_links_is_not_in_force(local_cluster: Any) -> None:
     with (
         pytest.raises(FaultNotInstalledError, match="there are no proxies between etcd-1 from etcd-2"),
-        delay_members(local_cluster, "lock:etcd-1", "etcd-1", ["etcd-2"], Lateness(by=1), lambda _: None),
+        delay_members(local_cluster, "lock:etcd-1", "etcd-1", ["etcd-2"], MemberDelay(by=1), lambda _: None),
     ):
         pass

@@ -27,6 +27,18 @@ def test_windows_are_part_of_the_plan() -> None:
     ]
 
 
+def test_faults_that_are_called_the_same_have_their_windows_together() -> None:
+    twice = plan((PAUSE, PAUSE), 1, SECOND, 20 * SECOND)
+    log = PlanLog(seed=1, started=0, duration=1, planned=twice, save=lambda _document: None)
+
+    log.window(0, None)
+    log.window(1, TAKEN)
+
+    assert log.document()["windows"] == [
+        {"fault": "pause holder before-write", "hit": 1, "missed": {TAKEN: 1}}
+    ]
+
+
 def test_a_sentence_has_hits_and_reasons() -> None:
     missed = WindowsDocument(fault="pause holder acquired", hit=11, missed={TAKEN: 1})
     hit = WindowsDocument(fault="kill storage", hit=1)
