@@ -85,10 +85,13 @@ class Container:
 
     def thaw(self) -> None:
         """Continue its processes; one that is not frozen stays as it is."""
+        self._unpause()
+        self._expect("running")
+
+    def _unpause(self) -> None:
         if self._status() == "paused":
             with as_infrastructure_errors():
                 self.client.api.unpause(self.id)
-        self._expect("running")
 
     def limit_cpu(self, share: float | None) -> None:
         """Limit it to a share of one CPU; None: no limit."""
@@ -106,7 +109,11 @@ class Container:
         return Throttled(seen["throttling_data"]["throttled_periods"], seen["cpu_usage"]["total_usage"] / 1e9)
 
     def kill(self, signal: str) -> None:
-        """End it with a signal; written data stays in the page cache, so SIGKILL is not a power loss."""
+        """End it with a signal; written data stays in the page cache, so SIGKILL is not a power loss.
+
+        A frozen one continues just before: Docker's kill of a frozen container may hang for ever.
+        """
+        self._unpause()
         with as_infrastructure_errors():
             self.client.api.kill(self.id, signal)
             self.client.api.wait(self.id, timeout=END_TIMEOUT)

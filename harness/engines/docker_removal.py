@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -107,6 +107,14 @@ def _remove_one(thing: DockerObject) -> None:
             raise
 
 
+def _remove_container(api: Any, container: str, *, is_frozen: bool) -> None:
+    """Kill and remove a container, and its anonymous volumes."""
+    if is_frozen:  # Docker's kill of a frozen container may hang for ever
+        with suppress(APIError):  # it has ended meanwhile
+            api.unpause(container)
+    api.remove_container(container, v=True, force=True)
+
+
 def container_name(container: Mapping[str, Any]) -> str:
     """Return a listed container's name, or its short id: Docker removes the name first."""
     names: list[str] = container["Names"] or [container["Id"][:12]]
@@ -121,7 +129,7 @@ def _things(client: docker.DockerClient, label: str) -> list[DockerObject]:
             "container",
             container_name(each),
             each["Labels"],
-            partial(api.remove_container, each["Id"], v=True, force=True),  # v: also its anonymous volumes
+            partial(_remove_container, api, each["Id"], is_frozen=each["State"] == "paused"),
         )
         for each in api.containers(all=True, filters=filters)
     ]

@@ -111,7 +111,7 @@ class _Takeover:
         """Pause or kill the primary, and close the ways to it; return the evidence.
 
         It is paused first in any case: a primary that runs and sees its synchronous standby leave
-        makes Patroni turn synchronous replication off.
+        makes Patroni turn synchronous replication off. A kill lets it run for a few milliseconds before.
         """
         change, name = self.change, self.change.link.server
         stopped = change.cluster.pause([name])

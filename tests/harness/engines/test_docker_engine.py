@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,23 @@ def test_a_container_is_frozen_killed_and_restarted(
 
     assert (frozen, killed) == (None, None)
     assert None not in (thawed, restarted)
+
+
+def test_a_frozen_container_continues_before_it_is_killed_or_removed(
+    client: Any, docker_engine: Engine, run_id: str, tmp_path: Path
+) -> None:
+    began = time.time()
+    with docker_engine.start(postgres_from(None), run_id, tmp_path, print):
+        postgres = containers_of(client, run_id)["postgres"]
+        postgres.freeze()
+        postgres.kill("SIGKILL")
+        postgres.restart()
+        postgres.freeze()
+
+    seen = client.api.events(since=began, until=time.time(), filters={"container": postgres.id}, decode=True)
+    actions = [each["Action"] for each in seen if each["Action"] in ("pause", "unpause", "kill")]
+    assert actions == ["pause", "unpause", "kill", "pause", "unpause", "kill"]
+    assert containers_of(client, run_id) == {}
 
 
 def test_a_freeze_that_the_kernel_did_not_finish_in_time_is_tried_again(
