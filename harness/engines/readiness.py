@@ -21,13 +21,13 @@ def is_ready(name: str, address: Address) -> bool:
     """Ask a server of that system once; Unfit if asking again would not help."""
     system = SYSTEMS[name]
     answer = _answer(system, address)
-    if answer.startswith(system.answers) and system.speaks not in answer:
+    if answer.startswith(system.answers) and not _fits(system, answer):
         answer = _answer(system, address, PATIENCE)
     if not answer:
         _expect_silence(name, address)
         return False
     locked_out = bool(system.locked) and answer.startswith(system.locked) and not address.password
-    if locked_out or not (answer.startswith(system.answers) and system.speaks in answer):
+    if locked_out or not _fits(system, answer):
         raise Unfit(_is_another(name, answer))
     if not system.is_usable(address):
         return False
@@ -38,18 +38,23 @@ def is_ready(name: str, address: Address) -> bool:
 def unlike(name: str, address: Address) -> bytes | None:
     """Return what a server answers if it does not answer as that system does; None if it does."""
     answer = _answer(SYSTEMS[name], address)
-    fits = answer.startswith(SYSTEMS[name].answers) and SYSTEMS[name].speaks in answer
-    return None if fits else answer
+    return None if _fits(SYSTEMS[name], answer) else answer
+
+
+def _fits(system: System, answer: bytes) -> bool:
+    return answer.startswith(system.answers) and system.speaks in answer
 
 
 def _expect_silence(name: str, address: Address) -> None:
     """Raise Unfit if it does not answer its own protocol, but answers another.
 
-    A server that has just started answers its own by then, too, if slowly on a busy machine.
+    A server that has just started answers its own by then, too, if slowly on a busy machine. One that
+    restarts meanwhile, as under Patroni, answers as it should to another's request, too.
     """
     for other in SYSTEMS.values():
         answer = _answer(other, address)
-        if answer and not _answer(SYSTEMS[name], address, PATIENCE):
+        its_own = _fits(SYSTEMS[name], answer)
+        if answer and not its_own and not _answer(SYSTEMS[name], address, PATIENCE):
             raise Unfit(_is_another(name, answer))
 
 

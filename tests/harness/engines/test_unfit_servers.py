@@ -271,3 +271,27 @@ def test_a_slow_server_is_not_taken_for_another(before: float, within: float) ->
 def test_nonsense_from_redis_is_not_an_answer(said: bytes) -> None:
     with saying(said) as address, pytest.raises(ConnectionError, match="answered INFO with"):
         redis_server.role(address)
+
+
+@contextmanager
+def restarting_postgres() -> Iterator[Address]:
+    """Yield the address of a server that closes each connection, and answers only the second request."""
+    requests = itertools.count(1)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                connection = listener.accept()[0]
+                with connection:
+                    if connection.recv(4096) == SYSTEMS["postgres"].probe and next(requests) == 2:
+                        connection.sendall(b"N")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield Address("127.0.0.1", listener.getsockname()[1])
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_server_that_restarts_is_not_taken_for_another() -> None:
+    with restarting_postgres() as address:
+        assert not is_ready("postgres", address)
