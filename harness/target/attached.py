@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, WithJsonSchema
 
+from harness.core.fields import STRICT
 from harness.nemesis.contradictions import Contradiction
 from harness.target.fields import VARIABLE_PATTERN
 
@@ -43,35 +44,42 @@ ServerAddress = Annotated[
     WithJsonSchema({"type": "string", "pattern": SCHEMA_PATTERN, "examples": [EXAMPLE]}),
 ]
 _Addresses = Annotated[tuple[ServerAddress, ...], AfterValidator(_different)]
-Servers = Annotated[
-    _Addresses | None,
-    Field(description='The addresses of servers that already run, such as ["127.0.0.1:2379"].'),
-]
-Endpoints = Annotated[
-    _Addresses | None,
-    Field(description="The addresses of its servers; it gets a proxy in front of each instead."),
-]
-User = Annotated[str, Field(description="The user that clients log in as, on servers that already run.")]
-PasswordEnv = Annotated[
-    Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None,
-    Field(description="The environment variable with the password, for servers that already run."),
-]
-PasswordFile = Annotated[
-    Annotated[str, Field(min_length=1)] | None,
-    Field(description="The file with that password, instead of a variable."),
-]
-CaFile = Annotated[
-    Annotated[str, Field(min_length=1)] | None,
-    Field(description="The certificate authority of servers that already run: clients speak TLS to them."),
-]
-CertFile = Annotated[
-    Annotated[str, Field(min_length=1)] | None,
-    Field(description="The certificate that clients show to servers that already run, with key_file."),
-]
-KeyFile = Annotated[
-    Annotated[str, Field(min_length=1)] | None,
-    Field(description="The private key of cert_file, not encrypted."),
-]
+_Path = Annotated[str, Field(min_length=1)]
+
+
+class _Running(BaseModel):
+    """Servers that may already run, and their password."""
+
+    model_config = STRICT
+
+    kind: str
+    password_env: Annotated[str, Field(pattern=VARIABLE_PATTERN)] | None = None
+    """The environment variable with the password, for servers that already run."""
+    password_file: _Path | None = None
+    """The file with that password, instead of a variable."""
+
+
+class MayHaveEndpoints(_Running):
+    """A side of the user's own: its servers, if the target names them, already run."""
+
+    running: _Addresses | None = Field(None, alias="endpoints")
+    """The addresses of its servers; it gets a proxy in front of each instead."""
+
+
+class MayRunAlready(_Running):
+    """A side whose servers Fencepost starts, if the target does not name some that already run."""
+
+    running: _Addresses | None = Field(None, alias="servers")
+    """The addresses of servers that already run, such as ["127.0.0.1:2379"]."""
+    user: str = ""
+    """The user that clients log in as, on servers that already run."""
+    ca_file: _Path | None = None
+    """The certificate authority of servers that already run: clients speak TLS to them."""
+    cert_file: _Path | None = None
+    """The certificate that clients show to servers that already run, with key_file."""
+    key_file: _Path | None = None
+    """The private key of cert_file, not encrypted."""
+
 
 ACCESS = ("user", "password_env", "password_file", "ca_file", "cert_file", "key_file", "database")
 """The keys that say how to reach servers that already run."""

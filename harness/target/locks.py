@@ -9,16 +9,7 @@ from pydantic import AfterValidator, BaseModel, Field, model_validator
 from harness.core.duration import NS
 from harness.core.fields import STRICT, Duration
 from harness.network.topology import REPLICA
-from harness.target.attached import (
-    CaFile,
-    CertFile,
-    KeyFile,
-    PasswordEnv,
-    PasswordFile,
-    Servers,
-    User,
-    numbered,
-)
+from harness.target.attached import MayRunAlready, numbered
 from harness.target.fields import EtcdRelease, Image
 from harness.target.kinds import models_by_kind, selected_by_kind
 from harness.target.own_locks import (
@@ -39,10 +30,9 @@ from harness.target.url import Url
 REDLOCK_SERVERS = 5
 
 
-class EtcdLock(BaseModel):
+class EtcdLock(MayRunAlready):
     """etcd: a key created with a lease, if it is absent, in one transaction."""
 
-    model_config = STRICT
     system: ClassVar[str] = "etcd"
     complete_at_once: ClassVar[None] = None
 
@@ -59,13 +49,6 @@ class EtcdLock(BaseModel):
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
     version: EtcdRelease | None = None
     """A release to build from its source instead of running Debian's, such as 3.6.7."""
-    running: Servers = Field(None, alias="servers")
-    user: User = ""
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
-    ca_file: CaFile = None
-    cert_file: CertFile = None
-    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -73,10 +56,9 @@ class EtcdLock(BaseModel):
         return numbered("etcd", self.running, self.nodes)
 
 
-class EtcdService(BaseModel):
+class EtcdService(MayRunAlready):
     """etcd's own lock service: the server queues the waiting clients."""
 
-    model_config = STRICT
     system: ClassVar[str] = "etcd"
     complete_at_once: ClassVar[None] = None
 
@@ -94,13 +76,6 @@ class EtcdService(BaseModel):
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
     version: EtcdRelease | None = None
     """A release to build from its source instead of running Debian's, such as 3.6.7."""
-    running: Servers = Field(None, alias="servers")
-    user: User = ""
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
-    ca_file: CaFile = None
-    cert_file: CertFile = None
-    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -108,10 +83,9 @@ class EtcdService(BaseModel):
         return numbered("etcd", self.running, self.nodes)
 
 
-class RedisLock(BaseModel):
+class RedisLock(MayRunAlready):
     """Redis, one server: a key set if it is absent, with an expiry, in one script with the token."""
 
-    model_config = STRICT
     system: ClassVar[str] = "redis"
 
     kind: Literal["redis"]
@@ -130,13 +104,6 @@ class RedisLock(BaseModel):
     """A grant or a renewal counts only once the replica has it (WAIT 1); needs replica."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
-    running: Servers = Field(None, alias="servers")
-    user: User = ""
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
-    ca_file: CaFile = None
-    cert_file: CertFile = None
-    key_file: KeyFile = None
 
     @model_validator(mode="after")
     def _has_a_replica_to_wait_for(self) -> Self:
@@ -155,10 +122,9 @@ class RedisLock(BaseModel):
         return ("redis-1", REPLICA) if self.replica else ("redis-1",)
 
 
-class ZookeeperLock(BaseModel):
+class ZookeeperLock(MayRunAlready):
     """ZooKeeper: a queue of ephemeral sequential znodes; the first one holds the lock."""
 
-    model_config = STRICT
     system: ClassVar[str] = "zookeeper"
     complete_at_once: ClassVar[None] = None
 
@@ -174,13 +140,6 @@ class ZookeeperLock(BaseModel):
     which starts again at 0 when the queue's parent is recreated; none: your program's lock gives none."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
-    running: Servers = Field(None, alias="servers")
-    user: User = ""
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
-    ca_file: CaFile = None
-    cert_file: CertFile = None
-    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -188,10 +147,9 @@ class ZookeeperLock(BaseModel):
         return numbered("zookeeper", self.running, self.nodes)
 
 
-class Redlock(BaseModel):
+class Redlock(MayRunAlready):
     """Redlock on five Redis servers, most of which must grant. It has no fencing token."""
 
-    model_config = STRICT
     system: ClassVar[str] = "redis"
 
     kind: Literal["redlock"]
@@ -203,13 +161,6 @@ class Redlock(BaseModel):
     """The substitute for a fencing token, none of which is correct; none: your program's lock gives none."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
-    running: Servers = Field(None, alias="servers")
-    user: User = ""
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
-    ca_file: CaFile = None
-    cert_file: CertFile = None
-    key_file: KeyFile = None
 
     @property
     def complete_at_once(self) -> str | None:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from harness.core.duration import NS
 from harness.core.fields import STRICT, Duration
-from harness.target.attached import Endpoints, PasswordEnv, PasswordFile, numbered
+from harness.target.attached import MayHaveEndpoints, numbered
 from harness.target.fields import CLASS_PATTERN, Image
 from harness.target.ttls import (
     TWO_SECONDS,
@@ -20,10 +20,9 @@ from harness.target.ttls import (
 CP_MEMBERS = 3
 
 
-class OwnLock(BaseModel):
+class OwnLock(MayHaveEndpoints):
     """Your own class, as "package.module:Class"."""
 
-    model_config = STRICT
     complete_at_once: ClassVar[None] = None
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
@@ -37,9 +36,6 @@ class OwnLock(BaseModel):
     """How long a grant lasts without a renewal."""
     token: str = ""
     """The choice of the fencing token, passed to the class; none: its lock gives none."""
-    running: Endpoints = Field(None, alias="endpoints")
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
     image: Image | None = None
     """An image to run instead of Fencepost's own."""
 
@@ -138,10 +134,9 @@ SERVERS_OF_PROGRAMS = (HazelcastOfProgram, PgbouncerOfProgram, ServerOfProgram)
 """The kinds that have no lock of Fencepost's own, only servers."""
 
 
-class ProgramLock(BaseModel):
+class ProgramLock(MayHaveEndpoints):
     """The lock that the program of [client] uses; no server is started for it."""
 
-    model_config = STRICT
     system: ClassVar[str] = ""
     complete_at_once: ClassVar[None] = None
     image: ClassVar[None] = None
@@ -153,9 +148,6 @@ class ProgramLock(BaseModel):
     """How long a grant lasts without a renewal."""
     token: str = ""
     """The choice of the fencing token, passed to the program; none: its lock gives none."""
-    running: Endpoints = Field(None, alias="endpoints")
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:

@@ -8,18 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from harness.core.fields import STRICT
 from harness.network.topology import STANDBY
-from harness.target.attached import (
-    CaFile,
-    CertFile,
-    Endpoints,
-    KeyFile,
-    PasswordEnv,
-    PasswordFile,
-    Servers,
-    User,
-    names,
-    numbered,
-)
+from harness.target.attached import MayHaveEndpoints, MayRunAlready, names, numbered
 from harness.target.fields import CLASS_PATTERN, EtcdRelease, Image
 from harness.target.kinds import models_by_kind, selected_by_kind
 from harness.target.url import Url
@@ -29,19 +18,26 @@ Replication = Literal["asynchronous", "synchronous"]
 REPLICATION_NEEDS_OUR_IMAGE = "replication needs Fencepost's own image of PostgreSQL"
 
 
-class PostgresStorage(BaseModel):
-    """PostgreSQL: one row per resource."""
+class Storage(BaseModel):
+    """What every storage can be told about its fence."""
 
     model_config = STRICT
+
+    kind: str
+    policy: Policy = "strict"
+    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
+    fence_on_acquire: bool = False
+    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
+
+
+class PostgresStorage(Storage, MayRunAlready):
+    """PostgreSQL: one row per resource."""
+
     system: ClassVar[str] = "postgres"
 
     kind: Literal["postgres"]
     fencing: Literal["none", "conditional-update", "select-for-update", "upsert"]
     """How a stale write is rejected; none: it is not."""
-    policy: Policy = "strict"
-    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
-    fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     replication: Replication | None = None
     """A second server, postgres-standby, follows postgres and can replace it (fault "failover").
     synchronous: a commit waits until the standby has it; asynchronous: it does not."""
@@ -49,13 +45,6 @@ class PostgresStorage(BaseModel):
     """What decides which of the two leads, over the lock's etcd; without it, nothing does."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as postgres:18."""
-    running: Servers = Field(None, alias="servers")
-    user: User = ""
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
-    ca_file: CaFile = None
-    cert_file: CertFile = None
-    key_file: KeyFile = None
     database: Annotated[str, Field(min_length=1)] | None = None
     """The database to use on a server that already runs; without it, the one named like the user."""
 
@@ -80,10 +69,9 @@ class PostgresStorage(BaseModel):
         return self.fencing != "select-for-update"
 
 
-class EtcdStorage(BaseModel):
+class EtcdStorage(Storage, MayRunAlready):
     """etcd: one key per resource, which holds the mark and the value."""
 
-    model_config = STRICT
     system: ClassVar[str] = "etcd"
     writes_in_one_message: ClassVar[bool] = True
 
@@ -91,10 +79,6 @@ class EtcdStorage(BaseModel):
     fencing: Literal["none", "transaction", "lock-key"]
     """How a stale write is rejected: transaction compares and puts; lock-key shares the lock's etcd, and
     accepts a write only while the key of its lock exists; none: it is not."""
-    policy: Policy = "strict"
-    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
-    fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     round_robin: bool = False
     """Each call goes to the next member, as those of etcd's own clients do; so a holder reads through another
     member than it has written to. Without it, only a call without an answer moves a client on."""
@@ -102,13 +86,6 @@ class EtcdStorage(BaseModel):
     """An official image to run instead of Fencepost's own, such as quay.io/coreos/etcd:v3.6.4."""
     version: EtcdRelease | None = None
     """A release to build from its source instead of running Debian's, such as 3.6.7."""
-    running: Servers = Field(None, alias="servers")
-    user: User = ""
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
-    ca_file: CaFile = None
-    cert_file: CertFile = None
-    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -121,29 +98,17 @@ class EtcdStorage(BaseModel):
         return self.fencing == "lock-key"
 
 
-class RedisStorage(BaseModel):
+class RedisStorage(Storage, MayRunAlready):
     """Redis: one hash per resource, with the mark and the value."""
 
-    model_config = STRICT
     system: ClassVar[str] = "redis"
     writes_in_one_message: ClassVar[bool] = True
 
     kind: Literal["redis"]
     fencing: Literal["none", "script"]
     """How a stale write is rejected: a script compares and writes; none: it is not."""
-    policy: Policy = "strict"
-    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
-    fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
-    running: Servers = Field(None, alias="servers")
-    user: User = ""
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
-    ca_file: CaFile = None
-    cert_file: CertFile = None
-    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -151,10 +116,9 @@ class RedisStorage(BaseModel):
         return ("redis-storage",)
 
 
-class ZookeeperStorage(BaseModel):
+class ZookeeperStorage(Storage, MayRunAlready):
     """ZooKeeper: one znode per resource, with the mark and the value."""
 
-    model_config = STRICT
     system: ClassVar[str] = "zookeeper"
     writes_in_one_message: ClassVar[bool] = True
 
@@ -162,19 +126,8 @@ class ZookeeperStorage(BaseModel):
     fencing: Literal["none", "version-check"]
     """How a stale write is rejected: read the mark, compare, and write if its version has not changed;
     none: it is not."""
-    policy: Policy = "strict"
-    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
-    fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as zookeeper:3.9."""
-    running: Servers = Field(None, alias="servers")
-    user: User = ""
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
-    ca_file: CaFile = None
-    cert_file: CertFile = None
-    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -182,29 +135,17 @@ class ZookeeperStorage(BaseModel):
         return names("zookeeper-storage", self.running)
 
 
-class DynamodbStorage(BaseModel):
+class DynamodbStorage(Storage, MayRunAlready):
     """DynamoDB Local: one item per resource, created by its first write."""
 
-    model_config = STRICT
     system: ClassVar[str] = "dynamodb"
     writes_in_one_message: ClassVar[bool] = True
 
     kind: Literal["dynamodb"]
     fencing: Literal["none", "conditional-expression"]
     """How a stale write is rejected: the update has a condition; none: it is not."""
-    policy: Policy = "strict"
-    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
-    fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as amazon/dynamodb-local:2.6.1."""
-    running: Servers = Field(None, alias="servers")
-    user: User = ""
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
-    ca_file: CaFile = None
-    cert_file: CertFile = None
-    key_file: KeyFile = None
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -212,10 +153,9 @@ class DynamodbStorage(BaseModel):
         return ("dynamodb",)
 
 
-class SqliteStorage(BaseModel):
+class SqliteStorage(Storage):
     """SQLite: one row per resource, in a file in the run's folder."""
 
-    model_config = STRICT
     system: ClassVar[str] = "sqlite"
     writes_in_one_message: ClassVar[bool] = False  # a client between UPDATE and COMMIT locks the file
     servers: ClassVar[tuple[str, ...]] = ()
@@ -224,10 +164,6 @@ class SqliteStorage(BaseModel):
     kind: Literal["sqlite"]
     fencing: Literal["none", "conditional-update"]
     """How a stale write is rejected; none: it is not."""
-    policy: Policy = "strict"
-    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
-    fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
 
 
 SERVERS_OF_STORAGES = {
@@ -240,10 +176,9 @@ SERVERS_OF_STORAGES = {
 """The name of each system's server as a storage."""
 
 
-class OwnStorage(BaseModel):
+class OwnStorage(Storage, MayHaveEndpoints):
     """Your own class, as "package.module:Class"."""
 
-    model_config = STRICT
     writes_in_one_message: ClassVar[bool] = True
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
@@ -251,13 +186,6 @@ class OwnStorage(BaseModel):
     """The servers that Fencepost starts for it; without it, its servers, if any, are already running."""
     fencing: str
     """"none" if every write is accepted; any other text is passed to the class."""
-    policy: Policy = "strict"
-    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
-    fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
-    running: Endpoints = Field(None, alias="endpoints")
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
     replication: Replication | None = None
     """With server = "postgres": a second server, postgres-standby, follows it, as for kind = "postgres"."""
     image: Image | None = None
@@ -283,10 +211,9 @@ class OwnStorage(BaseModel):
         return (*first, STANDBY) if self.replication else first
 
 
-class HttpStorage(BaseModel):
+class HttpStorage(Storage):
     """Your own running storage, which implements the contract of docs/http.md."""
 
-    model_config = STRICT
     system: ClassVar[str] = ""
     servers: ClassVar[tuple[str, ...]] = ()
     image: ClassVar[None] = None
@@ -297,16 +224,11 @@ class HttpStorage(BaseModel):
     """Where it listens, such as http://127.0.0.1:8420."""
     fencing: Literal["none", "service"]
     """service: it rejects stale writes; none: it does not."""
-    policy: Policy = "strict"
-    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
-    fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
 
 
-class ProgramStorage(BaseModel):
+class ProgramStorage(Storage, MayHaveEndpoints):
     """The storage that the program of [client] uses; no server is started for it."""
 
-    model_config = STRICT
     system: ClassVar[str] = ""
     image: ClassVar[None] = None
     writes_in_one_message: ClassVar[bool] = True
@@ -314,13 +236,6 @@ class ProgramStorage(BaseModel):
     kind: Literal["client"]
     fencing: str
     """"none" if every write is accepted; any other text is passed to the program."""
-    running: Endpoints = Field(None, alias="endpoints")
-    password_env: PasswordEnv = None
-    password_file: PasswordFile = None
-    policy: Policy = "strict"
-    """strict accepts token > mark (one write per token); inclusive accepts token >= mark."""
-    fence_on_acquire: bool = False
-    """A new holder raises the mark to its token before it reads; only with the policy inclusive."""
 
     @property
     def servers(self) -> tuple[str, ...]:
