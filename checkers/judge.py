@@ -21,6 +21,7 @@ from checkers.history.records import Commit, Header, History
 from checkers.lists import lost_updates
 from checkers.locks import double_beliefs, early_grants, stuck_locks, tokens
 from checkers.locks.holds import count_of_grants, grants_without_token
+from checkers.not_exercised import NO_GRANT, NO_TOKEN, NOT_EXERCISED, RUN_LONGER
 from checkers.notices import notices
 from checkers.storage import (
     commit_order,
@@ -37,7 +38,6 @@ from checkers.storage import (
 )
 from checkers.verdict import CheckerResult, Finding, Validity, Verdict
 from checkers.verdict import Evidence as Kind
-from checkers.without_tokens import NO_TOKEN, USE_TOKENS
 
 _MOST_COUNTED = 10  # of each name: to explain one takes much longer than to count it
 
@@ -257,20 +257,24 @@ def _cut_short(evidence: Evidence) -> Iterator[str]:
 def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[str]:
     header = evidence.history.header
     short = {name: least for name, least in header.require.items() if counts.get(name, 0) < least}
-    if short and header.fenced and 0 < count_of_grants(evidence) == grants_without_token(evidence):
-        yield f"not exercised: {NO_TOKEN}: {USE_TOKENS}"
+    grants = count_of_grants(evidence)
+    if short and not grants and any(op.error for op in evidence.named("acquire")):
+        yield NO_GRANT.reason
+        return
+    if short and header.fenced and 0 < grants == grants_without_token(evidence):
+        yield NO_TOKEN.reason
         return
     for name, least in short.items():
         count = counts.get(name, 0)
         what = f"{name} is {count}, required {least}" if count else none_of(name)
-        yield f"not exercised: {what}: run longer, or with faults"
+        yield f"{NOT_EXERCISED}{what}: {RUN_LONGER}"
 
 
 def _missed(hazards: HazardsDocument | None, header: Header) -> Iterator[str]:
     required = header.hazards.required if header.hazards else 0
     if required and (hazards is None or (hazards.possible or 0) - len(hazards.missed) < required):
         seen = summary(hazards.possible or 0, hazards.missed) if hazards else "no hazard was counted"
-        yield f"not exercised: {seen}: run longer, or with faults"
+        yield f"{NOT_EXERCISED}{seen}: {RUN_LONGER}"
 
 
 def _unexpected(

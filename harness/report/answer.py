@@ -13,8 +13,8 @@ from pathlib import Path
 
 from checkers.anomalies import ANOMALIES, Anomaly
 from checkers.document import VerdictDocument
+from checkers.not_exercised import NOT_EXERCISED, RUN_LONGER, UNTESTABLE
 from checkers.rule_words import described
-from checkers.without_tokens import NO_TOKEN, USE_TOKENS
 from harness.report.glossary import glossary
 from harness.report.interruption import in_words
 from harness.report.sentences import capitalized
@@ -105,8 +105,8 @@ class _Verdict:
     @property
     def not_exercised(self) -> list[str]:
         """What the run did not do, if that is the only reason."""
-        short = [reason.removeprefix(_NOT_EXERCISED) for reason in self.reasons]
-        return short if all(reason.startswith(_NOT_EXERCISED) for reason in self.reasons) else []
+        short = [reason.removeprefix(NOT_EXERCISED) for reason in self.reasons]
+        return short if all(reason.startswith(NOT_EXERCISED) for reason in self.reasons) else []
 
     @property
     def violations(self) -> Counter[str]:
@@ -200,7 +200,6 @@ class _Verdict:
         return f"{said} (also {times(others)})" if others else said
 
 
-_NOT_EXERCISED = "not exercised: "
 _FENCED = (
     "A client that lost its lock cannot overwrite its successor's data, at least under the faults of this"
     " run."
@@ -211,7 +210,7 @@ _UNDECIDED = {
     "crashed: ": "A checker that crashes is a bug in Fencepost: report it, with the run's folder.",
     "could not be counted: ": "This is a bug in Fencepost: report it, with the run's folder.",
     "ends in the middle of a line": "Run it again: what is missing from the history cannot be recovered.",
-    _NOT_EXERCISED: _EXERCISE_IT,
+    NOT_EXERCISED: _EXERCISE_IT,
 }
 """What to do about each reason that leaves a run undecided, by words in the reason."""
 
@@ -288,19 +287,15 @@ def _held(verdict: _Verdict) -> Answer:
 
 
 def _not_tested(verdict: _Verdict) -> Answer:
-    endings = (": run longer, or with faults", f": {USE_TOKENS}")
-    short = [_without_ending(reason, endings) for reason in verdict.not_exercised]
+    untestable = next((each for each in UNTESTABLE if each.reason in verdict.reasons), None)
+    short = [reason.removesuffix(f": {RUN_LONGER}") for reason in verdict.not_exercised]
     return verdict.says(
         Tone.UNSURE,
         "Not tested",
-        " and ".join(short),
+        untestable.why if untestable else " and ".join(short),
         matters="This is not a pass: a storage without any fence would have looked the same.",
-        remedy=capitalized(USE_TOKENS) + "." if NO_TOKEN in short else _EXERCISE_IT,
+        remedy=f"{capitalized(untestable.remedy)}." if untestable else _EXERCISE_IT,
     )
-
-
-def _without_ending(text: str, endings: Iterable[str]) -> str:
-    return next((text.removesuffix(ending) for ending in endings if text.endswith(ending)), text)
 
 
 def _undecided(verdict: _Verdict) -> Answer:

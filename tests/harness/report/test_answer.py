@@ -7,7 +7,7 @@ import pytest
 from checkers.anomalies import ANOMALIES, VIOLATIONS
 from checkers.document import VerdictDocument
 from checkers.history.records import Op, Outcome
-from checkers.without_tokens import NO_TOKEN, USE_TOKENS
+from checkers.not_exercised import NO_GRANT, NO_TOKEN, Untestable
 from harness.report.answer import Tone, answer
 from harness.report.counters import counters
 from harness.report.stale_write_counts import why_findings_differ
@@ -202,13 +202,20 @@ def test_stale_writes_are_counted_by_tokens_only_if_there_are_some(token: int | 
     assert said in first.what
 
 
-def test_a_fenced_run_without_tokens_is_not_told_to_run_longer() -> None:
-    reasons = [f"not exercised: {NO_TOKEN}: {USE_TOKENS}"]
+@pytest.mark.parametrize(
+    ("cause", "remedy"),
+    [
+        (NO_TOKEN, "Use a lock that gives one, or set storage.fencing and lock.token"),
+        (NO_GRANT, "Find out why from what its clients were answered"),
+    ],
+)
+def test_where_no_fault_could_test_the_fence_the_remedy_is_not_to_run_longer(
+    cause: Untestable, remedy: str
+) -> None:
+    said = answer(verdict("unknown", reasons=[cause.reason]), "mine")
 
-    said = answer(verdict("unknown", reasons=reasons), "mine")
-
-    assert said.headline == f"Not tested: {NO_TOKEN}"
-    assert said.remedy.startswith("Use a lock that gives one, or set storage.fencing and lock.token")
+    assert said.headline == f"Not tested: {cause.why}"
+    assert said.remedy.startswith(remedy)
 
 
 def test_every_anomaly_is_documented_where_its_answer_points() -> None:
