@@ -134,6 +134,13 @@ class Sections(Protocol):
     def faults(self) -> Mapping[int, AnyFault]:
         """The valid faults, by number."""
 
+    @property
+    def wrong(self) -> frozenset[int]:
+        """The numbers of the faults with errors."""
+
+    def others(self, index: int) -> Iterator[AnyFault]:
+        """Yield all faults without errors, but one."""
+
 
 class CheckedFault(AnyFault, Protocol):
     """A fault with everything that these checks need."""

@@ -22,7 +22,7 @@ from harness.nemesis.contradictions import Contradiction, Sections, ns
 from harness.nemesis.edge_probes import Probes, ms
 from harness.nemesis.fault import Fault
 from harness.nemesis.fields import Side, VictimOrMember, is_victim, named_servers, raise_all
-from harness.nemesis.leader import never_leads, servers_now, side_of
+from harness.nemesis.leader import servers_now, side_of
 from harness.nemesis.member_delay import MemberDelay, delay_members
 from harness.nemesis.member_links import MemberDirection
 from harness.nemesis.member_partition import never_split
@@ -162,7 +162,6 @@ class DelaySpec(BaseModel):
         yield from never_read(index, self, sections)
         lasts, every = ns(self.lasts, sections.lock), ns(self.every, sections.lock)
         if self.hits_servers:
-            yield from never_leads(index, self.target, sections)
             yield from never_split(index, self.target, None, sections, "delayed")
             if self.over and lasts and every and lasts < every <= lasts + self.over:
                 yield Contradiction(

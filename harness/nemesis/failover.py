@@ -110,7 +110,7 @@ class FailoverSpec(BaseModel):
         side = sides(sections)[self.target]
         if side and replica not in side.servers:
             yield Contradiction(("faults", index, "target"), remedy)
-        others = [other for number, other in sections.faults.items() if number != index]
+        others = [*sections.others(index)]
         if any((other.kind, other.target) == (self.kind, self.target) for other in others):
             yield Contradiction(("faults", index, "kind"), "occurs twice: a failover happens once per run")
         servers = {self.target, *(side.servers if side else ())}

@@ -71,5 +71,5 @@ def never_leads(index: int, target: str, sections: Sections) -> Iterator[Contrad
     """Yield a leader among servers that have none."""
     side = sides(sections).get(side_of(target)) if target.endswith(LEADER) else None
     if side is not None and side.servers and SYSTEMS[side.system].leads is None:
-        instead = f'give "{side_of(target)}", or one by its name'
+        instead = f'give one by its name, such as "{side.servers[0]}"'
         yield Contradiction(("faults", index, "target"), f"{side.system} has no leader: {instead}")

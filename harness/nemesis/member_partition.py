@@ -17,7 +17,7 @@ from harness.core.errors import FaultNotInstalledError
 from harness.nemesis.contradictions import Contradiction, Sections, sides
 from harness.nemesis.edge_probes import ms
 from harness.nemesis.fault import Fault
-from harness.nemesis.leader import side_of
+from harness.nemesis.leader import never_leads, side_of
 from harness.nemesis.member_links import (
     MemberDirection,
     Sides,
@@ -83,7 +83,7 @@ def _client(reach: Reach, victim: Victim, along: str) -> int:
 def never_split(
     index: int, target: str, shape: Shape | None, sections: Sections, be: str = "cut off"
 ) -> Iterator[Contradiction]:
-    """Yield targets that are no member of a cluster, and clusters that are too small for the shape."""
+    """Yield targets that are no member of a cluster, or lead none, and clusters too small for the shape."""
     key = ("faults", index, "target")
     of = [side for name, side in sides(sections).items() if side and side_of(target) in (name, *side.servers)]
     if not of or not of[0].servers:
@@ -92,7 +92,9 @@ def never_split(
     if system not in MEMBERS and not set(FOLLOWERS) & set(members):
         problem = "only members of etcd and ZooKeeper can be, and a replica or standby"
         yield Contradiction(key, f"cannot be {be}: {problem}")
-    elif len(members) < (3 if shape == "bridge" else 2):
+        return
+    yield from never_leads(index, target, sections)
+    if len(members) < (3 if shape == "bridge" else 2):
         yield Contradiction(key, f"cannot be {be}: there is only {', '.join(members)}")
 
 

@@ -73,9 +73,9 @@ def _always_renewed(index: int, fault: Timely, sections: Sections, lock: Lock) -
     A client that one fault has reserved gets no second one, so for a fault on a client, only one on
     servers can keep renewals from arriving.
     """
-    if not lock.servers or ":" in lock.kind or lock.ttl - lock.ttl // PER_TTL < ENDING:
+    if not lock.servers or ":" in lock.kind or sections.wrong or lock.ttl - lock.ttl // PER_TTL < ENDING:
         return
-    others = (other for number, other in sections.faults.items() if number != index)
+    others = sections.others(index)
     if not any(_stops_renewals(other, fault, lock) for other in others):
         yield Contradiction(
             ("faults", index, "when"),

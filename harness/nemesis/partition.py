@@ -18,7 +18,7 @@ from harness.nemesis.contradictions import Contradiction, Sections, missing_vict
 from harness.nemesis.edge_probes import Probes
 from harness.nemesis.fault import Fault
 from harness.nemesis.fields import Side, Victim, VictimOrMember, is_victim, named_servers, raise_all
-from harness.nemesis.leader import never_leads, servers_now, side_of
+from harness.nemesis.leader import servers_now, side_of
 from harness.nemesis.member_links import MemberDirection
 from harness.nemesis.member_partition import (
     Shape,
@@ -172,7 +172,6 @@ class PartitionSpec(BaseModel):
         yield from never_granted(index, self, sections)
         yield from never_read(index, self, sections)
         if self.hits_servers:
-            yield from never_leads(index, self.target, sections)
             yield from never_split(index, self.target, self.shape, sections)
             yield from missing_victim(("faults", index, "with"), self.along or "", sections)
 

@@ -25,6 +25,7 @@ from harness.target.fields import (
 )
 from harness.target.locks import LOCKS
 from harness.target.models import ClientSpec, Target, WorkloadSpec
+from harness.target.names import HAZARDS
 from harness.target.passwords import REMEDIES, needless
 from harness.target.storages import STORAGES
 from harness.target.toml import Key
@@ -133,6 +134,8 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
         case "literal_error":
             allowed = context["expected"].replace("'", '"')
             return f"must be {allowed}{_near(detail['input'], context['expected'])}"
+        case "int_type" if key == ("require", HAZARDS):
+            return 'must be a number, or "all"'
         case "string_pattern_mismatch":
             return PATTERNS[context["pattern"]]
     words = WORDS | WORDS_OF_FAULTS if key[:1] == ("faults",) else WORDS

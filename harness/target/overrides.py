@@ -70,7 +70,7 @@ def set_at(data: dict[str, Any], key: Key, value: object) -> bool:
     """Change one setting; False if there is no place for it."""
     place: Any = data
     for part in key[:-1]:
-        if isinstance(place, dict):
+        if isinstance(place, dict) and (str(part) in place or not isinstance(part, int)):
             place = place.setdefault(str(part), {})
         elif isinstance(place, list) and isinstance(part, int) and part < len(place):
             place = place[part]

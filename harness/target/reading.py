@@ -223,7 +223,9 @@ def _contradictions(data: Mapping[str, Any], *, faults: bool) -> list[Problem]:
 def _right_sections(data: Mapping[str, Any]) -> Sections:
     faults = data.get("faults", [])
     each = faults if isinstance(faults, list) else []
-    read = ((index, _fault(fault)) for index, fault in enumerate(each))
+    right = {index: fault for index, data in enumerate(each) if (fault := _section(FaultSpec, data))}
+    wrong = frozenset(range(len(each))) - right.keys()
+    in_part = {index: fault for index in wrong if (fault := _in_part(each[index]))}
     return Sections(
         lock=_section(LockSpec, data.get("lock")),
         storage=_section(StorageSpec, data.get("storage")),
@@ -231,7 +233,8 @@ def _right_sections(data: Mapping[str, Any]) -> Sections:
         workload=_section(WorkloadSpec, data.get("workload", {})),
         expected=_strings(data.get("expect")),
         may=_strings(data.get("may")),
-        faults={index: fault for index, fault in read if fault},
+        faults=dict(sorted((right | in_part).items())),
+        wrong=wrong,
         overlap=data.get("overlap") is not False,
         holds=data.get("expect") == "valid",
         kinds=_kinds(faults),
@@ -256,14 +259,11 @@ def _counts(require: object) -> dict[str, int]:
     }
 
 
-def _fault(data: object) -> Any:
-    """Read a fault; with a wrong victim or side, its durations are still checked."""
-    found = _section(FaultSpec, data)
-    if found is None and isinstance(data, dict):
-        kind = data.get("kind")
-        spec = FAULTS.get(kind) if isinstance(kind, str) else None
-        return spec and _section(FaultSpec, {**data, **spec.neutral})
-    return found
+def _in_part(data: object) -> Any:
+    """Read a fault with a wrong victim or side: its durations are still checked."""
+    kind = data.get("kind") if isinstance(data, dict) else None
+    spec = FAULTS.get(kind) if isinstance(kind, str) else None
+    return spec and _section(FaultSpec, {**data, **spec.neutral})  # type: ignore[dict-item]
 
 
 def _section(kind: Any, data: object) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from harness.nemesis.faults import FaultSpec
@@ -22,10 +22,17 @@ class Sections:
     expected: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     faults: dict[int, FaultSpec] = field(default_factory=dict)
+    wrong: frozenset[int] = (
+        frozenset()
+    )  # faults with errors; some are in `faults`, with another target
     overlap: bool = True
     holds: bool = False  # expect is "valid"
     kinds: frozenset[str] | None = frozenset()  # of all faults, including invalid ones; None: unknown
     require: Mapping[str, int] = field(default_factory=dict)  # as the file has it, without the default
+
+    def others(self, index: int) -> Iterator[FaultSpec]:
+        """Yield all faults without errors, but one."""
+        return (fault for n, fault in self.faults.items() if n != index and n not in self.wrong)
 
 
 def program_sides_of(client: object) -> frozenset[str]:

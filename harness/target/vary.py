@@ -68,10 +68,10 @@ def problems_of_vary(
     count = math.prod(len(values) for _, _, values in entries) if not wrong else 0
     if count > MOST:
         wrong.append(Problem((VARY,), f"has {count:,} combinations; at most {MOST} are possible", data))
-    if wrong or not entries:
-        return wrong
+    places = {problem.key[1:] for problem in wrong}
+    right = [entry for entry in entries if entry[0] not in places]
     before = {(problem.key, problem.what) for problem in known}
-    return [*_impossible(data, entries, before, check)]
+    return [*wrong, *_impossible(data, right, before, check, together=not wrong)]
 
 
 _Entry = tuple[Key, Key, Sequence[object]]  # where it is in [vary], the key that varies, and its values
@@ -105,9 +105,11 @@ def _impossible(
     entries: Sequence[_Entry],
     before: set[tuple[Key, str]],
     check: Callable[[Mapping[str, Any]], Sequence[Problem]],
+    *,
+    together: bool,
 ) -> Iterator[Problem]:
-    """Yield the values that are wrong by themselves; without any, the first impossible combination."""
-    wrong = False
+    """Yield the values that are wrong by themselves; without any, if `together`, the first combination."""
+    wrong = not together
     for place, key, values in entries:
         for value in values:
             for why in _new(data, {key: value}, before, check):

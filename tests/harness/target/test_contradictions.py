@@ -11,6 +11,19 @@ from tests.support.target_files import PARTITION, PAUSE, SMALL, errors_of
 from workloads.client import GIVES_NONE
 
 
+def test_nothing_is_concluded_from_a_fault_with_errors(write: Any) -> None:
+    kill = '[[faults]]\nkind="kill"\ntarget="holder"\nevery="2s"'
+    failover = '[[faults]]\nkind="failover"\ntarget="storage"'
+    ending = '[[faults]]\nkind="clock"\ntarget="storage"\njump="5s"\nlasts="1s"\nevery="6s"\nwhen="lease-ending"'
+
+    errors = errors_of(write(f"{SMALL}{kill}\n{failover}\n{ending}"))
+
+    assert [error.partition(": ")[2].partition(": ")[0] for error in errors] == [
+        "faults.0",
+        'faults.1.target = "storage"',
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [

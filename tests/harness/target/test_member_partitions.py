@@ -76,7 +76,12 @@ def test_a_client_still_needs_only_its_edges(read: Any) -> None:
             ['target = "redis-1"'],
             "only members of etcd and ZooKeeper can be",
         ),
-        ('kind = "redis"', ['target = "lock:leader"'], "redis has no leader"),
+        ('kind = "redis"', ['target = "lock:leader"'], "only members of etcd and ZooKeeper can be"),
+        (
+            'kind = "redis"\nreplica = true',
+            ['target = "lock:leader"'],
+            'redis has no leader: give one by its name, such as "redis-1"',
+        ),
     ],
 )
 def test_members_that_cannot_be_divided_are_refused(

@@ -232,7 +232,7 @@ def test_servers_are_paused_once_per_run_without_an_interval(read: Any) -> None:
             'kind = "pause"\ntarget = "lock"\nevery = "8s"',
             "a pause of servers without a stop point has a length: give lasts",
         ),
-        (PAUSE.format("storage:leader"), 'postgres has no leader: give "storage"'),
+        (PAUSE.format("storage:leader"), 'postgres has no leader: give one by its name, such as "postgres"'),
         (PAUSE.format("etcd-7"), "this target has no server etcd-7"),
         (PAUSE.format("client"), 'must be a client ("holder", "holder:r0" or "client:0") or servers'),
         (PAUSE.format("holder:leader"), 'must be a client ("holder", "holder:r0" or "client:0") or servers'),

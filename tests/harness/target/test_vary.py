@@ -102,13 +102,19 @@ def test_every_error_has_its_place(vary: str, error: str) -> None:
 
 def test_all_errors_are_reported_together() -> None:
     with pytest.raises(ConfigurationError) as caught:
-        read('\n[vary]\n"lock.ttl" = ["1s", "2500ms"]\n"workload.clients" = [1, 3]\n')
+        read('\n[vary]\n"lock.ttl" = ["1s", "2500ms"]\n"workload.clients" = [1, 3]\nname = ["a"]\n')
 
     assert [line.partition(" = ")[0] for line in str(caught.value).splitlines()] == [
         "t.toml:18: vary.lock.ttl",
         "t.toml:18: vary.lock.ttl",
         "t.toml:19: vary.workload.clients",
+        "t.toml:20: vary.name",
     ]
+
+
+def test_a_fault_that_is_not_there_cannot_vary() -> None:
+    with pytest.raises(ConfigurationError, match=r"vary\.faults\.0\.at = .*: the target has no such key"):
+        read('\n[vary]\n"faults.0.at" = ["acquired"]\n', SMALL)
 
 
 def test_values_that_contradict_each_other_are_refused() -> None:
