@@ -6,8 +6,9 @@ was granted (without one: from the answer) until its release is called, and of o
 only the latest counts.
 
 - *Point*: what the nemesis says where the client stopped itself there. Otherwise what the
-  history shows: the acquire open: granted; a renewal open: renewing; a write open: write-sent;
-  its next call a write: before-write; else before-release if it had written, and acquired if not.
+  history shows: the acquire open: granted, or renewing if a renewal that was called after the
+  grant was open, too; a renewal open: renewing; a write open: write-sent; its next call a
+  write: before-write; else before-release if it had written, and acquired if not.
 - *End*: another hold is later if its request was sent after this grant had returned, or if its
   token is higher (if this hold's is not known: if it was granted after the fault began).
   Superseded: a write of a later hold was accepted before the fault ended. Regranted: a later
@@ -126,11 +127,12 @@ class _Holds:
 
     def point(self, hold: int, moment: int) -> Point:
         """Where the holder was at a moment, as far as the history shows."""
-        columns = self._columns
+        columns, own = self._columns, self._of_owner(hold)
+        renewals = own[(columns.f[own] == RENEW) & self._is_open(own, moment)]
         if moment < self._learned[hold]:
-            return Point.GRANTED
-        own = self._of_owner(hold)
-        if np.any((columns.f[own] == RENEW) & self._is_open(own, moment)):
+            of_hold = columns.called[renewals] >= self._start[hold]  # not those of a client that waits
+            return Point.RENEWING if np.any(of_hold) else Point.GRANTED
+        if len(renewals):
             return Point.RENEWING
         section = self._section(hold)
         writes = section[_IS_WRITE[columns.f[section]]]

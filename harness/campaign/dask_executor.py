@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -26,6 +25,7 @@ from harness.campaign.execution import LOGS, RUNS, TARGETS, Finished, Order, int
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.core.exit_codes import ExitCode
 from harness.files.private_folder import make_missing
+from harness.processes.run_notes import temporary_folder
 
 RESOURCE = "engine"
 _PATIENCE = "15s"  # for the scheduler to answer
@@ -128,8 +128,7 @@ def _interrupt_here(campaign: str) -> None:
 
 def _make(fn: Run, order: Order, source: str, campaign: str) -> _Delivery:
     """Make a run on a worker, in a temporary folder."""
-    with TemporaryDirectory(prefix="fencepost-") as temporary, _of_campaign(campaign, Path(temporary)):
-        night = Path(temporary)
+    with temporary_folder() as night, _of_campaign(campaign, night):
         for name in (TARGETS, RUNS, LOGS):
             (night / name).mkdir()
         (night / TARGETS / f"{order.job.cell}.toml").write_text(source, encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from harness.files.run_folder import LOGS, RunFolder
 from harness.processes import process_tree
 from harness.processes.program import Command
 from harness.processes.reaper import reaper
+from harness.processes.run_notes import temporary_folder
 from harness.run import deployment
 from harness.run.storage_set_up import set_up
 from harness.target import Target
@@ -62,7 +62,7 @@ def check_program(target: Target, sides: Collection[str], engine: EngineName) ->
     if refusal := chosen.refusal(topology):
         raise EngineUnavailableError(refusal)
     with ExitStack() as stack:
-        folder = RunFolder.create(Path(stack.enter_context(tempfile.TemporaryDirectory())), NAME)
+        folder = RunFolder.create(stack.enter_context(temporary_folder()), NAME)
         stack.enter_context(log_limit.limited(folder.path / LOGS))
         command = Command.of_run(_words(target), folder.run_id)
         stack.enter_context(reaper(folder.run_id))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import tempfile
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,6 +25,7 @@ from harness.core.paths import as_seen_from_here
 from harness.engines.engine import Engine
 from harness.engines.reuse import ReusingEngine
 from harness.files import dated_folders
+from harness.processes.run_notes import temporary_folder
 from harness.report.sentences import count
 from harness.run.runner import RunOptions
 
@@ -68,8 +68,8 @@ def make_card(
     seen: list[Seen] = []
     try:
         with (
-            tempfile.TemporaryDirectory() as home,
-            closing(ReusingEngine(engine, Path(home))) as reusing,
+            temporary_folder() as home,
+            closing(ReusingEngine(engine, home)) as reusing,
             closing(run_series(subject, experiments, reusing, options)) as runs,
         ):
             for each in runs:

@@ -22,7 +22,7 @@ from harness.core import exhaustion
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.files.log_tail import last_lines
 from harness.files.run_folder import LOGS
-from harness.processes import import_path, process_tree
+from harness.processes import import_path, process_tree, socket_folder
 from workloads.client import GIVES_NONE
 
 READY = 60.0  # seconds; many programs may start at once
@@ -102,7 +102,7 @@ def started(
     """
     context: ForkServerContext = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*PRELOADED, *modules])
-    with import_path.kept_by_children():
+    with import_path.kept_by_children(), socket_folder.named_to_children():
         forkserver.ensure_running()
     state = SharedState.create(context, count, resources, stop_requests)
     processes: list[ForkServerProcess] = []

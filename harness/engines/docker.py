@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -16,7 +16,7 @@ from typing import Any
 
 import docker
 
-from harness.core.errors import EngineUnavailableError
+from harness.core.errors import EngineUnavailableError, InfrastructureError
 from harness.engines.cleanup import DOCKER
 from harness.engines.docker_api import as_infrastructure_errors, check_compose, compose_version, connect
 from harness.engines.docker_clocks import CLOCK, command_to_set
@@ -27,6 +27,7 @@ from harness.engines.docker_links import EVERYWHERE, connect_members
 from harness.engines.docker_members import HARNESS
 from harness.engines.docker_removal import remove_all
 from harness.engines.readiness import is_ready
+from harness.files.atomic_files import replace_file
 from harness.network import patroni_server
 from harness.network.clock_shift import Shift
 from harness.network.systems import POSTGRES_PASSWORD, SYSTEMS, Unfit
@@ -187,7 +188,8 @@ class DockerEngine:
     ) -> Iterator[DockerCluster]:
         """Start everything, yield once it is usable, and remove it all at the end.
 
-        The logs of image builds and of compose stay in `folder/logs`.
+        The logs of image builds and of compose stay in `folder/logs`, and so do those of the servers if
+        they do not become usable.
         """
         check_compose()
         marks = ownership.this_process().marks(run_id)
@@ -200,14 +202,28 @@ class DockerEngine:
             try:
                 supervisor.make()
                 provide(client, project.images().values(), supervisor, notify)
-                project.up(supervisor)
-                yield _usable(client, project, run_id)
+                with _logs_kept_on_failure(client, run_id, supervisor.logs):
+                    project.up(supervisor)
+                    cluster = _usable(client, project, run_id)
+                yield cluster
             finally:
                 with deferred_interrupts():
                     supervisor.close()
                     with as_infrastructure_errors():
                         remove_all(client, run_id)
                     note.unlink(missing_ok=True)
+
+
+@contextmanager
+def _logs_kept_on_failure(client: docker.DockerClient, run_id: str, logs: Path) -> Iterator[None]:
+    """Save the logs of a run's containers if the block fails, before they are removed."""
+    try:
+        yield
+    except BaseException:
+        with suppress(InfrastructureError, OSError):  # the first error says more
+            for name, container in containers_of(client, run_id).items():
+                replace_file(logs / f"{name}.log", [container.log()])
+        raise
 
 
 def unavailability() -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterable
@@ -22,6 +21,7 @@ from harness.engines.built_images import folder_of, is_ours, release_of
 from harness.engines.docker_api import as_infrastructure_errors, connect
 from harness.engines.pins import BASE, pins, pins_of
 from harness.processes.deferred_interrupts import deferred_interrupts
+from harness.processes.run_notes import temporary_folder
 from harness.processes.server_failure import not_ready
 from harness.processes.supervisor import Child, Supervisor
 
@@ -50,8 +50,8 @@ def provide(
 
 def provide_before_any_run(images: Iterable[str], notify: Callable[[str], None]) -> None:
     """Provide images outside of any run; EngineUnavailableError if Docker does not answer."""
-    with closing(connect()) as client, tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
-        supervisor = Supervisor(Path(folder) / "home", Path(folder) / "logs", os.environ)
+    with closing(connect()) as client, temporary_folder() as folder:
+        supervisor = Supervisor(folder / "home", folder / "logs", os.environ)
         try:
             supervisor.make()
             provide(client, images, supervisor, notify)

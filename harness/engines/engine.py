@@ -102,5 +102,6 @@ class Engine(Protocol):
         """Start everything, yield once it is usable, and remove it all at the end.
 
         `notify` gets one line for each slow step, such as building an image.
-        Raises ServerNotReadyError or EngineUnavailableError, with nothing left behind.
+        Raises ServerNotReadyError or EngineUnavailableError, with nothing left behind but the logs of the
+        servers, in `folder/logs`.
         """

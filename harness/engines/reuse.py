@@ -111,7 +111,7 @@ class ReusingEngine:
             with self._engine.start(topology, run_id, folder, notify) as own:
                 yield own
             return
-        kept = self._proven(topology, notify) or self._started(topology, notify)
+        kept = self._proven(topology, notify) or self._started(topology, folder, notify)
         try:
             yield kept.cluster.lent(kept.runs)
             kept.runs += 1
@@ -142,11 +142,16 @@ class ReusingEngine:
         self.close()
         return None
 
-    def _started(self, topology: Topology, notify: Callable[[str], None]) -> _Kept:
+    def _started(self, topology: Topology, folder: Path, notify: Callable[[str], None]) -> _Kept:
+        """Start new servers; if that fails, the run's folder gets their logs."""
         with ExitStack() as stack:
-            folder = dated_folders.create(self._home, LOGS)
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            stack.enter_context(log_limit.limited(folder / LOGS))
-            cluster = stack.enter_context(self._engine.start(topology, folder.name, folder, notify))
+            home = dated_folders.create(self._home, LOGS)
+            stack.callback(shutil.rmtree, home, ignore_errors=True)
+            stack.enter_context(log_limit.limited(home / LOGS))
+            try:
+                cluster = stack.enter_context(self._engine.start(topology, home.name, home, notify))
+            except BaseException:
+                shutil.copytree(home / LOGS, folder / LOGS, dirs_exist_ok=True)
+                raise
             self._kept = _Kept(topology, cluster, stack.pop_all())
         return self._kept

@@ -20,4 +20,9 @@ def last_lines(log: Path, most: int) -> list[str]:
             text = file.read().decode(errors="replace")
     except FileNotFoundError:
         return []
-    return [shorten(line, _LONGEST) for line in text.strip().splitlines()[-most:]]
+    return end_of(text, most)
+
+
+def end_of(text: str, most: int) -> list[str]:
+    """Return the last lines of a text, at most that many, each shortened."""
+    return [shorten(line, _LONGEST) for line in text[-_READ:].strip().splitlines()[-most:]]

@@ -26,7 +26,7 @@ from harness.nemesis.triggers import StopRequest, Victim
 from harness.nemesis.windows import Tally
 
 SHORT = "0.1 ttl"  # a pause that ends before the lease does
-SHORTER = "20ms"  # a pause of a waiter that ends before the holder, which goes on, releases its lock
+SHORTER = "20ms"  # a pause that ends before the holder, which goes on meanwhile, releases its lock
 PATIENCE = 1  # TTLs until another hazard is tried, because no client has come to this one
 TAKES = {End.BEFORE_EXPIRY: 0.5, End.EXPIRED: 1.2, End.REGRANTED: 1.5, End.SUPERSEDED: 1.5}
 """TTLs before the end of a run in which a pause no longer begins: it could not end as it should."""
@@ -93,6 +93,6 @@ def walk(clients: ClientFaults, index: int, fault: PauseSpec, resource: int, aim
 def aimed(fault: PauseSpec, cell: Cell) -> PauseSpec:
     """Return the pause that hits one cell."""
     until = None if cell.end is End.BEFORE_EXPIRY else cell.end.value
-    short = SHORTER if cell.hit is Hit.WAITER else SHORT
+    short = SHORT if cell.hit is Hit.HOLDER else SHORTER
     ends = {"lasts": short} if until is None else {"until": until}
     return PauseSpec.model_validate({"kind": "pause", "target": fault.target, "at": cell.point.value} | ends)

@@ -8,23 +8,27 @@ Orphans of a client's program become children of the fork server, in any session
 environment, and end with it.
 """
 
+import atexit
 import os
 import signal
 import warnings
 
 import psutil
 
-from harness.processes import import_path, process_tree
+from harness.processes import import_path, process_tree, socket_folder
 from harness.processes.parent_death import adopt_orphans, die_with_parent
 
 
 def end_all(_number: int, _frame: object) -> None:
     """End the clients, their orphans and this process."""
     process_tree.end_offspring(psutil.Process())
+    remove_socket_folder()
     os._exit(0)
 
 
 import_path.clear()
+remove_socket_folder = socket_folder.remover()
+atexit.register(remove_socket_folder)
 adopt_orphans()
 warnings.filterwarnings("ignore", message="forkserver: waitpid returned unexpected pid")  # an orphan's
 signal.signal(signal.SIGTERM, end_all)

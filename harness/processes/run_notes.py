@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +33,7 @@ from harness.processes import ownership
 WORK_FOLDERS = frozenset({"servers", "compose"})
 """The folders that engines create in a run's folder and remove with the servers; without recordings."""
 
+NO_ENGINE = "none"  # in the note of a folder that no engine made
 MAX_NOTE = 1 << 16  # bytes
 _RUN_ID = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
 _READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -71,8 +75,22 @@ class _RefusedError(Exception):
 
 
 def temporary_work_folder(run_id: str) -> Path:
-    """Return the folder for the servers' data of a run whose own folder they cannot enter."""
+    """Return a run's temporary folder, such as for servers that cannot enter its own folder."""
     return Path(tempfile.gettempdir()) / f"fencepost-{run_id}"
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Yield a new temporary folder, which the next command removes if this process is killed."""
+    name = secrets.token_hex(8)
+    folder = temporary_work_folder(name)
+    note = leave_note(ownership.this_process().marks(name), NO_ENGINE, [folder])
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        note.unlink(missing_ok=True)
 
 
 def leave_note(marks: Mapping[str, str], engine: str, paths: Iterable[Path]) -> Path:

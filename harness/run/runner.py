@@ -9,7 +9,8 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,7 @@ from harness.run import deployment
 from harness.run.attachment import belongings, prove_usable
 from harness.run.recheck import judge_folder
 from harness.run.removal import removed_at_end
+from harness.run.server_logs import keep_logs, logs_kept_on_failure
 from harness.run.storage_set_up import set_up
 from harness.run.workload_phase import WorkloadPhase
 from harness.target import Target
@@ -51,7 +53,6 @@ from workloads.settings import StorageSettings
 
 SEEDS = 2**32
 """Seeds are drawn below this."""
-WITH_EARLIER_RUNS = "[earlier runs on this server are in this log, too]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +115,8 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
         yield StageReached(stage="starting", detail=deployment.listing(topology))
         servers = stack.enter_context(ExitStack())
         cluster = servers.enter_context(engine.start(topology, folder.run_id, folder.path, notify))
+        logged = cluster.logs() if cluster.earlier_runs else {}
+        servers.enter_context(logs_kept_on_failure(folder, cluster, logged))
         surroundings = environment(
             deployment.environment(cluster),
             options.command,
@@ -121,7 +124,6 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             own_code=deployment.depends_on_folder(target),
         )
         folder.write_json(ENVIRONMENT, surroundings)
-        logged = cluster.logs() if cluster.earlier_runs else {}
         program = _set_up(target, cluster, folder.path, command)
         folder.write_json(ENVIRONMENT, surroundings | program)
         clients.get_ready(lambda client: deployment.task(target, cluster, folder.path, seed, client, command))
@@ -142,8 +144,8 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
             storage = deployment.storage_of(target, cluster, folder.path)
             admin = deployment.admin_client(target, cluster, folder.path, command) if command else None
             _keep_commits(folder, _committed(storage, folder, admin), target.workload.kind)
-            _keep_logs(folder, cluster, logged)
-            stack.callback(_in_background(servers.pop_all().close).join)
+            keep_logs(folder, cluster, logged)
+            stack.callback(_in_background(servers.pop_all().close))
             judged = judge_folder(folder.path)
         yield from (Notice(text=text) for text in (*judged.notices, *map(_cut, sorted(cut))))
         yield RunJudged(
@@ -197,25 +199,16 @@ def _keep_commits(folder: RunFolder, commits: Iterable[Commit] | None, workload:
         folder.write_commits(map(append.with_parsed_list, commits) if workload == "append" else commits)
 
 
-def _keep_logs(folder: RunFolder, cluster: Cluster, earlier: Mapping[str, str]) -> None:
-    """Save the servers' logs before they are removed, without what earlier runs have logged."""
-    for name, text in cluster.logs().items():
-        folder.write_text(f"logs/{name}.log", _since(earlier.get(name, ""), text))
-
-
-def _since(earlier: str, text: str) -> str:
-    """Return the rest of a log; all of it, with a note, if its beginning has been cut."""
-    return text.removeprefix(earlier) if text.startswith(earlier) else f"{WITH_EARLIER_RUNS}\n{text}"
-
-
 def _cut(log: str) -> str:
     return f"{LOGS}/{log} was cut: it exceeded {log_limit.MOST >> 20} MiB"
 
 
-def _in_background(work: Callable[[], None]) -> threading.Thread:
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
+def _in_background(work: Callable[[], None]) -> Callable[[], None]:
+    """Start work in a thread; the function returned waits for its end, and raises its error."""
+    pool = ThreadPoolExecutor(max_workers=1)
+    done = pool.submit(work)
+    pool.shutdown(wait=False)
+    return done.result
 
 
 @contextmanager

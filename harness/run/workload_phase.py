@@ -65,6 +65,7 @@ class WorkloadPhase:
         self.clients.finish()
         recorder.close()
         nemesis.check()
+        self.cluster.check()
         yield from _drained(observed)
         yield self._progress(nemesis, min(elapsed, duration))
 

@@ -113,6 +113,17 @@ def test_a_fault_from_outside_begins_where_the_history_shows(moment: int, point:
     assert [name.split("/")[0] for name in hit(evidence)] == ([] if point is None else [point])
 
 
+@pytest.mark.parametrize(
+    ("called", "point"), [(0, "granted"), (1, "renewing"), (2, "renewing"), (4, "granted")]
+)
+def test_a_renewal_since_the_grant_counts_before_the_acquire_returns(called: int, point: str) -> None:
+    """The request that was granted was sent at 1. A client that waits renews its lease, too."""
+    renewal = op("renew", 1 + RENEWS, called, 7, owner="1-1", ttl=TTL)
+    evidence = run(FIRST, renewal, write(1, 50, 51, 33), OVER, began=3, healed=3)
+
+    assert hit(evidence) == [f"{point}/before-expiry/holder"]
+
+
 def test_a_holder_that_never_writes_is_hit_right_after_its_grant() -> None:
     assert hit(run(FIRST, OVER, began=10, healed=11)) == ["acquired/before-expiry/holder"]
 

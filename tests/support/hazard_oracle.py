@@ -69,9 +69,11 @@ def current(resource: str, moment: int, history: History) -> Sequence[Op]:
 
 
 def point_of(hold: Op, moment: int, history: History) -> Point:
+    renewals = [op for op in of_lock(hold, history) if op.f == "renew" and is_open(op, moment)]
     if answered(hold) > moment:
-        return Point.GRANTED
-    if any(op.f == "renew" and is_open(op, moment) for op in of_lock(hold, history)):
+        sent = math.inf if hold.attempt is None else hold.attempt
+        return Point.RENEWING if any(op.called >= sent for op in renewals) else Point.GRANTED
+    if renewals:
         return Point.RENEWING
     section = list(section_of(hold, history))
     if any(op.f in WRITES and is_open(op, moment) for op in section):

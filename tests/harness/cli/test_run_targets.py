@@ -1,4 +1,7 @@
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -7,6 +10,8 @@ import pytest
 from harness.cli.run_targets import run_all
 from harness.core.errors import InfrastructureError
 from harness.core.exit_codes import ExitCode
+from harness.engines.engine import Engine
+from harness.network.topology import Topology
 from harness.run.runner import RunOptions
 from harness.target import load
 from tests.support.report_folder import text_of
@@ -104,6 +109,40 @@ def test_an_infrastructure_failure_leaves_a_page(tmp_path: Path, monkeypatch: py
     assert "target.toml the target that was run" in page
     assert "target.toml --seed 7 --engine local" in page
     assert "fencepost doctor" in page
+
+
+@dataclass(frozen=True)
+class LeavingEngine:
+    """An engine that does not get rid of its servers."""
+
+    engine: Engine
+    name = "leaving"
+
+    def refusal(self, topology: Topology) -> str | None:
+        return self.engine.refusal(topology)
+
+    @contextmanager
+    def start(self, *arguments: Any) -> Iterator[Any]:
+        with self.engine.start(*arguments) as cluster:
+            yield cluster
+        raise InfrastructureError("Docker did not remove container etcd-1")
+
+
+@pytest.mark.engine
+def test_a_failed_removal_after_the_verdict_is_reported(
+    local_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = load("redis-sqlite", ["workload.duration=1s"], faults=False)
+    options = RunOptions(seed=7, faults=False, runs=tmp_path / "runs")
+    verdicts: list[Any] = []
+
+    code = run_all([target], LeavingEngine(local_engine), options, text=io.StringIO(), judged=verdicts.append)
+
+    said = "redis-sqlite: infrastructure failure: Docker did not remove container etcd-1\n"
+    assert code is ExitCode.INFRASTRUCTURE
+    assert len(verdicts) == 1
+    assert capsys.readouterr().err == said
 
 
 def page_of(runs: Path) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from harness.core.errors import InfrastructureError
 from harness.engines import reuse
 from harness.engines.engine import Cluster
 from harness.engines.reuse import ReusingEngine, reusable
@@ -160,3 +161,22 @@ def test_nothing_is_left_once_the_engine_is_closed(engine: ReusingEngine, tmp_pa
     assert len(noted) > len(earlier)
     assert list(run_notes.notes()) == earlier
     assert not list((tmp_path / "servers").glob("2*"))
+
+
+class UnusableEngine:
+    """An engine whose servers log why they do not start."""
+
+    def start(self, _topology: Any, _run_id: Any, folder: Path, _notify: Any) -> NoReturn:
+        (folder / "logs" / "redis-1.log").write_text("no space left")
+        raise InfrastructureError("redis-1 does not start")
+
+
+def test_the_logs_of_servers_that_do_not_start_stay_in_the_runs_folder(tmp_path: Path) -> None:
+    unusable: Any = UnusableEngine()
+    engine = ReusingEngine(unusable, tmp_path / "servers")
+
+    with pytest.raises(InfrastructureError), engine.start(REDIS, "run", tmp_path / "run", print):
+        pytest.fail("they counted as usable")
+
+    assert (tmp_path / "run" / "logs" / "redis-1.log").read_text() == "no space left"
+    assert [each for each in (tmp_path / "servers").iterdir() if not each.is_symlink()] == []

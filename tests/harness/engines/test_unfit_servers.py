@@ -187,6 +187,7 @@ def test_an_unfit_image_fails_fast(
         pytest.fail("it counted as usable")
 
     assert time.monotonic() - started < AT_ONCE
+    assert {f"{name}.log", "toxiproxy.log"} <= {log.name for log in (tmp_path / "run" / "logs").iterdir()}
 
 
 @pytest.mark.slow

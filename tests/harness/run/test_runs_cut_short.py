@@ -8,10 +8,12 @@ import shutil
 import signal
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
 from operator import itemgetter
 from pathlib import Path
 from signal import Signals
 from subprocess import Popen
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
@@ -37,10 +39,16 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """This test's own state folder, so that no other command sweeps first."""
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
+    """This test's folders for notes, so that no other command sweeps first, and for temporary files.
+
+    The latter has a short path, for sockets, and the users of servers can enter it.
+    """
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state" / "fencepost"
+    with TemporaryDirectory(prefix="fp-") as temporary:
+        Path(temporary).chmod(0o711)
+        monkeypatch.setenv("TMPDIR", temporary)
+        yield tmp_path / "state" / "fencepost", Path(temporary)
 
 
 def descendants(process: Any) -> list[Process]:
@@ -51,7 +59,12 @@ def alive(processes: list[Process]) -> list[Any]:
     return [each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
 
 
-def left_in_docker(run_id: Any) -> list[Any]:
+def left_behind(run: Path, *folders: Path) -> list[Any]:
+    """Return what is left of a run in Docker, and in folders."""
+    return [*left_in_docker(run.name), *(path for folder in folders for path in folder.iterdir())]
+
+
+def left_in_docker(run_id: str) -> list[str]:
     if shutil.which("docker") is None:
         return []
     mine = f"{LABEL}={run_id}"
@@ -110,7 +123,7 @@ def end(process: Popen[Any]) -> Any:
     "interruption", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
 def test_an_interrupted_run_is_judged_and_leaves_nothing_behind(
-    engine: str, tmp_path: Path, state: Path, interruption: Signals
+    engine: str, tmp_path: Path, own_folders: tuple[Path, Path], interruption: Signals
 ) -> None:
     process, folder = started_run(engine, "etcd-postgres-unfenced", tmp_path)
     children = descendants(process)
@@ -122,13 +135,12 @@ def test_an_interrupted_run_is_judged_and_leaves_nothing_behind(
     assert "stale-write" in stdout
     assert json.loads((folder / "verdict.json").read_text())["verdict"] == "invalid"
     assert wait_for(lambda: not alive(children))
-    assert left_in_docker(folder.name) == []
-    assert list(state.iterdir()) == []
+    assert left_behind(folder, *own_folders) == []
 
 
 @pytest.mark.slow
 def test_a_killed_run_can_be_judged_and_leaves_nothing_behind(
-    engine: str, tmp_path: Path, state: Path
+    engine: str, tmp_path: Path, own_folders: tuple[Path, Path]
 ) -> None:
     process, folder = started_run(engine, "etcd-postgres-unfenced", tmp_path)
     children = descendants(process)
@@ -145,63 +157,80 @@ def test_a_killed_run_can_be_judged_and_leaves_nothing_behind(
     assert {checker["evidence"] for checker in verdict["checkers"] if checker["name"] == "stale-write"} == {
         "observed"
     }
-    assert left_in_docker(folder.name) == []
-    assert list(state.iterdir()) == []
+    assert left_behind(folder, *own_folders) == []
 
 
 ONCE = "workload.duration=40s"  # a fault that strikes once per run does so in its second fifth
+FAILS_EARLY = "29"  # a seed: at the beginning of that fifth
+LATE_MEMBERS = """faults=[
+    {kind="pause", target="holder", at="before-write", until="superseded"},
+    {kind="delay", target="lock:leader", by="1s", every="3s", lasts="2s"},
+]"""
 IN_FORCE = [  # with each engine that injects the fault in a way of its own
-    ("local", "etcd-postgres-delayed-write", ("delay", "client:"), LONG),
-    ("local", "etcd-postgres-server-pauses", ("pause", "lock:etcd-"), LONG),
-    ("docker", "etcd-postgres-server-pauses", ("pause", "storage"), LONG),
-    ("local", "etcd-postgres-two-primaries", ("failover", "storage"), ONCE),
-    ("docker", "etcd-postgres-two-primaries", ("failover", "storage"), ONCE),
-    ("local", "etcd-postgres-throttle", ("throttle", "lock:etcd-"), LONG),
-    ("docker", "etcd-postgres-throttle", ("throttle", "lock:etcd-"), LONG),
-    ("local", "etcd-postgres-throttle", ("throttle", "client:"), LONG),
-    ("docker", "etcd-postgres-slow-network", ("slow", "client:"), LONG),
-]
-CUT_OFF = [
-    ("etcd-postgres-leader-isolated", "lock:etcd-"),
-    ("zookeeper-postgres-leader-isolated", "lock:zookeeper-"),
-    ("redis-postgres-replica-cut-off", "lock:redis-replica"),
+    ("local", ("etcd-postgres-delayed-write", LONG), "delay", "client:"),
+    ("local", ("etcd-postgres-server-pauses", LONG), "pause", "lock:etcd-"),
+    ("docker", ("etcd-postgres-server-pauses", LONG), "pause", "storage"),
+    ("local", ("etcd-postgres-two-primaries", ONCE), "failover", "storage"),
+    ("docker", ("etcd-postgres-two-primaries", ONCE), "failover", "storage"),
+    ("local", ("etcd-postgres-throttle", LONG), "throttle", "lock:etcd-"),
+    ("docker", ("etcd-postgres-throttle", LONG), "throttle", "lock:etcd-"),
+    ("local", ("etcd-postgres-throttle", LONG), "throttle", "client:"),
+    ("docker", ("etcd-postgres-slow-network", LONG), "slow", "client:"),
+    ("docker", ("etcd-postgres-leader-isolated", LONG), "partition", "lock:etcd-"),
+    ("docker", ("zookeeper-postgres-leader-isolated", LONG), "partition", "lock:zookeeper-"),
+    ("docker", ("redis-postgres-replica-cut-off", LONG), "partition", "lock:redis-replica"),
+    ("docker", ("etcd-postgres", LATE_MEMBERS), "delay", "lock:etcd-"),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("engine", "target", "fault", "duration"), IN_FORCE, indirect=["engine"])
+@pytest.mark.parametrize(("engine", "run", "fault", "hit"), IN_FORCE, indirect=["engine"])
 def test_a_run_killed_during_a_fault_leaves_nothing_behind(
-    engine: str, tmp_path: Path, state: Path, target: str, fault: tuple[str, str], duration: str
+    engine: str, own_folders: tuple[Path, Path], tmp_path: Path, run: tuple[str, str], fault: str, hit: str
 ) -> None:
-    check_a_run_killed_during_a_fault(engine, tmp_path, state, target, fault, duration)
+    target, setting = run
+    process = start("run", target, "--engine", engine, "--set", setting, cwd=tmp_path)
+    latest = tmp_path / "runs" / target / "latest"
+    assert wait_for(lambda: is_in_force(latest / "plan.json", fault, hit), 2 * PATIENCE), end(process)
+
+    check_that_a_kill_leaves_nothing(process, tmp_path, latest.resolve(), own_folders)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("docker_engine")
-@pytest.mark.parametrize(("target", "members"), CUT_OFF)
-def test_a_run_killed_while_members_are_cut_off_leaves_nothing_behind(
-    tmp_path: Path, state: Path, target: str, members: str
+def test_a_run_killed_before_patroni_promotes_leaves_nothing_behind(
+    tmp_path: Path, own_folders: tuple[Path, Path]
 ) -> None:
-    check_a_run_killed_during_a_fault("docker", tmp_path, state, target, ("partition", members), LONG)
-
-
-def check_a_run_killed_during_a_fault(
-    engine: str, tmp_path: Path, state: Path, target: str, fault: tuple[str, str], duration: str
-) -> None:
-    process = start("run", target, "--engine", engine, "--set", duration, cwd=tmp_path)
+    target = "etcd-postgres-patroni"
+    process = start("run", target, "--engine", "docker", "--seed", FAILS_EARLY, cwd=tmp_path)
     latest = tmp_path / "runs" / target / "latest"
-    assert wait_for(lambda: is_in_force(latest / "plan.json", *fault), 2 * PATIENCE), end(process)
-    folder, children = latest.resolve(), descendants(process)
+    assert wait_for(lambda: primary_of(latest.resolve().name) == "exited", 2 * PATIENCE), end(process)
+
+    check_that_a_kill_leaves_nothing(process, tmp_path, latest.resolve(), own_folders)
+
+
+def primary_of(run_id: str) -> str:
+    """Return the state of the primary's container; "" before it starts."""
+    labels = (f"{LABEL}={run_id}", "label=com.docker.compose.service=postgres")
+    command = ["docker", "ps", "-a", "--format", "{{.State}}", "--filter", labels[0], "--filter", labels[1]]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def check_that_a_kill_leaves_nothing(
+    process: Popen[str], cwd: Path, folder: Path, own_folders: tuple[Path, Path]
+) -> None:
+    children = descendants(process)
 
     process.kill()
     process.communicate(timeout=DEADLINE)
     assert wait_for(lambda: not alive(children))
-    done = fencepost(tmp_path, "recheck", folder, "--format", "json")
+    done = fencepost(cwd, "recheck", folder, "--format", "json")
 
-    violations = (1,) if load(target).expected else ()  # with a planted bug, it may have been found by then
+    violations = (
+        (1,) if load(folder / "target.toml").expected else ()
+    )  # with a planted bug, it may have been found by then
     assert done.returncode in (0, 2, *violations), done.stderr
-    assert left_in_docker(folder.name) == []
-    assert list(state.iterdir()) == []
+    assert left_behind(folder, *own_folders) == []
 
 
 def is_in_force(plan: Path, kind: str, hit: str) -> bool:

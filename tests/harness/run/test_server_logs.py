@@ -1,0 +1,143 @@
+"""The servers' logs of runs that fail: kept in the run's folder, and their end is in the message."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from harness.core.errors import FaultNotInstalledError, InfrastructureError
+from harness.files.run_folder import RunFolder
+from harness.network.topology import Address
+from harness.processes.server_failure import not_ready
+from harness.run.server_logs import logs_kept_on_failure
+from tests.support.command import DEADLINE
+from tests.support.installed_command import start
+from tests.support.selection import BOTH_ENGINES
+from tests.support.waiting import PATIENCE, wait_for
+
+LOG = "starting\nready\nout of memory"
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+    address: Address
+    patroni: Address | None = None
+
+
+class Servers:
+    """A cluster whose servers only log."""
+
+    servers = (
+        Named("etcd-1", Address("127.0.0.1", 2379)),
+        Named("postgres", Address("127.0.0.1", 5432), Address("127.0.0.1", 8008)),
+    )
+
+    def logs(self) -> dict[str, str]:
+        return {"etcd-1": "elected", "postgres": LOG, "toxiproxy": "listening"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(tmp_path, "target")
+
+
+def raised_from(folder: RunFolder, error: BaseException, earlier: Any = ()) -> str:
+    servers: Any = Servers()
+    with pytest.raises(type(error)) as raised, logs_kept_on_failure(folder, servers, dict(earlier)):
+        raise error
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("error", [InfrastructureError("no"), KeyboardInterrupt(), ValueError("no")])
+def test_any_failure_keeps_all_logs(folder: RunFolder, error: BaseException) -> None:
+    raised_from(folder, error)
+
+    assert {log.name: log.read_text() for log in (folder.path / "logs").iterdir()} == {
+        "etcd-1.log": "elected",
+        "postgres.log": LOG,
+        "toxiproxy.log": "listening",
+    }
+
+
+def test_logs_are_kept_without_those_of_earlier_runs(folder: RunFolder) -> None:
+    raised_from(folder, InfrastructureError("no"), {"postgres": "starting\nready\n"})
+
+    assert (folder.path / "logs" / "postgres.log").read_text() == "out of memory"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FaultNotInstalledError("end of the pause", "storage", "client 0 → postgres: no answer"),
+        InfrastructureError("PostgreSQL at 127.0.0.1:5432: server closed the connection"),
+        InfrastructureError("Patroni at 127.0.0.1:8008: /cluster: ReadTimeout"),
+    ],
+)
+def test_an_error_that_names_a_server_ends_with_its_log(
+    folder: RunFolder, error: InfrastructureError
+) -> None:
+    said = str(error)
+
+    assert raised_from(folder, error) == (
+        f"{said}\nlast log lines of postgres:\n  starting\n  ready\n  out of memory"
+    )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        not_ready("postgres", "is unhealthy", "shown already"),
+        InfrastructureError("my-postgres-2 at 127.0.0.1:54321 does not answer"),
+        ValueError("postgres"),
+    ],
+)
+def test_other_errors_stay_as_they_are(folder: RunFolder, error: BaseException) -> None:
+    said = str(error)
+
+    assert raised_from(folder, error) == said
+
+
+@pytest.fixture(params=BOTH_ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    request.getfixturevalue(f"{request.param}_engine")
+    return str(request.param)
+
+
+@pytest.mark.engine
+def test_a_server_that_ends_during_a_run_ends_it_with_its_log(engine: str, tmp_path: Path) -> None:
+    process = start("run", "redis-redis", "--engine", engine, "--set", "workload.duration=600s", cwd=tmp_path)
+    folder = tmp_path / "runs" / "redis-redis" / "latest"
+    assert wait_for((folder / "plan.json").exists, 2 * PATIENCE)
+    kill_storage(engine, folder.resolve().name, process.pid)
+
+    _, said = process.communicate(timeout=DEADLINE)
+
+    ended = "status 137" if engine == "docker" else "SIGKILL"
+    assert process.returncode == 3
+    assert f"infrastructure failure: redis-storage ended with {ended}; its last log lines:\n  " in said
+    kept = [folder / "logs" / f"{server}.log" for server in ("redis-1", "redis-storage")]
+    assert all("Ready to accept connections" in log.read_text() for log in kept)
+    assert "redis-storage.log" in (folder / "report.html").read_text()
+
+
+def kill_storage(engine: str, run_id: str, harness: int) -> None:
+    if engine == "docker":
+        labels = (f"label=fencepost={run_id}", "label=com.docker.compose.service=redis-storage")
+        command = ["docker", "ps", "-q", *(word for label in labels for word in ("--filter", label))]
+        container = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        subprocess.run(["docker", "kill", *container], capture_output=True, check=True)
+        return
+    of_storage = next(process for process in servers_of(harness) if "redis-storage" in process.cwd())
+    of_storage.kill()
+
+
+def servers_of(harness: int) -> Iterator[psutil.Process]:
+    children = psutil.Process(harness).children(recursive=True)
+    return (process for process in children if "redis-server" in process.name())
