@@ -22,9 +22,7 @@ class Sections:
     expected: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     faults: dict[int, FaultSpec] = field(default_factory=dict)
-    wrong: frozenset[int] = (
-        frozenset()
-    )  # faults with errors; some are in `faults`, with another target
+    wrong: frozenset[int] = frozenset()  # faults with errors; some are in `faults`, with another target
     overlap: bool = True
     holds: bool = False  # expect is "valid"
     kinds: frozenset[str] | None = frozenset()  # of all faults, including invalid ones; None: unknown

@@ -209,7 +209,7 @@ def test_stale_writes_are_counted_by_tokens_only_if_there_are_some(token: int | 
         (NO_GRANT, "Find out why from what its clients were answered"),
     ],
 )
-def test_where_no_fault_could_test_the_fence_the_remedy_is_not_to_run_longer(
+def test_where_no_fault_could_test_the_fence_running_longer_is_no_remedy(
     cause: Untestable, remedy: str
 ) -> None:
     said = answer(verdict("unknown", reasons=[cause.reason]), "mine")

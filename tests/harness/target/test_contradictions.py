@@ -14,7 +14,9 @@ from workloads.client import GIVES_NONE
 def test_nothing_is_concluded_from_a_fault_with_errors(write: Any) -> None:
     kill = '[[faults]]\nkind="kill"\ntarget="holder"\nevery="2s"'
     failover = '[[faults]]\nkind="failover"\ntarget="storage"'
-    ending = '[[faults]]\nkind="clock"\ntarget="storage"\njump="5s"\nlasts="1s"\nevery="6s"\nwhen="lease-ending"'
+    ending = (
+        '[[faults]]\nkind="clock"\ntarget="storage"\njump="5s"\nlasts="1s"\nevery="6s"\nwhen="lease-ending"'
+    )
 
     errors = errors_of(write(f"{SMALL}{kill}\n{failover}\n{ending}"))
 

@@ -114,7 +114,7 @@ def test_all_errors_are_reported_together() -> None:
 
 def test_a_fault_that_is_not_there_cannot_vary() -> None:
     with pytest.raises(ConfigurationError, match=r"vary\.faults\.0\.at = .*: the target has no such key"):
-        read('\n[vary]\n"faults.0.at" = ["acquired"]\n', SMALL)
+        load_text(f'{SMALL}\n[vary]\n"faults.0.at" = ["acquired"]\n', "t.toml")
 
 
 def test_values_that_contradict_each_other_are_refused() -> None:
