@@ -28,7 +28,10 @@ from harness.network.topology import Server
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
 
-WHY_NOT = {"etcd": ": Go asks the kernel for the time, so no preloaded library can change it"}
+WHY_NOT = {
+    "etcd": ": Go asks the kernel for the time, so no preloaded library can change it",
+    "kahuna": ": Fencepost has no image of it that preloads its library",
+}
 SHORTEST_JUMP = 2 * NS["s"]
 SLOWEST = 0.2  # s gained or lost in each second: SHORTEST_JUMP in 10 s
 TOLERANCE = NS["s"]  # ns; between a server's clock and ours, which are not read at the same moment

@@ -49,7 +49,9 @@ def contradictions(index: int, fault: Failover, sections: Sections) -> Iterator[
     manager = f'storage.manager "{PATRONI}"'
     if fault.old_primary == "cut-off":
         yield Contradiction(
-            ("faults", index, "old_primary"), f'cannot be "cut-off" with {manager}: give "killed" or "paused"'
+            ("faults", index, "old_primary"),
+            f"is not possible with {manager}: a primary that goes on keeps its key in etcd, so that no "
+            'standby is promoted; give "killed" or "paused"',
         )
     for key in ("lasts", "left_behind"):
         if getattr(fault, key) is not None:

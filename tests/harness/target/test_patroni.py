@@ -49,6 +49,11 @@ def test_a_primary_may_be_paused_until_patroni_demotes_it(read: Any) -> None:
         (f"{PROMOTION}\n{TWO_PRIMARIES}", {}, "which demotes the old primary itself: remove it"),
         (PROMOTION, {"duration": "30s"}, "it must be at least 37s"),
         (f'{PROMOTION}\nheld = "5s"', {"duration": "40s"}, "it must be at least 45s"),
+        (
+            f'{PROMOTION}\nold_primary = "cut-off"',
+            {},
+            "keeps its key in etcd, so that no standby is promoted; give",
+        ),
         (PROMOTION, {"lock": 'kind = "redis"'}, 'set lock.kind "etcd" or "etcd-lock"'),
         (
             PROMOTION,

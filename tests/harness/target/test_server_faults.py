@@ -23,6 +23,7 @@ LOCKS = {
     "redis": 'kind = "redis"',
     "official": 'kind = "redis"\nimage = "redis:8"',
     "replica": 'kind = "redis"\nreplica = true',
+    "kahuna": 'kind = "kahuna"',
 }
 KILL = 'kind = "kill"\ntarget = "{}"\nevery = "8s"\nlasts = "1s"'
 CLOCK = 'kind = "clock"\ntarget = "{}"\njump = "1h"\nevery = "8s"\nlasts = "1s"'
@@ -88,6 +89,7 @@ def test_a_partition_may_name_servers(read: Any) -> None:
         ("etcd", FAILOVER, 'needs a replica: set lock.kind "redis" with replica = true'),
         ("redis", FAILOVER, 'needs a replica: set lock.kind "redis" with replica = true'),
         ("etcd", CLOCK.format("etcd-1"), "the clock of etcd cannot be moved: Go asks the kernel"),
+        ("kahuna", CLOCK.format("lock"), "the clock of kahuna cannot be moved: Fencepost has no image of it"),
         ("official", CLOCK.format("lock"), "its clock cannot be moved: lock.image is redis:8"),
         ("redis", CLOCK.format("lock").replace("1h", "1s"), "must be at least 2s"),
         ("redis", f"{CLOCK.format('lock')}\ndrift = 1.0", "a clock moves in one way: give jump"),
