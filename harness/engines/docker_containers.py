@@ -21,6 +21,7 @@ FREEZE_TIMEOUT = 30.0  # s
 UNFROZEN = "unable to freeze"  # in the error of a pause that may be tried again
 CPU_PERIOD = round(PERIOD * 1e6)  # us
 NO_LIMIT = -1
+DEFAULT_RETRIES = 3  # Docker's own: checks that fail in a row
 SERVICE = "com.docker.compose.service"
 
 
@@ -55,16 +56,17 @@ class Container:
         """Raise ServerNotReadyError, with its last log lines, if it has ended or is unhealthy."""
         try:
             with as_infrastructure_errors():
-                state = self.client.api.inspect_container(self.id)["State"]
+                seen = self.client.api.inspect_container(self.id)
         except InfrastructureError as error:
             if isinstance(error.__cause__, docker.errors.NotFound):
                 raise gone(self.name) from None
             raise
-        if not state["Running"]:
-            raise not_ready(self.name, f"ended with status {state['ExitCode']}", self.log())
-        health = state.get("Health", {})
-        # Docker also calls a paused container unhealthy, and for seconds after it continues.
-        if health.get("Status") == "unhealthy" and health.get("FailingStreak"):
+        if not seen["State"]["Running"]:
+            raise not_ready(self.name, f"ended with status {seen['State']['ExitCode']}", self.log())
+        health = seen["State"].get("Health", {})
+        retries = seen["Config"].get("Healthcheck", {}).get("Retries") or DEFAULT_RETRIES
+        # Docker also calls a paused container unhealthy, and then until a check succeeds.
+        if health.get("Status") == "unhealthy" and health.get("FailingStreak", 0) >= retries:
             raise not_ready(self.name, "is unhealthy", self.log())
 
     def freeze(self) -> None:
