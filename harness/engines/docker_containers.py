@@ -154,9 +154,15 @@ class Container:
             raise InfrastructureError(f"{self.name} should be {status}, but is {seen}")
 
     def log(self) -> str:
-        """Return its log, as far as Docker has kept it (see docker_compose)."""
-        with as_infrastructure_errors():
-            written: bytes = self.client.api.logs(self.id, stdout=True, stderr=True)
+        """Return its log, as far as Docker has kept it (see docker_compose); or why it cannot be read.
+
+        A container in which Docker is stuck hides neither the logs of the others nor the first error.
+        """
+        try:
+            with as_infrastructure_errors():
+                written: bytes = self.client.api.logs(self.id, stdout=True, stderr=True)
+        except InfrastructureError as error:
+            return f"[this log could not be read: {error}]"
         return shortened(written).decode("utf-8", errors="replace")
 
 
