@@ -90,6 +90,7 @@ class WindowsDocument(Struct, frozen=True, kw_only=True):
         windows = self.hit + count
         said = f"{self.fault}: {windows:,} window{'s' * (windows != 1)}, {self.hit:,} hit"
         why = "; ".join(f"{number:,} missed: {reason}" for reason, number in self.missed.items())
+        why = why or ("" if windows else "because it never had an occasion")
         return ", ".join(filter(None, [said, why]))
 
 

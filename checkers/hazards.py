@@ -57,14 +57,15 @@ class Fate(enum.StrEnum):
     LOST = "lost"
 
 
-_POINTS = {
-    Point.GRANTED: "before it knew its token",
+POINTS = {
+    Point.GRANTED: "between its grant and its token",
     Point.ACQUIRED: "right after its grant",
     Point.BEFORE_WRITE: "before its write",
     Point.WRITE_SENT: "with its write sent",
     Point.RENEWING: "during a renewal",
     Point.BEFORE_RELEASE: "before its release",
 }
+"""Where a client was, in words."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -112,7 +113,7 @@ PLACE = {cell: place for place, cell in enumerate(CELLS)}
 
 def with_point(point: Point) -> str:
     """Say where the holder was, after "the holder hit"."""
-    return _POINTS[point]
+    return POINTS[point]
 
 
 def fate_of(kind: str, target: str, end: End) -> Fate:

@@ -13,6 +13,7 @@ from harness.report.sentences import count
 
 Word = Literal["yes", "no", "none", "not shown"]
 MOST_REASONS = 1
+NOT_ATOMIC = ", as far as its token is drawn with the grant"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +116,8 @@ def _fence(subject: Subject, seen: Sequence[Seen]) -> Found:
         return used, "no", f"{at}: {_named(bad)}"
     refused = _sum(used, "stale_writes_rejected")
     if refused:
-        return used, "yes", f"{at} refused all {refused} stale writes"
+        drawn_with_grant = "" if _atomic(subject, seen)[1] == "yes" else NOT_ATOMIC
+        return used, "yes", f"{at} refused all {refused} stale writes{drawn_with_grant}"
     return used, "not shown", _why(used, f"{at} met no stale write")
 
 

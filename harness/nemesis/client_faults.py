@@ -21,7 +21,7 @@ from harness.nemesis.overlap import sides_hit
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import NOTHING, Need, Reservations
 from harness.nemesis.triggers import POLL, StopRequest, Victim, wait_until
-from harness.nemesis.windows import LOST, NO_TAKEOVER, NO_VICTIM, TAKEN, WENT_FURTHER, Tally
+from harness.nemesis.windows import LOST, NO_ROOM, NO_STOP, NO_TAKEOVER, NO_VICTIM, TAKEN, WENT_FURTHER, Tally
 from harness.processes.process_tree import continue_all, is_stopped, wait_until_stopped
 
 Condition = Callable[[], bool]
@@ -60,7 +60,7 @@ class ClientFaults:
         for moment in moments:
             wait_until(lambda: False, moment, self.over.is_set)
             if not self.over.is_set():
-                self.strike_once(fault, request, last, window)
+                self.strike_once(fault, request, last, window, drawn=True)
 
     def _request(self, index: int, fault: ClientFault) -> StopRequest:
         return StopRequest(self.state, index, str(fault.at), Victim.of_holder(fault.target))
@@ -73,12 +73,16 @@ class ClientFaults:
         window: Tally,
         *,
         first_of_hold: bool = False,
+        drawn: bool = False,
     ) -> bool:
         """Hit the client that reaches the stop point first; return whether the fault ended as it should.
 
         No stop is requested after `last` (ns). `first_of_hold`: not a client whose lock others have by now.
+        `drawn`: it is a window of its own, also if no client comes.
         """
         if not wait_until(partial(self._is_free, fault), last, self.over.is_set):
+            if drawn:
+                window(NO_ROOM)
             return False
         requested = time.monotonic_ns()
         with request.armed():
@@ -101,8 +105,8 @@ class ClientFaults:
                 as_aimed = self._hit_stopped(fault, client, requested, request, victim)
                 is_open = fault.until is None and not first_of_hold  # whatever happens meanwhile is fine
                 why = None if as_aimed or is_open else _why_not_as_aimed(fault)
-        if came:
-            window(why)
+        if came or drawn:
+            window(why if came else NO_STOP)
         request.forget()
         return as_aimed
 

@@ -80,7 +80,8 @@ def _always_renewed(index: int, fault: Timely, sections: Sections, lock: Lock) -
         yield Contradiction(
             ("faults", index, "when"),
             f"never happens: a lease of {format_duration(lock.ttl)} is renewed {PER_TTL} times; add another "
-            "fault that keeps renewals from the lock service, such as a pause of lock",
+            "fault that keeps renewals from the lock service, such as a pause of lock (a client is under "
+            "one fault at a time)",
         )
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 TAKEN = "another fault had its victim"
 LOST = "others had been granted the lock by then"
-NO_VICTIM = "no client was to be hit until it was too late"
-NO_ROOM = "its servers were not free, or its moment did not come, until it was too late"
+NO_VICTIM = "no client that it could hit was free of other faults in time"
+NO_ROOM = "its servers were under other faults, or what it waits for did not happen in time"
+NO_STOP = "no client came to its stop point in time"
 NO_TAKEOVER = "no other client had taken over by its end"
 WENT_FURTHER = "more than it waited for had happened by its end"
 

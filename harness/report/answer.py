@@ -204,7 +204,7 @@ _FENCED = (
     "A client that lost its lock cannot overwrite its successor's data, at least under the faults of this"
     " run."
 )
-_UNFENCED = "No stale write was attempted, and this target requires none: the run says nothing about a fence."
+_UNFENCED = "No stale write was attempted, and this run required none: it says nothing about a fence."
 _EXERCISE_IT = "Run longer, or with faults, such as a pause of the holder before its write."
 _UNDECIDED = {
     "crashed: ": "A checker that crashes is a bug in Fencepost: report it, with the run's folder.",

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from checkers.document import FindingDocument
 from checkers.explain.fault_phrases import named, part_of_run
+from checkers.hazards import POINTS
 from checkers.history.faults import Fault, faults_of
 from checkers.history.reader import Header, History, Op
 from checkers.printable import LONGEST, shorten
@@ -18,6 +19,7 @@ from harness.report.step_references import Mentions
 from harness.report.window import Cause, claimed, opening
 
 NS = 1_000_000_000
+_WHERE = {str(point): words for point, words in POINTS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +66,10 @@ def _kind(fault: Fault) -> str:
 
 def _in_words(fault: Fault, evidence: str, started: int, most: int) -> str:
     hit = f"{shorten(named(fault.target))} {fault.words.lasting}"
-    when = f"from {_seconds(fault.began, started)} s on; its end was not observed"
+    where = f", {_WHERE[fault.at]}" if fault.at in _WHERE else ""
+    when = f"from {_seconds(fault.began, started)} s on{where}; its end was not observed"
     if math.isfinite(fault.healed):
-        when = f"{_seconds(fault.began, started)}–{_seconds(fault.healed, started)} s"
+        when = f"{_seconds(fault.began, started)}–{_seconds(fault.healed, started)} s{where}"
     return f"{hit} {when}" + (f"; observed: {shorten(evidence, most)}" if evidence else "")
 
 

@@ -6,20 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.document import HazardsDocument
-from checkers.hazards import Cell, End, Fate, HazardTable, Hit, Point, summary
+from checkers.hazards import POINTS, Cell, End, Fate, HazardTable, Hit, Point, summary
 from harness.report.sentences import capitalized
 
 ENDS = ("Within the lease", "Lease expired", "Another had the lock", "Another had written")
 """The columns, in the order of `End`."""
 
-_POINTS = {
-    Point.GRANTED: "before it knew its token",
-    Point.ACQUIRED: "right after its grant",
-    Point.BEFORE_WRITE: "before its write",
-    Point.WRITE_SENT: "write sent, no answer yet",
-    Point.RENEWING: "during a renewal",
-    Point.BEFORE_RELEASE: "before its release",
-}
 _HITS = {
     Hit.HOLDER: "Faults on the holder of the lock",
     Hit.WAITER: "Faults on a client that waited for the lock",
@@ -83,4 +75,4 @@ def _grids(seen: HazardsDocument, table: HazardTable) -> Iterator[Grid]:
 
 def _row(point: Point, hit: Hit, fate: Fate, shown: dict[Cell, int]) -> Row:
     counts: Sequence[int | None] = [shown.get(Cell(point, end, hit, fate)) for end in End]
-    return Row(_POINTS[point], tuple(counts))
+    return Row(POINTS[point], tuple(counts))

@@ -19,6 +19,7 @@ from harness.report.causes import Openings
 from harness.report.groups import Group, explained, groups
 from harness.report.sentences import capitalized, count
 from harness.report.stale_write_counts import refused, why_findings_differ
+from harness.report.wording import doubts
 
 MOST_FINDINGS = 3  # shown in full; the report has the others
 
@@ -109,6 +110,8 @@ def _verdict(run: JudgedRun, said: Answer) -> str:
     if capitalized(cut) == said.label:
         cut = ""
     reasons = [reason for reason in run.document.reasons if reason not in said.happened]
+    if run.document.verdict == "invalid":
+        reasons = doubts(run.document, said.happened)
     return "; ".join(filter(None, [said.verdict, found, *reasons, cut]))
 
 

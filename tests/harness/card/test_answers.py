@@ -150,6 +150,15 @@ TOKENS = {"grants_with_token": 9}
             "safe_with_fence",
             [run("pause", "acquired", fenced=True, coverage={"stale_writes_rejected": 4})],
             "yes",
+            "conditional-update on postgres refused all 4 stale writes, as far as its token is drawn with the grant",
+        ),
+        (
+            "safe_with_fence",
+            [
+                run("pause", "acquired", fenced=True, coverage={"stale_writes_rejected": 4}),
+                run("pause", "granted", coverage={"pauses": 4}, grants_with_token=9),
+            ],
+            "yes",
             "conditional-update on postgres refused all 4 stale writes",
         ),
         (

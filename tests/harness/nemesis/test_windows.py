@@ -45,6 +45,9 @@ def test_a_sentence_has_hits_and_reasons() -> None:
 
     assert str(missed) == f"pause holder acquired: 12 windows, 11 hit, 1 missed: {TAKEN}"
     assert str(hit) == "kill storage: 1 window, 1 hit"
+    assert str(WindowsDocument(fault="pause holder granted")).endswith(
+        "0 windows, 0 hit, because it never had an occasion"
+    )
 
 
 def test_verdict_and_page_have_the_windows_of_the_plan(recorded_run: Any) -> None:

@@ -191,7 +191,7 @@ def test_a_run_that_was_not_asked_for_stale_writes_says_so() -> None:
     lines = printed(judged)
 
     assert lines[0] == "t: Nothing wrong was found: the lock was granted 1,084 times"
-    assert "No stale write was attempted, and this target requires none" in lines[2]
+    assert "No stale write was attempted, and this run required none" in lines[2]
 
 
 def test_what_was_found_is_not_denied_by_what_was_attempted() -> None:
