@@ -137,9 +137,8 @@ def docker_engine(pytestconfig: pytest.Config) -> Engine:
 
 @pytest.fixture(scope="session")
 def local_engine() -> Engine:
-    why_not = LocalEngine().refusal(topology())
-    if why_not is not None:
-        miss(why_not)
+    if refusal := LocalEngine().refusal(topology()):
+        miss(str(refusal))
     return LocalEngine()
 
 

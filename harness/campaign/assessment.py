@@ -119,7 +119,8 @@ class Assessment:
     def exit_code(self, *, allow_unknown: bool) -> ExitCode:
         """The code of several runs; quarantined failures are expected, a missed canary is a violation.
 
-        A missing shard is an infrastructure failure.
+        A missing shard is an infrastructure failure; so is the outcome of a target that is wrong or that
+        the engine can never run, but its code stays that of a wrong configuration.
         """
         codes = {
             Outcome.PASSED: ExitCode.AS_EXPECTED,
@@ -129,6 +130,8 @@ class Assessment:
             Outcome.INFRASTRUCTURE: ExitCode.INFRASTRUCTURE,
         }
         found = [codes[run.outcome] for run in self.runs]
+        if any(run.finished.exit_code == ExitCode.CONFIGURATION for run in self.runs):
+            found.append(ExitCode.CONFIGURATION)
         found += [ExitCode.VIOLATION] * bool(self.canary and self.canary.missed)
         found += [ExitCode.INFRASTRUCTURE] * bool(self.missing)
         return of_several(found)

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 
 from harness.card.seen import Seen, seen_in
 from harness.card.series import Experiment, Subject, series, target_of
-from harness.core.errors import ConfigurationError, EngineUnavailableError, InfrastructureError
+from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.engines.engine import Engine
 from harness.run import deployment
 from harness.run.run_to_verdict import to_verdict
@@ -25,7 +25,7 @@ def planned(subject: Subject, engine: Engine) -> list[Experiment]:
             )
         deployment.check(target)
         if refusal := engine.refusal(deployment.topology(target, target.faults)):
-            raise EngineUnavailableError(refusal)
+            raise refusal
     return experiments
 
 

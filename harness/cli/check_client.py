@@ -14,7 +14,7 @@ import click
 from checkers.printable import shorten
 from harness.cli.output import say
 from harness.clients.admin import LAST_LINES, AdminClient
-from harness.core.errors import ConfigurationError, EngineUnavailableError
+from harness.core.errors import ConfigurationError
 from harness.core.exit_codes import ExitCode
 from harness.engines.choice import EngineName, choose
 from harness.engines.engine import Cluster
@@ -60,7 +60,7 @@ def check_program(target: Target, sides: Collection[str], engine: EngineName) ->
     topology = deployment.topology(target, ())
     chosen = choose(engine, say)
     if refusal := chosen.refusal(topology):
-        raise EngineUnavailableError(refusal)
+        raise refusal
     with ExitStack() as stack:
         folder = RunFolder.create(stack.enter_context(temporary_folder()), NAME)
         stack.enter_context(log_limit.limited(folder.path / LOGS))

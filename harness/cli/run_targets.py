@@ -35,9 +35,8 @@ def run_all(
     *,
     text: TextIO | None,
     judged: Callable[[VerdictDocument], None],
-    expect: Callable[[Target], None] = lambda _target: None,
 ) -> ExitCode:
-    """Run targets in order, and return their common exit code; `expect` raises if one cannot be run.
+    """Run targets in order, and return their common exit code.
 
     An error in one is printed, and the next one runs; an interrupt ends them all.
     `judged` gets each verdict document as soon as it is known.
@@ -49,7 +48,6 @@ def run_all(
             if codes:
                 screen.write([Line("")])
             try:
-                expect(target)
                 for seen in _run(target, engine, options, screen):
                     judged(seen.document)
                     finished.append(seen)

@@ -30,4 +30,4 @@ def choose(name: EngineName, notify: Callable[[str], None] = lambda _sentence: N
     if host := expected_at():
         what = "cannot be used" if answers() else "does not answer"
         notify(f"Docker {what} at {host}: using the local engine (`fencepost doctor` says why)")
-    return LocalEngine()
+    return LocalEngine(replaces_docker=True)

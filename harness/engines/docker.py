@@ -16,7 +16,7 @@ from typing import Any
 
 import docker
 
-from harness.core.errors import EngineUnavailableError, InfrastructureError
+from harness.core.errors import ConfigurationError, EngineUnavailableError, InfrastructureError
 from harness.engines.cleanup import DOCKER
 from harness.engines.docker_api import as_infrastructure_errors, check_compose, compose_version, connect
 from harness.engines.docker_clocks import CLOCK, command_to_set
@@ -26,6 +26,7 @@ from harness.engines.docker_images import provide
 from harness.engines.docker_links import EVERYWHERE, connect_members
 from harness.engines.docker_members import HARNESS
 from harness.engines.docker_removal import remove_all
+from harness.engines.engine import Refusal
 from harness.engines.readiness import is_ready
 from harness.files.atomic_files import replace_file
 from harness.network import patroni_server
@@ -174,13 +175,16 @@ class DockerEngine:
 
     name: str = DOCKER
 
-    def refusal(self, topology: Topology) -> str | None:
-        """Say why this engine cannot run the topology, with the remedy; None if it can."""
+    def refusal(self, topology: Topology) -> Refusal | None:
+        """Return the error of a run of this topology, with the remedy; None if it can run."""
         compose = importlib.resources.files("compose")
         for spec in topology.servers:
             if not compose.joinpath(f"{spec.system}.yaml").is_file() or spec.system not in SYSTEMS:
-                return f"there is no compose file for {spec.system}, only for {', '.join(SYSTEMS)}"
-        return unavailability() or (_no_quota() if topology.throttled else None)
+                return ConfigurationError(
+                    f"there is no compose file for {spec.system}, only for {', '.join(SYSTEMS)}"
+                )
+        why_not = unavailability() or (_no_quota() if topology.throttled else None)
+        return EngineUnavailableError(why_not) if why_not else None
 
     @contextmanager
     def start(

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from harness.core.errors import ConfigurationError, EngineUnavailableError
 from harness.network.clock_shift import Shift
 from harness.network.topology import Address, Link, Server, Topology
 from harness.processes.duty_cycle import Throttling
@@ -86,6 +87,10 @@ class Cluster(Protocol):
         """Return the same servers, as a run gets them that does not have them for itself."""
 
 
+Refusal = ConfigurationError | EngineUnavailableError
+"""No machine's engine of this kind can run the target, or this machine lacks what it needs."""
+
+
 class Engine(Protocol):
     """Starts and stops servers, and leaves nothing behind."""
 
@@ -93,8 +98,8 @@ class Engine(Protocol):
     def name(self) -> str:
         """Return "docker" or "local"."""
 
-    def refusal(self, topology: Topology) -> str | None:
-        """Say why this engine cannot run the topology, with the remedy; None if it can."""
+    def refusal(self, topology: Topology) -> Refusal | None:
+        """Return the error of a run of this topology, with the remedy; None if it can run."""
 
     def start(
         self, topology: Topology, run_id: str, folder: Path, notify: Callable[[str], None]

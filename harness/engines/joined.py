@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.engines.engine import Cluster, Engine
+from harness.engines.engine import Cluster, Engine, Refusal
 from harness.engines.local import LocalEngine
 from harness.network.clock_shift import Shift
 from harness.network.topology import Address, Link, Server, Topology
@@ -124,10 +124,11 @@ class JoinedEngine:
         """Return the name of the other engine."""
         return self.engine.name
 
-    def refusal(self, topology: Topology) -> str | None:
-        """Say why one of them cannot run its part; None if both can."""
+    def refusal(self, topology: Topology) -> Refusal | None:
+        """Return the error of the one that cannot run its part; None if both can."""
         started, attached = _parts(topology)
-        return (started.servers and self.engine.refusal(started)) or LocalEngine().refusal(attached)
+        refusal = self.engine.refusal(started) if started.servers else None
+        return refusal or LocalEngine().refusal(attached)
 
     @contextmanager
     def start(

@@ -16,9 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from harness.core.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
+from harness.core.errors import (
+    ConfigurationError,
+    EngineUnavailableError,
+    InfrastructureError,
+    ServerNotReadyError,
+)
 from harness.engines import local_postgres, local_toxiproxy, local_zookeeper
 from harness.engines.attached import about, about_attached, reached
+from harness.engines.engine import Refusal
 from harness.engines.local_systems import CLOCKS_NEED_DOCKER, PACKAGES, STARTERS, WITH_PASSWORD, never
 from harness.engines.readiness import is_ready
 from harness.engines.wheel import DISTRIBUTIONS, installed
@@ -183,11 +189,12 @@ class LocalEngine:
     """Starts servers without Docker."""
 
     name: str = "local"
+    replaces_docker: bool = False  # chosen only because this machine has no Docker engine that answers
 
-    def refusal(self, topology: Topology) -> str | None:
-        """Say why this engine cannot run the topology, with the remedy; None if it can."""
+    def refusal(self, topology: Topology) -> Refusal | None:
+        """Return the error of a run of this topology, with the remedy; None if it can run."""
         if why := never(topology):
-            return why
+            return EngineUnavailableError(why) if self.replaces_docker else ConfigurationError(why)
         try:
             for spec in topology.servers:
                 if spec.system in PACKAGES:
@@ -195,8 +202,9 @@ class LocalEngine:
                 else:
                     local_zookeeper.check()
         except EngineUnavailableError as error:
-            return str(error)
-        return local_toxiproxy.refusal() if _needs_toxiproxy(topology) else None
+            return error
+        why_not = local_toxiproxy.refusal() if _needs_toxiproxy(topology) else None
+        return EngineUnavailableError(why_not) if why_not else None
 
     @contextmanager
     def start(
@@ -206,9 +214,8 @@ class LocalEngine:
 
         Logs stay in `folder/logs`.
         """
-        refused = self.refusal(topology)
-        if refused is not None:
-            raise EngineUnavailableError(refused)
+        if refusal := self.refusal(topology):
+            raise refusal
         toxiproxy = local_toxiproxy.provide(notify) if _needs_toxiproxy(topology) else local_toxiproxy.find()
         marks = ownership.this_process().marks(run_id)
         home = _home(folder.resolve(), run_id)

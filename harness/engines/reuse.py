@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.core.errors import InfrastructureError
-from harness.engines.engine import Cluster, Engine
+from harness.engines.engine import Cluster, Engine, Refusal
 from harness.engines.readiness import is_ready
 from harness.files import dated_folders, log_limit
 from harness.network.systems import Unfit
@@ -97,8 +97,8 @@ class ReusingEngine:
         """Return "docker" or "local"."""
         return self._engine.name
 
-    def refusal(self, topology: Topology) -> str | None:
-        """Say why this engine cannot run the topology, with the remedy; None if it can."""
+    def refusal(self, topology: Topology) -> Refusal | None:
+        """Return the error of a run of this topology, with the remedy; None if it can run."""
         return self._engine.refusal(topology)
 
     @contextmanager

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from harness.core.errors import ConfigurationError
 from harness.engines.local import LocalEngine
-from harness.engines.local_systems import never
-from harness.nemesis.faults import FaultSpec
 from harness.run import deployment
 from harness.target import Target
-
-
-def expect_possible(target: Target, faults: Sequence[FaultSpec]) -> None:
-    """Raise ConfigurationError if the local engine, which was asked for by name, can never run a target."""
-    if why := never(deployment.topology(target, faults)):
-        raise ConfigurationError(why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +33,8 @@ class EngineFit:
 
 def engine_fit(target: Target) -> EngineFit:
     """Ask both engines, as `run` asks the one that it uses. Docker is not asked if the local one can."""
-    why_not = LocalEngine().refusal(deployment.topology(target, target.faults))
+    refusal = LocalEngine().refusal(deployment.topology(target, target.faults))
+    why_not = str(refusal) if refusal else None
     return EngineFit(local=why_not, docker=_why_not_docker() if why_not else None)
 
 

@@ -21,7 +21,7 @@ from checkers.redaction import redacted
 from harness.clients.admin import AdminClient
 from harness.clients.pool import started
 from harness.core import exhaustion
-from harness.core.errors import EngineUnavailableError, InfrastructureError, ServerNotReadyError
+from harness.core.errors import InfrastructureError, ServerNotReadyError
 from harness.core.events import Event, Notice, RunJudged, RunStarted, StageReached
 from harness.core.invocation import typed
 from harness.engines.engine import Cluster, Engine
@@ -82,7 +82,7 @@ def run(target: Target, engine: Engine, options: RunOptions) -> Generator[Event,
     topology = deployment.topology(target, faults)
     engine = with_attached(engine, topology)
     if refusal := engine.refusal(topology):
-        raise EngineUnavailableError(refusal)
+        raise refusal
     exhaustion.provide_descriptors(exhaustion.descriptors_for(len(edges(topology))))
     folder = RunFolder.create(options.runs, target.name, deployment.passwords(target))
     yield RunStarted(

@@ -22,4 +22,4 @@ def miss(why: str) -> NoReturn:
 def need(engine: Engine, topology: Topology) -> None:
     """Skip a test whose servers this engine cannot run here."""
     if refused := engine.refusal(topology):
-        miss(refused)
+        miss(str(refused))

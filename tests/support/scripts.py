@@ -36,7 +36,7 @@ class ScriptCluster:
 class ScriptEngine:
     """Starts the script of a system for each of its servers."""
 
-    def refusal(self, _topology: Topology) -> str | None:
+    def refusal(self, _topology: Topology) -> None:
         return None
 
     @contextmanager

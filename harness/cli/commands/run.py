@@ -81,7 +81,6 @@ def run(
 
     from harness.cli.run_targets import run_all
     from harness.engines.choice import choose
-    from harness.run.engine_fit import expect_possible
     from harness.run.runner import RunOptions
 
     chosen = choose(engine, say)
@@ -94,12 +93,7 @@ def run(
         again=("--engine", chosen.name, *["--no-faults"] * no_faults),
     )
 
-    def expect(target: Target) -> None:
-        if engine == "local":
-            expect_possible(target, target.faults if options.faults else ())
-
     if until_violation:
-        expect(loaded[0])
         from harness.cli.search_run import search_and_print
 
         return search_and_print(
@@ -110,7 +104,7 @@ def run(
             text=text_stream(output),
             judged=documents(output),
         )
-    return run_all(loaded, chosen, options, text=text_stream(output), judged=documents(output), expect=expect)
+    return run_all(loaded, chosen, options, text=text_stream(output), judged=documents(output))
 
 
 def _replayed(plan: Path, seed: int | None, targets: Sequence[Target]) -> Replay:

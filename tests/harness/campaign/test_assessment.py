@@ -48,6 +48,11 @@ def test_an_exit_code_is_an_outcome(exit_code: int, outcome: Outcome) -> None:
     assert run_of(finished(job(), exit_code), {}).outcome is outcome
 
 
+@pytest.mark.parametrize("exit_code", [3, 4])
+def test_a_night_keeps_the_exit_code_of_a_run_that_could_not_be_made(exit_code: int) -> None:
+    assert assessed(finished(job()), finished(job(), exit_code)).exit_code(allow_unknown=True) == exit_code
+
+
 def test_a_failure_says_how_often_it_was_reproduced() -> None:
     night = assessed(
         finished(job(), 1, STALE),

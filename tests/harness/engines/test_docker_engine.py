@@ -226,7 +226,7 @@ def test_a_system_without_a_compose_file_is_refused(docker_engine: Engine) -> No
 
     refused = docker_engine.refusal(Topology(servers=(server,), clients=1, partitions=False))
 
-    assert "no compose file for mysql" in refused
+    assert "no compose file for mysql" in str(refused)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_an_unusable_engine_is_refused(
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", host)
 
-    assert why in docker_engine.refusal(postgres_from(None))
+    assert why in str(docker_engine.refusal(postgres_from(None)))
     with (
         pytest.raises(EngineUnavailableError, match=why),
         docker_engine.start(postgres_from(None), run_id, tmp_path, print),

@@ -31,7 +31,7 @@ def run(
     specs = tuple(ServerSpec(name=system, system=system) for system in SYSTEMS)
     topology = Topology(servers=specs, clients=1, partitions=False)
     if refused := local_engine.refusal(topology):
-        pytest.skip(refused)
+        pytest.skip(str(refused))
     run_id, folder = run_named("access"), tmp_path_factory.mktemp("run")
     with local_engine.start(topology, run_id, folder, print) as cluster:
         yield {server.name: server.address for server in cluster.servers}, run_id, folder

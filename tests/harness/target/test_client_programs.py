@@ -70,7 +70,7 @@ def test_the_local_engine_refuses_a_programs_servers_by_name(kind: str, servers:
     topology = deployment.topology(target, ())
 
     assert target.sides["lock"] == servers
-    assert (LocalEngine().refusal(topology) or "").startswith(f"the local engine has no {kind}, only etcd")
+    assert str(LocalEngine().refusal(topology)).startswith(f"the local engine has no {kind}, only etcd")
 
 
 @pytest.mark.parametrize(
