@@ -37,7 +37,7 @@ from harness.processes import ownership, process_tree
 from harness.processes.continuer import continued_at_end
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.duty_cycle import Throttling, duty_cycle
-from harness.processes.run_notes import leave_note, temporary_work_folder
+from harness.processes.run_notes import leave_note
 from harness.processes.server_failure import not_ready
 from harness.processes.supervisor import Child, Supervisor
 from harness.processes.unprivileged import unprivileged_user
@@ -218,7 +218,7 @@ class LocalEngine:
             raise refusal
         toxiproxy = local_toxiproxy.provide(notify) if _needs_toxiproxy(topology) else local_toxiproxy.find()
         marks = ownership.this_process().marks(run_id)
-        home = _home(folder.resolve(), run_id)
+        home = local_postgres.home_of_servers(folder.resolve(), run_id)
         note = leave_note(marks, self.name, [home])
         supervisor = Supervisor(
             home, folder.resolve() / "logs", ownership.as_environment(marks), unprivileged_user()
@@ -234,14 +234,6 @@ class LocalEngine:
 
 def _needs_toxiproxy(topology: Topology) -> bool:
     return topology.partitions or bool(links(topology))
-
-
-def _home(folder: Path, run_id: str) -> Path:
-    """Choose the folder for the servers' data: in the run's folder, if PostgreSQL's user can enter that."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if local_postgres.can_live_in(folder):
-        return folder / "servers"
-    return temporary_work_folder(run_id)
 
 
 def _start(

@@ -16,6 +16,7 @@ from harness.engines.built_images import folder_of
 from harness.engines.postgres_replication import SCRIPT, link_to_primary, options_of, role_of
 from harness.engines.wheel import installed
 from harness.network.topology import Address, Server
+from harness.processes.run_notes import temporary_work_folder
 from harness.processes.supervisor import Supervisor
 from harness.processes.unprivileged import others_can_reach, unprivileged_user
 
@@ -38,9 +39,12 @@ def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
         _start_one(server, data, supervisor, programs, link)
 
 
-def can_live_in(folder: Path) -> bool:
-    """Can the servers' user enter this folder?"""
-    return unprivileged_user() is None or others_can_reach(folder)
+def home_of_servers(folder: Path, run_id: str) -> Path:
+    """Choose the folder for the servers' data: in the run's folder, if PostgreSQL's user can enter that."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if unprivileged_user() is None or others_can_reach(folder):
+        return folder / "servers"
+    return temporary_work_folder(run_id)
 
 
 def _create(server: Server, data: Path, supervisor: Supervisor, programs: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from harness.cli.run_targets import run_all
 from harness.core.errors import InfrastructureError
 from harness.core.exit_codes import ExitCode
-from harness.engines.engine import Engine
+from harness.engines.engine import Engine, Refusal
 from harness.network.topology import Topology
 from harness.run.runner import RunOptions
 from harness.target import load
@@ -118,7 +118,7 @@ class LeavingEngine:
     engine: Engine
     name = "leaving"
 
-    def refusal(self, topology: Topology) -> str | None:
+    def refusal(self, topology: Topology) -> Refusal | None:
         return self.engine.refusal(topology)
 
     @contextmanager
