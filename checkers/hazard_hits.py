@@ -9,7 +9,8 @@ only the latest counts.
   history shows: the acquire open: granted, or renewing if a renewal that was called after the
   grant was open, too; a renewal open: renewing; a write open: write-sent; its next call a
   write: before-write; else before-release if it had written, and acquired if not.
-- *End*: another hold is later if its request was sent after this grant had returned, or if its
+- *End*: another hold is later if its request was sent after this grant had returned (or after the
+  fault began, if its client had stopped itself at a stop point: by then it was granted), or if its
   token is higher (if this hold's is not known: if it was granted after the fault began).
   Superseded: a write of a later hold was accepted before the fault ended. Regranted: a later
   hold was granted by then. Expired: the lease was over by then, as far as the renewals that had
@@ -146,7 +147,7 @@ class _Holds:
     def end(self, hold: int, fault: Fault, header: Header) -> End:
         """What had become of a hold when the fault ended."""
         until = _ns(fault.healed)
-        later = self._later(hold, fault.began, until)
+        later = self._later(hold, fault, until)
         if np.any(self._first_accepted[later] <= until):
             return End.SUPERSEDED
         if len(later):
@@ -187,16 +188,17 @@ class _Holds:
         ends = _IS_RELEASE[columns.f[own]] & (called >= columns.called[hold])
         return bool(np.any(ends & (called <= moment)))
 
-    def _later(self, hold: int, began: int, until: int) -> Ints:
+    def _later(self, hold: int, fault: Fault, until: int) -> Ints:
         """Return the later holds of the resource that were granted before a moment."""
         columns = self._columns
-        since = began if not self._granted[hold] else int(self._start[hold])
+        granted_by = columns.returned[hold] if fault.at is None or fault.owner is None else fault.began
+        since = min(int(self._start[hold]), granted_by) if self._granted[hold] else fault.began
         rows = self._by_return.of(int(columns.resource[hold]), since, until)
         rows = rows[columns.owner[rows] != columns.owner[hold]]
         token = columns.token[hold]
         higher = (columns.token[rows] > token) & (token != ABSENT)
         sent = np.where(columns.attempt[rows] == ABSENT, columns.called[rows], columns.attempt[rows])
-        later: Ints = rows[higher | (sent > columns.returned[hold]) | (not self._granted[hold])]
+        later: Ints = rows[higher | (sent > granted_by) | (not self._granted[hold])]
         return later
 
     def _lease(self, hold: int, until: int) -> float:

@@ -94,6 +94,7 @@ def _judge(evidence: Evidence) -> Verdict:
     doubts = (
         *crashes,
         *_cut_short(evidence),
+        *_empty(evidence),
         *_not_exercised(evidence, counts),
         *_missed(hazards, header),
     )
@@ -252,6 +253,11 @@ def _cut_short(evidence: Evidence) -> Iterator[str]:
     missing = 0 if log is None else log.unsent
     more = f", and the storage's own order has {missing} writes of which it knows nothing" if missing else ""
     yield f"the history ends in the middle of a line{more}: what else was done is not known"
+
+
+def _empty(evidence: Evidence) -> Iterator[str]:
+    if not len(evidence.history.operations):
+        yield "the history has no operation: there is nothing to judge"
 
 
 def _not_exercised(evidence: Evidence, counts: Mapping[str, int]) -> Iterator[str]:

@@ -15,8 +15,11 @@ from typing import Any
 
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import (
+    AuthFailedError,
     ConnectionClosedError,
     ConnectionLoss,
+    InvalidACLError,
+    NoAuthError,
     NoNodeError,
     OperationTimeoutError,
     SessionExpiredError,
@@ -32,6 +35,8 @@ RECONNECT = 0.05  # seconds between two tries to find a member
 POLL = 0.0002  # seconds
 HALF_A_MILLISECOND = 0.0005  # seconds
 
+FORBIDDEN = (AuthFailedError, InvalidACLError, NoAuthError)
+"""The refusals of a request that certainly did nothing."""
 _DOUBT = (ConnectionClosedError, ConnectionLoss, KazooTimeoutError, OperationTimeoutError, SessionMovedError)
 
 
@@ -141,6 +146,8 @@ class ZookeeperSession:
             raise Unknown(f"{type(error).__name__} {error}".strip()) from error
         except SessionExpiredError as error:  # it never left, or the servers refused it
             raise NotApplied("session lost") from error
+        except FORBIDDEN as error:
+            raise NotApplied(type(error).__name__) from error
 
 
 def _close(client: Any) -> None:

@@ -92,7 +92,7 @@ def resolved(evidence: Evidence) -> Sequence[Conflict]:
         return ()
     zones = zones_of(evidence)
     found = [*misreads(zones), *ghosts_that_were_read(zones)]
-    if zones.header.fenced and not order.log.has_fences:
+    if not order.log.has_fences:
         found += stale_writes.after_fence(zones, order.log, order.starts)
     found += rejections.of_logged(evidence)
     return tuple(_by_register(zones, found))

@@ -205,6 +205,9 @@ _FENCED = (
     " run."
 )
 _UNFENCED = "No stale write was attempted, and this run required none: it says nothing about a fence."
+_NONE_REFUSED = (
+    "A stale write was attempted, but none is known to have been refused: the run says nothing about a fence."
+)
 _EXERCISE_IT = "Run longer, or with faults, such as a pause of the holder before its write."
 _UNDECIDED = {
     "crashed: ": "A checker that crashes is a bug in Fencepost: report it, with the run's folder.",
@@ -271,7 +274,8 @@ def _held(verdict: _Verdict) -> Answer:
     if counts.get("stale_writes_rejected"):
         label, happened, matters = "The fence held", refused(counts), _FENCED
     else:
-        label, happened, matters = "Nothing wrong was found", _granted(counts.get("grants", 0)), _UNFENCED
+        label, happened = "Nothing wrong was found", _granted(counts.get("grants", 0))
+        matters = _NONE_REFUSED if counts.get("stale_writes_attempted") else _UNFENCED
     tone, remedy = Tone.GOOD, _RUN_MORE
     if verdict.interrupted:
         happened = f"until then {label[0].lower()}{label[1:]}, {happened}"

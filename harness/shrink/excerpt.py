@@ -155,7 +155,7 @@ class _Test:
         history, commits = self.scratch / HISTORY, self.scratch / COMMITS
         self.recording.excerpt(parts).write(history, commits)
         try:
-            judged = judge_file(history, commits if commits.exists() else None, same_run=True)
+            judged = judge_file(history, commits if commits.exists() else None)  # as the user will
         except HistoryError:
             return False
         alone = judged.document.as_dict()

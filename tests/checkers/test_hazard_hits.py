@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -145,6 +146,15 @@ def test_an_acquire_that_failed_after_its_grant_was_a_hold() -> None:
     evidence = run(refused, SECOND, began=10, healed=44, at="granted", owner="1-1", resource="r0")
 
     assert hit(evidence) == ["granted/regranted/holder"]
+
+
+def test_a_token_drawn_after_the_fault_hides_no_successor() -> None:
+    late = op("acquire", 1, 0, 45, owner="1-1", token=40, ttl=TTL)
+    named: dict[str, Any] = {"began": 10, "healed": 44, "at": "granted", "owner": "1-1", "resource": "r0"}
+    written, after = write(2, 35, 40, 34), replace(SECOND, attempt=11)
+
+    assert hit(run(late, after, written, **named)) == ["granted/superseded/holder"]
+    assert hit(run(late, SECOND, written, **named)) == ["granted/expired/holder"]
 
 
 def test_a_client_that_waits_is_hit_as_a_waiter() -> None:

@@ -140,7 +140,23 @@ def test_a_checker_that_crashes_makes_the_verdict_unknown(monkeypatch: pytest.Mo
 
 
 def test_judging_nothing_is_unknown() -> None:
-    assert judge(run(())).validity is Validity.UNKNOWN
+    for require in ({}, {"stale_writes_attempted": 0}):
+        verdict = judge(run([], require=require))
+
+        assert verdict.validity is Validity.UNKNOWN
+        assert "the history has no operation: there is nothing to judge" in verdict.reasons
+
+
+def test_a_log_without_fences_contradicts_no_stale_write_after_a_fence() -> None:
+    fenced = Op(
+        index=0, process=0, f="fence", resource="r0", called=2, returned=3, outcome=Outcome.OK, token=3
+    )
+    stale = replace(fenced, index=1, process=1, f="write", called=4, returned=5, token=2, value="v")
+    log = [Commit(seq=1, resource="r0", token=2, value="v")]
+
+    verdict = judge(run([fenced, stale], fenced=False, policy="inclusive", expect=("stale-write",)), log)
+
+    assert (verdict.validity, verdict.as_expected) == (Validity.INVALID, True)
 
 
 def test_the_document_has_every_field_and_every_name_that_was_looked_for() -> None:

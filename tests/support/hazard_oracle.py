@@ -117,10 +117,12 @@ def end_of(hold: Op, fault: Fault, history: History) -> End:
 def is_later(op: Op, hold: Op, fault: Fault) -> bool:
     if hold.outcome is not Outcome.OK:
         return op.returned >= fault.began
-    if op.returned < began(hold):
+    stopped = fault.at is not None and fault.owner is not None
+    granted_by = fault.began if stopped else answered(hold)
+    if op.returned < min(began(hold), granted_by):
         return False
     higher = hold.token is not None and op.token is not None and op.token > hold.token
-    return higher or op.sent > hold.returned
+    return higher or op.sent > granted_by
 
 
 def section_of(hold: Op, history: History) -> Iterator[Op]:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from kazoo.security import make_acl
 
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Cluster, Engine
@@ -325,3 +326,16 @@ def test_an_ended_session_refuses_every_call(endpoint: str) -> None:
 
     with pytest.raises(NotApplied, match="session lost"):
         session.call("exists", "/")
+
+
+def test_a_request_without_the_rights_for_it_did_nothing(
+    endpoint: str, resource: str, open_storage: Any
+) -> None:
+    session = ZookeeperSession([endpoint], 2, 2)
+    session.call("set_acls", f"/fencepost-register/{resource}", [make_acl("world", "anyone", read=True)])
+
+    with pytest.raises(NotApplied, match="NoAuthError"):
+        session.call("set", f"/fencepost-register/{resource}", b"")
+    with pytest.raises(NotApplied, match="NoAuthError"):
+        open_storage().write(resource, 1, "v", nothing)
+    session.end()

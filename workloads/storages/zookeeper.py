@@ -21,7 +21,7 @@ from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError, Roll
 from checkers.history.reader import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown, as_stored
 from workloads.settings import StorageSettings
-from workloads.zookeeper_session import ZookeeperSession, login_of
+from workloads.zookeeper_session import FORBIDDEN, ZookeeperSession, login_of
 
 LIFETIME = 30.0  # seconds; the session has no ephemeral znodes, so a paused client may return to it
 ANY_VERSION = -1
@@ -66,6 +66,8 @@ class ZookeeperStorage:
         refusal = next((each for each in refusals if not isinstance(each, RolledBackError)), None)
         if isinstance(refusal, NoNodeError):
             raise NotApplied(f"no znode for {resource}")
+        if isinstance(refusal, FORBIDDEN):
+            raise NotApplied(type(refusal).__name__)
         if refusals and not isinstance(refusal, BadVersionError):
             raise Unknown(repr(refusals))
         return not refusals

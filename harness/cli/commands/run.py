@@ -73,6 +73,7 @@ def run(
     loaded = _load_all(selected.names, overrides, faults=not no_faults, both=both)
     if hazard is not None:
         check_aimed(hazard, loaded)
+        say(f"--hazard {hazard}: required, in place of what the target requires")
     if plan is not None and no_faults:
         raise click.UsageError("--plan and --no-faults contradict each other: drop one of them")
     replay = None if plan is None else _replayed(plan, seed, loaded)

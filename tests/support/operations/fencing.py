@@ -93,7 +93,7 @@ def _resolved(evidence: Evidence) -> Iterator[Conflict]:
     for register in registers(evidence):
         yield from register.misreads
         order = orders(evidence)[register.resource]
-        if header.fenced and not order.has_fences:
+        if not order.has_fences:
             yield from _after_fence(register, order)
         yield from rejections.of_logged(register, order, restarts, fenced=header.fenced)
 
