@@ -89,13 +89,13 @@ $(MUTANTS)/installed: requirements-mutation.lock
 	@touch $@
 
 lock:  ## recompile the pinned requirements (needs uv)
-	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --extra local --group dev --no-header --no-emit-index-url --no-annotate --quiet -o requirements.lock
-	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --constraint requirements.lock \
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-strip-extras --constraint requirements.lock \
 	  --group mutation --no-header --no-emit-index-url --no-annotate --quiet -o requirements-mutation.lock
-	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --constraint requirements.lock \
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-strip-extras --constraint requirements.lock \
 	  --extra dask --no-header --no-emit-index-url --no-annotate --quiet -o requirements-dask.lock
-	uv pip compile --universal --python-version 3.11 --generate-hashes \
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --group fuzz --no-header --no-emit-index-url --no-annotate --quiet -o requirements-fuzz.lock
 
 schemas: install  ## write the JSON Schemas that are committed
