@@ -52,7 +52,7 @@ def password_of(endpoints: Sequence[str]) -> str:
     return next((each.password for each in endpoints if isinstance(each, Endpoint)), "")
 
 
-def redis_at(address: Address, timeout: float = 1.0) -> RedisConnection:
+def redis_at(address: Address, timeout: float = 10.0) -> RedisConnection:
     """A connection to a Redis server that an engine has started."""
     return RedisConnection(str(address), timeout, address.password)
 

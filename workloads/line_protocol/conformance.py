@@ -32,6 +32,7 @@ LARGE = 2**62 + 1
 """A token that a floating-point number cannot hold."""
 VALUE = '0-1.0 "é\\'
 RESOURCES = ("r0", "r1")
+AT_ONCE = " (no event granted: right if one request grants the lock and gives the token)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +174,10 @@ def _acquire(
         return None, Check(request="acquire", fits=False, found=found)
     lease = "no promised length" if granted.ttl_ms is None else f"{granted.ttl_ms} ms"
     sent = "" if attempt is None else ", with the time of its attempt"
-    found = f"{'no token' if granted.token is None else f'token {granted.token}'}, {lease}{sent}"
+    token = (
+        "no token" if granted.token is None else f"token {granted.token}{'' if answer.granted else AT_ONCE}"
+    )
+    found = f"{token}, {lease}{sent}"
     return granted, Check(request="acquire", fits=True, found=found)
 
 

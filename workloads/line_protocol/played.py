@@ -32,6 +32,7 @@ class Outcome:
     word: str
     fields: Mapping[str, Any]
     reason: str = ""
+    granted: bool = False  # an event said that the lock was granted before
 
     @property
     def shown(self) -> str:
@@ -41,13 +42,16 @@ class Outcome:
 
 def asked(program: ProgramClient, op: str, *, within: float | None = None, **fields: Any) -> Outcome:
     """Send a request and return how it was answered; Hung if it was not."""
+    events: set[str] = set()
 
     def on_event(event: str, carried: Mapping[str, Any]) -> None:
+        events.add(event)
         if event == "granted" and convert_fields(GrantedEvent, carried).wait:
             program.resume()
 
     try:
-        return Outcome("ok", program.request(op, within=within, event=on_event, **fields))
+        answer = program.request(op, within=within, event=on_event, **fields)
+        return Outcome("ok", answer, granted="granted" in events)
     except Stale:
         return Outcome("stale", {})
     except Unsupported:
