@@ -63,7 +63,8 @@ def test_an_imported_register_gets_the_same_verdict_as_by_its_model(made: list[E
 
     imported = checkers.parse(as_ours(history, "register"))
 
-    assert checkers.judge(imported).validity is verdict_of(history, "register")
+    by_model = verdict_of(history, "register") if imported.operations else Validity.UNKNOWN
+    assert checkers.judge(imported).validity is by_model
 
 
 def test_an_imported_lock_gets_the_same_findings() -> None:
