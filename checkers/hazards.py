@@ -111,11 +111,6 @@ PLACE = {cell: place for place, cell in enumerate(CELLS)}
 """The place of each cell in reading order."""
 
 
-def with_point(point: Point) -> str:
-    """Say where the holder was, after "the holder hit"."""
-    return POINTS[point]
-
-
 def fate_of(kind: str, target: str, end: End) -> Fate:
     """What becomes of messages under a kind of fault that ends so.
 

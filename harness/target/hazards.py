@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from checkers.hazards import CELLS, Cell, End, Fate, HazardTable, Hit, Point, fate_of, with_point
+from checkers.hazards import CELLS, POINTS, Cell, End, Fate, HazardTable, Hit, Point, fate_of
 from harness.core.errors import ConfigurationError
 from harness.nemesis.faults import FaultSpec, aims_at_hazards
 from harness.nemesis.fields import WAITER, of_pauses
@@ -121,7 +121,7 @@ def _problems(fault: FaultSpec, cell: Cell, target: Target) -> Iterator[Problem]
     elif cell.fate is not fate_of(fault.kind, fault.target, cell.end):
         yield 1, f"no fault of this target {_TREATS[cell.fate]}"
     elif cell.point not in _points(fault):
-        yield 2, f"no fault of this target begins {with_point(cell.point)}"
+        yield 2, f"no fault of this target begins {POINTS[cell.point]}"
     elif (reason := _never_ends(fault, cell.end, target)) is not None:
         yield 3, reason
     elif (reason := _never_happens(fault, cell, target)) is not None:

@@ -19,7 +19,7 @@ REPLICATION_NEEDS_OUR_IMAGE = "replication needs Fencepost's own image of Postgr
 
 
 class Storage(BaseModel):
-    """What every storage can be told about its fence."""
+    """The settings that all storages have."""
 
     model_config = STRICT
 
