@@ -139,6 +139,10 @@ class _Program:
                 os.write(stdout, answer.replace(b"$ID", str(number).encode()))
             os.close(stdout)
 
+    @property
+    def has_ended(self) -> bool:
+        return False
+
     def ending(self) -> str:
         return "still runs"
 

@@ -66,7 +66,7 @@ class ClockSpec(BaseModel):
     called: ClassVar[str] = "clock jump"
     words: ClassVar[FaultKind] = KINDS["clock"]
     counts: ClassVar[tuple[str, ...]] = ("clock_jumps",)
-    neutral: ClassVar[Mapping[str, str]] = {"target": "lock"}
+    neutral: ClassVar[Mapping[str, object]] = {"target": "lock", "jump": "1h", "drift": 0.0}
     engine_need: ClassVar[Literal["clocks"]] = "clocks"
     at: ClassVar[None] = None
     hits_servers: ClassVar[bool] = True
@@ -99,7 +99,7 @@ class ClockSpec(BaseModel):
     @field_validator("drift")
     @classmethod
     def _is_measurable_soon(cls, drift: float) -> float:
-        if abs(drift) < SLOWEST:
+        if drift and abs(drift) < SLOWEST:
             raise ValueError(
                 f"must be at least {SLOWEST}, or at most -{SLOWEST}: less takes too long to measure"
             )

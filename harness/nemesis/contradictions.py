@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from checkers.nearest import nearest
 from harness.core.duration import Span, format_duration
 from harness.core.suggestions import did_you_mean
 
@@ -158,6 +159,10 @@ class CheckedFault(AnyFault, Protocol):
         """The key that names what it hits."""
 
     @property
+    def neutral(self) -> Mapping[str, object]:
+        """Settings that contradict nothing."""
+
+    @property
     def unserved(self) -> str:
         """The error if no server is started for a section (`{}`)."""
 
@@ -212,8 +217,13 @@ def _servers(index: int, fault: CheckedFault, sections: Sections) -> Iterator[Co
             side = sides(sections)[named]
             if side and not side.servers:
                 yield Contradiction(key, _unserved(fault, named, side, sections))
-        elif None not in sides(sections).values() and named not in known:
-            yield Contradiction(key, f"this target has no server {named}{did_you_mean(named, known)}")
+        elif named not in known:
+            words = [*sides(sections), str(fault.neutral[fault.aimed_by])]
+            if None not in sides(sections).values():
+                suggestion = did_you_mean(named, dict.fromkeys([*known, *words]))
+                yield Contradiction(key, f"this target has no server {named}{suggestion}")
+            elif near := nearest(named, words):
+                yield Contradiction(key, f"no server is called {named}; did you mean {near}?")
 
 
 def _unserved(fault: CheckedFault, name: str, side: Side, sections: Sections) -> str:

@@ -60,7 +60,7 @@ class DelaySpec(BaseModel):
         count="delays",
     )
     counts: ClassVar[tuple[str, ...]] = ("delays",)
-    neutral: ClassVar[Mapping[str, str]] = {"target": "holder", "to": "both"}
+    neutral: ClassVar[Mapping[str, object]] = {"target": "holder", "to": "both"}
 
     kind: Literal["delay"]
     target: VictimOrMember

@@ -46,7 +46,7 @@ class FailoverSpec(BaseModel):
     called: ClassVar[str] = "failover"
     words: ClassVar[FaultKind] = KINDS["failover"]
     counts: ClassVar[tuple[str, ...]] = ("failovers",)
-    neutral: ClassVar[Mapping[str, str]] = {"target": "lock"}
+    neutral: ClassVar[Mapping[str, object]] = {"target": "lock"}
     engine_need: ClassVar[None] = None
     at: ClassVar[None] = None
     hits_servers: ClassVar[bool] = True

@@ -43,7 +43,7 @@ class KillSpec(BaseModel):
     called: ClassVar[str] = "kill"
     words: ClassVar[FaultKind] = KINDS["kill"]
     counts: ClassVar[tuple[str, ...]] = ("kills",)
-    neutral: ClassVar[Mapping[str, str]] = {"target": "storage"}
+    neutral: ClassVar[Mapping[str, object]] = {"target": "storage"}
     until: ClassVar[None] = None
     aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"

@@ -56,7 +56,7 @@ class PartitionSpec(BaseModel):
     called: ClassVar[str] = "partition"
     words: ClassVar[FaultKind] = KINDS["partition"]
     counts: ClassVar[tuple[str, ...]] = ("partitions",)
-    neutral: ClassVar[Mapping[str, str]] = {"target": "holder", "from": "both", "direction": "both"}
+    neutral: ClassVar[Mapping[str, object]] = {"target": "holder", "from": "both", "direction": "both"}
 
     kind: Literal["partition"]
     target: VictimOrMember

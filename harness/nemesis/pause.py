@@ -42,7 +42,7 @@ class PauseSpec(BaseModel):
     called: ClassVar[str] = "pause"
     words: ClassVar[FaultKind] = KINDS["pause"]
     counts: ClassVar[tuple[str, ...]] = ("pauses", "pauses_past_lease", "grants_to_others")
-    neutral: ClassVar[Mapping[str, str]] = {"target": "holder"}
+    neutral: ClassVar[Mapping[str, object]] = {"target": "holder"}
     engine_need: ClassVar[None] = None
     aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"

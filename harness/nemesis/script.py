@@ -47,7 +47,7 @@ class ScriptSpec(BaseModel):
         count="scripts",
     )
     counts: ClassVar[tuple[str, ...]] = ("scripts",)
-    neutral: ClassVar[Mapping[str, str]] = {"target": "lock"}
+    neutral: ClassVar[Mapping[str, object]] = {"target": "lock"}
     engine_need: ClassVar[None] = None
     hits_servers: ClassVar[bool] = True
     at: ClassVar[None] = None

@@ -51,7 +51,7 @@ class SlowSpec(BaseModel):
         count="slow_networks",
     )
     counts: ClassVar[tuple[str, ...]] = ("slow_networks",)
-    neutral: ClassVar[Mapping[str, str]] = {"target": "holder", "to": "both"}
+    neutral: ClassVar[Mapping[str, object]] = {"target": "holder", "to": "both"}
     engine_need: ClassVar[Literal["partitions"]] = "partitions"
     hits_servers: ClassVar[bool] = False
     at: ClassVar[None] = None

@@ -55,7 +55,7 @@ class ThrottleSpec(BaseModel):
         count="throttles",
     )
     counts: ClassVar[tuple[str, ...]] = ("throttles",)
-    neutral: ClassVar[Mapping[str, str]] = {"target": "holder"}
+    neutral: ClassVar[Mapping[str, object]] = {"target": "holder"}
     until: ClassVar[None] = None
     aimed_by: ClassVar[str] = "target"
     unserved: ClassVar[str] = "nothing of {} can be hit"

@@ -95,6 +95,11 @@ class RunningProgram:
         assert self.process.stdin is not None, "it was started with pipes"  # noqa: S101
         return self.process.stdin.fileno()
 
+    @property
+    def has_ended(self) -> bool:
+        """Has it ended, whatever its child processes do?"""
+        return self.process.poll() is not None
+
     def ending(self) -> str:
         """Say how it ended, or that it is still running."""
         try:

@@ -129,11 +129,14 @@ def _validated(parsed: Document, overrides: Sequence[str], *, faults: bool) -> T
 
 
 def _checked(data: Mapping[str, Any], *, faults: bool) -> tuple[Target | None, list[Problem]]:
-    problems = _contradictions(data, faults=faults)
+    passwords = [Problem(key, remedy, data) for key, remedy in literal_passwords(data)]
+    contradicting = _contradictions(data, faults=faults)
     try:
-        return Target.model_validate(frozen(data)), problems
+        return Target.model_validate(frozen(data)), passwords + contradicting
     except ValidationError as error:
-        return None, [*problems_of(error, data), *problems]
+        problems = problems_of(error, data)
+        wrong = {problem.key for problem in problems}
+        return None, problems + passwords + [found for found in contradicting if found.key not in wrong]
 
 
 def _find(path_or_name: str | Path) -> Path:
@@ -216,8 +219,7 @@ def _contradictions(data: Mapping[str, Any], *, faults: bool) -> list[Problem]:
     sections = _right_sections(data)
     if not faults:
         sections = replace(sections, faults={})
-    passwords = [Problem(key, remedy, data) for key, remedy in literal_passwords(data)]
-    return passwords + [Problem(found.key, found.problem, data) for found in contradictions(sections)]
+    return [Problem(found.key, found.problem, data) for found in contradictions(sections)]
 
 
 def _right_sections(data: Mapping[str, Any]) -> Sections:
@@ -260,10 +262,28 @@ def _counts(require: object) -> dict[str, int]:
 
 
 def _in_part(data: object) -> Any:
-    """Read a fault with a wrong victim or side: its durations are still checked."""
+    """Read a fault with errors without its wrong keys, so that the others are checked all the same."""
     kind = data.get("kind") if isinstance(data, dict) else None
     spec = FAULTS.get(kind) if isinstance(kind, str) else None
-    return spec and _section(FaultSpec, {**data, **spec.neutral})  # type: ignore[dict-item]
+    if spec is None or not isinstance(data, dict):
+        return None
+    wrong = _wrong_keys(FaultSpec, data)
+    right = {key: value for key, value in data.items() if key not in wrong}
+    if None not in wrong:
+        replaced = {key: spec.neutral[key] for key in wrong & spec.neutral.keys()}
+        return _section(FaultSpec, {**right, **replaced})
+    neutral = {**right, **spec.neutral}
+    aimed = {"target": data["target"]} if "target" in right else {}
+    return _section(FaultSpec, neutral | aimed) or _section(FaultSpec, neutral)
+
+
+def _wrong_keys(kind: Any, data: object) -> set[Any]:
+    """Return the keys with errors; None is among them if the section has errors as a whole."""
+    try:
+        TypeAdapter(kind).validate_python(frozen(data))
+    except ValidationError as error:
+        return {detail["loc"][1] if len(detail["loc"]) > 1 else None for detail in error.errors()}
+    return set()
 
 
 def _section(kind: Any, data: object) -> Any:

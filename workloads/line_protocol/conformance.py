@@ -23,7 +23,7 @@ from workloads.line_protocol.disturbances import (
 )
 from workloads.line_protocol.messages import AcquireResult, ReadResult, convert_fields
 from workloads.line_protocol.played import Check, Hung, Outcome, asked, one_of
-from workloads.line_protocol.program_client import ProgramClient
+from workloads.line_protocol.program_client import ENDED, ProgramClient
 
 LEASES = 3  # TTLs in which the lock of a killed program must become free
 MILLISECOND = 1_000_000  # ns
@@ -59,8 +59,9 @@ def conformance(
         try:
             yield from _all(programs, begin, expected, silence)
         except Hung as hung:
-            found = "no answer in time: every call needs a deadline; the rest was not played"
-            yield Check(request=str(hung), fits=False, found=found)
+            remedy = "end it too" if hung.why == ENDED else "every call needs a deadline"
+            found = f"{hung.why}: {remedy}; the rest was not played"
+            yield Check(request=hung.request, fits=False, found=found)
 
 
 def _all(

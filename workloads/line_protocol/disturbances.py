@@ -69,8 +69,8 @@ def garbage(program: ProgramClient, side: str) -> Iterator[Check]:
             answer = asked(program, "no-such-request")
         except Unknown as error:
             answer = Outcome("unknown", {}, str(error))
-        except Hung:
-            raise Hung(f"no-such-request after {what}") from None
+        except Hung as hung:
+            raise Hung(f"no-such-request after {what}", hung.why) from None
         found = "ignored" if answer.word == "unsupported" else answer.shown
         answered = answer.word == "ok" or answer.reason.startswith(UNUSABLE)
         yield Check(request=what, fits=not answered, found=found)
@@ -86,7 +86,7 @@ def _stopped(silence: Silence, side: str) -> Iterator[None]:
         try:
             yield
         except Hung as hung:
-            raise Hung(f"{hung} while the {side}'s servers are stopped") from None
+            raise Hung(f"{hung.request} while the {side}'s servers are stopped", hung.why) from None
 
 
 def _value(read: Outcome) -> str | None:

@@ -23,8 +23,8 @@ _READ = 2**16  # bytes at a time
 class NoAnswer(Unknown):
     """The program has sent nothing, or read nothing, before the deadline."""
 
-    def __init__(self) -> None:
-        super().__init__("no answer in time")
+    def __init__(self, why: str = "no answer in time") -> None:
+        super().__init__(why)
 
 
 class Deadline:

@@ -22,7 +22,12 @@ class Check:
 
 
 class Hung(Exception):  # noqa: N818 - the program's state, not a fault of ours
-    """A program gave no answer in time; the message is the request."""
+    """A program gave no answer in time."""
+
+    def __init__(self, request: str, why: str) -> None:
+        super().__init__(request, why)
+        self.request = request
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ def asked(program: ProgramClient, op: str, *, within: float | None = None, **fie
     except NotApplied as error:
         return Outcome("failed", {}, str(error).removeprefix("failed: "))
     except NoAnswer as error:
-        raise Hung(op) from error
+        raise Hung(op, str(error)) from error
     except Unknown as error:
         return Outcome("unknown", {}, str(error))
 

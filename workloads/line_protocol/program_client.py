@@ -26,13 +26,14 @@ from workloads.line_protocol.messages import (
     parse_line,
     truncated,
 )
-from workloads.line_protocol.pipe import Deadline, LinePipe
+from workloads.line_protocol.pipe import Deadline, LinePipe, NoAnswer
 from workloads.settings import LockSettings, StorageSettings
 
 STARTING = 30.0  # seconds; JVMs are slow when many start at once
 MOST_OUTPUT = 256 * limits.MIB  # bytes of one client's programs, without the commits that they report
 GRACE = 1.0  # seconds beyond the timeout that the program knows
 BOTH_SIDES = frozenset(("lock", "storage"))
+ENDED = "the program has ended, and a child process of it keeps its standard output open"
 _FENCED = ("write", "fence")  # requests that a fence can reject
 
 Event = Callable[[str, Mapping[str, Any]], None]
@@ -64,6 +65,10 @@ class Program(Protocol):
     @property
     def writing(self) -> int:
         """The file descriptor through which its standard input is written."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Has it ended, whatever its child processes do?"""
 
     def ending(self) -> str:
         """Say how it ended, or that it is still running."""
@@ -131,7 +136,12 @@ class ProgramClient:
         `within` overrides the usual timeout (seconds). Raises Stale, NotApplied or Unknown.
         """
         deadline = Deadline((within or self._timeout) + GRACE)
-        answer, carried = self._exchange(op, fields, event, deadline)
+        try:
+            answer, carried = self._exchange(op, fields, event, deadline)
+        except NoAnswer:
+            if self._program.has_ended:
+                raise NoAnswer(ENDED) from None
+            raise
         return _settled(op, answer, carried)
 
     def send_line(self, line: bytes) -> None:
