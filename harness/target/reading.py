@@ -269,12 +269,13 @@ def _in_part(data: object) -> Any:
         return None
     wrong = _wrong_keys(FaultSpec, data)
     right = {key: value for key, value in data.items() if key not in wrong}
-    if None not in wrong:
-        replaced = {key: spec.neutral[key] for key in wrong & spec.neutral.keys()}
-        return _section(FaultSpec, {**right, **replaced})
-    neutral = {**right, **spec.neutral}
     aimed = {"target": data["target"]} if "target" in right else {}
-    return _section(FaultSpec, neutral | aimed) or _section(FaultSpec, neutral)
+    candidates = (
+        {key: value for key, value in spec.neutral.items() if key in wrong},
+        {**spec.neutral, **aimed},
+        spec.neutral,
+    )
+    return next(filter(None, (_section(FaultSpec, {**right, **neutral}) for neutral in candidates)), None)
 
 
 def _wrong_keys(kind: Any, data: object) -> set[Any]:

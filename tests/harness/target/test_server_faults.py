@@ -342,7 +342,7 @@ def test_a_clock_with_two_moves_hides_no_other_error(errors_of: Any) -> None:
     errors = "\n".join(errors_of(text("redis", clock)))
 
     assert "a clock moves in one way" in errors
-    assert "this target has no server redsi; did you mean redis?" in errors
+    assert "this target has no server redsi; did you mean redis-1?" in errors
     assert "must be shorter than the run" in errors
     assert len(errors.splitlines()) == 3
 
