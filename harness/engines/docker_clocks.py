@@ -28,6 +28,8 @@ def clocks_of(topology: Topology) -> Mapping[str, Mapping[str, Any]]:
         clock = systems[name].clock
         if clock is not None and clock.is_monotonic:
             environment["FENCEPOST_CLOCK_MONOTONIC"] = "yes"
+        if clock is not None and clock.in_vdso:
+            environment["FENCEPOST_CLOCK_VDSO"] = "yes"
         added[name] = {"environment": environment, "volumes": [f"{CLOCK}:{_FOLDER}:ro"]}
     return added
 

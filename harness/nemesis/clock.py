@@ -28,10 +28,7 @@ from harness.network.topology import Server
 if TYPE_CHECKING:
     from harness.engines.engine import Cluster
 
-WHY_NOT = {
-    "etcd": ": Go asks the kernel for the time, so no preloaded library can change it",
-    "kahuna": ": Fencepost has no image of it that preloads its library",
-}
+WHY_NOT = {"kahuna": ": Fencepost has no image of it that preloads its library"}
 SHORTEST_JUMP = 2 * NS["s"]
 SLOWEST = 0.2  # s gained or lost in each second: SHORTEST_JUMP in 10 s
 TOLERANCE = NS["s"]  # ns; between a server's clock and ours, which are not read at the same moment
@@ -140,6 +137,9 @@ class ClockSpec(BaseModel):
             elif side.image:
                 found = f"its clock cannot be moved: {name}.image is {side.image}, not Fencepost's own"
                 yield Contradiction(("faults", index, "target"), found)
+            elif version := getattr(side, "version", None):
+                found = f"its clock cannot be moved: {name}.version {version} is built as a static program"
+                yield Contradiction(("faults", index, "target"), f"{found}, which preloads no library")
             elif clock.is_monotonic and self.jump < 0:
                 yield Contradiction(
                     ("faults", index, "jump"),

@@ -48,6 +48,7 @@ class Clock:
     read: Callable[[Address], int]  # ns since some moment; OSError if it does not answer
     shown_by: str  # what the server is asked for
     is_monotonic: bool = False  # it never goes back, and leases end by it; otherwise it is the wall clock
+    in_vdso: bool = False  # the server asks the kernel's vDSO for the time, not libc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,13 +193,13 @@ def dynamodb_version(address: Address) -> str:
     return f"DynamoDB Local on {header_of(address, 'Server') or 'an unnamed server'}"
 
 
-def dynamodb_clock(address: Address) -> int:
+def http_clock(address: Address) -> int:
     """Return a server's wall clock (ns since 1970), to half a second; OSError if it does not answer."""
     try:
         shown = header_of(address, "Date")
         return round((parsedate_to_datetime(shown).timestamp() + HALF) * NS["s"])
     except (http.client.HTTPException, ValueError) as error:
-        raise ConnectionError(f"DynamoDB Local at {address} shows no time: {error}") from None
+        raise ConnectionError(f"the server at {address} shows no time: {error}") from None
 
 
 def kahuna_is_usable(address: Address) -> bool:
@@ -229,6 +230,7 @@ SYSTEMS: dict[str, System] = {
         probe=b"GET /version HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
         speaks=b"etcdserver",
+        clock=Clock(read=http_clock, shown_by="the Date of its answers", in_vdso=True),
         oldest=(3, 4),
         leads=etcd_leads,
         is_led=etcd_is_led,
@@ -277,7 +279,7 @@ SYSTEMS: dict[str, System] = {
         probe=b"GET / HTTP/1.0\r\n\r\n",
         answers=(b"HTTP/1.",),
         speaks=b"dynamodb",
-        clock=Clock(read=dynamodb_clock, shown_by="the Date of its answers"),
+        clock=Clock(read=http_clock, shown_by="the Date of its answers"),
     ),
     "hazelcast": System(
         port=5701,

@@ -15,6 +15,7 @@ from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster, Engine
 from harness.nemesis.clock import TOLERANCE, clock_moved
 from harness.network import redis_server
+from harness.network.http_requests import json_answer
 from harness.network.systems import SYSTEMS
 from harness.network.topology import ServerSpec, Topology
 from tests.support.systems import redis_at, run_named
@@ -22,7 +23,12 @@ from tests.support.waiting import PATIENCE, wait_for
 from workloads.redis_connection import RedisConnection
 
 HOUR = NS["h"]
-OTHERS = {"postgres": "postgres", "zookeeper-storage": "zookeeper", "dynamodb": "dynamodb"}
+OTHERS = {
+    "postgres": "postgres",
+    "zookeeper-storage": "zookeeper",
+    "dynamodb": "dynamodb",
+    "etcd-storage": "etcd",
+}
 TOPOLOGY = Topology(
     servers=(
         *(ServerSpec(name=f"redis-{number}", system="redis") for number in (1, 2, 3)),
@@ -113,7 +119,9 @@ def test_the_local_engine_refuses_to_move_a_clock(local_engine: Any) -> None:
     assert "use Docker" in str(local_engine.refusal(TOPOLOGY))
 
 
-@pytest.mark.parametrize(("name", "left"), [("postgres", 0), ("dynamodb", 0), ("zookeeper-storage", 1)])
+@pytest.mark.parametrize(
+    ("name", "left"), [("postgres", 0), ("dynamodb", 0), ("etcd-storage", 0), ("zookeeper-storage", 1)]
+)
 def test_clocks_of_other_systems_jump_and_all_but_zookeepers_go_back(
     cluster: Cluster, name: str, left: int
 ) -> None:
@@ -139,6 +147,17 @@ def test_a_session_of_zookeeper_ends_when_the_clock_jumps(cluster: Cluster) -> N
         assert lost.wait(PATIENCE)
     client.stop()
     client.close()
+
+
+@pytest.mark.parametrize("jump", [HOUR, -HOUR])
+def test_a_lease_of_etcd_outlives_a_jump_of_the_wall_clock(cluster: Cluster, jump: int) -> None:
+    (server,) = (each for each in cluster.servers if each.system == "etcd")
+    lease = json_answer(server.address, "/v3/lease/grant", {"TTL": 600})["ID"]
+
+    with clock_moved(cluster, "storage:etcd-storage", ["etcd-storage"], jump=jump):
+        left = int(json_answer(server.address, "/v3/lease/timetolive", {"ID": lease})["TTL"])
+
+    assert 500 < left <= 600
 
 
 @pytest.mark.parametrize("name", ["redis-1", "zookeeper-storage"])
