@@ -13,6 +13,7 @@ const pause = 500 * time.Millisecond // between two attempts to unlock, and betw
 type hold struct {
 	resource string
 	mutex    *concurrency.Mutex
+	token    int64
 }
 
 // lock is concurrency.Mutex, with one session for all its holds.
@@ -61,9 +62,22 @@ func (l *lock) acquire(resource, owner string, wait time.Duration, answer fields
 	}
 	l.state.Lock()
 	defer l.state.Unlock()
-	l.held[owner] = hold{resource, mutex}
-	answer["token"], answer["ttl_ms"], answer["attempt_ns"] = found.Kvs[0].CreateRevision, l.ttl, attempt
+	token := found.Kvs[0].CreateRevision
+	l.held[owner] = hold{resource, mutex, token}
+	answer["token"], answer["ttl_ms"], answer["attempt_ns"] = token, l.ttl, attempt
 	return nil
+}
+
+// owns says that the hold with a token still has its lock, to be checked in a transaction.
+func (l *lock) owns(resource string, token int64) clientv3.Cmp {
+	l.state.Lock()
+	defer l.state.Unlock()
+	for _, each := range l.held {
+		if each.resource == resource && each.token == token {
+			return each.mutex.IsOwner()
+		}
+	}
+	return clientv3.Compare(clientv3.Version("locks/"+resource), "<", 0) // never: not held
 }
 
 // current returns the session, or a new one if the last one's lease has ended.

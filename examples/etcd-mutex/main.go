@@ -40,6 +40,7 @@ type request struct {
 	} `json:"lock"`
 	Storage struct {
 		Endpoints []string `json:"endpoints"`
+		Fencing   string   `json:"fencing"`
 	} `json:"storage"`
 }
 
@@ -56,6 +57,7 @@ func say(line fields) {
 func main() {
 	var lock *lock
 	var register *register
+	var ownerOnly bool // the storage is the lock's own etcd: a transaction checks the lock itself
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		var asked request
 		if err := json.Unmarshal(lines.Bytes(), &asked); err != nil {
@@ -69,6 +71,7 @@ func main() {
 			timeout := time.Duration(asked.Timeout) * time.Millisecond
 			lock = newLock(asked.Lock.Endpoints, asked.Lock.TTL, timeout, slices.Contains(os.Args, "guarded"))
 			register = newRegister(asked.Storage.Endpoints, timeout)
+			ownerOnly = asked.Storage.Fencing == "lock-key"
 		case "acquire":
 			err = lock.acquire(asked.Resource, asked.Owner, time.Duration(asked.WaitMs)*time.Millisecond, answer)
 		case "release":
@@ -76,7 +79,11 @@ func main() {
 		case "revoke":
 			err = lock.revoke(asked.Owner)
 		case "write":
-			err = register.write(asked.Resource, asked.Token, asked.Value)
+			fence := register.newer(asked.Resource, asked.Token)
+			if ownerOnly {
+				fence = lock.owns(asked.Resource, asked.Token)
+			}
+			err = register.write(asked.Resource, asked.Token, asked.Value, fence)
 		case "read":
 			answer["value"], answer["token"], err = register.read(asked.Resource)
 		case "reconnect": // etcd's client replaces its connections by itself

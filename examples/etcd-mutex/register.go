@@ -18,12 +18,18 @@ func newRegister(endpoints []string, timeout time.Duration) *register {
 	return &register{connect(endpoints, timeout), timeout}
 }
 
-func (r *register) write(resource string, token int64, value string) error {
+// newer says that a token is above the register's mark.
+func (r *register) newer(resource string, token int64) clientv3.Cmp {
+	return clientv3.Compare(clientv3.Value(key(resource)), "<", bytes(token))
+}
+
+// write writes in a transaction, if the fence holds in it.
+func (r *register) write(resource string, token int64, value string, fence clientv3.Cmp) error {
 	ctx, cancel := within(r.timeout)
 	defer cancel()
 	key, mark := key(resource), bytes(token)
 	done, err := r.client.Txn(ctx).
-		If(clientv3.Compare(clientv3.Version(key), ">", 0), clientv3.Compare(clientv3.Value(key), "<", mark)).
+		If(clientv3.Compare(clientv3.Version(key), ">", 0), fence).
 		Then(clientv3.OpPut(key, mark+mark+value)).
 		Else(clientv3.OpGet(key)).
 		Commit()
