@@ -4,7 +4,7 @@ from checkers.printable import LONGEST_LINE, quoted, shorten
 
 
 class FencepostError(Exception):
-    """Something went wrong that the user can mend: the message says where and how."""
+    """Something went wrong that the user can fix: the message says where and how."""
 
 
 class ModelError(FencepostError):
