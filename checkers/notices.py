@@ -8,7 +8,7 @@ import numpy as np
 
 from checkers.evidence import Evidence, in_columns
 from checkers.history.columns import ACQUIRE, NEVER, OK
-from checkers.history.records import UNUSABLE, Outcome
+from checkers.history.records import ENDED, UNUSABLE, Outcome
 from checkers.locks.holds import count_of_grants, grants_without_token
 from checkers.token_shapes import shape_of
 
@@ -21,6 +21,7 @@ def notices(evidence: Evidence) -> Iterator[str]:
     yield from _never_granted(evidence)
     yield from _granted_late(evidence)
     yield from _unusable(evidence)
+    yield from _ended(evidence)
     yield from _without_tokens(evidence)
     yield from _misleading_tokens(evidence)
     yield from _not_complete(evidence)
@@ -63,13 +64,29 @@ def _granted_late(evidence: Evidence) -> Iterator[str]:
 
 def _unusable(evidence: Evidence) -> Iterator[str]:
     """Report answers that did not follow the line protocol, which made outcomes unknown."""
-    columns = in_columns(evidence).columns
-    of_programs = [number for number, said in enumerate(columns.errors) if said.startswith(UNUSABLE)]
-    rows = np.flatnonzero(np.isin(columns.error, of_programs))
-    if len(rows):
-        counted = "1 answer was" if len(rows) == 1 else f"{len(rows)} answers were"
-        first = columns.errors[columns.error[rows[0]]]
+    number, first = _with_error(evidence, UNUSABLE)
+    if number:
+        counted = "1 answer was" if number == 1 else f"{number} answers were"
         yield f"{counted} unusable, so the outcome is unknown; the first: {first}"
+
+
+def _ended(evidence: Evidence) -> Iterator[str]:
+    """Report a program that ended by itself: it was started again, and its run goes on."""
+    number, first = _with_error(evidence, ENDED)
+    if number:
+        counted = "1 call" if number == 1 else f"{number} calls"
+        yield (
+            f"the client program ended before it had answered {counted}, and was started again; the first:"
+            f" {first}; what it printed last is in the run's folder logs"
+        )
+
+
+def _with_error(evidence: Evidence, start: str) -> tuple[int, str]:
+    """Count the operations whose error begins so, and return the first such error."""
+    columns = in_columns(evidence).columns
+    errors = [number for number, said in enumerate(columns.errors) if said.startswith(start)]
+    rows = np.flatnonzero(np.isin(columns.error, errors))
+    return len(rows), columns.errors[columns.error[rows[0]]] if len(rows) else ""
 
 
 def _without_tokens(evidence: Evidence) -> Iterator[str]:

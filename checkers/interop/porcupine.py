@@ -120,7 +120,7 @@ def _check_register(calls: Iterable[Call]) -> None:
     if len(keys) > 1:
         named = ", ".join(sorted(str(key) for key in keys)[:5])
         raise ValueError(
-            f"an etcd log is of one register, and this history has {len(keys)}: {named}; name one"
+            f"an etcd log is of one register, and this history has {len(keys)}: {named}; name one (--key)"
         )
     for call in calls:
         if call.f not in {"read", "write", "cas"}:

@@ -49,7 +49,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         said = io.StringIO()
         error.show(said)
-        say(said.getvalue().rstrip("\n"))
+        say(said.getvalue().rstrip("\n").expandtabs(2))
         return ExitCode.CONFIGURATION
     except (KeyboardInterrupt, click.Abort) as error:
         say(str(error) or "interrupted")

@@ -52,6 +52,8 @@ def format_duration(ns: int) -> str:
 
 def _split(text: object, pattern: str, examples: str) -> tuple[Decimal, str]:
     found = re.match(pattern, text) if isinstance(text, str) else None
+    if isinstance(text, str) and text.startswith("-"):
+        raise ValueError(f"must be longer than 0, such as {examples}")
     if not found:
         raise ValueError(f"must be a duration with a unit, such as {examples}")
     amount = Decimal(found[1])

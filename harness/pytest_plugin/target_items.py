@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigurationError, FencepostError
+from harness.files.run_folder import PLAN
 from harness.pytest_plugin import runs
 from harness.target.reading import parse
 
@@ -50,7 +51,12 @@ class TargetItem(pytest.Item):
 
 
 def is_target(file: Path) -> bool:
-    """Is this a target file, or a TOML file that cannot be read? Files like pyproject.toml are not."""
+    """Is this a target file, or a TOML file that cannot be read?
+
+    Files like pyproject.toml are not, nor is the copy in the folder of a run.
+    """
+    if file.with_name(PLAN).exists():
+        return False
     try:
         return "lock" in parse(file).data
     except ConfigurationError:

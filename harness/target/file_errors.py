@@ -40,7 +40,7 @@ WORDS = {
     "dict_type": "must be a table",
     "union_tag_not_found": "must be a table",
     "model_attributes_type": "must be a table",
-    "tuple_type": "must be a list",
+    "tuple_type": 'must be a list in brackets, such as ["a", "b"]',
     "string_too_short": "must not be empty",
 }
 

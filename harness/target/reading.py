@@ -12,11 +12,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from checkers.nearest import nearest
 from checkers.printable import shorten
 from checkers.redaction import redacted
 from harness.core.errors import ConfigurationError
 from harness.core.paths import as_seen_from_here, path_of
-from harness.core.suggestions import did_you_mean, near_or
+from harness.core.suggestions import near_or
 from harness.nemesis.faults import FAULTS, FaultSpec
 from harness.target.contradictions import contradictions
 from harness.target.file_errors import Problem, problems_of, report
@@ -43,6 +44,7 @@ HERE = Path(__file__).parent
 MAX_SIZE = 1 << 20
 """The maximum size of a target file in bytes."""
 LISTED = "`fencepost targets` lists all"
+_KEYS = r"\(('[^']*'(, |,?(?=\))))+\)"  # of a table, as Python writes a tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +157,8 @@ def _find(path_or_name: str | Path) -> Path:
     if path.exists():
         raise ConfigurationError(f"{path} is not a regular file: a target is a TOML file")
     if path.suffix == ".toml" or len(path.parts) > 1:
-        near = [str(path.with_name(file.name)) for file in path.parent.glob("*.toml")]
-        hint = did_you_mean(str(path), near) if near else ""
+        near = nearest(path.name, [file.name for file in path.parent.glob("*.toml")])
+        hint = f"; did you mean {path.with_name(near)}?" if near else ""
         raise ConfigurationError(f"there is no file {path}{hint}")
     raise ConfigurationError(
         f"unknown target {shorten(str(path_or_name))}{near_or(str(path_or_name), known, LISTED)}"
@@ -197,6 +199,7 @@ def _syntax_error(path: str, text: str, message: str) -> str:
     line = min(int(found[1]), len(lines)) if found else len(lines)
     shown = shorten(redacted(lines[line - 1].strip()))
     what = message[: found.start()] if found else message.removesuffix(" (at end of document)")
+    what = re.sub(_KEYS, lambda keys: ".".join(re.findall(r"'([^']*)'", keys[0])), what)
     return f"{path}:{line}: invalid TOML: {what}: {shown}"
 
 

@@ -58,6 +58,15 @@ def test_unusable_answers_are_reported_even_if_others_were_fine() -> None:
     assert said == [f"2 answers were unusable, so the outcome is unknown; the first: {unusable['error']}"]
 
 
+def test_a_program_that_ended_by_itself_is_reported() -> None:
+    ended = {"type": "info", "error": "the program ended with status 3"}
+
+    (said,) = notices_of((0, 0.5, granted(1)), (0, 1, ended), (0, 2, ended))
+
+    assert said.startswith("the client program ended before it had answered 2 calls")
+    assert "the first: the program ended with status 3;" in said
+
+
 WITHOUT = (
     "holds were ordered by what is certain in real time, which says nothing of grants that overlap;"
     " duplicate-token and token-regression had nothing to compare"

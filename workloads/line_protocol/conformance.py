@@ -23,7 +23,7 @@ from workloads.line_protocol.disturbances import (
 )
 from workloads.line_protocol.messages import AcquireResult, ReadResult, convert_fields
 from workloads.line_protocol.played import Check, Hung, Outcome, asked, one_of
-from workloads.line_protocol.program_client import ENDED, ProgramClient
+from workloads.line_protocol.program_client import KEPT_OPEN, ProgramClient
 
 LEASES = 3  # TTLs in which the lock of a killed program must become free
 MILLISECOND = 1_000_000  # ns
@@ -59,7 +59,7 @@ def conformance(
         try:
             yield from _all(programs, begin, expected, silence)
         except Hung as hung:
-            remedy = "end it too" if hung.why == ENDED else "every call needs a deadline"
+            remedy = "end it too" if hung.why.endswith(KEPT_OPEN) else "every call needs a deadline"
             found = f"{hung.why}: {remedy}; the rest was not played"
             yield Check(request=hung.request, fits=False, found=found)
 

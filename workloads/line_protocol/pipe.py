@@ -27,6 +27,13 @@ class NoAnswer(Unknown):
         super().__init__(why)
 
 
+class Closed(Unknown):
+    """The program has closed its standard input or output."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the program has closed its {what}")
+
+
 class Deadline:
     """A deadline that counts only time in which this process was running.
 
@@ -80,7 +87,7 @@ class LinePipe:
             except BlockingIOError:
                 _wait(self._writing, select.POLLOUT, deadline)
             except BrokenPipeError as error:
-                raise Unknown("the program has closed its standard input") from error
+                raise Closed("standard input") from error
 
     def receive(self, deadline: Deadline) -> tuple[bytes, bool]:
         """Return the next line, and whether it began before the last line was sent."""
@@ -106,7 +113,7 @@ class LinePipe:
         _wait(self._reading, select.POLLIN, deadline)
         received = os.read(self._reading, _READ)
         if not received:
-            raise Unknown("the program has closed its standard output")
+            raise Closed("standard output")
         self._buffer += received
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import msgspec
 
 from checkers.history import limits
-from checkers.history.records import UNUSABLE
+from checkers.history.records import ENDED, UNUSABLE
 from checkers.printable import quoted, shorten
 from workloads.client import NotApplied, Stale, Unknown
 from workloads.line_protocol.messages import (
@@ -26,14 +26,14 @@ from workloads.line_protocol.messages import (
     parse_line,
     truncated,
 )
-from workloads.line_protocol.pipe import Deadline, LinePipe, NoAnswer
+from workloads.line_protocol.pipe import Closed, Deadline, LinePipe, NoAnswer
 from workloads.settings import LockSettings, StorageSettings
 
 STARTING = 30.0  # seconds; JVMs are slow when many start at once
 MOST_OUTPUT = 256 * limits.MIB  # bytes of one client's programs, without the commits that they report
 GRACE = 1.0  # seconds beyond the timeout that the program knows
 BOTH_SIDES = frozenset(("lock", "storage"))
-ENDED = "the program has ended, and a child process of it keeps its standard output open"
+KEPT_OPEN = "and a child process of it keeps its standard output open"
 _FENCED = ("write", "fence")  # requests that a fence can reject
 
 Event = Callable[[str, Mapping[str, Any]], None]
@@ -140,7 +140,12 @@ class ProgramClient:
             answer, carried = self._exchange(op, fields, event, deadline)
         except NoAnswer:
             if self._program.has_ended:
-                raise NoAnswer(ENDED) from None
+                raise NoAnswer(f"the program {self._program.ending()}, {KEPT_OPEN}") from None
+            raise
+        except Closed as error:
+            said = f"the program {self._program.ending()}"
+            if op != "start" and said.startswith(ENDED):
+                raise Unknown(said) from error
             raise
         return _settled(op, answer, carried)
 

@@ -201,6 +201,16 @@ def test_target_files_are_collected_on_request_only(project: pytest.Pytester, re
     assert len(recorded.calls) == 1
 
 
+def test_the_copy_of_a_target_in_a_run_folder_is_not_collected(project: pytest.Pytester) -> None:
+    run = project.mkdir("run")
+    (run / "target.toml").write_text('name = "mine"\n[lock]\n')
+    (run / "plan.json").write_text("{}")
+
+    result = project.runpytest("--fencepost", "--collect-only", "run")
+
+    result.stdout.no_fnmatch_line("*target*::*")
+
+
 def test_a_target_file_fails_with_its_explanation_alone(project: pytest.Pytester, recorded: Recorded) -> None:
     recorded.recording = "not-exercised"
 

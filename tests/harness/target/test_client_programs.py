@@ -17,7 +17,10 @@ from tests.support.target_files import SMALL, errors_of
     [
         ("[client]\ncommand = []", ["t.toml:11: client.command = []: must not be empty"]),
         ("[client]\ncommand = ['']", ["""t.toml:11: client.command.0 = "": must not be empty"""]),
-        ("[client]\ncommand = 'app'", ["""t.toml:11: client.command = "app": must be a list"""]),
+        (
+            "[client]\ncommand = 'app'",
+            ["""t.toml:11: client.command = "app": must be a list in brackets, such as ["a", "b"]"""],
+        ),
         (
             "[client]\ncomand = ['app']",
             [

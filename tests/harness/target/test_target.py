@@ -242,6 +242,7 @@ def test_a_target_is_listed_before_its_variants() -> None:
     [
         ("name = \n", "t.toml:1: invalid TOML: Invalid value: name ="),
         ('name = "a"\nname = "b"\n', 't.toml:2: invalid TOML: Cannot overwrite a value: name = "b"'),
+        ("[a.b]\n[a.b]\n", "t.toml:2: invalid TOML: Cannot declare a.b twice: [a.b]"),
         ("[lock\n", "t.toml:1: invalid TOML: Expected ']' at the end of a table declaration: [lock"),
         ("a = [1,\n", "t.toml:1: invalid TOML: Invalid value: a = [1,"),
     ],
