@@ -47,8 +47,12 @@ class EndangeredHold:
         self._regranted = self._regranted or self.state.regranted(self.held)
         if self._regranted:
             return End.REGRANTED
-        lease_end = self._lease_end or self.since + self.ttl
-        return End.EXPIRED if lease_end < time.monotonic_ns() else End.BEFORE_EXPIRY
+        return End.EXPIRED if self.lease_left < 0 else End.BEFORE_EXPIRY
+
+    @property
+    def lease_left(self) -> int:
+        """For how long (ns) the lease is still good; one that is not known lasts a TTL from the fault on."""
+        return (self._lease_end or self.since + self.ttl) - time.monotonic_ns()
 
     @property
     def is_past_grant(self) -> bool:

@@ -33,6 +33,12 @@ SHORTER = "20ms"  # a pause that ends before the holder, which goes on meanwhile
 PATIENCE = 1  # TTLs until another hazard is tried, because no client has come to this one
 TAKES = {End.BEFORE_EXPIRY: 0.5, End.EXPIRED: 1.2, End.REGRANTED: 1.5, End.SUPERSEDED: 1.5}
 """TTLs before the end of a run in which a pause no longer begins: it could not end as it should."""
+_BY_LUCK = {
+    End.EXPIRED: End.BEFORE_EXPIRY,
+    End.REGRANTED: End.EXPIRED,
+    End.SUPERSEDED: End.EXPIRED,
+}
+"""What may have become of other holds at the end of a pause that aims at this."""
 FEWEST = 2  # clients for each walker: one that is paused, and one to take over
 
 
@@ -46,7 +52,7 @@ class Aims:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, room: float, most: int = 1) -> tuple[Cell, ...]:
-        """Take the next one that fits into so many TTLs, and others that take as long, or none.
+        """Take the next one that fits into so many TTLs, and others that the same fault may hit, or none.
 
         After the last, begin again.
         """
@@ -54,7 +60,10 @@ class Aims:
             if not self._left:
                 self._left.extend(self.cells)
             fitting = [cell for cell in self._left if TAKES[cell.end] <= room]
-            taken = [cell for cell in fitting if TAKES[cell.end] == TAKES[fitting[0].end]][:most]
+            longest = TAKES[fitting[0].end] if fitting else 0.0
+            alike = [cell for cell in fitting if TAKES[cell.end] == longest]
+            by_luck = [cell for cell in fitting if cell.end is _BY_LUCK.get(fitting[0].end)]
+            taken = (alike + by_luck)[:most]
             for cell in taken:
                 self._left.remove(cell)
             return tuple(taken)
@@ -106,22 +115,24 @@ def walk_servers(
     clients: ClientFaults, index: int, fault: PauseSpec, resources: Sequence[int], aims: Aims, end: int
 ) -> None:
     """Aim at one hazard of each resource after another, as above; `index`: of the first stop request."""
-    victims = [Victim(resource=resource) for resource in resources]
+    state = clients.state
     while not clients.over.is_set():
         cells = aims.take((end - time.monotonic_ns()) / clients.ttl, len(resources))
         if not cells:
             return
+        last = end - round(TAKES[cells[0].end] * clients.ttl)
+        most_awaited = sorted(resources, key=state.waiting_for, reverse=True)
+        at_grant_first = sorted(cells, key=lambda cell: cell.point is not Point.GRANTED)
         places = [
             Place(
                 cell=cell,
-                request=StopRequest(clients.state, number, cell.point, victim),
-                next_request=StopRequest(clients.state, number, Point.ACQUIRED, victim),
+                request=StopRequest(state, number, cell.point, Victim(resource=resource)),
+                next_request=StopRequest(state, number, Point.ACQUIRED, Victim(resource=resource)),
             )
-            for number, (cell, victim) in enumerate(zip(cells, victims, strict=False), start=index)
+            for number, (cell, resource) in enumerate(zip(at_grant_first, most_awaited, strict=False), index)
         ]
-        last = end - round(TAKES[cells[0].end] * clients.ttl)
         if wait_until(partial(clients.is_free, fault), last, clients.over.is_set):
-            LineUp(clients, fault, places).strike(last, aims.tally)
+            LineUp(clients, fault, cells[0].end, places).strike(last, aims.tally)
         for place in places:
             aims.done(place.cell, place.end)
 

@@ -26,6 +26,7 @@ from harness.nemesis.windows import LOST, TAKEN, Tally
 RARE = frozenset({Point.RENEWING, Point.GRANTED})  # not part of every hold
 COMES = 1  # TTLs until the first holder has stopped
 FOLLOW = 0.35  # TTLs from then until the others have; a lease is renewed three times per TTL
+ENDING = 0.35  # TTLs left of a lease that is to end during the pause
 SHORT = 0.01  # TTLs; a pause that ends before the holders, which go on meanwhile, release their locks
 LONGEST = 4  # TTLs after which a pause ends even if a hold has not come to its aimed end
 
@@ -40,14 +41,23 @@ class Place:
     hold: EndangeredHold = field(init=False)  # of the holder that stopped
     end: End | None = None  # what had become of the hold when the pause ended
     missed: str | None = TAKEN  # why that was not the aim
+    is_next_asked: bool = False
 
     @property
     def is_filled(self) -> bool:
         """Has a holder stopped here?"""
         return self.request.stopped_client != NOBODY
 
+    def ask_next(self) -> None:
+        """Ask the next holder to stop, if it must not write; not before this one is past its own grant."""
+        is_past = self.cell.point is not Point.GRANTED or self.hold.is_past_grant
+        if self.cell.end is End.REGRANTED and is_past and not self.is_next_asked:
+            self.is_next_asked = True
+            self.next_request.arm()
+
     def is_over(self) -> bool:
         """Has the hold come to its aimed end?"""
+        self.ask_next()
         self.end = self.hold.end()
         self.missed = why_missed(self.cell.end, self.end)
         return self.cell.end is not End.BEFORE_EXPIRY and has_come_to(self.end, self.cell.end)
@@ -59,6 +69,7 @@ class LineUp:
 
     clients: ClientFaults
     fault: PauseSpec
+    aim: End  # which the pause is long enough for; others are met by luck
     places: Sequence[Place]
 
     def strike(self, last: int, window: Tally) -> None:
@@ -76,7 +87,8 @@ class LineUp:
             ):
                 self._wait_for_ends(filled)
         else:
-            self._let_go(filled)
+            for place in filled:
+                self._let_go(place)
         for place in came:
             window(place.missed)
         for place in self.places:
@@ -90,8 +102,16 @@ class LineUp:
                 for place in places:
                     armed.enter_context(place.request.armed())
                 if places:
-                    self._wait(partial(_are_filled, any, places), COMES, last)
+                    self._wait(partial(_are_filled, any, self.places), COMES, last)
                     self._wait(partial(_are_filled, all, places), FOLLOW, last)
+        if self.aim is End.EXPIRED:
+            self._wait(self._is_a_lease_ending, 1, last)
+
+    def _is_a_lease_ending(self) -> bool:
+        """Is little left of a lease? A pause from then on is short, so what the holders send is not lost."""
+        stopped = [place.request.stopped_client for place in self.places if place.is_filled]
+        soon = time.monotonic_ns() + ENDING * self.clients.ttl
+        return any(self.clients.state.clients[client].lease_end < soon for client in stopped) or not stopped
 
     def _is_reserved(self, place: Place) -> bool:
         """Reserve the holder at a place; False if another fault has it, or others have its lock."""
@@ -101,44 +121,53 @@ class LineUp:
         place.hold = self.clients.endangered(client)
         if self.clients.is_lost(client):
             place.missed = LOST
-            self._let_go([place])
+            self._let_go(place)
         return place.missed != LOST
 
-    def _let_go(self, places: Sequence[Place]) -> None:
-        for place in places:
-            self.clients.let_go(place.hold.held.client)
-            place.request.forget()
+    def _let_go(self, place: Place) -> None:
+        self.clients.let_go(place.hold.held.client)
 
     @contextmanager
     def _in_force(self, places: Sequence[Place]) -> Iterator[Fault]:
         """Keep the servers stopped, but let the holders go on; and the next ones when the pause ends."""
         with self.fault.in_force(self.clients.reach, lambda _length: None) as fault:
-            self._let_go(places)
             for place in places:
+                place.request.forget()
+                place.ask_next()
                 place.hold.begin()
+                self._let_go(place)
             try:
                 yield fault
                 fault.until = time.monotonic_ns()  # from here on the next holders may write
             finally:
-                for place in places:
-                    client = self.clients.reserve_stopped(place.next_request)
-                    if client != NOBODY:
-                        self.clients.let_go(client)
+                self._let_next_go(places)
+
+    def _let_next_go(self, places: Sequence[Place]) -> None:
+        for place in places:
+            place.next_request.disarm()
+            client = self.clients.reserve_stopped(place.next_request)
+            if client != NOBODY:
+                self.clients.let_go(client)
 
     def _wait_for_ends(self, places: Sequence[Place]) -> None:
-        """Wait until all holds have come to their aimed ends; meanwhile, ask next holders to stop."""
-        to_ask = [place for place in places if place.cell.end is End.REGRANTED]
-        longest = LONGEST if any(place.cell.end is not End.BEFORE_EXPIRY for place in places) else SHORT
+        """Wait until all holds have come to their aimed ends, at most for as long as that makes sense."""
 
         def are_over() -> bool:
-            for place in [place for place in to_ask if place.hold.is_past_grant]:
-                to_ask.remove(place)
-                asked.enter_context(place.next_request.armed())
             looked_at = [place.is_over() for place in places]
             return all(looked_at)
 
-        with ExitStack() as asked:
-            self._wait(are_over, longest)
+        self._wait(are_over, self._longest(places))
+
+    def _longest(self, places: Sequence[Place]) -> float:
+        """Return how many TTLs a pause lasts at most: if it has to outlast leases, no longer than those."""
+        match self.aim:
+            case End.BEFORE_EXPIRY:
+                return SHORT
+            case End.EXPIRED:
+                left = (place.hold.lease_left for place in places if place.cell.end is End.EXPIRED)
+                return SHORT + max(left, default=0) / self.clients.ttl
+            case _:
+                return LONGEST
 
     def _wait(self, condition: Callable[[], bool], ttls: float, last: float = math.inf) -> bool:
         until = min(last, time.monotonic_ns() + ttls * self.clients.ttl)
