@@ -23,6 +23,7 @@ from checkers.hazards import Cell, End, Hit, Point
 from harness.clients.shared_state import ANY
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.faults import FaultSpec, aims_at_hazards
+from harness.nemesis.hazard_order import BY_LUCK, TAKES, are_alike
 from harness.nemesis.line_up import LineUp, Place
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.triggers import StopRequest, Victim, wait_until
@@ -31,14 +32,6 @@ from harness.nemesis.windows import Tally
 SHORT = "0.1 ttl"  # a pause that ends before the lease does
 SHORTER = "20ms"  # a pause that ends before the holder, which goes on meanwhile, releases its lock
 PATIENCE = 1  # TTLs until another hazard is tried, because no client has come to this one
-TAKES = {End.BEFORE_EXPIRY: 0.5, End.EXPIRED: 1.2, End.REGRANTED: 1.5, End.SUPERSEDED: 1.5}
-"""TTLs before the end of a run in which a pause no longer begins: it could not end as it should."""
-_BY_LUCK = {
-    End.EXPIRED: End.BEFORE_EXPIRY,
-    End.REGRANTED: End.EXPIRED,
-    End.SUPERSEDED: End.EXPIRED,
-}
-"""What may have become of other holds at the end of a pause that aims at this."""
 FEWEST = 2  # clients for each walker: one that is paused, and one to take over
 
 
@@ -60,9 +53,8 @@ class Aims:
             if not self._left:
                 self._left.extend(self.cells)
             fitting = [cell for cell in self._left if TAKES[cell.end] <= room]
-            longest = TAKES[fitting[0].end] if fitting else 0.0
-            alike = [cell for cell in fitting if TAKES[cell.end] == longest]
-            by_luck = [cell for cell in fitting if cell.end is _BY_LUCK.get(fitting[0].end)]
+            alike = [cell for cell in fitting if are_alike(cell, fitting[0])]
+            by_luck = [cell for cell in fitting if cell.end is BY_LUCK.get(fitting[0].end)]
             taken = (alike + by_luck)[:most]
             for cell in taken:
                 self._left.remove(cell)

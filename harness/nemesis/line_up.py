@@ -26,7 +26,7 @@ from harness.nemesis.windows import LOST, TAKEN, Tally
 RARE = frozenset({Point.RENEWING, Point.GRANTED})  # not part of every hold
 COMES = 1  # TTLs until the first holder has stopped
 FOLLOW = 0.35  # TTLs from then until the others have; a lease is renewed three times per TTL
-ENDING = 0.35  # TTLs left of a lease that is to end during the pause
+ENDING = 0.35  # TTLs left of a lease that is about to end
 SHORT = 0.01  # TTLs; a pause that ends before the holders, which go on meanwhile, release their locks
 LONGEST = 4  # TTLs after which a pause ends even if a hold has not come to its aimed end
 
@@ -41,6 +41,7 @@ class Place:
     hold: EndangeredHold = field(init=False)  # of the holder that stopped
     end: End | None = None  # what had become of the hold when the pause ended
     missed: str | None = TAKEN  # why that was not the aim
+    next_hold: EndangeredHold | None = None
     is_next_asked: bool = False
 
     @property
@@ -148,11 +149,23 @@ class LineUp:
             client = self.clients.reserve_stopped(place.next_request)
             if client != NOBODY:
                 self.clients.let_go(client)
+            place.next_request.forget()
+
+    def _is_next_ending(self, place: Place) -> bool:
+        """Is little left of the next holder's lease? No fault says that it is paused, so it goes on by then."""
+        client = place.next_request.stopped_client
+        if client == NOBODY:
+            return False
+        if place.next_hold is None:
+            place.next_hold = self.clients.endangered(client)
+            place.next_hold.begin()
+        return place.next_hold.lease_left < ENDING * self.clients.ttl
 
     def _wait_for_ends(self, places: Sequence[Place]) -> None:
         """Wait until all holds have come to their aimed ends, at most for as long as that makes sense."""
 
         def are_over() -> bool:
+            self._let_next_go([place for place in places if self._is_next_ending(place)])
             looked_at = [place.is_over() for place in places]
             return all(looked_at)
 

@@ -21,7 +21,8 @@ from harness.clients.process import SharedProgress
 from harness.clients.recorder import RecordedSession
 from harness.clients.shared_state import NO_TOKEN, Held, SharedState
 from harness.nemesis.fields import of_pauses
-from harness.nemesis.hazard_walk import TAKES, Aims, stop_requests, walkers
+from harness.nemesis.hazard_order import TAKES
+from harness.nemesis.hazard_walk import Aims, stop_requests, walkers
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
