@@ -26,7 +26,8 @@ from harness.nemesis.windows import LOST, TAKEN, Tally
 RARE = frozenset({Point.RENEWING, Point.GRANTED})  # not part of every hold
 COMES = 1  # TTLs until the first holder has stopped
 FOLLOW = 0.35  # TTLs from then until the others have; a lease is renewed three times per TTL
-ENDING = 0.35  # TTLs left of a lease that is about to end
+ENDING = 0.35  # TTLs left of a lease that is to end during the pause
+LEAST = 0.1  # TTLs left of the next holder's lease when it goes on at the latest
 SHORT = 0.01  # TTLs; a pause that ends before the holders, which go on meanwhile, release their locks
 LONGEST = 4  # TTLs after which a pause ends even if a hold has not come to its aimed end
 
@@ -103,16 +104,22 @@ class LineUp:
                 for place in places:
                     armed.enter_context(place.request.armed())
                 if places:
-                    self._wait(partial(_are_filled, any, self.places), COMES, last)
-                    self._wait(partial(_are_filled, all, places), FOLLOW, last)
+                    self._wait(partial(self._are_filled, any, self.places), COMES, last)
+                    self._wait(partial(self._are_filled, all, places), FOLLOW, last)
         if self.aim is End.EXPIRED:
             self._wait(self._is_a_lease_ending, 1, last)
 
+    def _are_filled(self, enough: Callable[[Iterable[bool]], bool], places: Sequence[Place]) -> bool:
+        """Are enough of some places filled, or must the others be left empty, since a lease is ending?"""
+        is_late = self.aim in (End.BEFORE_EXPIRY, End.EXPIRED) and self._is_a_lease_ending()
+        return is_late or enough(place.is_filled for place in places)
+
     def _is_a_lease_ending(self) -> bool:
         """Is little left of a lease? A pause from then on is short, so what the holders send is not lost."""
-        stopped = [place.request.stopped_client for place in self.places if place.is_filled]
-        soon = time.monotonic_ns() + ENDING * self.clients.ttl
-        return any(self.clients.state.clients[client].lease_end < soon for client in stopped) or not stopped
+        stopped = (place.request.stopped_client for place in self.places if place.is_filled)
+        ends = (self.clients.state.clients[client].lease_end for client in stopped)
+        known = [end for end in ends if end]
+        return bool(known) and min(known) < time.monotonic_ns() + ENDING * self.clients.ttl
 
     def _is_reserved(self, place: Place) -> bool:
         """Reserve the holder at a place; False if another fault has it, or others have its lock."""
@@ -152,14 +159,14 @@ class LineUp:
             place.next_request.forget()
 
     def _is_next_ending(self, place: Place) -> bool:
-        """Is little left of the next holder's lease? No fault says that it is paused, so it goes on by then."""
+        """Is little left of the next holder's lease? It is under no fault, so it goes on by then."""
         client = place.next_request.stopped_client
         if client == NOBODY:
             return False
         if place.next_hold is None:
             place.next_hold = self.clients.endangered(client)
             place.next_hold.begin()
-        return place.next_hold.lease_left < ENDING * self.clients.ttl
+        return place.next_hold.lease_left < LEAST * self.clients.ttl
 
     def _wait_for_ends(self, places: Sequence[Place]) -> None:
         """Wait until all holds have come to their aimed ends, at most for as long as that makes sense."""
@@ -185,7 +192,3 @@ class LineUp:
     def _wait(self, condition: Callable[[], bool], ttls: float, last: float = math.inf) -> bool:
         until = min(last, time.monotonic_ns() + ttls * self.clients.ttl)
         return wait_until(condition, until, self.clients.over.is_set)
-
-
-def _are_filled(enough: Callable[[Iterable[bool]], bool], places: Sequence[Place]) -> bool:
-    return enough(place.is_filled for place in places)

@@ -135,7 +135,8 @@ def once(resource: str, *points: str) -> Work:
     """Hold a lock once, as soon as a stop is requested."""
 
     def work(progress: SharedProgress) -> None:
-        while not any(request.point for request in progress.state.stop_requests):
+        place = progress.resources.index(resource)
+        while not progress.state.stop_requests[place].point:
             time.sleep(0.0005)
         for point in points:
             progress.reached(point, resource, f"{progress.client}-1", 10)
@@ -193,7 +194,7 @@ def struck(
 
 
 def test_one_pause_hits_a_holder_of_each_resource_at_its_own_point(state: SharedState) -> None:
-    works = holding("r0", "acquired", "before-write"), holding("r1", "acquired", "write-sent")
+    works = once("r0", "before-write"), once("r1", "write-sent")
     hazards = ("before-write/before-expiry/lock", "write-sent/before-expiry/lock")
     with cluster(state, *works) as server:
         ends, windows, recorded = struck(state, server, hazards)
