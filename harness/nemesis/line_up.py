@@ -24,8 +24,9 @@ from harness.nemesis.triggers import StopRequest, wait_until
 from harness.nemesis.windows import LOST, TAKEN, Tally
 
 RARE = frozenset({Point.RENEWING, Point.GRANTED})  # not part of every hold
+HEAD_START = 0.5  # TTLs in which holders stop at rare points only; a lease is renewed three times per TTL
 COMES = 1  # TTLs until the first holder has stopped
-FOLLOW = 0.35  # TTLs from then until the others have; a lease is renewed three times per TTL
+FOLLOW = 0.35  # TTLs from then until the others have
 ENDING = 0.35  # TTLs left of a lease that is to end during the pause
 LEAST = 0.1  # TTLs left of the next holder's lease when it goes on at the latest
 SHORT = 0.01  # TTLs; a pause that ends before the holders, which go on meanwhile, release their locks
@@ -98,14 +99,16 @@ class LineUp:
 
     def _line_up(self, last: int) -> None:
         """Stop a holder at each place: at the rare points first, so that no other waits for those."""
+        rare = [place for place in self.places if place.cell.point in RARE]
+        others = [place for place in self.places if place not in rare]
         with ExitStack() as armed:
-            for rare in (True, False):
-                places = [place for place in self.places if (place.cell.point in RARE) is rare]
-                for place in places:
-                    armed.enter_context(place.request.armed())
-                if places:
-                    self._wait(partial(self._are_filled, any, self.places), COMES, last)
-                    self._wait(partial(self._are_filled, all, places), FOLLOW, last)
+            for place in rare:
+                armed.enter_context(place.request.armed())
+            self._wait(partial(self._are_filled, all, rare), HEAD_START, last)
+            for place in others:
+                armed.enter_context(place.request.armed())
+            self._wait(partial(self._are_filled, any, self.places), COMES, last)
+            self._wait(partial(self._are_filled, all, others or rare), FOLLOW, last)
         if self.aim is End.EXPIRED:
             self._wait(self._is_a_lease_ending, 1, last)
 
@@ -169,12 +172,18 @@ class LineUp:
         return place.next_hold.lease_left < LEAST * self.clients.ttl
 
     def _wait_for_ends(self, places: Sequence[Place]) -> None:
-        """Wait until all holds have come to their aimed ends, at most for as long as that makes sense."""
+        """Wait until all holds have come to their aimed ends, at most for as long as that makes sense.
+
+        A next holder cannot wait for longer than its lease lasts: then half of them are enough.
+        """
 
         def are_over() -> bool:
-            self._let_next_go([place for place in places if self._is_next_ending(place)])
-            looked_at = [place.is_over() for place in places]
-            return all(looked_at)
+            over = [place for place in places if place.is_over()]
+            ending = [place for place in over if self._is_next_ending(place)]
+            if ending and 2 * len(over) >= len(places):
+                return True
+            self._let_next_go(ending)
+            return len(over) == len(places)
 
         self._wait(are_over, self._longest(places))
 
