@@ -33,7 +33,7 @@ SHORT = 0.01  # TTLs; a pause that ends before the holders, which go on meanwhil
 LONGEST = 4  # TTLs after which a pause ends even if a hold has not come to its aimed end
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Place:
     """A place in a line-up: a hazard to aim at, and a resource's holder that stops there."""
 

@@ -194,8 +194,8 @@ def struck(
 
 
 def test_one_pause_hits_a_holder_of_each_resource_at_its_own_point(state: SharedState) -> None:
-    works = once("r0", "before-write"), once("r1", "write-sent")
-    hazards = ("before-write/before-expiry/lock", "write-sent/before-expiry/lock")
+    works = once("r0", "granted", "acquired"), once("r1", "acquired", "write-sent")
+    hazards = ("granted/before-expiry/lock", "write-sent/before-expiry/lock")
     with cluster(state, *works) as server:
         ends, windows, recorded = struck(state, server, hazards)
 
