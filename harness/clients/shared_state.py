@@ -58,6 +58,21 @@ class _Run(ctypes.Structure):
     _fields_ = (("go", ctypes.c_int64), ("stop", ctypes.c_int64))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A hold as its client had announced it at some moment; by now the client may have another."""
+
+    client: int
+    resource: int
+    owner: bytes
+    token: int
+    granted: int  # ns
+
+    def precedes(self, other: Any) -> bool:
+        """Has this client a hold of the same lock with a higher token; without one, was it granted later?"""
+        return bool(other.granted > self.granted if self.token == NO_TOKEN else other.token > self.token)
+
+
 @dataclass(frozen=True, slots=True)
 class SharedState:
     """The state of all clients, and one stop request for each fault at a stop point."""
@@ -98,40 +113,33 @@ class SharedState:
         """Return how many clients wait for the lock of a resource."""
         return sum(client.awaited == resource + 1 for client in self.clients)
 
-    def contested(self, client: int, resource: int, token: int) -> bool:
-        """Has another client with a higher token read the list that it is about to change?
-
-        Without a token: a client that was granted the lock later.
-        """
+    def held(self, client: int) -> Held:
+        """Return the present hold of a client."""
         mine = self.clients[client]
+        return Held(
+            client=client, resource=mine.resource, owner=mine.owner, token=mine.token, granted=mine.granted
+        )
+
+    def is_held(self, hold: Held) -> bool:
+        """Is its client still in that critical section?"""
+        mine = self.clients[hold.client]
+        return bool(mine.phase != OUTSIDE and mine.owner == hold.owner)
+
+    def contested(self, hold: Held) -> bool:
+        """Has a later holder read the list that it is about to change?"""
         return any(
-            (other.phase, other.resource) == (LIST_READ, resource)
-            and (other.granted > mine.granted if token == NO_TOKEN else other.token > token)
-            for number, other in enumerate(self.clients)
-            if number != client
+            (other.phase, other.resource) == (LIST_READ, hold.resource) and hold.precedes(other)
+            for other in self.clients
         )
 
-    def regranted(self, client: int, resource: int, token: int) -> bool:
-        """Does another client know that it was granted the lock, with a higher token?
-
-        Without a token: a client that was granted the lock later.
-        """
-        mine = self.clients[client]
-        return self.superseded(client, resource, token) or any(
-            other.phase not in (OUTSIDE, GRANTED)
-            and other.resource == resource
-            and (other.granted > mine.granted if token == NO_TOKEN else other.token > token)
-            for number, other in enumerate(self.clients)
-            if number != client
+    def regranted(self, hold: Held) -> bool:
+        """Does a later holder know that it was granted the lock?"""
+        return self.superseded(hold) or any(
+            other.phase not in (OUTSIDE, GRANTED) and other.resource == hold.resource and hold.precedes(other)
+            for other in self.clients
         )
 
-    def superseded(self, client: int, resource: int, token: int) -> bool:
-        """Was another client's write with a higher token accepted?
-
-        Without a token: a write in a hold that was granted later.
-        """
-        least, others = (
-            (self.clients[client].granted, self.wrote) if token == NO_TOKEN else (token, self.accepted)
-        )
-        by_client = enumerate(others[resource :: self.resources])
-        return any(other > least for number, other in by_client if number != client)
+    def superseded(self, hold: Held) -> bool:
+        """Was a write accepted in a later hold?"""
+        least, of_all = (hold.granted, self.wrote) if hold.token == NO_TOKEN else (hold.token, self.accepted)
+        return any(last > least for last in of_all[hold.resource :: self.resources])

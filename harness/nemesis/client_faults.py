@@ -12,7 +12,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
+from checkers.hazards import End
 from harness.clients.shared_state import NOBODY, SharedState
+from harness.nemesis.endangered_hold import EndangeredHold, has_come_to, why_missed
 from harness.nemesis.fault import Fault
 from harness.nemesis.faults import ClientFault, hits_servers
 from harness.nemesis.fields import WAITER
@@ -20,11 +22,10 @@ from harness.nemesis.observer import NO_HOLD, Hold, Observer
 from harness.nemesis.overlap import sides_hit
 from harness.nemesis.reach import Reach
 from harness.nemesis.reservations import NOTHING, Need, Reservations
+from harness.nemesis.stop_points import ENDS
 from harness.nemesis.triggers import POLL, StopRequest, Victim, wait_until
-from harness.nemesis.windows import LOST, NO_ROOM, NO_STOP, NO_TAKEOVER, NO_VICTIM, TAKEN, WENT_FURTHER, Tally
+from harness.nemesis.windows import LOST, NO_ROOM, NO_STOP, NO_VICTIM, TAKEN, Tally
 from harness.processes.process_tree import continue_all, is_stopped, wait_until_stopped
-
-Condition = Callable[[], bool]
 
 PATIENCE = 4  # per TTL; how long a stopped holder waits for another client to wait for its lock
 NOT_SUPERSEDED = 3  # TTLs after which a fault ends even if no client has taken over
@@ -80,7 +81,7 @@ class ClientFaults:
         No stop is requested after `last` (ns). `first_of_hold`: not a client whose lock others have by now.
         `drawn`: it is a window of its own, also if no client comes.
         """
-        if not wait_until(partial(self._is_free, fault), last, self.over.is_set):
+        if not wait_until(partial(self.is_free, fault), last, self.over.is_set):
             if drawn:
                 window(NO_ROOM)
             return False
@@ -88,27 +89,24 @@ class ClientFaults:
         with request.armed():
             wait_until(lambda: request.stopped_client != NOBODY, last, self.over.is_set)
         came = request.stopped_client != NOBODY
-        client = self._reserve_stopped(fault, request)
-        as_aimed = False
-        why: str | None = TAKEN
-        if client != NOBODY and first_of_hold and self._is_lost(client):
-            with self.reservations.released_at_end(client, self._needs(fault, client)):
-                self._go_on(client)
+        client = self.reserve_stopped(request, fault)
+        why: str | None = TAKEN if came else NO_STOP
+        if client != NOBODY and first_of_hold and self.is_lost(client):
+            self.let_go(client, self.needs(fault, client))
             why = LOST
         elif client != NOBODY:
             victim = self._reserve_waiter(client) if fault.target == WAITER else None
             if fault.target == WAITER and victim is None:
-                with self.reservations.released_at_end(client, self._needs(fault, client)):
-                    self._go_on(client)
+                self.let_go(client, self.needs(fault, client))
                 why = NO_VICTIM
             else:
-                as_aimed = self._hit_stopped(fault, client, requested, request, victim)
+                end = self._hit_stopped(fault, client, requested, request, victim)
                 is_open = fault.until is None and not first_of_hold  # whatever happens meanwhile is fine
-                why = None if as_aimed or is_open else _why_not_as_aimed(fault)
+                why = None if is_open else why_missed(_aim(fault), end)
         if came or drawn:
-            window(why if came else NO_STOP)
+            window(why)
         request.forget()
-        return as_aimed
+        return why is None
 
     def strike(
         self, fault: ClientFault, moments: Sequence[int], last: int, rng: random.Random, window: Tally
@@ -143,27 +141,27 @@ class ClientFaults:
         for client in range(len(self.reach.processes)):
             self._continue(client)
 
-    def _needs(self, fault: ClientFault, client: int) -> AbstractSet[Need]:
-        """Return everything that a fault reserves, but the client."""
+    def needs(self, fault: ClientFault, client: int) -> AbstractSet[Need]:
+        """Return everything that a fault reserves, but the client; for servers, that is any."""
         needs = fault.needs(self.reach) if hits_servers(fault) else fault.needs(self.reach, client)
         return needs | self._sides(fault)
 
     def _sides(self, fault: ClientFault) -> AbstractSet[Need]:
         return NOTHING if self.overlap else sides_hit(fault, self.reach.sides)
 
-    def _is_free(self, fault: ClientFault) -> bool:
+    def is_free(self, fault: ClientFault) -> bool:
         """Is everything free that is known before the client is?"""
         servers = fault.needs(self.reach) if hits_servers(fault) else NOTHING
         return self.reservations.are_free(servers | self._sides(fault))
 
     def _hit_stopped(
         self, fault: ClientFault, client: int, requested: int, request: StopRequest, victim: int | None
-    ) -> bool:
+    ) -> End:
         """Hit a client that has stopped itself or is about to; or servers, or another client, `victim`.
 
-        Return whether the fault ended in time.
+        Return what had become of the hold of the stopped client when the fault ended.
         """
-        is_over, is_too_late = self._ends(fault, client)
+        endangered = self.endangered(client)
         go_on = partial(self._go_on, client)
         in_force: AbstractContextManager[Fault]
         name, hold = f"client:{client}", self._hold_of(client)
@@ -176,15 +174,16 @@ class ClientFaults:
         else:
             in_force = fault.in_force_on(self.reach, client, go_on)
         with (
-            self.reservations.released_at_end(client, self._needs(fault, client)),
+            self.reservations.released_at_end(client, self.needs(fault, client)),
             nullcontext() if victim is None else self.reservations.released_at_end(victim),
             self._resource_reserved(fault, client, request),
             self.observer.observed(fault, name, requested, in_force, lambda: hold),
         ):
-            self._wait_for_end(fault, partial(is_over, time.monotonic_ns()))
-            as_aimed = not is_too_late()
+            endangered.begin()
+            self._wait_for_end(fault, partial(self._is_over, fault, endangered))
+            end = endangered.end()
             self.state.clients[client].stopped = 0
-        return as_aimed
+        return end
 
     def _reserve_waiter(self, holder: int) -> int | None:
         """Reserve a client that waits for what a stopped holder holds; None if none comes soon."""
@@ -211,16 +210,21 @@ class ClientFaults:
             return nullcontext()
         return request.reserving(self.state.clients[client].resource)
 
+    def let_go(self, client: int, needs: AbstractSet[Need] = NOTHING) -> None:
+        """Continue a client that has stopped itself or is about to, and release what was reserved with it."""
+        with self.reservations.released_at_end(client, needs):
+            self._go_on(client)
+
     def _go_on(self, client: int) -> None:
-        """Continue a client that has stopped itself or is about to."""
         wait_until_stopped(self.reach.processes[client])
         self._continue(client)
 
-    def _reserve_stopped(self, fault: ClientFault, request: StopRequest) -> int:
-        """Reserve the client that stopped itself; NOBODY if there is none, or it is reserved already."""
+    def reserve_stopped(self, request: StopRequest, fault: ClientFault | None = None) -> int:
+        """Reserve the client that stopped itself, and what a fault needs; NOBODY if that is not free."""
         with self.reservations.lock:
             client = request.stopped_client
-            if client == NOBODY or self.reservations.reserve(client, self._needs(fault, client)):
+            needs = NOTHING if fault is None else self.needs(fault, client)
+            if client == NOBODY or self.reservations.reserve(client, needs):
                 return client
             self.state.clients[client].stopped = 0  # it continues when the other fault ends
             return NOBODY
@@ -228,7 +232,7 @@ class ClientFaults:
     def _hit(self, fault: ClientFault, client: int, moment: int) -> None:
         in_force = fault.in_force_on(self.reach, client, None)
         with (
-            self.reservations.released_at_end(client, self._needs(fault, client)),
+            self.reservations.released_at_end(client, self.needs(fault, client)),
             self._observed(fault, client, moment, in_force, lambda: self._hold_of(client)),
         ):
             self._wait_for_end(fault, lambda: False)
@@ -243,7 +247,7 @@ class ClientFaults:
             with self.reservations.lock:
                 if client is None or client in self._stopping():
                     return False
-                if not self.reservations.reserve(client, self._needs(fault, client)):
+                if not self.reservations.reserve(client, self.needs(fault, client)):
                     return False
             found.append(client)
             return True
@@ -251,37 +255,21 @@ class ClientFaults:
         wait_until(choose, last, self.over.is_set)
         return found[0] if found and not self.over.is_set() else None
 
-    def _ends(self, fault: ClientFault, client: int) -> tuple[Callable[[int], bool], Condition]:
-        """Return the condition that ends a fault early, and the one that says that more has happened by then.
+    def endangered(self, client: int) -> EndangeredHold:
+        """Return the present hold of a client."""
+        return EndangeredHold.of(client, self.state, self.ttl)
 
-        Both are of the client's present hold: once it goes on, it may soon have another. The first gets the
-        moment (ns) since which the fault has been in force.
-        """
-        state, hold = self.state, self.state.clients[client]
-        of_hold = (client, hold.resource, hold.token)
-        superseded, regranted = partial(state.superseded, *of_hold), partial(state.regranted, *of_hold)
-        match fault.until:
-            case "superseded":
-                return lambda _since: superseded(), lambda: not superseded()
-            case "contested":
-                return lambda _since: state.contested(*of_hold), superseded
-            case "regranted":
-                return lambda _since: regranted(), superseded
-            case "expired":
-                return partial(self._is_expired, client), regranted
-            case _:
-                return lambda _since: False, regranted
+    def is_lost(self, client: int) -> bool:
+        """Have others been granted the lock that a client holds?"""
+        return self.state.regranted(self.state.held(client))
 
-    def _is_lost(self, client: int) -> bool:
-        hold = self.state.clients[client]
-        return self.state.regranted(client, hold.resource, hold.token)
+    def _is_over(self, fault: ClientFault, hold: EndangeredHold) -> bool:
+        """Has what ends a fault early happened?"""
+        if fault.until == "contested":
+            return self.state.contested(hold.held)
+        return fault.until is not None and has_come_to(hold.end(), _aim(fault))
 
-    def _is_expired(self, client: int, since: int) -> bool:
-        """Is a client's lease of that moment (ns) over? One that is not known lasts a TTL from there."""
-        known = self.state.clients[client].lease_end
-        return time.monotonic_ns() > (known if known > since else since + self.ttl)
-
-    def _wait_for_end(self, fault: ClientFault, is_over: Condition) -> None:
+    def _wait_for_end(self, fault: ClientFault, is_over: Callable[[], bool]) -> None:
         longest: float = math.inf
         if fault.lasts is not None:
             longest = fault.lasts.resolve(self.ttl)
@@ -312,8 +300,8 @@ class ClientFaults:
         continue_all(self.reach.processes[client])
 
 
-def _why_not_as_aimed(fault: ClientFault) -> str:
-    return NO_TAKEOVER if fault.until == "superseded" else WENT_FURTHER
+def _aim(fault: ClientFault) -> End:
+    return End.BEFORE_EXPIRY if fault.until is None else ENDS[fault.until]
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 They stop holders, clients that wait for a holder's lock, or servers while a holder is at a stop point.
 
-There is one walker for each resource, and all take their next aim from the same list, in the
-order of the plan. The moments follow from what the clients do. A pause that did not end as
-aimed, or for which no client came, is tried again after the others; after the last hazard the
-list begins again, until the end of the run.
+All resources are walked at once, and take their next aim from the same list, in the order of the plan.
+Each has a walker of its own; but servers, which all share, are paused for all of them together. The
+moments follow from what the clients do. A hazard that a pause did not meet as aimed, or for which no
+client came, is tried again after the others; after the last one the list begins again, until the end of
+the run.
 """
 
 from __future__ import annotations
@@ -15,21 +16,22 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
 
-from checkers.hazards import Cell, End, Hit
+from checkers.hazards import Cell, End, Hit, Point
 from harness.clients.shared_state import ANY
 from harness.nemesis.client_faults import ClientFaults
 from harness.nemesis.faults import FaultSpec, aims_at_hazards
+from harness.nemesis.hazard_order import BY_LUCK, TAKES, are_alike
+from harness.nemesis.line_up import LineUp, Place
 from harness.nemesis.pause import PauseSpec
-from harness.nemesis.triggers import StopRequest, Victim
+from harness.nemesis.triggers import StopRequest, Victim, wait_until
 from harness.nemesis.windows import Tally
 
 SHORT = "0.1 ttl"  # a pause that ends before the lease does
 SHORTER = "20ms"  # a pause that ends before the holder, which goes on meanwhile, releases its lock
 PATIENCE = 1  # TTLs until another hazard is tried, because no client has come to this one
-TAKES = {End.BEFORE_EXPIRY: 0.5, End.EXPIRED: 1.2, End.REGRANTED: 1.5, End.SUPERSEDED: 1.5}
-"""TTLs before the end of a run in which a pause no longer begins: it could not end as it should."""
 FEWEST = 2  # clients for each walker: one that is paused, and one to take over
 
 
@@ -42,26 +44,37 @@ class Aims:
     _left: deque[Cell] = field(default_factory=deque)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def next(self, room: float) -> Cell | None:
-        """Take the next one that fits into so many TTLs, or None; after the last, begin again."""
+    def take(self, room: float, most: int = 1) -> tuple[Cell, ...]:
+        """Take the next one that fits into so many TTLs, and others that the same fault may hit, or none.
+
+        After the last, begin again.
+        """
         with self._lock:
             if not self._left:
                 self._left.extend(self.cells)
-            fitting = next((cell for cell in self._left if TAKES[cell.end] <= room), None)
-            if fitting is not None:
-                self._left.remove(fitting)
-            return fitting
+            fitting = [cell for cell in self._left if TAKES[cell.end] <= room]
+            alike = [cell for cell in fitting if are_alike(cell, fitting[0])]
+            by_luck = [cell for cell in fitting if cell.end is BY_LUCK.get(fitting[0].end)]
+            taken = (alike + by_luck)[:most]
+            for cell in taken:
+                self._left.remove(cell)
+            return tuple(taken)
 
-    def again(self, cell: Cell) -> None:
-        """Try one again, after the others."""
+    def done(self, cell: Cell, end: End | None) -> None:
+        """Strike off what a pause hit; try what it aimed at again after the others, if that was not it.
+
+        `end`: what had become of the hold; None if there was no pause.
+        """
         with self._lock:
-            self._left.append(cell)
+            if end is not cell.end:
+                self._left.append(cell)
+            hit = [other for other in self._left if (other.point, other.end) == (cell.point, end)]
+            for other in hit:
+                self._left.remove(other)
 
 
 def walkers(fault: PauseSpec, clients: int, resources: int) -> tuple[int, ...]:
     """Return the resource of each walker; fewer than resources if that leaves too few clients running."""
-    if fault.hits_servers:
-        return (ANY,)  # all resources have the same servers
     victim = Victim.of_holder(fault.target)
     if victim.resource != ANY:
         return (victim.resource,)
@@ -80,14 +93,40 @@ def walk(clients: ClientFaults, index: int, fault: PauseSpec, resource: int, aim
     patience = PATIENCE * clients.ttl
     while not clients.over.is_set():
         now = time.monotonic_ns()
-        cell = aims.next((end - now) / clients.ttl)
-        if cell is None:
+        cells = aims.take((end - now) / clients.ttl)
+        if not cells:
             return
+        (cell,) = cells
         request = StopRequest(clients.state, index, cell.point, victim)
         until = min(end - round(TAKES[cell.end] * clients.ttl), now + patience)
         as_aimed = clients.strike_once(aimed(fault, cell), request, until, aims.tally, first_of_hold=True)
-        if not as_aimed:
-            aims.again(cell)
+        aims.done(cell, cell.end if as_aimed else None)
+
+
+def walk_servers(
+    clients: ClientFaults, index: int, fault: PauseSpec, resources: Sequence[int], aims: Aims, end: int
+) -> None:
+    """Aim at one hazard of each resource after another, as above; `index`: of the first stop request."""
+    state = clients.state
+    while not clients.over.is_set():
+        cells = aims.take((end - time.monotonic_ns()) / clients.ttl, len(resources))
+        if not cells:
+            return
+        last = end - round(TAKES[cells[0].end] * clients.ttl)
+        most_awaited = sorted(resources, key=state.waiting_for, reverse=True)
+        at_grant_first = sorted(cells, key=lambda cell: cell.point is not Point.GRANTED)
+        places = [
+            Place(
+                cell=cell,
+                request=StopRequest(state, number, cell.point, Victim(resource=resource)),
+                next_request=StopRequest(state, number, Point.ACQUIRED, Victim(resource=resource)),
+            )
+            for number, (cell, resource) in enumerate(zip(at_grant_first, most_awaited, strict=False), index)
+        ]
+        if wait_until(partial(clients.is_free, fault), last, clients.over.is_set):
+            LineUp(clients, fault, cells[0].end, places).strike(last, aims.tally)
+        for place in places:
+            aims.done(place.cell, place.end)
 
 
 def aimed(fault: PauseSpec, cell: Cell) -> PauseSpec:

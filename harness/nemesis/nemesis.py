@@ -20,7 +20,7 @@ from harness.nemesis.faults import (
     hits_client,
     hits_servers,
 )
-from harness.nemesis.hazard_walk import Aims, stop_requests, walk, walkers
+from harness.nemesis.hazard_walk import Aims, stop_requests, walk, walk_servers, walkers
 from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlanLog
@@ -117,7 +117,11 @@ class Nemesis:
         """Aim at the hazards of a fault on several resources at once."""
         aims = Aims(tuple(map(Cell.named, self.log.planned[index].hazards)), partial(self.log.window, index))
         resources = walkers(fault, len(self.state.clients), self.state.resources) if aims.cells else ()
-        for request, resource in enumerate(resources, start=self._requests[index]):
+        first = self._requests[index]
+        if hits_servers(fault):
+            walk_servers(self._clients, first, fault, resources, aims, end)
+            return
+        for request, resource in enumerate(resources, start=first):
             self._start(walk, self._clients, request, fault, resource, aims, end)
 
     def _carry_out(self, index: int, fault: FaultSpec) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from checkers.hazards import End
+from harness.nemesis import hazard_order
 from harness.nemesis.delay import DelaySpec
 from harness.nemesis.faults import FaultSpec, aims_at_hazards, begins_at_each_stop
 from harness.nemesis.windows import Windows
@@ -89,12 +89,12 @@ def _begun_over(fault: FaultSpec) -> int:
 
 
 def _hazards(fault: FaultSpec, possible: Container[str], rng: random.Random) -> tuple[str, ...]:
-    """Put the hazards that a fault aims at in a random order, but those that take longest first."""
+    """Put the hazards that a fault aims at in a random order, but as far as they differ in that of a walk."""
     if not aims_at_hazards(fault):
         return ()
     cells = [cell for cell in fault.cells if str(cell) in possible]
     rng.shuffle(cells)
-    return tuple(str(cell) for cell in sorted(cells, key=lambda cell: -[*End].index(cell.end)))
+    return tuple(str(cell) for cell in sorted(cells, key=hazard_order.place))
 
 
 @dataclass(slots=True)

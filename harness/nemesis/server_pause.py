@@ -38,7 +38,8 @@ def pause_servers(
         evidence = f"{stopped}; answers took {ms(before)} before, none came in {ms(silence)} since"
         fault = Fault("pause", target, evidence=evidence, since=since)
         yield fault
-        fault.until = time.monotonic_ns()  # from here on they may answer
+        if fault.until is None:
+            fault.until = time.monotonic_ns()  # from here on they may answer
     finally:
         running = cluster.resume(servers)
         taken = probes.prove_whole_again()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, Protocol
 
+from checkers.hazards import End
 from harness.core.duration import Span
 from harness.nemesis.contradictions import Contradiction, Sections
 from harness.nemesis.fields import raise_all
@@ -19,6 +20,14 @@ StopPoint = Literal[
 
 Until = Literal["expired", "regranted", "contested", "superseded"]
 """What ends a fault: the lease, or what another client does."""
+
+ENDS: Mapping[str, End] = {
+    "expired": End.EXPIRED,
+    "regranted": End.REGRANTED,
+    "contested": End.REGRANTED,
+    "superseded": End.SUPERSEDED,
+}
+"""What a fault that lasts until something ends in."""
 
 
 class Timed(Protocol):

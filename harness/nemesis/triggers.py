@@ -73,12 +73,20 @@ class StopRequest:
     @contextmanager
     def armed(self) -> Iterator[None]:
         """Request the stop for as long as the block lasts."""
-        self._request.stopped_client = NOBODY
-        self._request.point = self._point
+        self.arm()
         try:
             yield
         finally:
-            self._request.point = 0
+            self.disarm()
+
+    def arm(self) -> None:
+        """Request the stop."""
+        self._request.stopped_client = NOBODY
+        self._request.point = self._point
+
+    def disarm(self) -> None:
+        """Request it no more; a client may be stopping already."""
+        self._request.point = 0
 
     def forget(self) -> None:
         """Forget the client that stopped, once it runs again."""

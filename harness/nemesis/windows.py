@@ -17,6 +17,7 @@ NO_VICTIM = "no client that it could hit was free of other faults in time"
 NO_ROOM = "its servers were under other faults, or what it waits for did not happen in time"
 NO_STOP = "no client came to its stop point in time"
 NO_TAKEOVER = "no other client had taken over by its end"
+NOT_EXPIRED = "the lease was still good at its end"
 WENT_FURTHER = "more than it waited for had happened by its end"
 
 Tally = Callable[[str | None], None]

@@ -13,15 +13,8 @@ from harness.nemesis.leader import LEADER
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.plan import PlannedFault, plan
 from harness.nemesis.reach import servers_hit
+from harness.nemesis.stop_points import ENDS
 from harness.target.models import Target
-
-_ENDS = {
-    "superseded": End.SUPERSEDED,
-    "regranted": End.REGRANTED,
-    "contested": End.REGRANTED,
-    "expired": End.EXPIRED,
-}
-"""What a fault that lasts `until` something ends in."""
 
 _SHORT = 'lasts = "0.3 ttl"'  # shorter than what is left of any lease
 
@@ -82,7 +75,7 @@ def check_aimed(name: str, targets: Iterable[Target]) -> None:
 def _aimed_at(cell: Cell) -> str:
     """Return the fault that aims at a cell; ConfigurationError if none can."""
     is_of_holder = cell.hit is Hit.HOLDER
-    until = next((f'until = "{until}"' for until, end in _ENDS.items() if end is cell.end), _SHORT)
+    until = next((f'until = "{until}"' for until, end in ENDS.items() if end is cell.end), _SHORT)
     if is_of_holder and cell.fate is Fate.DELAYED and cell.point in _HELD_BACK_AT:
         return f'{{kind = "delay", target = "holder", to = "both", at = "{cell.point}", {until}}}'
     if is_of_holder and cell.fate is Fate.LOST and cell.end is End.SUPERSEDED:
@@ -170,7 +163,7 @@ def _never_ends(fault: FaultSpec, end: End, target: Target) -> str | None:
     if aims_at_hazards(fault):
         return None if any(cell.end is end for cell in fault.cells) else _NEVER_THEN
     until = getattr(fault, "until", None)
-    if until is not None and end is not _ENDS[until]:
+    if until is not None and end is not ENDS[until]:
         return _NEVER_THEN
     if fault.kind == "kill" and not fault.hits_servers:
         return None if end is End.SUPERSEDED else "a killed client does not go on"

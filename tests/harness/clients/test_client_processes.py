@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from signal import Signals
 from typing import Any
@@ -18,7 +19,7 @@ from psutil import Process
 
 from harness.clients import pool
 from harness.clients.process import SharedProgress
-from harness.clients.shared_state import NO_TOKEN, NOBODY, STOP_POINTS, SharedState
+from harness.clients.shared_state import NOBODY, STOP_POINTS, Held, SharedState
 from harness.core.errors import InfrastructureError
 from harness.nemesis.triggers import StopRequest, Victim
 from tests.support.waiting import wait_for
@@ -197,10 +198,11 @@ def test_an_accepted_write_with_a_higher_token_supersedes_a_hold(
         other = SharedProgress(started.state, 1, ("r0", "r1"))
 
         other.accepted("r1", 9)
-        assert not started.state.superseded(0, 0, 8), "on another resource"
-        assert not started.state.superseded(1, 1, 8), "by itself"
-        assert not started.state.superseded(0, 1, 9), "not higher"
-        assert started.state.superseded(0, 1, 8)
+        hold = Held(client=0, resource=1, owner=b"0-1", token=8, granted=1)
+        assert not started.state.superseded(replace(hold, resource=0)), "on another resource"
+        assert not started.state.superseded(replace(hold, token=9)), "not higher"
+        assert started.state.superseded(hold)
+        assert started.state.superseded(replace(hold, client=1)), "by its client's next hold"
 
 
 def test_without_a_token_only_a_later_hold_supersedes(folder: Path) -> None:
@@ -211,12 +213,13 @@ def test_without_a_token_only_a_later_hold_supersedes(folder: Path) -> None:
         mine.granted("r1", "1-1")
 
         earlier.accepted("r1", 4)
-        assert not state.superseded(1, 1, NO_TOKEN), "granted before"
+        hold = state.held(1)
+        assert not state.superseded(hold), "granted before"
         later.reached("acquired", "r1", "2-1", 5)
-        assert not state.superseded(1, 1, NO_TOKEN), "nothing written"
+        assert not state.superseded(hold), "nothing written"
         later.accepted("r1", 5)
-        assert state.superseded(1, 1, NO_TOKEN)
-        assert not state.superseded(1, 0, NO_TOKEN), "on another resource"
+        assert state.superseded(hold)
+        assert not state.superseded(replace(hold, resource=0)), "on another resource"
 
 
 def test_a_hold_starts_when_its_grant_was_first_known(folder: Path) -> None:
@@ -228,10 +231,10 @@ def test_a_hold_starts_when_its_grant_was_first_known(folder: Path) -> None:
         first.reached("acquired", "r0", "0-1", 7)
         first.accepted("r0", 7)
 
-        assert not state.superseded(1, 0, NO_TOKEN)
+        assert not state.superseded(state.held(1))
         first.reached("acquired", "r0", "0-2", 8)
         first.accepted("r0", 8)
-        assert state.superseded(1, 0, NO_TOKEN)
+        assert state.superseded(state.held(1))
 
 
 def test_without_a_token_a_list_is_contested_by_a_later_hold(folder: Path) -> None:
@@ -241,6 +244,6 @@ def test_without_a_token_a_list_is_contested_by_a_later_hold(folder: Path) -> No
         other.reached("list-read", "r0", "1-1", 3)
         mine.granted("r0", "0-1")
 
-        assert not state.contested(0, 0, NO_TOKEN)
+        assert not state.contested(state.held(0))
         other.reached("list-read", "r0", "1-2", 4)
-        assert state.contested(0, 0, NO_TOKEN)
+        assert state.contested(state.held(0))

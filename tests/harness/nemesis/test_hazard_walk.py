@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from checkers.hazards import CELLS, Cell, End
 from harness.clients import pool
 from harness.clients.process import SharedProgress
 from harness.clients.recorder import RecordedSession
-from harness.clients.shared_state import ANY, NO_TOKEN, SharedState
+from harness.clients.shared_state import NO_TOKEN, Held, SharedState
 from harness.nemesis.fields import of_pauses
-from harness.nemesis.hazard_walk import TAKES, Aims, stop_requests, walkers
+from harness.nemesis.hazard_order import TAKES
+from harness.nemesis.hazard_walk import Aims, stop_requests, walkers
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.observer import Observer
 from harness.nemesis.pause import PauseSpec
@@ -63,18 +65,43 @@ def test_walkers_share_a_list_that_begins_again() -> None:
     one, other = Cell.named("granted/expired"), Cell.named("granted/superseded")
     aims = Aims((one, other))
 
-    assert [aims.next(9), aims.next(9), aims.next(9)] == [one, other, one]
-    aims.again(one)
-    assert [aims.next(9), aims.next(9), aims.next(9)] == [other, one, one]
+    assert [aims.take(9), aims.take(9), aims.take(9)] == [(one,), (other,), (one,)]
+    aims.done(one, None)
+    assert [aims.take(9), aims.take(9), aims.take(9)] == [(other,), (one,), (one,)]
 
 
 def test_a_pause_that_cannot_end_in_time_is_not_begun() -> None:
     long, short = Cell.named("granted/superseded"), Cell.named("granted/before-expiry")
     aims = Aims((long, short))
 
-    assert aims.next(TAKES[End.SUPERSEDED] - 0.1) == short
-    assert aims.next(0.1) is None
-    assert aims.next(9) == long
+    assert aims.take(TAKES[End.SUPERSEDED] - 0.1) == (short,)
+    assert aims.take(0.1) == ()
+    assert aims.take(9) == (long,)
+
+
+def test_what_the_same_pause_may_hit_is_taken_together() -> None:
+    cells = tuple(
+        map(
+            Cell.named, ("granted/superseded", "renewing/regranted", "renewing/superseded", "granted/expired")
+        )
+    )
+    aims = Aims(cells)
+
+    assert aims.take(9, 2) == (cells[0], cells[1])
+    assert aims.take(9, 2) == (cells[2], cells[3])
+
+
+def test_what_a_pause_hit_is_struck_off_also_if_it_aimed_at_something_else() -> None:
+    cells = tuple(map(Cell.named, ("granted/superseded", "renewing/superseded", "granted/expired")))
+    aims = Aims(cells)
+    aims.take(9)
+
+    aims.done(cells[0], End.EXPIRED)
+
+    assert aims.take(9, 4) == (cells[1], cells[0])
+    aims.done(cells[1], End.SUPERSEDED)
+    aims.done(cells[0], End.SUPERSEDED)
+    assert aims.take(9) == (cells[0],), "the list begins again"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +113,7 @@ def test_a_pause_that_cannot_end_in_time_is_not_begun() -> None:
         ("holder", 2, 2, (0,)),
         ("holder:r1", 5, 2, (1,)),
         ("waiter", 5, 2, (0, 1)),
-        ("lock:leader", 5, 2, (ANY,)),
+        ("lock:leader", 5, 2, (0, 1)),
     ],
 )
 def test_there_is_a_walker_for_each_resource_if_enough_clients_run(
@@ -153,16 +180,19 @@ def test_a_lock_is_regranted_once_another_client_knows_its_higher_token(state: S
     first, second = (SharedProgress(state, client, ("r0", "r1")) for client in (0, 1))
     first.reached("acquired", "r0", "0-1", 33)
 
-    assert not state.regranted(0, 0, 33)
+    def hold_of(token: int) -> Held:
+        return replace(state.held(0), token=token)
+
+    assert not state.regranted(hold_of(33))
     second.reached("acquired", "r1", "1-1", 34)
-    assert not state.regranted(0, 0, 33)
+    assert not state.regranted(hold_of(33))
     second.granted("r0", "1-2")  # it does not know its token yet
-    assert not state.regranted(0, 0, 33)
+    assert not state.regranted(hold_of(33))
     second.reached("acquired", "r0", "1-2", 32)
-    assert not state.regranted(0, 0, 33)
-    assert state.regranted(0, 0, NO_TOKEN)
+    assert not state.regranted(hold_of(33))
+    assert state.regranted(hold_of(NO_TOKEN))
     second.reached("acquired", "r0", "1-2", 34)
-    assert state.regranted(0, 0, 33)
+    assert state.regranted(hold_of(33))
 
 
 def holder(state: SharedState, client: int, *points: str) -> psutil.Process:
