@@ -31,6 +31,9 @@ def coverage(evidence: Evidence) -> dict[str, int]:
     - can have been accepted when this one was rejected, or
     - stands before this one in the commit log.
 
+    A write that failed for another reason than a fence, as for want of a connection, challenged nothing
+    and is no stale write, unless it took effect all the same.
+
     Where the lock gives no tokens, a later hold counts as a higher token (see `hold_order`).
 
     A strict fence that refuses a holder's own second write has not been

@@ -79,6 +79,15 @@ def test_a_write_below_an_accepted_one_is_an_attempt_however_it_ends() -> None:
         assert run.stale(log) == expected
 
 
+def test_a_write_that_failed_otherwise_challenged_no_fence() -> None:
+    run = Run()
+    run.op(1, "write", 1, 2, token=34, value="b")
+    run.op(0, "write", 3, 4, "fail", token=33, value="a")
+
+    assert run.stale() == run.stale([("b", 34)]) == (0, 0, 0)
+    assert run.stale([("b", 34), ("a", 33)]) == (1, 0, 1)  # it took effect all the same
+
+
 def test_a_concurrent_write_is_an_attempt_only_if_refused_or_later() -> None:
     def overlapping(kind: str) -> Run:
         run = Run()
