@@ -186,6 +186,17 @@ def test_a_pause_without_the_nemesis_word_hits_what_the_client_held() -> None:
     assert (counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 1)
 
 
+def test_an_earlier_grant_whose_answer_comes_in_a_pause_is_no_grant_meanwhile() -> None:
+    def answered_in_pause(token: int | None) -> dict[str, int]:
+        run = Run()
+        run.op(0, "acquire", 0, 4, owner="0-1", token=token, attempt=0)
+        run.op(1, "acquire", 1, 2, owner="1-1", token=token and 34)
+        return run.fault("pause", "client:1", 3, 5).counts()
+
+    assert answered_in_pause(33)["grants_to_others"] == 0
+    assert answered_in_pause(None)["grants_to_others"] == 1  # nothing tells which came first
+
+
 def test_a_grant_elsewhere_or_at_another_time_is_no_grant_meanwhile() -> None:
     run = Run()
     run.op(0, "acquire", 0, 0.1, owner="0-1", token=33)
