@@ -31,6 +31,9 @@ def coverage(evidence: Evidence) -> dict[str, int]:
     - can have been accepted when this one was rejected, or
     - stands before this one in the commit log.
 
+    A write that failed for another reason than a fence, as for want of a connection, challenged nothing
+    and is no stale write, unless it took effect all the same.
+
     Where the lock gives no tokens, a later hold counts as a higher token (see `hold_order`).
 
     A strict fence that refuses a holder's own second write has not been
@@ -123,7 +126,7 @@ class _Holds:
         for moment, grant in islice(returned, first, None):
             if moment > pause.healed:
                 return
-            if grant.owner != hold.owner:
+            if grant.owner != hold.owner and _is_later(grant, hold, pause):
                 yield grant
 
 
@@ -131,6 +134,19 @@ def _was_sent(grant: Op, moment: int) -> bool:
     """Had the request that was granted been sent by then?"""
     by_answer = grant.returned is not None and grant.returned <= moment
     return by_answer or (grant.attempt is not None and grant.attempt <= moment)
+
+
+def _is_later(grant: Op, hold: Op, pause: Fault) -> bool:
+    """Can a lock that others learned of in a pause have been granted after the paused hold?
+
+    They may learn of an earlier grant much later. Of a hold that was stopped inside its acquire, the token
+    may be drawn after the pause, and tells nothing.
+    """
+    if hold.returned is None or hold.returned > pause.began:
+        return True
+    if grant.attempt is not None and grant.attempt > hold.returned:
+        return True
+    return grant.token is None or hold.token is None or grant.token > hold.token
 
 
 def _was_over(hold: Op, pause: Fault, operations: Iterable[Op]) -> bool:

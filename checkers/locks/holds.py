@@ -74,6 +74,16 @@ def grants_without_token(evidence: Evidence) -> int:
     return sum(op.outcome is Outcome.OK and op.token is None for op in evidence.named("acquire"))
 
 
+def grants_without_lease(evidence: Evidence) -> int:
+    """How often somebody got a lock by a request that sets no lease."""
+    operations = evidence.history.operations
+    if isinstance(operations, Operations):
+        columns = operations.columns
+        granted = (columns.f == ACQUIRE) & (columns.outcome == OK)
+        return int(np.count_nonzero(granted & (columns.ttl == ABSENT)))
+    return sum(op.outcome is Outcome.OK and op.ttl is None for op in evidence.named("acquire"))
+
+
 def of_shared_tokens(holds: Holds) -> Ints:
     """The grants whose token another grant of their resource carries, too."""
     (key,) = _keys((holds.resource, holds.token))

@@ -15,8 +15,9 @@ then does not count again at once.
 attempt until the longest lease after its last renewal had returned, or until its release
 was acknowledged. What ended in info may take effect until whatever held it up was healed,
 and a grace after; what never ended, at any time, unless its client was killed. A hold
-whose lease is unknown, such as a session, ends only with an acknowledged release. A lock
-from before the run may last a lease, too.
+whose lease is unknown, such as a session, ends only with an acknowledged release. An acquire
+that ended in info reports no lease: where every grant of the run came with one, so did it.
+A lock from before the run may last a lease, too.
 
 **The service was healthy.** No fault was in force but on clients and on the storage. A
 service that comes back from one may restart every lease, so a lease more has to pass.
@@ -39,7 +40,7 @@ from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import lock_on
 from checkers.history.faults import Fault, client_of, faults_of, is_client
 from checkers.history.records import Header, Op, Outcome
-from checkers.locks.holds import narrowed, of_long_waits
+from checkers.locks.holds import count_of_grants, grants_without_lease, narrowed, of_long_waits
 from checkers.locks.intervals import Interval, joined, without
 
 _BREATHS = 10  # a gap between two acquires is a breath if it is so small a part of the grace
@@ -70,8 +71,9 @@ def stretches(evidence: Evidence) -> Iterator[Stuck]:
     surroundings = Surroundings(history.header, faults_of(history.faults))
     relevant = partial(of_long_waits, least=surroundings.patience, gap=surroundings.breath)
     chosen = narrowed(evidence, relevant)
+    acquires_lease = count_of_grants(evidence) > 0 and not grants_without_lease(evidence)
     for _, operations in sorted(chosen.by_resource("acquire", "renew", "release").items()):
-        queue = Queue(surroundings, operations)
+        queue = Queue(surroundings, operations, acquires_lease=acquires_lease)
         waited = queue.waited()
         if any(queue.is_long(stretch) for stretch in waited):  # else there is nothing to look for
             holds = list(queue.holds())
@@ -148,8 +150,9 @@ class Surroundings:
 class Queue:
     """Those who asked for one lock, and what may have kept them from getting it."""
 
-    def __init__(self, surroundings: Surroundings, operations: Sequence[Op]) -> None:
+    def __init__(self, surroundings: Surroundings, operations: Sequence[Op], *, acquires_lease: bool) -> None:
         self._surroundings = surroundings
+        self._acquires_lease = acquires_lease  # does the request for the lock set its lease, too?
         self._acquires = [op for op in operations if op.f == "acquire"]
         self._own: dict[str | None, list[Op]] = defaultdict(list)
         for op in operations:
@@ -206,7 +209,7 @@ class Queue:
     def _holds(self, acquire: Op) -> Iterator[Hold]:
         own = self._own[acquire.owner]
         renewals = [op for op in own if op.f == "renew" and op.outcome is not Outcome.FAIL]
-        is_leased = any(op.ttl is not None for op in (acquire, *renewals))
+        is_leased = self._is_leased(acquire, renewals)
         release = self._release(acquire)
         over = math.inf if release is None or release.returned is None else release.returned
         for setter in (acquire, *renewals):
@@ -214,6 +217,16 @@ class Queue:
             start, end = max(setter.sent, acquire.sent), min(lapses, over)
             if start <= end:
                 yield Hold(setter=setter, start=start, end=end, release=release if end == over else None)
+
+    def _is_leased(self, acquire: Op, renewals: Sequence[Op]) -> bool:
+        """Does the hold end by itself, after no more than the longest lease?"""
+        if acquire.ttl is not None or (acquire.outcome is Outcome.INFO and self._acquires_lease):
+            return True
+        again = (
+            op.called for op in self._own[acquire.owner] if op.f == "acquire" and op.called > acquire.called
+        )
+        until = min(again, default=math.inf)  # renewals after that are of another hold
+        return any(op.ttl is not None and acquire.called <= op.called < until for op in renewals)
 
     def _release(self, acquire: Op) -> Op | None:
         """The release by which the service acknowledged the end of a hold; None if that is not certain."""

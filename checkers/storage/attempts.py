@@ -47,7 +47,7 @@ def _without_tokens(evidence: Evidence, stale: Flags) -> tuple[int, int, int]:
     writes = writes_of(evidence)
     if writes is None:
         return 0, 0, 0
-    tried = writes.is_after_accepted | stale[writes.rows]
+    tried = (writes.is_after_accepted & writes.reached_storage) | stale[writes.rows]
     counted = (writes.is_late, tried, tried & writes.accepted)
     late, attempted, accepted = map(int, map(np.count_nonzero, counted))
     return late, attempted, accepted

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from checkers.evidence import Evidence, log_of
-from checkers.history.columns import ABSENT, FAIL, INFO, OK, Flags, Ints, indices
+from checkers.history.columns import ABSENT, FAIL, INFO, OK, Columns, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit, stable_order
 from checkers.history.records import Op
 from checkers.memoized import memoized
@@ -26,6 +26,13 @@ from checkers.storage.recorded import Recorded, recorded
 def zones_of(evidence: Evidence) -> ZoneColumns:
     """The zones of a history; with a commit log, that says which writes took effect."""
     return ZoneColumns(recorded(evidence), log_of(evidence))
+
+
+def was_rejected(columns: Columns, rows: Ints) -> Flags:
+    """Which of these writes did a fence refuse?"""
+    stale = columns.errors.index("stale") if "stale" in columns.errors else len(columns.errors)
+    rejected: Flags = (columns.outcome[rows] == FAIL) & (columns.error[rows] == stale)
+    return rejected
 
 
 class ZoneColumns:
@@ -89,7 +96,10 @@ class ZoneColumns:
         self.early_reads = reads[too_early], write[too_early]
 
     def _sort_writes(self) -> None:
-        """Tell the writes that took effect, a zone each, from those that may have, and were rejected."""
+        """Tell the writes that took effect, a zone each, from those that may have, and were rejected.
+
+        One that failed for another reason is none of them: no fence has seen it.
+        """
         columns, log = self.columns, self.log
         self.acknowledged = columns.outcome == OK
         took_effect = self.acknowledged.copy()
@@ -107,9 +117,8 @@ class ZoneColumns:
         others = self.writes[~took_effect[self.writes]]
         others = others[columns.token[others] != ABSENT]  # the others cannot have raised the mark
         self.optional = others[columns.outcome[others] == (INFO if log is None else OK)]
-        stale = columns.errors.index("stale") if "stale" in columns.errors else len(columns.errors)
-        refused = (columns.outcome[others] == FAIL) & (columns.error[others] == stale)
-        self.rejected, self.undecided = others[refused], others[~refused]
+        self.rejected = others[was_rejected(columns, others)]
+        self.undecided = others[columns.outcome[others] != FAIL]
 
     def _bound_zones(self) -> None:
         """When each zone had surely begun, and until when it surely lasted."""

@@ -25,12 +25,12 @@ from checkers.evidence import Evidence, log_of
 from checkers.explain.fault_steps import fault_steps, faults_meanwhile, held_up_by
 from checkers.explain.narrator import Narrator, Story
 from checkers.explain.phrases import content, listed, lock_on, times
-from checkers.history.columns import Flags, Ints, indices
+from checkers.history.columns import FAIL, Flags, Ints, indices
 from checkers.history.ranks import UNRANKED, Summit
 from checkers.history.records import Op, Outcome
 from checkers.locks.hold_order import hold_order
 from checkers.memoized import memoized
-from checkers.storage.cluster_columns import zones_of
+from checkers.storage.cluster_columns import was_rejected, zones_of
 
 
 def in_log(evidence: Evidence) -> Iterator[Conflict]:
@@ -104,6 +104,8 @@ class Writes:
         returned = zones.ranks.returned[self._grants]
         self._granted = Summit(zones.ranks.size, returned, holds.asked(self._grants))
         self.is_late: Flags = self._granted.before(called) > answered
+        has_failed = (zones.columns.outcome[self.rows] == FAIL) & ~was_rejected(zones.columns, self.rows)
+        self.reached_storage: Flags = self.accepted | ~has_failed  # as far as that is known
 
     def with_newest(self, places: Ints) -> Iterator[tuple[int, int, tuple[int, int]]]:
         """Of writes called after an accepted one: row, grant, and the zone and grant of the latest hold's."""

@@ -74,7 +74,7 @@ def _tried(operations: Sequence[Op], header: Header) -> tuple[int, int] | None:
     rejected = [op for op in others if op.outcome is Outcome.FAIL and op.error == "stale"]
     if not _have_causes(rejected, others, accepted.values(), header):
         return None
-    undecided = [op for op in others if op.outcome is not Outcome.FAIL or op.error != "stale"]
+    undecided = [op for op in others if op.outcome is not Outcome.FAIL]
     written = [each for index, each in accepted.items() if index is not None]
     return (
         sum(any(_is_newer(each, op) and each.called <= _end(op) for each in written) for op in rejected),

@@ -213,6 +213,8 @@ _UNDECIDED = {
     "crashed: ": "A checker that crashes is a bug in Fencepost: report it, with the run's folder.",
     "could not be counted: ": "This is a bug in Fencepost: report it, with the run's folder.",
     "ends in the middle of a line": "Run it again: what is missing from the history cannot be recovered.",
+    "order of writes, is missing": "Run it again, to its end: that order is read once the clients stop.",
+    "whether the run worked to its end": "Restore plan.json, or run it again.",
     NOT_EXERCISED: _EXERCISE_IT,
 }
 """What to do about each reason that leaves a run undecided, by words in the reason."""

@@ -20,8 +20,9 @@ from harness.core import exhaustion
 from harness.core.errors import ConfigurationError, ResourceExhaustedError
 from harness.files import run_files
 from harness.files.column_folder import column_folder
-from harness.files.run_folder import COMMITS, EVENTS, HISTORY, VERDICT, RunFolder
+from harness.files.run_folder import COMMITS, EVENTS, HEADER, HISTORY, VERDICT, RunFolder
 from harness.report.interruption import interruption
+from harness.report.recorded_plan import RecordedPlan
 from harness.report.recorded_run import Parsed, recorded_plan
 from harness.target.toml import loads
 from workloads.storages import WITH_COMMIT_ORDER
@@ -50,6 +51,7 @@ UNREAD_ORDER = (
     "commits.jsonl, the storage's own order of writes, is missing, so this is judged by what the clients saw"
     " alone"
 )
+NO_PLAN = "plan.json is missing or cannot be read, so it is not known whether the run worked to its end"
 NO_ORDER = (
     "there is no order of writes from the storage: it has none, or the run ended before it was read;"
     " only what the clients saw was judged"
@@ -69,9 +71,14 @@ def judge_folder(path: Path, stage: Stage = ignore) -> Judged:
     judged = judge_file(history, order, stage, same_run=True)
     plan = recorded_plan(path)
     cut_short = interruption(plan, judged.history)
-    verdict = judged.verdict if order else _without_order(judged.verdict, path)
+    verdict = _with_doubts(judged.verdict, path, plan, has_order=order is not None)
     document = msgspec.structs.replace(
-        judged.document, reasons=list(verdict.reasons), windows=plan.windows, interrupted=cut_short
+        judged.document,
+        verdict=verdict.validity.word,
+        as_expected=verdict.as_expected,
+        reasons=list(verdict.reasons),
+        windows=plan.windows,
+        interrupted=cut_short,
     )
     judged = replace(judged, verdict=verdict, document=document)
     notices = (*cut, *judged.notices, *([] if order else [NO_ORDER]))
@@ -87,11 +94,23 @@ def judge_folder(path: Path, stage: Stage = ignore) -> Judged:
     return replace(judged, notices=notices, failure=failure)
 
 
-def _without_order(verdict: Verdict, path: Path) -> Verdict:
-    """Add the reason that the storage's order of writes was not judged, if it has one."""
-    if verdict.validity is Validity.UNKNOWN or not _has_an_order(path):
+def _with_doubts(verdict: Verdict, path: Path, plan: RecordedPlan, *, has_order: bool) -> Verdict:
+    """Add what is missing in a run's folder, without which no run is valid.
+
+    Only the storage's order of writes decides exactly whether a stale one took effect, and only the plan
+    says whether the run worked to its end.
+    """
+    if verdict.validity is Validity.UNKNOWN:
         return verdict
-    return replace(verdict, reasons=(*verdict.reasons, UNREAD_ORDER))
+    doubts: list[str] = []
+    if not has_order and _has_an_order(path):
+        doubts.append(UNREAD_ORDER)
+    if plan == RecordedPlan() and (path / HEADER).exists():  # not a folder that somebody made by hand
+        doubts.append(NO_PLAN)
+    reasons = (*verdict.reasons, *doubts)
+    if not doubts or verdict.validity is Validity.INVALID:  # what the clients saw proves that
+        return replace(verdict, reasons=reasons)
+    return replace(verdict, validity=Validity.UNKNOWN, as_expected=False, reasons=reasons)
 
 
 def _has_an_order(path: Path) -> bool:

@@ -79,6 +79,15 @@ def test_a_write_below_an_accepted_one_is_an_attempt_however_it_ends() -> None:
         assert run.stale(log) == expected
 
 
+def test_a_write_that_failed_otherwise_challenged_no_fence() -> None:
+    run = Run()
+    run.op(1, "write", 1, 2, token=34, value="b")
+    run.op(0, "write", 3, 4, "fail", token=33, value="a")
+
+    assert run.stale() == run.stale([("b", 34)]) == (0, 0, 0)
+    assert run.stale([("b", 34), ("a", 33)]) == (1, 0, 1)  # it took effect all the same
+
+
 def test_a_concurrent_write_is_an_attempt_only_if_refused_or_later() -> None:
     def overlapping(kind: str) -> Run:
         run = Run()
@@ -175,6 +184,17 @@ def test_a_pause_without_the_nemesis_word_hits_what_the_client_held() -> None:
     counts = run.counts()
 
     assert (counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 1)
+
+
+def test_an_earlier_grant_whose_answer_comes_in_a_pause_is_no_grant_meanwhile() -> None:
+    def answered_in_pause(token: int | None) -> dict[str, int]:
+        run = Run()
+        run.op(0, "acquire", 0, 4, owner="0-1", token=token, attempt=0)
+        run.op(1, "acquire", 1, 2, owner="1-1", token=token and 34)
+        return run.fault("pause", "client:1", 3, 5).counts()
+
+    assert answered_in_pause(33)["grants_to_others"] == 0
+    assert answered_in_pause(None)["grants_to_others"] == 1  # nothing tells which came first
 
 
 def test_a_grant_elsewhere_or_at_another_time_is_no_grant_meanwhile() -> None:

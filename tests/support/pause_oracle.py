@@ -67,4 +67,8 @@ def _promised_end(hold: Op, own: Iterable[Op], pause: Fault) -> float:
 
 def _is_meanwhile(grant: Op, hold: Op, pause: Fault) -> bool:
     is_other = grant.resource == hold.resource and grant.owner != hold.owner
+    if hold.returned is not None and hold.returned <= pause.began:  # its token tells which came first
+        was_before = None not in {grant.token, hold.token} and grant.token <= hold.token
+        if was_before and (grant.attempt is None or grant.attempt <= hold.returned):
+            return False
     return is_other and grant.returned is not None and pause.began <= grant.returned <= pause.healed

@@ -74,6 +74,23 @@ def test_an_acquire_with_an_unknown_outcome_may_have_been_granted() -> None:
     assert not stuck(op("acquire", "0", 4, 99, "info", ttl=LEASE))
 
 
+def test_an_unanswered_acquire_has_the_lease_of_the_others() -> None:
+    unanswered = op("acquire", "0", 1, 2, "info")  # a recorder knows no lease of it
+    others = granted(3, 4, "2"), op("release", "2", 5, 6, "ok")
+    session = granted(3, 4, "2", ttl=None)
+
+    assert stuck(unanswered, *others, refused(7, 29)) == [(15, 29)]
+    assert not stuck(unanswered, refused(7, 99))
+    assert not stuck(unanswered, session, others[1], refused(7, 99))
+
+
+def test_renewals_of_a_later_hold_say_nothing_of_a_lease_before() -> None:
+    session, again = granted(1, 2, ttl=None), granted(40, 41, ttl=None, attempt=40)
+    renewed = op("renew", "0", 41, 42, "ok")
+
+    assert not stuck(session, refused(3, 39), again, renewed)
+
+
 def test_requests_of_a_killed_client_end_eventually() -> None:
     asked = op("acquire", "0", 1, None, "info", ttl=LEASE)
 
@@ -215,6 +232,8 @@ class Moment:
     def held_by(self, acquire: Op) -> bool:
         own = [one for one in self.operations if one.owner == acquire.owner]
         setters = [acquire, *(one for one in own if one.f == "renew" and one.outcome is not Outcome.FAIL)]
+        again = [one.called for one in own if one.f == "acquire" and one.called > acquire.called]
+        of_hold = [one for one in setters if acquire.called <= one.called < min(again, default=math.inf)]
         if len([one for one in own if one.f == "acquire"]) == 1:
             for one in own:
                 ends = one.f == "release" and one.outcome is Outcome.OK and acquire.precedes(one)
@@ -222,7 +241,9 @@ class Moment:
                     return False
         if self.time < acquire.sent:
             return False
-        if all(setter.ttl is None for setter in setters):
+        grants = [one for one in self.operations if one.f == "acquire" and one.outcome is Outcome.OK]
+        as_others = acquire.outcome is Outcome.INFO and grants and all(one.ttl is not None for one in grants)
+        if not as_others and all(setter.ttl is None for setter in of_hold):
             return True
         return any(setter.sent < self.time < self.lapses(setter) for setter in setters)
 

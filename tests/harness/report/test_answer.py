@@ -11,6 +11,7 @@ from checkers.not_exercised import NO_GRANT, NO_TOKEN, Untestable
 from harness.report.answer import Tone, answer
 from harness.report.counters import counters
 from harness.report.stale_write_counts import why_findings_differ
+from harness.run.recheck import NO_PLAN, UNREAD_ORDER
 from tests.support.repository import ROOT
 from tests.support.verdicts import verdict_of
 
@@ -113,6 +114,16 @@ def test_each_reason_for_an_undecided_run_has_its_own_remedy() -> None:
     assert crashed == "A checker that crashes is a bug in Fencepost: report it, with the run's folder."
     assert cut == "Run it again: what is missing from the history cannot be recovered."
     assert both == f"{crashed} {cut}"
+
+
+@pytest.mark.parametrize(
+    ("reason", "remedy"), [(UNREAD_ORDER, "Run it again, to its end"), (NO_PLAN, "Restore plan.json")]
+)
+def test_a_missing_file_of_a_run_has_a_remedy(reason: str, remedy: str) -> None:
+    said = answer(verdict("unknown", reasons=[reason]), "mine")
+
+    assert said.headline == f"Undecided: {reason}"
+    assert said.remedy.startswith(remedy)
 
 
 def test_a_run_that_was_not_exercised_and_crashed_is_undecided() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -17,7 +17,7 @@ from harness.core.exit_codes import ExitCode
 from harness.report.interruption import in_words, interruption
 from harness.report.recorded_plan import RecordedPlan
 from harness.report.recorded_run import recorded_plan
-from harness.run.recheck import UNREAD_ORDER, recheck
+from harness.run.recheck import NO_PLAN, UNREAD_ORDER, recheck
 
 SECOND = 1_000_000_000
 HISTORY = (
@@ -59,14 +59,43 @@ def test_a_plan_without_an_end_is_not_an_interruption(tmp_path: Path, plan: dict
 
 
 @pytest.mark.parametrize(("kind", "says"), [("postgres", True), ("http", False), ("own:Storage", False)])
-def test_a_recheck_says_if_the_storages_order_is_missing(tmp_path: Path, kind: str, says: bool) -> None:
+def test_a_run_whose_storages_order_is_missing_is_not_valid(tmp_path: Path, kind: str, says: bool) -> None:
     (tmp_path / "history.jsonl").write_text(HISTORY)
     (tmp_path / "target.toml").write_text(f'[storage]\nkind = "{kind}"\n')
 
     document = recheck(tmp_path).document
 
-    assert document.verdict == "valid"
+    assert document.verdict == ("unknown" if says else "valid")
+    assert document.as_expected is not says
     assert (UNREAD_ORDER in document.reasons) is says
+
+
+def test_a_violation_seen_by_clients_needs_no_order_of_the_storage(
+    recorded_run: Callable[[str], Path],
+) -> None:
+    run = recorded_run("etcd-postgres-unfenced")
+    (run / "commits.jsonl").unlink()
+
+    document = recheck(run).document
+
+    assert (document.verdict, document.as_expected) == ("invalid", True)
+    assert UNREAD_ORDER in document.reasons
+
+
+@pytest.mark.parametrize("text", [None, "{", "7"])
+def test_a_run_without_its_plan_may_have_been_interrupted(
+    recorded_run: Callable[[str], Path], text: str | None
+) -> None:
+    run = recorded_run("interrupted")
+    plan = run / "plan.json"
+    plan.unlink()
+    if text is not None:
+        plan.write_text(text)
+
+    judged = recheck(run)
+
+    assert (judged.document.verdict, judged.document.as_expected) == ("unknown", False)
+    assert NO_PLAN in judged.document.reasons
 
 
 def test_a_recheck_of_an_interrupted_run_prints_both_reasons(

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 
 from checkers.evidence import Evidence
 from checkers.high_water import HighWater
-from checkers.history.records import WRITES, Op
+from checkers.history.records import WRITES, Op, Outcome
 from checkers.storage.clusters import Zone
 from tests.support.operations.late_writes import newest_grants, superseded_by, writes_after_newer
 from tests.support.operations.registers import Register, registers, was_rejected
@@ -43,6 +43,8 @@ def _attempts(register: Register, writes: Iterable[Op], stale: AbstractSet[int])
         elif was_rejected(write) and write.returned is not None:
             # closed intervals: a write called when this one returned can have caused it
             took_effect, possible_until = False, write.returned + 1
+        elif write.outcome is Outcome.FAIL:
+            continue  # no fence has seen it
         else:
             took_effect, possible_until = None, -math.inf
         if _is_below(write, accepted, write.called) or _is_below(write, possible, possible_until):
