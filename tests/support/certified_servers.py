@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import boto3
 from kazoo.client import KazooClient
 
+from harness.network.systems import SYSTEMS
+from harness.network.topology import Address
 from tests.support.attached_servers import PASSWORD, POSTGRES, schemas, set_up_postgres, tls_files
 from tests.support.by_hand import Running, running
 from tests.support.certificates import Certificates, certified
 from tests.support.tls_terminator import terminated
 from tests.support.waiting import wait_for
+from workloads.settings import host_and_port
 
 REDIS_PLAIN = tuple(range(6371, 6376))
 REDIS_TLS = tuple(range(6381, 6386))
@@ -104,6 +108,11 @@ def certified_servers(folder: Path) -> Iterator[Certified]:
         over_tls = stack.enter_context(terminated(dynamodb.address(8000), certificates))
         set_up_postgres(postgres)
         _set_up_redis(redis)
+        for system, at in (
+            ("zookeeper", zookeeper.address(ZOOKEEPER_PLAIN)),
+            ("dynamodb", dynamodb.address(8000)),
+        ):
+            assert wait_for(partial(SYSTEMS[system].is_usable, Address(*host_and_port(at))))
         yield Certified(redis, zookeeper, postgres, dynamodb, over_tls, certificates)
 
 

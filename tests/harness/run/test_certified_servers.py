@@ -143,7 +143,7 @@ def test_a_missing_certificate_and_a_wrong_authority_are_wrong_configurations(
         done = refused(tmp_path, *run_words(name))
 
         assert done.returncode == 4, done.stderr
-        sentence = done.stderr.splitlines()[0]
+        (sentence,) = (line for line in done.stderr.splitlines() if f"{side}.servers" in line)
         assert f"{side}.servers: {given['servers'][0]}" in sentence
         assert said in sentence
 
