@@ -56,13 +56,14 @@ def running(
 ) -> Iterator[Running]:
     """Start our image of a system; `files` are in its folder /tls, and only its user may read them."""
     image = our_image(system)
+    published: dict[str, Any] = {f"{port}/tcp": ("127.0.0.1", None) for port in ports}
     provide_before_any_run([image], print)
     with closing(connect()) as client:
         container = client.containers.create(
             image,
             command,
             name=f"by-hand-{secrets.token_hex(4)}",
-            ports={f"{port}/tcp": ("127.0.0.1", None) for port in ports},
+            ports=published,
             environment=dict(environment or {}),
         )
         try:

@@ -151,8 +151,7 @@ def test_a_missing_certificate_and_a_wrong_authority_are_wrong_configurations(
 @pytest.mark.parametrize(
     ("side", "kind", "user", "remedy"),
     [
-        ("lock", "redis", "weak", "ACL SETUSER USER ~fencepost* +@all"),
-        ("lock", "redlock", "half", "ACL SETUSER USER ~fencepost* +@all"),
+        ("lock", "redlock", "partial", "ACL SETUSER USER ~fencepost* +@all"),
         ("storage", "redis", "half", "ACL SETUSER USER ~fencepost* +@all"),
         ("storage", "postgres", "weak", "GRANT CONNECT, CREATE ON DATABASE"),
     ],
@@ -172,6 +171,7 @@ def test_a_missing_right_is_a_wrong_configuration_with_its_remedy(
     done = run_target(tmp_path, name)
 
     assert done.returncode == 4, done.stderr
+    assert f"{side}.servers: {given['servers'][-1]} " in done.stderr
     assert f"; {side}.user " in done.stderr
     assert remedy in done.stderr
     assert servers.left() == before
