@@ -105,6 +105,13 @@ class ZookeeperSession:
             return deleted
         return deleted + 1
 
+    def delete_and_end(self, *paths: str) -> int:
+        """Delete znodes and everything under them, and end the session; return how many there were."""
+        try:
+            return sum(map(self.delete, paths))
+        finally:
+            self.end()
+
     def end(self) -> None:
         """Close the session and its ephemeral znodes; Unknown if the servers did not confirm it."""
         was_lost = self._lost

@@ -20,7 +20,8 @@ from workloads.client import NotApplied
 
 CONNECTING = 5.0  # s
 LOGIN = 10.0  # s
-ALERT = 0.3  # s; in which a server refuses a certificate
+ALERT = 0.3  # s; in which a server refuses a certificate, unless it is busy
+LATE_ALERT = 5.0  # s; for one that answers nothing afterwards
 POSTGRES_AGREES = b"S"  # its answer to a request for TLS
 PEM = {"ca_file": b"CERTIFICATE-----", "cert_file": b"CERTIFICATE-----", "key_file": b"PRIVATE KEY-----"}
 OURS_REFUSED = (
@@ -84,7 +85,7 @@ def check(servers: Sequence[AttachedSpec]) -> None:
     with relayed(servers) as addresses:
         for server, address in zip(servers, addresses, strict=True):
             if server.system:
-                _check_its_kind(server, address)
+                _check_its_answer(server, address)
 
 
 def _check_that_it_listens(server: AttachedSpec) -> None:
@@ -95,11 +96,21 @@ def _check_that_it_listens(server: AttachedSpec) -> None:
         raise ServerNotReadyError(f"{_of(server)} cannot be reached: {error}; start it first") from None
 
 
-def _check_its_certificate(server: AttachedSpec) -> None:
+def _check_its_answer(server: AttachedSpec, address: Address) -> None:
+    """See that a server answers in plain text, at `address`, as its system does."""
+    answer = unlike(server.system, address)
+    if answer is None:
+        return
+    if server.ca_file and not answer:
+        _check_its_certificate(server, LATE_ALERT)
+    raise _of_another_kind(server, answer)
+
+
+def _check_its_certificate(server: AttachedSpec, alert: float = ALERT) -> None:
     side, _, _ = server.key.partition(".")
     context = _context(server, side)
     try:
-        _shake_hands(server, context)
+        _shake_hands(server, context, alert)
     except ssl.SSLCertVerificationError as error:
         raise ConfigurationError(
             f"{_of(server)} shows a certificate that is not accepted: {error.verify_message}; "
@@ -108,7 +119,9 @@ def _check_its_certificate(server: AttachedSpec) -> None:
     except (NoTlsError, ssl.SSLError, ConnectionError) as error:  # it was reached a moment ago
         if isinstance(error, ssl.SSLError) and any(word in str(error.reason) for word in OURS_REFUSED):
             raise ConfigurationError(_refused(server, side, str(error.reason))) from None
-        _check_its_kind(server, server.address)
+        answer = unlike(server.system, server.address)
+        if answer is not None:
+            raise _of_another_kind(server, answer) from None
         raise ConfigurationError(f"{_of(server)} speaks no TLS: remove {side}.ca_file") from None
     except (OSError, TimeoutError) as error:
         raise ServerNotReadyError(f"{_of(server)} began no TLS: {error!r}") from None
@@ -155,11 +168,11 @@ def _refused(server: AttachedSpec, side: str, reason: str) -> str:
     )
 
 
-def _shake_hands(server: AttachedSpec, context: ssl.SSLContext) -> None:
+def _shake_hands(server: AttachedSpec, context: ssl.SSLContext, alert: float) -> None:
     """Open a TLS connection and close it again; PostgreSQL is asked for TLS in its own protocol.
 
-    With TLS 1.3, a server refuses our certificate only after the handshake: its alert comes at once,
-    but is lost if something was sent by then.
+    With TLS 1.3, a server refuses our certificate only after the handshake: its alert comes at once, within
+    `alert` seconds, but is lost if something was sent by then.
     """
     at = (server.address.host, server.address.port)
     with socket.create_connection(at, CONNECTING) as connection:
@@ -170,16 +183,13 @@ def _shake_hands(server: AttachedSpec, context: ssl.SSLContext) -> None:
         with context.wrap_socket(connection, server_hostname=server.address.host) as secured:
             if secured.version() != "TLSv1.3":
                 return
-            secured.settimeout(ALERT)
+            secured.settimeout(alert)
             with suppress(TimeoutError):
                 secured.recv(1)
 
 
-def _check_its_kind(server: AttachedSpec, address: Address) -> None:
-    """See that a server answers in plain text, at `address`, as its system does."""
-    answer = unlike(server.system, address)
-    if answer is None:
-        return
+def _of_another_kind(server: AttachedSpec, answer: bytes) -> ConfigurationError:
+    """Return the error for a server that does not answer as its system does."""
     said = " ".join(answer.decode(errors="replace").split())[:80]
     is_text = bool(said) and said.isprintable()
     what = (
@@ -191,8 +201,12 @@ def _check_its_kind(server: AttachedSpec, address: Address) -> None:
     may_speak_tls = not server.ca_file and server.system != POSTGRES  # which is asked for TLS in plain text
     hint = f"; if it speaks TLS, give {side}.ca_file" if may_speak_tls else ""
     if server.ca_file and not answer:
-        hint = f", and whether it accepts the certificate of {side}.cert_file"
-    raise ConfigurationError(f"{_of(server)} {what}: check {server.key}{hint}")
+        hint = (
+            f", and whether it accepts the certificate of {side}.cert_file"
+            if server.cert_file
+            else f"; if it asks for a client certificate, give {side}.cert_file and {side}.key_file"
+        )
+    return ConfigurationError(f"{_of(server)} {what}: check {server.key}{hint}")
 
 
 def _of(server: AttachedSpec) -> str:

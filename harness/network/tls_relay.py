@@ -126,6 +126,8 @@ async def _relay(server: _Server, reader: asyncio.StreamReader, writer: asyncio.
         for task in left:
             task.cancel()
         await asyncio.wait(both)
+    except asyncio.CancelledError:  # the relay ends; asyncio would log it as an error
+        pass
     except (OSError, TimeoutError) as error:
         sys.stderr.write(f"{server.host}:{server.port}: {error!r}\n")
     finally:

@@ -37,6 +37,9 @@ REMEDIES = {
     "requires a valid client certificate": _GIVE_CERTIFICATE,
     "alert certificate required": _GIVE_CERTIFICATE,
     "alert unknown ca": "{side}.cert_file must be signed by an authority that the server trusts",
+    ", no encryption": "give {side}.ca_file, or let {side}.user in without TLS in pg_hba.conf",
+    "no pg_hba.conf entry": "let {side}.user into this database from this machine in pg_hba.conf",
+    "not permitted to log in": "{side}.user must be able to log in: ALTER ROLE … LOGIN",
     "certificate authentication failed": "{side}.cert_file must be the certificate of {side}.user",
     "has group or world access": "make {side}.key_file readable by its owner only: chmod 600",
     "noperm": "{side}.user needs all commands on the keys that begin with fencepost: "
@@ -55,9 +58,10 @@ REMEDIES = {
 def as_error(error: NotApplied | Unknown, said: str, side: str) -> ConfigurationError | ServerNotReadyError:
     """Return what ends the run: a refusal is a wrong configuration, anything else the infrastructure's.
 
-    `side` is the section of the target with the servers, "lock" or "storage".
+    A refusal from the middle of a script leaves its outcome unknown, but has a remedy. `side` is the
+    section of the target with the servers, "lock" or "storage".
     """
     answer = said.lower()
     remedy = next((f"; {what.format(side=side)}" for words, what in REMEDIES.items() if words in answer), "")
     answered = isinstance(error, NotApplied) and not any(words in answer for words in NO_ANSWER)
-    return (ConfigurationError if answered else ServerNotReadyError)(said + remedy)
+    return (ConfigurationError if remedy or answered else ServerNotReadyError)(said + remedy)

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 import msgspec
 
@@ -22,10 +21,9 @@ from harness.network.topology import AttachedSpec
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.survivor import order_when_due, survivor
 from harness.run.refusals import as_error
+from workloads import locks, storages
 from workloads.client import NotApplied, Unknown
-from workloads.locks import LOCKS
 from workloads.settings import LockSettings, StorageSettings
-from workloads.storages import STORAGES
 
 PATIENCE = 30.0  # seconds; a server may have to recover from a fault first
 POLL = 0.2  # seconds
@@ -107,7 +105,7 @@ def _removed(belongings: Belongings) -> int:
         first = addresses[0]
         if belongings.lock:
             lock = replace(belongings.lock, endpoints=at)
-            return int(import_module(LOCKS[lock.kind]).remove(lock))
+            return locks.remove(lock)
         assert belongings.storage is not None  # noqa: S101 - one of them is given
         storage = replace(
             belongings.storage,
@@ -117,7 +115,7 @@ def _removed(belongings: Belongings) -> int:
             key_file=first.key_file,
             certified=first.certified,
         )
-        return int(import_module(STORAGES[storage.kind]).remove(storage))
+        return storages.remove(storage)
 
 
 def by_hand(belongings: Belongings) -> str:

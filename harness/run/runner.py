@@ -36,11 +36,12 @@ from harness.network.topology import edges
 from harness.processes.program import Command
 from harness.processes.reaper import reaper
 from harness.run import deployment
-from harness.run.attachment import belongings, prove_usable
+from harness.run.attachment import belongings
 from harness.run.recheck import judge_folder
 from harness.run.removal import removed_at_end
 from harness.run.server_logs import keep_logs, logs_kept_on_failure
 from harness.run.storage_set_up import set_up
+from harness.run.trial import prove_usable
 from harness.run.workload_phase import WorkloadPhase
 from harness.target import Target
 from harness.target.attached import running_at

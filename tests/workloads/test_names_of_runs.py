@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from tests.support.missing import need
 from tests.support.systems import Memory, endpoints, lock_settings, run_named, storage_settings
 from workloads.client import Lock, Stale, Storage
 from workloads.locks import connect
-from workloads.settings import LockSettings, StorageSettings
+from workloads.settings import StorageSettings
 from workloads.storages import load_kind
 
 pytestmark = pytest.mark.engine
@@ -114,15 +113,11 @@ def test_only_what_one_run_left_is_removed(settings: StorageSettings) -> None:
     kind.set_up(second, ["r0"])
     write(second, 1, "of the second run")
 
-    removed = [remove(workloads.storages.STORAGES, of) for of in (second, second)]
+    removed = [workloads.storages.remove(of) for of in (second, second)]
 
     assert removed[0] > 0 == removed[1]
     with pytest.raises(Stale):  # the first run's mark is where it was
         write(settings, 9, "late")
-
-
-def remove(modules: Mapping[str, str], settings: StorageSettings | LockSettings) -> int:
-    return int(import_module(modules[settings.kind]).remove(settings))
 
 
 @pytest.mark.parametrize("kind", cases({kind: LOCKS[kind] for kind in sorted(workloads.locks.REMOVABLE)}))
@@ -138,7 +133,7 @@ def test_only_the_locks_of_one_run_are_removed(
             kept.acquire("r0", "0-1")
             gone.acquire("r0", "0-1")
 
-            removed = [remove(workloads.locks.LOCKS, second) for _ in range(2)]
+            removed = [workloads.locks.remove(second) for _ in range(2)]
 
             kept.release("r0", "0-1")  # it was held all the time
     assert removed[0] > 0 == removed[1]

@@ -35,3 +35,8 @@ def connect(settings: LockSettings, renewals: Session) -> Lock:
         return custom_class.connect_lock(settings, renewals)
     lock: Lock = import_module(LOCKS[settings.kind]).connect(settings, renewals)
     return lock
+
+
+def remove(settings: LockSettings) -> int:
+    """Delete everything under the names of a run, and return how much there was, for a `REMOVABLE` kind."""
+    return int(import_module(LOCKS[settings.kind]).remove(settings))

@@ -66,6 +66,7 @@ class Redlock:
         self._token = TOKENS[settings.token]
         self._draws_token_later = settings.token in DRAWN_AFTER_GRANT
         self._rng = random.Random(settings.client)
+        self._refusal = ""  # what a server said last that did not do what it was asked
 
     @property
     def _majority(self) -> int:
@@ -81,6 +82,7 @@ class Redlock:
         NotApplied after three TTLs; Unknown if most servers may have granted, or may yet.
         """
         deadline = time.monotonic_ns() + PATIENCE * self._ttl
+        self._refusal = ""
         doubtful: set[int] = set()
         while True:
             attempt = time.monotonic_ns()
@@ -90,15 +92,18 @@ class Redlock:
                 break
             doubtful |= self._delete_everywhere(answers, resource, owner)
             if len(doubtful) >= self._majority:
-                raise Unknown("too few answers")
+                raise Unknown(self._explained("too few answers"))
             if time.monotonic_ns() > deadline:
-                raise NotApplied("not free in time")
+                raise NotApplied(self._explained("not free in time"))
             time.sleep(self._rng.uniform(*RETRY))
         self._renewals.begin(resource, owner)
         if self._draws_token_later:
             self._renewals.granted()
         self._renewals.keep(lambda: self._renew(resource, owner))
         return Grant(token=self._token(counters, self._rng), ttl=self._promised, attempt=attempt)
+
+    def _explained(self, what: str) -> str:
+        return f"{what}: {self._refusal}" if self._refusal else what
 
     def _delete_everywhere(self, granted: Sequence[int | None], resource: str, owner: str) -> set[int]:
         """Delete the key everywhere; return the servers where it may still exist or appear later.
@@ -146,10 +151,12 @@ class Redlock:
         for server in servers:
             try:
                 answers.append(server.execute(*command) or 0)
-            except NotApplied:
+            except NotApplied as error:
                 answers.append(unreached)
-            except Unknown:
+                self._refusal = str(error)
+            except Unknown as error:
                 answers.append(None)
+                self._refusal = str(error)
         return answers
 
     def _grant(self, resource: str, owner: str) -> tuple[str | int, ...]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import Any
 
 from kazoo.exceptions import NodeExistsError, NoNodeError
@@ -218,5 +218,4 @@ def connect(settings: LockSettings, renewals: Session) -> ZookeeperLock:
 def remove(settings: LockSettings) -> int:
     """Delete the znodes of a run; return how many there were."""
     opened = ZookeeperSession(settings.endpoints, settings.ttl / SECOND, settings.timeout, login_of(settings))
-    with closing(opened) as session:
-        return session.delete(_root(settings.names))
+    return opened.delete_and_end(_root(settings.names))

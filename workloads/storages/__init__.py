@@ -31,6 +31,9 @@ REMOVABLE = STORAGES.keys() - {"http", "sqlite"}
 """Kinds whose servers a run may leave as it found them: their modules have `remove(settings)` too,
 which deletes everything under the run's names, and returns how much that was."""
 
+WITH_TRIAL = REMOVABLE - {"dynamodb"}
+"""Kinds that can be set up, used and removed within a moment; AWS takes seconds for a table."""
+
 WITH_COMMIT_ORDER = STORAGES.keys() - {"http"}
 """Kinds that always know the order in which they accepted the writes; an HTTP service may know it."""
 
@@ -54,3 +57,8 @@ def load_kind(kind: str) -> StorageKind:
         return CustomStorage(kind)
     module: StorageKind = import_module(STORAGES[kind])
     return module
+
+
+def remove(settings: StorageSettings) -> int:
+    """Delete everything under the names of a run, and return how much there was, for a `REMOVABLE` kind."""
+    return int(import_module(STORAGES[settings.kind]).remove(settings))

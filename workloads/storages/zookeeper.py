@@ -159,8 +159,7 @@ def committed(settings: StorageSettings) -> list[Commit]:
 
 def remove(settings: StorageSettings) -> int:
     """Delete the znodes of a run; return how many there were."""
-    with closing(_session(settings)) as session:
-        return sum(session.delete(path) for path in (_root(settings.names), _log(settings.names)))
+    return _session(settings).delete_and_end(_root(settings.names), _log(settings.names))
 
 
 def _encoded(data: dict[str, Any]) -> bytes:

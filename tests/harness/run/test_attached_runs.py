@@ -23,7 +23,7 @@ expect = {expect}
 [lock]
 kind = "etcd"
 servers = ["{etcd}"]
-user = "tester"
+user = "{user}"
 password_env = "{variable}"
 ca_file = "{ca_file}"
 
@@ -73,6 +73,7 @@ def target(servers: Attached, **settings: Any) -> str:
         "expect": '"valid"',
         "fencing": "conditional-update",
         "variable": "SERVERS_PASSWORD",
+        "user": "tester",
         "ca_file": servers.ca_file,
         "etcd": servers.etcd.address(2379),
         "postgres": servers.postgres.address(5432),
@@ -123,9 +124,10 @@ def test_unfenced_servers_are_found_and_nothing_stays(servers: Attached, tmp_pat
     [
         ({"variable": "WRONG_PASSWORD"}, "lock.servers: "),
         ({"ca_file": "server.pem"}, "lock.ca_file"),
+        ({"user": "weak"}, "; lock.user needs a role with readwrite on the prefix fencepost: "),
     ],
 )
-def test_a_wrong_login_is_a_wrong_configuration(
+def test_a_wrong_login_or_a_missing_right_is_a_wrong_configuration(
     servers: Attached, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any, said: str
 ) -> None:
     monkeypatch.setenv("WRONG_PASSWORD", "wrong")

@@ -6,7 +6,7 @@ import pytest
 
 from harness.core.errors import ConfigurationError, ServerNotReadyError
 from harness.run.refusals import as_error
-from workloads.client import NotApplied
+from workloads.client import NotApplied, Unknown
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,12 @@ from workloads.client import NotApplied
             "check storage.user and storage.password_env",
         ),
         ('FATAL: database "weak" does not exist', "name the database in storage.database"),
+        (
+            'FATAL: no pg_hba.conf entry for host "h", user "u", database "d", no encryption',
+            "give storage.ca_file",
+        ),
+        ('FATAL: no pg_hba.conf entry for host "h", user "u", database "d", SSL encryption', "pg_hba.conf"),
+        ('FATAL: role "tester" is not permitted to log in', "ALTER ROLE … LOGIN"),
         ("permission denied for database app", "GRANT CONNECT, CREATE ON DATABASE"),
         (
             "INVALID_ARGUMENT: etcdserver: authentication failed, invalid user ID or password",
@@ -41,6 +47,15 @@ def test_a_refusal_is_shown_with_its_remedy(said: str, remedy: str) -> None:
     assert isinstance(error, ConfigurationError)
     assert str(error).startswith(f"storage.servers: a:1: {said}; ")
     assert remedy in str(error)
+
+
+def test_a_refusal_from_the_middle_of_a_script_is_a_wrong_configuration() -> None:
+    said = "ACL failure in script: User tester has no permissions to run the 'xadd' command"
+
+    error = as_error(Unknown(said), f"storage.servers: a:1: {said}", "storage")
+
+    assert isinstance(error, ConfigurationError)
+    assert "ACL SETUSER" in str(error)
 
 
 def test_a_server_that_does_not_answer_is_an_infrastructure_failure() -> None:

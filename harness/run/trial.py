@@ -1,0 +1,108 @@
+"""Servers that already run, tried before a run: each request that it needs is made once, and nothing stays.
+
+Without it, a right that is missing would show during the run, as a write that took effect but was not
+logged, or after it, when what it left cannot be removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from checkers.history.reader import Outcome
+from harness.core.errors import ConfigurationError
+from harness.engines.attached import about_attached
+from harness.engines.engine import Cluster
+from harness.engines.readiness import too_old
+from harness.run import deployment
+from harness.run.refusals import as_error
+from harness.target import Target
+from harness.target.attached import running_at
+from workloads import locks, storages
+from workloads.client import Answer, NotApplied, Unknown, outcome_of
+from workloads.settings import LockSettings, StorageSettings
+
+TRIAL = "trial"  # the resource, the owner and the value
+TOKEN = 1
+
+
+class _Trial:
+    """Records nothing of a trial but its last error: implements `workloads.client.Session`."""
+
+    def __init__(self) -> None:
+        self.error = ""
+
+    def call(
+        self,
+        f: str,  # noqa: ARG002 - as in the protocol
+        resource: str,  # noqa: ARG002
+        action: Callable[[], dict[str, Any]],
+        known: Mapping[str, Any] = MappingProxyType({}),  # noqa: ARG002
+        **_fields: Any,
+    ) -> Answer:
+        """Run `action`."""
+        try:
+            return Answer(Outcome.OK, action())
+        except Exception as error:  # noqa: BLE001 - any error of a client is an outcome
+            self.error = str(error)
+            return Answer(outcome_of(error), {"error": self.error})
+
+    def granted(self, resource: str, owner: str) -> None:
+        """Go on: nothing stops a trial."""
+
+
+def prove_usable(target: Target, cluster: Cluster, folder: Path) -> None:
+    """Use servers that already run as clients will, and see that none is too old.
+
+    Raises ConfigurationError if they refuse it, ServerNotReadyError if they do not answer.
+    """
+    if running_at(target.lock) and target.lock.kind in locks.REMOVABLE:
+        _try_lock(deployment.lock_of(target, cluster, folder), running_at(target.lock))
+    if running_at(target.storage) and target.storage.kind in storages.WITH_TRIAL:
+        _try_storage(deployment.storage_of(target, cluster, folder), running_at(target.storage))
+    attached = {server.name for server in deployment.attached_servers(target) if server.system}
+    for server in cluster.servers:
+        if server.name in attached and (why := too_old(server.system, about_attached(server)["version"])):
+            raise ConfigurationError(f"{server.name} {why}")
+
+
+def _try_lock(settings: LockSettings, servers: Sequence[str]) -> None:
+    """Lock and release on each server by itself: most of them could hide one that refuses."""
+    trial = _Trial()
+    for at, endpoint in zip(servers, settings.endpoints, strict=True):
+        single = replace(settings, endpoints=(endpoint,))
+        with (
+            _explained(f"lock.servers: {at} grants no lock", "lock", lambda: trial.error),
+            closing(locks.connect(single, trial)) as lock,
+        ):
+            lock.acquire(TRIAL, TRIAL)
+            lock.release(TRIAL, TRIAL)
+    with _explained(f"lock.servers: {', '.join(servers)}: what was locked cannot be removed", "lock"):
+        locks.remove(settings)
+
+
+def _try_storage(settings: StorageSettings, servers: Sequence[str]) -> None:
+    """Write, read, and read the log; the resources of the run do not exist yet."""
+    kind = storages.load_kind(settings.kind)
+    with _explained(f"storage.servers: {', '.join(servers)} cannot be used", "storage"):
+        kind.set_up(settings, (TRIAL,))
+        storage = kind.connect(settings)
+        storage.write(TRIAL, TOKEN, TRIAL, lambda: None)
+        storage.read(TRIAL)
+        storage.reconnect()
+        kind.committed(settings)
+        storages.remove(settings)
+
+
+@contextmanager
+def _explained(what: str, side: str, more: Callable[[], str] = lambda: "") -> Iterator[None]:
+    """Raise the error of a client as one that says what failed, why, and what to do."""
+    try:
+        yield
+    except (NotApplied, Unknown) as error:
+        why = " ".join(f"{error} {f'({more()})' if more() else ''}".split())
+        raise as_error(error, f"{what}: {why}", side) from error
