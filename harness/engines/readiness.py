@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from harness.network.systems import MOST, SYSTEMS, TIMEOUT, System, Unfit
 from harness.network.topology import Address
@@ -48,11 +49,13 @@ def _fits(system: System, answer: bytes) -> bool:
 def _expect_silence(name: str, address: Address) -> None:
     """Raise Unfit if it does not answer its own protocol, but answers another.
 
-    A server that has just started answers its own by then, too, if slowly on a busy machine. One that
-    restarts meanwhile, as under Patroni, answers as it should to another's request, too.
+    All protocols are tried at the same time: a server that accepts connections, but does not answer
+    yet, keeps each waiting. One that has just started answers its own by then, too, if slowly on a busy
+    machine. One that restarts meanwhile, as under Patroni, answers as it should to another's request, too.
     """
-    for other in SYSTEMS.values():
-        answer = _answer(other, address)
+    with ThreadPoolExecutor(len(SYSTEMS)) as pool:
+        answers = list(pool.map(lambda other: _answer(other, address), SYSTEMS.values()))
+    for answer in answers:
         its_own = _fits(SYSTEMS[name], answer)
         if answer and not its_own and not _answer(SYSTEMS[name], address, PATIENCE):
             raise Unfit(_is_another(name, answer))

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -293,12 +294,18 @@ def _wrong_keys(kind: Any, data: object) -> set[Any]:
 def _section(kind: Any, data: object) -> Any:
     """Read one section if it is valid apart from unknown keys."""
     try:
-        return TypeAdapter(kind).validate_python(frozen(data))
+        return _adapter(kind).validate_python(frozen(data))
     except ValidationError as error:
         unknown = {detail["loc"][-1] for detail in error.errors() if detail["type"] == "extra_forbidden"}
         if not unknown or not isinstance(data, dict):
             return None
         return _section(kind, {key: value for key, value in data.items() if key not in unknown})
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """Building one takes longer than reading all sections of a target."""
+    return TypeAdapter(kind)
 
 
 def _strings(value: object) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -37,8 +38,8 @@ LOCKS = {
     "redlock": ("local_engine", "redis", 3, "highest-counter"),
     "zookeeper": ("docker_engine", "zookeeper", 1, "czxid"),
 }
-IN_COMPOSE = {"zookeeper": "zookeeper-1"}
-"""The names of servers in containers, if they are not those of the kind."""
+ALONE = {"dynamodb", "postgres"}
+"""Systems whose only server has no number in its name."""
 
 
 def cases(kinds: Mapping[str, tuple[Any, ...]]) -> list[Any]:
@@ -47,32 +48,49 @@ def cases(kinds: Mapping[str, tuple[Any, ...]]) -> list[Any]:
     return [pytest.param(kind, marks=slow.get(engine, ())) for kind, (engine, *_) in kinds.items()]
 
 
-FIRST, SECOND = "20261122T221003-aa01ff", "20261122T221003-bb02ee"  # as run folders are named
+Servers = Callable[[str, str, int], list[str]]
+
+
+def new_names() -> str:
+    """Return the names of one more run, as its folder would be named."""
+    return f"20261122T221003-{secrets.token_hex(3)}"
 
 
 def nothing() -> None:
     """Do nothing once the request has left."""
 
 
-@contextmanager
-def started(engine: Any, system: str, names: list[str], tmp_path: Any) -> Iterator[Any]:
-    specs = tuple(ServerSpec(name=name, system=system) for name in names)
-    topology = Topology(servers=specs, clients=1, partitions=False)
-    need(engine, topology)
-    with engine.start(topology, run_named(system), tmp_path, print) as cluster:
-        yield endpoints(cluster, system)
+@pytest.fixture(scope="module")
+def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """Return what starts so many servers of a system, unless they run, and says where they are."""
+    running: dict[tuple[str, int], list[str]] = {}
+    with ExitStack() as stack:
+
+        def started(engine_name: str, system: str, count: int) -> list[str]:
+            if (system, count) not in running:
+                engine = request.getfixturevalue(engine_name)
+                names = [system] if system in ALONE else [f"{system}-{n + 1}" for n in range(count)]
+                specs = tuple(ServerSpec(name=name, system=system) for name in names)
+                topology = Topology(servers=specs, clients=1, partitions=False)
+                need(engine, topology)
+                cluster = stack.enter_context(
+                    engine.start(topology, run_named(system), tmp_path_factory.mktemp("run"), print)
+                )
+                running[system, count] = endpoints(cluster, system)
+            return running[system, count]
+
+        yield started
 
 
 @pytest.fixture(params=cases(STORAGES))
-def settings(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[StorageSettings]:
+def settings(request: pytest.FixtureRequest, servers: Servers) -> StorageSettings:
     """The settings of the first run, whose last write had the token 10."""
     kind = request.param
     engine, fencing = STORAGES[kind]
-    with started(request.getfixturevalue(engine), kind, [IN_COMPOSE.get(kind, kind)], tmp_path) as at:
-        first = storage_settings(kind, at, fencing=fencing, names=FIRST)
-        load_kind(kind).set_up(first, ["r0"])
-        write(first, 10, "of the first run")
-        yield first
+    first = storage_settings(kind, servers(engine, kind, 1), fencing=fencing, names=new_names())
+    load_kind(kind).set_up(first, ["r0"])
+    write(first, 10, "of the first run")
+    return first
 
 
 @contextmanager
@@ -91,7 +109,7 @@ def write(settings: StorageSettings, token: int, value: str) -> None:
 
 
 def test_the_marks_and_the_log_of_a_run_are_its_own(settings: StorageSettings) -> None:
-    kind, second = load_kind(settings.kind), replace(settings, names=SECOND)
+    kind, second = load_kind(settings.kind), replace(settings, names=new_names())
 
     kind.set_up(second, ["r0"])
     with client(second) as storage:
@@ -109,7 +127,7 @@ def test_the_marks_and_the_log_of_a_run_are_its_own(settings: StorageSettings) -
 
 
 def test_only_what_one_run_left_is_removed(settings: StorageSettings) -> None:
-    kind, second = load_kind(settings.kind), replace(settings, names=SECOND)
+    kind, second = load_kind(settings.kind), replace(settings, names=new_names())
     kind.set_up(second, ["r0"])
     write(second, 1, "of the second run")
 
@@ -120,40 +138,36 @@ def test_only_what_one_run_left_is_removed(settings: StorageSettings) -> None:
         write(settings, 9, "late")
 
 
-@pytest.mark.parametrize("kind", cases({kind: LOCKS[kind] for kind in sorted(workloads.locks.REMOVABLE)}))
-def test_only_the_locks_of_one_run_are_removed(
-    request: pytest.FixtureRequest, tmp_path: Any, kind: str
-) -> None:
+def settings_of_two_runs(servers: Servers, kind: str) -> tuple[LockSettings, LockSettings]:
     engine, system, count, token = LOCKS[kind]
-    members = [f"{system}-{number}" for number in range(1, count + 1)]
-    with started(request.getfixturevalue(engine), system, members, tmp_path) as at:
-        first, second = (lock_settings(kind, at, token=token, names=names) for names in (FIRST, SECOND))
-        session = RecordedSession(Memory(), process=10, stride=100)
-        with closing(connect(first, session)) as kept, closing(connect(second, session)) as gone:
-            kept.acquire("r0", "0-1")
-            gone.acquire("r0", "0-1")
+    at = servers(engine, system, count)
+    first, second = (lock_settings(kind, at, token=token, names=new_names()) for _ in range(2))
+    return first, second
 
-            removed = [workloads.locks.remove(second) for _ in range(2)]
 
-            kept.release("r0", "0-1")  # it was held all the time
+@pytest.mark.parametrize("kind", cases({kind: LOCKS[kind] for kind in sorted(workloads.locks.REMOVABLE)}))
+def test_only_the_locks_of_one_run_are_removed(servers: Servers, kind: str) -> None:
+    first, second = settings_of_two_runs(servers, kind)
+    session = RecordedSession(Memory(), process=10, stride=100)
+    with closing(connect(first, session)) as kept, closing(connect(second, session)) as gone:
+        kept.acquire("r0", "0-1")
+        gone.acquire("r0", "0-1")
+
+        removed = [workloads.locks.remove(second) for _ in range(2)]
+
+        kept.release("r0", "0-1")  # it was held all the time
     assert removed[0] > 0 == removed[1]
 
 
 @pytest.fixture(params=cases(LOCKS))
-def locks(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[tuple[Lock, Lock]]:
+def locks(request: pytest.FixtureRequest, servers: Servers) -> Iterator[tuple[Lock, Lock]]:
     """A client of each run."""
-    engine, system, count, token = LOCKS[request.param]
-    members = [f"{system}-{number}" for number in range(1, count + 1)]
-    with started(request.getfixturevalue(engine), system, members, tmp_path) as at:
-        first, second = (
-            connect(
-                lock_settings(request.param, at, token=token, names=names),
-                RecordedSession(Memory(), process=10, stride=100),
-            )
-            for names in (FIRST, SECOND)
-        )
-        with closing(first), closing(second):
-            yield first, second
+    first, second = (
+        connect(each, RecordedSession(Memory(), process=10, stride=100))
+        for each in settings_of_two_runs(servers, request.param)
+    )
+    with closing(first), closing(second):
+        yield first, second
 
 
 def test_a_lock_that_another_run_left_held_is_free(locks: tuple[Lock, Lock]) -> None:

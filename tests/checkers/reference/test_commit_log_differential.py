@@ -23,7 +23,7 @@ from tests.support.log_oracle import names
 from tests.support.logged_resource import Names, Resource
 from tests.support.storage_runs import Run, simulate
 
-RUNS = max(400, SCALE // len(KINDS))
+RUNS = max(150, SCALE // len(KINDS))
 """Of each kind of storage."""
 
 

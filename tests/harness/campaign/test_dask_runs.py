@@ -42,18 +42,16 @@ def nights(tmp_path: Path) -> Path:
     return tmp_path / "nights/real"
 
 
-def started(cluster: Any, folder: Path, *, duration: str) -> Popen[Any]:
-    """A campaign of two cells in progress, with a run on each worker whose clients work."""
+def started(cluster: Any, folder: Path, duration: str) -> Popen[Any]:
+    """A campaign of two cells in progress."""
     targets = [str(shipped_folder() / ZOO / f"{bug}.toml") for bug in ("equality-fence", "check-then-write")]
     (folder / "real.toml").write_text(
         f'name = "real"\nseeds = [7]\ncanary = false\nset = ["workload.duration={duration}"]\n'
         f"[[cells]]\ntargets = {json.dumps(targets)}\n"
     )
-    process = start(
+    return start(
         "campaign", "--engine", "local", "--dask", cluster.scheduler_address, "real.toml", cwd=folder
     )
-    assert wait_for(lambda: all(map(has_clients, workers(cluster))), 2 * PATIENCE), end(process)
-    return process
 
 
 def has_clients(worker: psutil.Process) -> bool:
@@ -100,7 +98,8 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
 def test_an_interruption_ends_the_runs_on_the_workers(
     cluster: Any, tmp_path: Path, nights: Path, interruption: Signals
 ) -> None:
-    process = started(cluster, tmp_path, duration="600s")
+    process = started(cluster, tmp_path, "600s")
+    assert wait_for(lambda: all(map(has_clients, workers(cluster))), 2 * PATIENCE), end(process)
     left = with_descendants([run for worker in workers(cluster) for run in runs_of(worker)])
 
     os.kill(process.pid, interruption)
@@ -116,8 +115,10 @@ def test_an_interruption_ends_the_runs_on_the_workers(
 def test_a_run_of_a_killed_worker_is_made_elsewhere_and_reported_once(
     cluster: Any, tmp_path: Path, nights: Path
 ) -> None:
-    process = started(cluster, tmp_path, duration="40s")
-    killed = workers(cluster)[0]
+    process = started(cluster, tmp_path, "16s")
+    busy = wait_for(lambda: list(filter(has_clients, workers(cluster))), 2 * PATIENCE)
+    assert busy, end(process)
+    killed = busy[0]
     left = with_descendants(runs_of(killed))
 
     killed.kill()

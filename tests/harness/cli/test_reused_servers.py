@@ -71,18 +71,6 @@ def recorded(folder: Path) -> list[tuple[Path, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("local_engine")
-def test_a_run_on_servers_of_another_has_only_its_own_writes(tmp_path: Path) -> None:
-    found = outcomes(tmp_path, "local", "redis-redis", reuse=True)
-
-    runs = recorded(tmp_path)
-    assert found == {"redis-redis": ["passed", "passed"]}
-    assert [earlier for _, earlier in runs] == [0, 1]
-    for run, _ in runs:
-        expect_own_writes(run)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("engine", "fenced"), PAIRS)
 def test_verdicts_are_the_same_on_servers_of_earlier_runs(

@@ -57,7 +57,7 @@ def test_a_partition_cuts_the_edge_of_a_client(members: Cluster) -> None:
 
 def test_the_other_members_go_on_without_one_that_was_killed(members: Cluster) -> None:
     members.kill(["hazelcast-2"])
-    wait_for(lambda: usable(members) == [True, False, True])
+    assert wait_for(lambda: usable(members) == [True, False, True])
 
     members.restart(["hazelcast-2"])
 

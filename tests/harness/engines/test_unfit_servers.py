@@ -20,6 +20,7 @@ import docker
 import pytest
 
 from harness.core.errors import ServerNotReadyError
+from harness.engines import readiness
 from harness.engines.built_images import our_image
 from harness.engines.docker_images import provide
 from harness.engines.engine import Engine
@@ -63,8 +64,9 @@ def addresses(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) ->
     [confused(*pair) for pair in itertools.product(SYSTEMS, LOCAL) if pair[0] != pair[1] and pair != ALIKE],
 )
 def test_a_server_of_another_system_is_recognized_by_its_answer(
-    addresses: dict[str, Address], system: str, other: str
+    addresses: dict[str, Address], monkeypatch: pytest.MonkeyPatch, system: str, other: str
 ) -> None:
+    monkeypatch.setattr(readiness, "PATIENCE", 1.0)  # its silence needs no longer to be seen
     with pytest.raises(Unfit, match=f'cannot be used as {system}: it answers ".+"'):
         is_ready(system, addresses[other])
 

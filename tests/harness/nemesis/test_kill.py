@@ -20,12 +20,11 @@ from harness.network.topology import Edge, ServerSpec, Topology
 from harness.processes.process_tree import end
 from tests.support.selection import BOTH_ENGINES
 from tests.support.systems import redis_at, run_named
-from tests.support.waiting import wait_for
+from tests.support.waiting import SOON, wait_for
 from workloads.redis_connection import RedisConnection
 
 pytestmark = pytest.mark.engine
 
-WITHIN = 0.3  # s
 BOTH = ["redis-1", "postgres"]
 TOPOLOGY = Topology(
     servers=(ServerSpec(name="redis-1", system="redis"), ServerSpec(name="postgres", system="postgres")),
@@ -52,7 +51,7 @@ def answers(cluster: Any, server: Any) -> list[bool]:
     """Does it answer over each client's edge, and to the harness?"""
     known = {each.name: each for each in cluster.servers}[server]
     ways = [cluster.edge(0, server), cluster.edge(1, server), known.address]
-    return [reply(way, known.system, WITHIN) is not None for way in ways]
+    return [reply(way, known.system, SOON) is not None for way in ways]
 
 
 def redis(cluster: Any) -> RedisConnection:

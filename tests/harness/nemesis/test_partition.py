@@ -23,12 +23,16 @@ from tests.support.waiting import SOON
 pytestmark = pytest.mark.engine
 
 SERVERS = ["etcd-1", "postgres"]
-WITHIN = 0.3  # s
+SILENCE = 0.3  # s; what answers may need longer on a busy machine
 
 
-def answers(cluster: Any, client: Any, server: Any) -> bool | str:
+def answers(cluster: Any, client: Any, server: Any, within: float = SOON) -> bool | str:
     systems = {each.name: each.system for each in cluster.servers}
-    return reply(cluster.edge(client, server), systems[server], WITHIN) is not None
+    return reply(cluster.edge(client, server), systems[server], within) is not None
+
+
+def is_silent(cluster: Any, client: Any, server: Any) -> bool:
+    return not answers(cluster, client, server, SILENCE)
 
 
 def is_whole(cluster: Cluster | str) -> bool:
@@ -38,10 +42,10 @@ def is_whole(cluster: Cluster | str) -> bool:
 @pytest.mark.parametrize("direction", ["both", "to-server", "to-client"])
 def test_a_client_is_cut_off_until_the_block_ends(cluster: Any, direction: Any) -> None:
     with partition(cluster, 0, SERVERS, direction) as fault:
-        during = [answers(cluster, 0, server) for server in SERVERS]
+        silent = [is_silent(cluster, 0, server) for server in SERVERS]
         evidence, healed_during = fault.evidence, fault.healed
 
-    assert during == [False, False]
+    assert silent == [True, True]
     assert fault.target == "client:0"
     assert f"cut off from etcd-1, postgres ({direction})" in evidence
     assert not healed_during
@@ -51,9 +55,11 @@ def test_a_client_is_cut_off_until_the_block_ends(cluster: Any, direction: Any) 
 
 def test_a_client_may_be_cut_off_from_a_single_server(cluster: Any) -> None:
     with partition(cluster, 0, ["etcd-1"]):
-        during = [answers(cluster, 0, server) for server in SERVERS]
+        cut_off = is_silent(cluster, 0, "etcd-1")
+        other = answers(cluster, 0, "postgres")
 
-    assert during == [False, True]
+    assert cut_off
+    assert other
 
 
 @pytest.mark.parametrize(
@@ -134,14 +140,14 @@ def test_a_partition_works_from_a_thread(cluster: Any) -> None:
 
     def cut() -> None:
         with partition(cluster, 0, ["etcd-1"]) as fault:
-            seen.append(answers(cluster, 0, "etcd-1"))
+            seen.append(is_silent(cluster, 0, "etcd-1"))
         seen.append(fault.healed)
 
     thread = threading.Thread(target=cut)
     thread.start()
     thread.join()
 
-    assert seen[0] is False
+    assert seen[0] is True
     assert seen[1]
 
 

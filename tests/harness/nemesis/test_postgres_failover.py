@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.core.errors import FaultNotInstalledError
-from harness.engines.engine import Cluster
+from harness.engines.engine import Cluster, Engine
 from harness.nemesis.fault import Fault
 from harness.nemesis.postgres_failover import OldPrimary, postgres_failover
 from harness.network import postgres_server
@@ -41,6 +41,14 @@ def engine(request: pytest.FixtureRequest) -> Any:
 def cluster(engine: Any, run_id: str, tmp_path: Path) -> Iterator[Cluster]:
     """Servers that replicate asynchronously, with the register r0."""
     with engine.start(ASYNCHRONOUS, run_id, tmp_path, print) as cluster:
+        postgres.set_up(settings(address(cluster, "postgres")), ["r0"])
+        yield cluster
+
+
+@pytest.fixture
+def local_cluster(local_engine: Engine, run_id: str, tmp_path: Path) -> Iterator[Cluster]:
+    """The same, for what does not differ between the engines."""
+    with local_engine.start(ASYNCHRONOUS, run_id, tmp_path, print) as cluster:
         postgres.set_up(settings(address(cluster, "postgres")), ["r0"])
         yield cluster
 
@@ -154,6 +162,7 @@ def test_an_old_primary_that_goes_on_accepts_writes_that_are_lost(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("engine", ["docker"], indirect=True)
 def test_a_synchronous_old_primary_acknowledges_nothing_any_more(synchronous_cluster: Cluster) -> None:
     cluster = synchronous_cluster
     write(cluster, 1)
@@ -169,7 +178,9 @@ def test_a_synchronous_old_primary_acknowledges_nothing_any_more(synchronous_clu
 
 
 @pytest.mark.slow
-def test_an_interrupted_hold_is_undone(cluster: Cluster) -> None:
+def test_an_interrupted_hold_is_undone(local_cluster: Cluster) -> None:
+    cluster = local_cluster
+
     def interrupt() -> None:
         write(cluster, 1)
         raise KeyboardInterrupt
@@ -183,7 +194,9 @@ def test_an_interrupted_hold_is_undone(cluster: Cluster) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("old_primary", ["killed", "paused"])
+@pytest.mark.parametrize(
+    ("engine", "old_primary"), [("local", "killed"), ("docker", "paused")], indirect=["engine"]
+)
 def test_the_old_primary_follows_even_if_the_block_is_cut_short(
     cluster: Cluster, old_primary: OldPrimary
 ) -> None:
@@ -209,8 +222,9 @@ def test_without_proxies_there_is_no_failover() -> None:
 
 @pytest.mark.slow
 def test_a_server_that_is_not_a_standby_cannot_be_promoted(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    local_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    cluster = local_cluster
     monkeypatch.setattr("harness.nemesis.postgres_failover.SETTLING", 0.1)
     postgres_server.promote(address(cluster, "postgres-standby"))
 

@@ -1,9 +1,13 @@
-"""Failover of real Redis servers on both engines, observed over the clients' edges."""
+"""Failover of real Redis servers, observed over the clients' edges.
+
+Only the start of the servers differs between the engines.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +16,12 @@ import pytest
 
 from harness.clients.recorder import RecordedSession
 from harness.core.errors import FaultNotInstalledError
+from harness.engines.engine import Cluster, Engine
 from harness.nemesis.redis_failover import redis_failover
 from harness.network import redis_server
 from harness.network.topology import Edge, Link, ServerSpec, Topology
 from tests.support.selection import BOTH_ENGINES
-from tests.support.systems import Memory, endpoint_of, lock_settings, redis_at
+from tests.support.systems import Memory, endpoint_of, lock_settings, redis_at, run_named
 from tests.support.waiting import PATIENCE
 from workloads.client import Unknown
 from workloads.locks import connect
@@ -36,10 +41,29 @@ TOPOLOGY = Topology(
 )
 
 
+@pytest.fixture
+def cluster(local_engine: Engine, run_id: str, tmp_path: Path) -> Iterator[Cluster]:
+    with replicating(local_engine, run_id, tmp_path) as cluster:
+        yield cluster
+
+
 @pytest.fixture(params=BOTH_ENGINES)
-def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+def cluster_of_each_engine(request: pytest.FixtureRequest, run_id: str, tmp_path: Path) -> Iterator[Cluster]:
     engine = request.getfixturevalue(f"{request.param}_engine")
-    with engine.start(TOPOLOGY, request.getfixturevalue("run_id"), tmp_path, print) as cluster:
+    with replicating(engine, run_id, tmp_path) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def unchanged_cluster(local_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Servers for the tests that promote none."""
+    with replicating(local_engine, run_named("replicated"), tmp_path_factory.mktemp("run")) as cluster:
+        yield cluster
+
+
+@contextmanager
+def replicating(engine: Engine, run_id: str, folder: Path) -> Iterator[Cluster]:
+    with engine.start(TOPOLOGY, run_id, folder, print) as cluster:
         wait_until_the_replica_follows(cluster)
         yield cluster
 
@@ -86,7 +110,10 @@ def reached_replica(connection: RedisConnection, milliseconds: int) -> Any:
     return connection.execute("WAIT", 1, milliseconds) == 1
 
 
-def test_every_edge_leads_to_the_replica_and_the_old_primary_follows_it(cluster: str) -> None:
+def test_every_edge_leads_to_the_replica_and_the_old_primary_follows_it(
+    cluster_of_each_engine: Any,
+) -> None:
+    cluster = cluster_of_each_engine
     before, replica = answering(cluster), redis_server.run_id(at(cluster, "redis-replica"))
     count_to_one(cluster)
 
@@ -103,7 +130,8 @@ def test_every_edge_leads_to_the_replica_and_the_old_primary_follows_it(cluster:
     assert over_edge(cluster, "WAIT", 1, 2000) == 1  # it has a replica again
 
 
-def test_writes_acknowledged_while_the_link_is_held_are_lost(cluster: str) -> None:
+def test_writes_acknowledged_while_the_link_is_held_are_lost(cluster_of_each_engine: Any) -> None:
+    cluster = cluster_of_each_engine
     count_to_one(cluster)
 
     def acknowledge() -> None:
@@ -139,8 +167,8 @@ def test_a_grant_that_waits_for_a_held_link_is_unknown(cluster: Any) -> None:
     lock.close()
 
 
-def test_granted_is_reported_before_the_wait_for_the_replica(cluster: Any) -> None:
-    reported = []
+def test_granted_is_reported_before_the_wait_for_the_replica(unchanged_cluster: Any) -> None:
+    cluster, reported = unchanged_cluster, []
     settings = lock_settings("redis", [endpoint_of(cluster.edge(0, "redis-1"))])
     session = RecordedSession(
         Memory(), 1, 2, granted=lambda *hold: reported.append((*hold, over_edge(cluster, "GET", key)))
@@ -154,9 +182,9 @@ def test_granted_is_reported_before_the_wait_for_the_replica(cluster: Any) -> No
     lock.close()
 
 
-def test_a_wait_on_another_connection_does_not_confirm_a_grant(cluster: Any) -> None:
+def test_a_wait_on_another_connection_does_not_confirm_a_grant(unchanged_cluster: Any) -> None:
     """As after a pause with a failover: WAIT on a new connection has nothing to wait for, and succeeds."""
-    address = endpoint_of(cluster.edge(0, "redis-1"))
+    address = endpoint_of(unchanged_cluster.edge(0, "redis-1"))
     settings = replace(lock_settings("redis", [address]), wait_for_replica=True)
     opened: list[Any] = []
     session = RecordedSession(Memory(), 1, 2, granted=lambda *_hold: opened[0].reconnect())
@@ -168,7 +196,8 @@ def test_a_wait_on_another_connection_does_not_confirm_a_grant(cluster: Any) -> 
     opened[0].close()
 
 
-def test_an_interrupted_hold_is_undone(cluster: str) -> None:
+def test_an_interrupted_hold_is_undone(unchanged_cluster: Any) -> None:
+    cluster = unchanged_cluster
     before = answering(cluster)
 
     def interrupt() -> None:

@@ -19,12 +19,12 @@ from harness.network.systems import SYSTEMS
 from harness.network.topology import Edge, ServerSpec, Topology
 from tests.support.selection import BOTH_ENGINES
 from tests.support.systems import redis_at, run_named
-from tests.support.waiting import wait_for
+from tests.support.waiting import SOON, wait_for
 from workloads.client import Unknown
 
 pytestmark = pytest.mark.engine
 
-WITHIN = 0.3  # s
+SILENCE = 0.3  # s; what answers may need longer on a busy machine
 BOTH = ["redis-1", "postgres"]
 TOPOLOGY = Topology(
     servers=(ServerSpec(name="redis-1", system="redis"), ServerSpec(name="postgres", system="postgres")),
@@ -46,11 +46,11 @@ def edges(*servers: str) -> set[Any]:
     return {Edge(client, server) for client in (0, 1) for server in servers}
 
 
-def answers(cluster: Any, server: str) -> list[bool]:
+def answers(cluster: Any, server: str, within: float = SOON) -> list[bool]:
     """Does it answer over each client's edge, and to the harness?"""
     known = {each.name: each for each in cluster.servers}[server]
     ways = [cluster.edge(0, server), cluster.edge(1, server), known.address]
-    return [reply(way, known.system, WITHIN) is not None for way in ways]
+    return [reply(way, known.system, within) is not None for way in ways]
 
 
 def is_stopped(cluster: Any, server: str) -> bool:
@@ -67,7 +67,7 @@ def is_stopped(cluster: Any, server: str) -> bool:
 
 def test_a_server_is_stopped_until_the_block_ends(cluster: Any) -> None:
     with pause_servers(cluster, "storage", ["postgres"], edges("postgres")) as fault:
-        during = answers(cluster, "postgres")
+        during = answers(cluster, "postgres", SILENCE)
         seen = [is_stopped(cluster, server) for server in BOTH]
         others = answers(cluster, "redis-1")
         cluster.check()
@@ -86,14 +86,14 @@ def test_a_server_is_stopped_until_the_block_ends(cluster: Any) -> None:
 
 def test_several_are_stopped_at_the_same_time(cluster: Any) -> None:
     with pause_servers(cluster, "lock", BOTH, edges(*BOTH)):
-        during = [answers(cluster, server) for server in BOTH]
+        during = [answers(cluster, server, SILENCE) for server in BOTH]
 
     assert during == [[False] * 3] * 2
     assert [answers(cluster, server) for server in BOTH] == [[True] * 3] * 2
 
 
 def test_a_request_to_a_stopped_server_is_carried_out_afterwards(cluster: Any) -> None:
-    redis = redis_at(cluster.servers[0].address, WITHIN)
+    redis = redis_at(cluster.servers[0].address, SILENCE)
     redis.execute("DEL", "late")
     with pause_servers(cluster, "lock", ["redis-1"], edges("redis-1")), pytest.raises(Unknown):
         redis.execute("SET", "late", "yes")

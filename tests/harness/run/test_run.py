@@ -153,16 +153,6 @@ def some_outcome_is_unknown(folder: Path) -> bool:
     return any(event["type"] == "info" and event["f"] != "partition" for event in events_of(folder))
 
 
-@pytest.mark.slow
-def test_a_run_without_faults_proves_nothing(engine: str, tmp_path: Path) -> None:
-    words = run_words("etcd-postgres", "workload.duration=2s", engine=engine)
-    done = fencepost(tmp_path, *words, "--no-faults")
-
-    verdict = json.loads(done.stdout)
-    assert (done.returncode, verdict["verdict"]) == (2, "unknown")
-    assert "not exercised" in verdict["reasons"][0]
-
-
 def test_the_run_folder_has_the_files_for_other_tools(fenced_run: tuple[Any, Any, Any]) -> None:
     _, _, folder = fenced_run
 
@@ -178,8 +168,10 @@ def test_the_run_folder_has_the_files_for_other_tools(fenced_run: tuple[Any, Any
 
 
 @pytest.mark.slow
-def test_two_runs_can_run_at_the_same_time(engine: str, tmp_path: Path) -> None:
-    words = run_words("etcd-postgres", engine=engine)
+@pytest.mark.usefixtures("docker_engine")
+def test_two_runs_can_run_at_the_same_time_in_containers(tmp_path: Path) -> None:
+    """Those of campaigns do on the local engine."""
+    words = run_words("etcd-postgres", engine="docker")
 
     def run_both(duration: str) -> CompletedProcess[str]:
         """Check both, and return the one that proves less."""

@@ -120,7 +120,9 @@ def end(process: Popen[Any]) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "interruption", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+    ("engine", "interruption"),
+    [("local", signal.SIGINT), ("local", signal.SIGTERM), ("docker", signal.SIGINT)],
+    indirect=["engine"],
 )
 def test_an_interrupted_run_is_judged_and_leaves_nothing_behind(
     engine: str, tmp_path: Path, own_folders: tuple[Path, Path], interruption: Signals
@@ -180,7 +182,6 @@ IN_FORCE = [  # with each engine that injects the fault in a way of its own
     ("docker", ("redis-postgres-clock", LONG), "clock", "lock"),
     ("local", ("etcd-postgres-partition", LONG), "partition", "client:"),
     ("docker", ("etcd-postgres-leader-isolated", LONG), "partition", "lock:etcd-"),
-    ("docker", ("zookeeper-postgres-leader-isolated", LONG), "partition", "lock:zookeeper-"),
     ("docker", ("redis-postgres-replica-cut-off", LONG), "partition", "lock:redis-replica"),
     ("docker", ("etcd-postgres", LATE_MEMBERS), "delay", "lock:etcd-"),
 ]
