@@ -18,7 +18,7 @@ from tests.support.missing import need
 from tests.support.systems import Memory, endpoints, lock_settings, run_named, storage_settings
 from workloads.client import Lock, Stale, Storage
 from workloads.locks import connect
-from workloads.settings import StorageSettings
+from workloads.settings import LockSettings, StorageSettings
 from workloads.storages import load_kind
 
 pytestmark = pytest.mark.engine

@@ -125,8 +125,12 @@ SLOW = pytest.mark.slow
     ("how", "when", "said"),
     [
         ("garbage", "acquire", "WRONG acquire: unknown (the program said \\x00"),
-        ("forks", "acquire", "WRONG acquire: the program has ended, and a child process of it keeps"),
-        pytest.param("never_ends_forking", "acquire", "WRONG acquire: the program has ended", marks=SLOW),
+        (
+            "forks",
+            "acquire",
+            "WRONG acquire: the program ended with status 7, and a child process of it keeps",
+        ),
+        pytest.param("never_ends_forking", "acquire", "WRONG acquire: the program ended with", marks=SLOW),
         pytest.param("endless_line", "acquire", "a line of more than 1,048,576 bytes", marks=SLOW),
         pytest.param("endless_error_line", "start", "it ended with status 7", marks=SLOW),
         pytest.param("flood_stderr", "acquire", "WRONG acquire: no answer in time", marks=SLOW),

@@ -153,7 +153,7 @@ def test_values_of_the_wrong_type_are_refused_not_converted(write: Any) -> None:
     assert errors_of(file) == [
         "t.toml: name: is missing",
         't.toml:1: expect = []: must be "valid", or a list of anomalies that must be found, such as ["stale-write"]',
-        't.toml:2: may = "stale-read": must be a list',
+        't.toml:2: may = "stale-read": must be a list in brackets, such as ["a", "b"]',
         't.toml:3: lock = "etcd": must be a table',
         "t.toml:4: storage = []: must be a table",
         "t.toml:5: faults.0.target = 3: must be a valid string",

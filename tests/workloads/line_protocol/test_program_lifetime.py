@@ -33,7 +33,7 @@ def test_the_end_of_a_program_is_unknown_and_a_new_one_answers_next(speak: Any) 
         speak('os._exit(3) if op == "write" else say(id=number, outcome="ok", value=None, token=0)')
     )
 
-    with pytest.raises(Unknown, match="closed its standard"):
+    with pytest.raises(Unknown, match="the program ended with"):
         storage.write("r0", 5, "0-1.0", lambda: None)
     storage.reconnect()
 
