@@ -11,7 +11,8 @@ only the latest counts.
   write: before-write; else before-release if it had written, and acquired if not.
 - *End*: another hold is later if its request was sent after this grant had returned (or after the
   fault began, if its client had stopped itself at a stop point: by then it was granted), or if its
-  token is higher (if this hold's is not known: if it was granted after the fault began).
+  token is higher (if this hold's is not known: if it was granted after the fault began); never if
+  it was granted before this one's request was sent, whatever the tokens.
   Superseded: a write of a later hold was accepted before the fault ended. Regranted: a later
   hold was granted by then. Expired: the lease was over by then, as far as the renewals that had
   been answered promised it. A hold whose lease is not known has expired if the fault lasted for
