@@ -145,13 +145,13 @@ def test_a_killed_campaign_is_resumed_and_every_run_counts_once(tmp_path: Path, 
 @pytest.mark.usefixtures("local_engine")
 def test_ten_kills_at_random_moments_lose_and_repeat_no_run(tmp_path: Path, campaign: Path) -> None:
     rng, latest = random.Random(12), tmp_path / "nights/nightly/latest"
-    campaign.write_text(
-        SQLITE.replace("duration=6s", "duration=2s")
-    )  # more moments are not while clients work
+    short = 'duration=3s", "lock.ttl=1s'  # so that most moments are not in the workload
+    campaign.write_text(SQLITE.replace("duration=6s", short))
     kills = 0
     while kills < 10:
         again = ["--resume"] if latest.exists() else []
         with started_campaign(tmp_path, campaign, "--workers", "2", *again) as process:
+            _wait_for(latest, process)
             kills += _killed_after(rng.uniform(0, 8), process)
         if process.returncode == 0:
             break  # a fast machine is done before the tenth kill

@@ -24,7 +24,7 @@ from harness.network.topology import REPLICA, Edge, ServerSpec, Topology
 from tests.support.missing import need
 from tests.support.selection import BOTH_ENGINES
 from tests.support.systems import redis_at, run_named
-from tests.support.waiting import wait_for
+from tests.support.waiting import SOON, wait_for
 from workloads.client import Unknown
 from workloads.etcd_api import Connection
 
@@ -156,7 +156,7 @@ def test_a_member_reaches_no_other_until_the_block_ends(cluster: Any) -> None:
     before = ways(cluster, everything)
     with partition_members(cluster, "lock:etcd-2", sides_of("isolated", "etcd-2", names)):
         during = ways(cluster, whole)
-        clients = [reply(cluster.edge(0, name), "etcd", WITHIN) is not None for name in names]
+        clients = [reply(cluster.edge(0, name), "etcd", SOON) is not None for name in names]
     after = ways(cluster, everything)
 
     assert before == after == everything
