@@ -1,6 +1,6 @@
 """A line-up: holders at stop points, so that one pause of servers endangers a hold of each resource.
 
-All go on once the servers are seen stopped, and the pause ends when each hold has come to its aimed end.
+They go on once the servers are seen stopped, and the pause ends when each hold has come to its aimed end.
 A lock that is granted to another client is soon superseded, too: where that would be too much, the next
 holder stops at its grant until the pause ends.
 """
@@ -50,6 +50,11 @@ class Place:
     def is_filled(self) -> bool:
         """Has a holder stopped here?"""
         return self.request.stopped_client != NOBODY
+
+    @property
+    def is_to_stay(self) -> bool:
+        """Must the holder stay until the pause ends, since it would release its lock before?"""
+        return (self.cell.point, self.cell.end) == (Point.BEFORE_RELEASE, End.BEFORE_EXPIRY)
 
     def ask_next(self) -> None:
         """Ask the next holder to stop, if it must not write; not before this one is past its own grant."""
@@ -140,18 +145,22 @@ class LineUp:
 
     @contextmanager
     def _in_force(self, places: Sequence[Place]) -> Iterator[Fault]:
-        """Keep the servers stopped, but let the holders go on; and the next ones when the pause ends."""
+        """Keep the servers stopped, but let the holders go on; and when the pause ends, the others."""
         with self.fault.in_force(self.clients.reach, lambda _length: None) as fault:
             for place in places:
                 place.request.forget()
                 place.ask_next()
                 place.hold.begin()
-                self._let_go(place)
+                if not place.is_to_stay:
+                    self._let_go(place)
             try:
                 yield fault
-                fault.until = time.monotonic_ns()  # from here on the next holders may write
+                fault.until = time.monotonic_ns()  # from here on the others may release their locks, or write
             finally:
                 self._let_next_go(places)
+                for place in places:
+                    if place.is_to_stay:
+                        self._let_go(place)
 
     def _let_next_go(self, places: Sequence[Place]) -> None:
         for place in places:

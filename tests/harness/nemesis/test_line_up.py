@@ -217,6 +217,16 @@ def test_the_next_holder_waits_at_its_grant_if_the_lock_must_not_be_superseded(s
     assert went_on
 
 
+def test_a_holder_that_would_release_a_lock_too_soon_stays_until_the_pause_ends(state: SharedState) -> None:
+    works = once("r0", "acquired", "before-release"), following(0, "r0")
+    with cluster(state, *works) as server:
+        ends, windows, _ = struck(state, server, ("before-release/before-expiry/lock",))
+        went_on = wait_for(lambda: state.accepted[2] == 11)  # of client 1, on r0
+
+    assert (ends, windows) == ([End.BEFORE_EXPIRY], [None])
+    assert went_on
+
+
 def test_the_next_holder_goes_on_if_the_lock_is_to_be_superseded(state: SharedState) -> None:
     works = once("r0", "acquired", "before-write"), following(0, "r0")
     with cluster(state, *works) as server:
