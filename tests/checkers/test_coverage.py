@@ -186,7 +186,7 @@ def test_a_pause_without_the_nemesis_word_hits_what_the_client_held() -> None:
     assert (counts["pauses_past_lease"], counts["grants_to_others"]) == (1, 1)
 
 
-def test_an_earlier_grant_whose_answer_comes_in_a_pause_is_no_grant_meanwhile() -> None:
+def test_an_earlier_grant_that_is_answered_in_a_pause_is_no_new_grant() -> None:
     def answered_in_pause(token: int | None) -> dict[str, int]:
         run = Run()
         run.op(0, "acquire", 0, 4, owner="0-1", token=token, attempt=0)

@@ -205,7 +205,7 @@ def test_one_pause_hits_a_holder_of_each_resource_at_its_own_point(state: Shared
     assert server.seen == [[True, True], [False, False]]
 
 
-def test_the_next_holder_waits_at_its_grant_if_the_lock_must_not_be_superseded(state: SharedState) -> None:
+def test_the_next_holder_waits_where_a_lock_must_not_be_superseded(state: SharedState) -> None:
     works = once("r0", "acquired", "before-write"), following(0, "r0")
     with cluster(state, *works) as server:
         ends, windows, recorded = struck(state, server, ("before-write/regranted/lock/delayed",))
@@ -217,7 +217,7 @@ def test_the_next_holder_waits_at_its_grant_if_the_lock_must_not_be_superseded(s
     assert went_on
 
 
-def test_a_holder_that_would_release_a_lock_too_soon_stays_until_the_pause_ends(state: SharedState) -> None:
+def test_a_holder_that_would_release_too_soon_stays_until_the_pause_ends(state: SharedState) -> None:
     works = once("r0", "acquired", "before-release"), following(0, "r0")
     with cluster(state, *works) as server:
         ends, windows, _ = struck(state, server, ("before-release/before-expiry/lock",))

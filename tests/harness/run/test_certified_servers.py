@@ -127,7 +127,7 @@ def test_stale_writes_under_redlock_are_found_and_nothing_stays(
 
 
 @pytest.mark.parametrize("kind", ["zookeeper", "redlock", "postgres", "dynamodb"])
-def test_a_missing_certificate_and_a_wrong_authority_are_wrong_configurations(
+def test_a_missing_certificate_and_a_wrong_authority_are_refused(
     servers: Certified, tmp_path: Path, kind: str
 ) -> None:
     made = servers.certificates

@@ -50,20 +50,12 @@ def read(tmp_path: Path) -> Any:
 
 
 @pytest.fixture
-def errors_of(read: Any) -> Any:
-    def errors_of(content: Any) -> list[str]:
+def error_of(read: Any) -> Any:
+    def error_of(content: Any) -> str:
         with pytest.raises(ConfigurationError) as caught:
             read(content)
-        return str(caught.value).splitlines()
-
-    return errors_of
-
-
-@pytest.fixture
-def error_of(errors_of: Any) -> Any:
-    def error_of(content: Any) -> str:
-        (error,) = errors_of(content)
-        return str(error)
+        (error,) = str(caught.value).splitlines()
+        return error
 
     return error_of
 
@@ -321,38 +313,3 @@ def test_a_clock_may_jump_back(read: Any) -> None:
     (fault,) = read(text("redis", CLOCK.format("lock").replace("1h", "-1h"))).faults
 
     assert fault.jump == -NS["h"]
-
-
-def test_all_errors_of_a_clock_are_reported_together(errors_of: Any) -> None:
-    clock = 'kind = "clock"\ntarget = "etcd-1"\njump = "1s"\ndrift = 0.1\nevery = "2s"\nlasts = "1h"'
-
-    errors = errors_of(text("release", clock))
-
-    assert [error.split("faults.0.")[1].split(" = ")[0] for error in errors] == [
-        "target",
-        "jump",
-        "drift",
-        "lasts",
-        "lasts",
-    ]
-
-
-def test_a_clock_with_two_moves_hides_no_other_error(errors_of: Any) -> None:
-    clock = 'kind = "clock"\ntarget = "redsi"\njump = "1h"\ndrift = 1.0\nlasts = "1h"'
-
-    errors = "\n".join(errors_of(text("redis", clock)))
-
-    assert "a clock moves in one way" in errors
-    assert "this target has no server redsi; did you mean redis-1?" in errors
-    assert "must be shorter than the run" in errors
-    assert len(errors.splitlines()) == 3
-
-
-@pytest.mark.parametrize("lock", ["etcd", "etdc"])
-def test_a_misspelt_holder_is_noticed(errors_of: Any, lock: str) -> None:
-    content = text("etcd", 'kind = "pause"\ntarget = "holdr"\nevery = "8s"\nlasts = "1s"')
-
-    errors = errors_of(content.replace('kind = "etcd"', f'kind = "{lock}"'))
-
-    assert "did you mean holder?" in errors[-1]
-    assert len(errors) == (2 if lock == "etdc" else 1)
