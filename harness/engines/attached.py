@@ -206,7 +206,8 @@ def _of_another_kind(server: AttachedSpec, answer: bytes) -> ConfigurationError:
             if server.cert_file
             else f"; if it asks for a client certificate, give {side}.cert_file and {side}.key_file"
         )
-    return ConfigurationError(f"{_of(server)} {what}: check {server.key}{hint}")
+    forwarded = "" if answer else ", and that the server runs if this is a forwarded port"
+    return ConfigurationError(f"{_of(server)} {what}: check {server.key}{forwarded}{hint}")
 
 
 def _of(server: AttachedSpec) -> str:

@@ -57,6 +57,16 @@ def test_a_server_of_another_kind_is_a_wrong_configuration(http: Address) -> Non
         check([spec(http)])
 
 
+def test_a_forwarded_port_whose_server_has_ended_is_named_as_a_possible_cause() -> None:
+    with (
+        answering() as (at, _),  # accepts each connection, and closes it
+        pytest.raises(
+            ConfigurationError, match=r"check lock\.servers, and that the server runs if this is a forwarded"
+        ),
+    ):
+        check([spec(at_port(at))])
+
+
 def test_endpoints_of_an_unknown_protocol_need_only_listen(http: Address) -> None:
     check([spec(http, system="")])
 
