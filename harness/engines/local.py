@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 READY_TIMEOUT = 20.0  # s; they take 1 to 2
 POLL = 0.02  # s
 ATTEMPTS = 3  # another process may take a port after we found it free
+FOREIGN = 5.0  # s from an unfit answer on our port until our own server must have ended, if it is not its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,16 +330,25 @@ def _wait_for(server: Server, children: Sequence[Child], deadline: float) -> Non
 
 
 def _wait(name: str, is_usable: Callable[[], bool], children: Sequence[Child], deadline: float) -> None:
-    """Wait for one of these children while all of them run."""
-    try:
-        while not is_usable():
-            for child in children:
-                child.check()
-            if time.monotonic() > deadline:
-                raise not_ready(name, f"is not usable after {READY_TIMEOUT:g} s", _log(name, children))
-            time.sleep(POLL)
-    except Unfit as error:
-        raise not_ready(name, str(error), _log(name, children)) from None
+    """Wait for one of these children while all of them run.
+
+    A server that is unfit may be another program's, which took the port before: then the child ends soon.
+    """
+    why = f"is not usable after {READY_TIMEOUT:g} s"
+    unfit = False
+    while True:
+        try:
+            if is_usable():
+                return
+        except Unfit as error:
+            why = str(error)
+            deadline = deadline if unfit else min(deadline, time.monotonic() + FOREIGN)
+            unfit = True
+        for child in children:
+            child.check()
+        if time.monotonic() > deadline:
+            raise not_ready(name, why, _log(name, children))
+        time.sleep(POLL)
 
 
 def _log(name: str, children: Sequence[Child]) -> str:

@@ -27,10 +27,11 @@ def terminated(upstream: str, certificates: Certificates) -> Iterator[str]:
             await both
 
     loop = asyncio.new_event_loop()
-    server = loop.run_until_complete(asyncio.start_server(serve, "127.0.0.1", 0, ssl=context))
     loop.set_exception_handler(lambda _loop, _context: None)  # clients that were refused
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread = threading.Thread(target=loop.run_forever, daemon=True)  # a browser has the loop of this one
     thread.start()
+    starting = asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+    server = asyncio.run_coroutine_threadsafe(starting, loop).result()
     try:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:

@@ -167,6 +167,27 @@ def test_a_port_that_is_taken_in_the_meantime_is_replaced(
     assert port not in used
 
 
+@pytest.mark.slow
+def test_a_port_on_which_another_server_answers_is_replaced(
+    servers: Cluster,
+    local_engine: Engine,
+    make_topology: Callable[..., Topology],
+    run_id: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The PostgreSQL there refuses the password of this one, which has not noticed yet that it cannot start."""
+    free_addresses = ports.free_addresses
+    other = servers.servers[-1].upstream
+    answers = iter([[*free_addresses(2), other]])
+    monkeypatch.setattr(ports, "free_addresses", lambda count: next(answers, None) or free_addresses(count))
+
+    with local_engine.start(make_topology(), run_id, tmp_path, print) as cluster:
+        used = {server.upstream for server in cluster.servers}
+
+    assert other not in used
+
+
 def test_a_server_that_cannot_start_is_reported_with_its_log(
     local_engine: Engine,
     make_topology: Callable[..., Topology],
