@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,30 +24,26 @@ from harness.core.errors import (
 from harness.engines import local_postgres, local_toxiproxy, local_zookeeper
 from harness.engines.attached import about, about_attached, reached
 from harness.engines.engine import Refusal
+from harness.engines.local_readiness import READY_TIMEOUT, wait_for_child, wait_for_server
 from harness.engines.local_systems import CLOCKS_NEED_DOCKER, PACKAGES, STARTERS, WITH_PASSWORD, never
-from harness.engines.readiness import is_ready
 from harness.engines.wheel import DISTRIBUTIONS, installed
 from harness.network import ports
 from harness.network.clock_shift import Shift
 from harness.network.members import probed_links
-from harness.network.systems import SYSTEMS, Unfit
+from harness.network.systems import SYSTEMS
 from harness.network.topology import Address, Edge, Link, Server, Topology, edges, links
 from harness.processes import ownership, process_tree
 from harness.processes.continuer import continued_at_end
 from harness.processes.deferred_interrupts import deferred_interrupts
 from harness.processes.duty_cycle import Throttling, duty_cycle
 from harness.processes.run_notes import leave_note
-from harness.processes.server_failure import not_ready
 from harness.processes.supervisor import Child, Supervisor
 from harness.processes.unprivileged import unprivileged_user
 
 if TYPE_CHECKING:
     from harness.network.toxiproxy import Toxiproxy
 
-READY_TIMEOUT = 20.0  # s; they take 1 to 2
-POLL = 0.02  # s
 ATTEMPTS = 3  # another process may take a port after we found it free
-FOREIGN = 5.0  # s from an unfit answer on our port until our own server must have ended, if it is not its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +106,7 @@ class LocalCluster:
         deadline = time.monotonic() + READY_TIMEOUT
         for server in self.servers:
             if server.name in servers:
-                _wait_for(server, self._of(servers), deadline)
+                wait_for_server(server, self._of(servers), deadline)
         with self.changing:
             self.down.difference_update(servers)
 
@@ -274,7 +269,7 @@ def _start_once(
     toxiproxy = _connect(api, run_id, supervisor, deadline) if program is not None else None
     proxies = {} if toxiproxy is None else _proxies(toxiproxy, topology, (*servers, *attached))
     for server in servers:
-        _wait_for(server, supervisor.children, deadline)
+        wait_for_server(server, supervisor.children, deadline)
     following = {server.name: server.follows for server in servers}
     split = {link: following[link.source] for link in probed_links(topology)}
     return LocalCluster((*servers, *attached), toxiproxy, supervisor, proxies, links=split)
@@ -306,7 +301,7 @@ def _connect(api: Address, run_id: str, supervisor: Supervisor, deadline: float)
     from harness.network.toxiproxy import Toxiproxy
 
     toxiproxy = Toxiproxy(api, run_id)
-    _wait("toxiproxy", toxiproxy.answers, supervisor.children, deadline)
+    wait_for_child("toxiproxy", toxiproxy.answers, supervisor.children, deadline)
     return toxiproxy
 
 
@@ -322,34 +317,3 @@ def _proxies(toxiproxy: Toxiproxy, topology: Topology, servers: tuple[Server, ..
     anywhere = Address(ports.HOST, 0)  # Toxiproxy chooses a free port
     states = toxiproxy.create({edge: (anywhere, known[edge.server].upstream) for edge in edges(topology)})
     return {edge: state.listen for edge, state in states.items()}
-
-
-def _wait_for(server: Server, children: Sequence[Child], deadline: float) -> None:
-    is_usable = partial(is_ready, server.system, server.address)
-    _wait(server.name, is_usable, children, deadline)
-
-
-def _wait(name: str, is_usable: Callable[[], bool], children: Sequence[Child], deadline: float) -> None:
-    """Wait for one of these children while all of them run.
-
-    A server that is unfit may be another program's, which took the port before: then the child ends soon.
-    """
-    why = f"is not usable after {READY_TIMEOUT:g} s"
-    unfit = False
-    while True:
-        try:
-            if is_usable():
-                return
-        except Unfit as error:
-            why = str(error)
-            deadline = deadline if unfit else min(deadline, time.monotonic() + FOREIGN)
-            unfit = True
-        for child in children:
-            child.check()
-        if time.monotonic() > deadline:
-            raise not_ready(name, why, _log(name, children))
-        time.sleep(POLL)
-
-
-def _log(name: str, children: Sequence[Child]) -> str:
-    return next(child.read_log() for child in children if child.name == name)

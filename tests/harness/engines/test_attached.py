@@ -57,7 +57,7 @@ def test_a_server_of_another_kind_is_a_wrong_configuration(http: Address) -> Non
         check([spec(http)])
 
 
-def test_a_forwarded_port_whose_server_has_ended_is_named_as_a_possible_cause() -> None:
+def test_a_forwarded_port_whose_server_has_ended_is_named() -> None:
     with (
         answering() as (at, _),  # accepts each connection, and closes it
         pytest.raises(
