@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -66,22 +67,21 @@ def count_of_grants(evidence: Evidence) -> int:
 
 def grants_without_token(evidence: Evidence) -> int:
     """How often somebody got a lock, but no fencing token with it."""
-    operations = evidence.history.operations
-    if isinstance(operations, Operations):
-        columns = operations.columns
-        granted = (columns.f == ACQUIRE) & (columns.outcome == OK)
-        return int(np.count_nonzero(granted & (columns.token == ABSENT)))
-    return sum(op.outcome is Outcome.OK and op.token is None for op in evidence.named("acquire"))
+    return _grants_without(evidence, "token")
 
 
 def grants_without_lease(evidence: Evidence) -> int:
     """How often somebody got a lock by a request that sets no lease."""
+    return _grants_without(evidence, "ttl")
+
+
+def _grants_without(evidence: Evidence, field: Literal["token", "ttl"]) -> int:
     operations = evidence.history.operations
     if isinstance(operations, Operations):
         columns = operations.columns
         granted = (columns.f == ACQUIRE) & (columns.outcome == OK)
-        return int(np.count_nonzero(granted & (columns.ttl == ABSENT)))
-    return sum(op.outcome is Outcome.OK and op.ttl is None for op in evidence.named("acquire"))
+        return int(np.count_nonzero(granted & (getattr(columns, field) == ABSENT)))
+    return sum(op.outcome is Outcome.OK and getattr(op, field) is None for op in evidence.named("acquire"))
 
 
 def of_shared_tokens(holds: Holds) -> Ints:

@@ -270,7 +270,9 @@ def test_five_members_are_divided_into_halves_and_by_a_bridge(
             with partition_members(cluster, f"lock:{leader}", sides):
                 cut = between(sides.near, sides.far)
                 during = ways(cluster, everything - cut)
-                led_by = {leader} if shape == "bridge" else set(sides.far)  # whoever reaches most others
+                led_by = (
+                    {leader} if shape == "bridge" else set(sides.far)
+                )  # one of those that reach most others
                 led = wait_for(lambda: leaders(cluster) & led_by)  # noqa: B023 - called at once
 
             assert during == everything - cut, shape
